@@ -1,0 +1,266 @@
+"""Folds made: read, summarise, accept or refuse, and ready to commit."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lamina.engine.parts import Parts
+from lamina.errors import ModelError
+from lamina.policy import documents
+from lamina.policy.acceptance import inputs_of, objection
+from lamina.policy.budget import trimmed
+from lamina.policy.folding import Fold
+from lamina.policy.records import head_hash
+from lamina.ports import FoldCommit, Summariser, SummaryDraft, SummaryTask
+from lamina.types import Fact, Message, Recipe, Session, Span, Summary
+
+logger = logging.getLogger("lamina.fold")
+
+NO_WORDS = "(messages without words)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """An accepted text and how it came about."""
+
+    text: str
+    topics: tuple[str, ...]
+    model: str
+    prompt: str | None
+    fallback: str | None
+
+
+class Compactor:
+    """Writes summaries that may stand for what they cover."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def compacted(self, session: Session, live: Sequence[Summary], fold: Fold) -> FoldCommit:
+        """One fold, ready to commit. Raises ModelError when the configured model should be tried again later."""
+        messages = await self._parts.store.messages(session.id, fold.reads) if fold.reads else []
+        if fold.task == "merge":
+            written = await self._merged(fold, session.attempts)
+        else:
+            written = await self.written(self._task(fold, messages), session.attempts)
+        summary = self._summary(session, fold, messages, written)
+        summary, retire = self._without_twin(summary, live, fold)
+        fresh = [message for message in messages if message.seq > session.counters.cursor]
+        return FoldCommit(
+            session_id=session.id,
+            expect=session.counters.version,
+            summary=summary,
+            retire=retire,
+            cursor=max(session.counters.cursor, fold.covers.last),
+            facts=await self._facts(session, fresh),
+        )
+
+    # the task
+
+    def _task(self, fold: Fold, messages: Sequence[Message]) -> SummaryTask:
+        profile = self._parts.profile
+        previous = "\n\n".join(documents.unframed(profile.title, summary.text) for summary in fold.previous) or None
+        task = SummaryTask(
+            kind=fold.task,
+            profile=profile.name,
+            messages=tuple(messages),
+            previous=previous,
+            summaries=tuple(summary.text for summary in fold.folds),
+            sections=profile.sections if fold.kind == "rolling" else (),
+            cap=max(1, fold.cap - self._frame_tokens(fold)),
+            least=fold.least,
+            model=profile.summarizer_model,
+            hosted=profile.hosted,
+        )
+        return self.prompted(task)
+
+    def _frame_tokens(self, fold: Fold) -> int:
+        if fold.kind != "rolling" or self._parts.profile.title is None:
+            return 0
+        frame = documents.framed(self._parts.profile.title, "x", self._parts.now(), 10_000)
+        return self._parts.counter.count(frame) + 2
+
+    def prompted(self, task: SummaryTask) -> SummaryTask:
+        """The task with its prompt filled in."""
+        name = self._parts.profile.prompts.get(task.kind)
+        prompt = self._parts.prompts.get(name) if name else None
+        if prompt is None:
+            return task
+        said = documents.numbered(task.messages)
+        turns = documents.turns_input(task.previous, task.messages)
+        plain = "\n\n".join(filter(None, (task.previous, *task.summaries, said)))
+        values = {
+            "MESSAGES": said,
+            "NEW_MESSAGES": said,
+            "EXISTING_SUMMARY": task.previous or "NONE",
+            "SUMMARIES": "\n\n".join(task.summaries),
+            "SECTIONS": ", ".join(task.sections),
+            "X": str(task.messages[0].seq) if task.messages else "0",
+            "Y": str(task.messages[-1].seq) if task.messages else "0",
+            "CAP": str(task.cap),
+            "LEAST": str(task.least),
+            "INPUT": turns if name == "chunked_summary" else plain,
+        }
+        return replace(
+            task,
+            instructions=documents.filled(prompt.text, values),
+            input=values["INPUT"],
+            prompt=prompt.label,
+        )
+
+    # writing
+
+    async def written(self, task: SummaryTask, attempts: int) -> Written:
+        """A text that was accepted: by the configured model; after too many failures, by the offline one."""
+        configured, offline = self._parts.summariser, self._parts.offline
+        try:
+            draft = await self._accepted(configured, task)
+        except ModelError as error:
+            if configured is not offline and attempts + 1 < self._parts.patience.attempts:
+                raise
+            return await self._last_resort(task, f"{configured.name}: {error}")
+        return Written(text=draft.text, topics=draft.topics, model=configured.name, prompt=task.prompt, fallback=None)
+
+    async def _last_resort(self, task: SummaryTask, reason: str) -> Written:
+        offline = self._parts.offline
+        logger.warning("summary_fallback", extra={"task": task.kind, "reason": reason})
+        try:
+            draft = await self._accepted(offline, task)
+        except ModelError as error:
+            reason = f"{reason}; {offline.name}: {error}"
+            opening = trimmed(inputs_of(task).strip(), task.cap, self._parts.counter.count)
+            draft = SummaryDraft(text=opening or NO_WORDS)
+        return Written(text=draft.text, topics=draft.topics, model=offline.name, prompt=None, fallback=reason)
+
+    async def _accepted(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
+        draft = await self._asked(summariser, task)
+        if reason := objection(task, draft.text):
+            raise ModelError(f"the summary was refused: {reason}")
+        if self._parts.counter.count(draft.text) <= task.cap:
+            return draft
+        shorter = await self._asked(
+            summariser, self.prompted(replace(task, kind="compress", previous=draft.text, messages=(), summaries=()))
+        )
+        fits = self._parts.counter.count(shorter.text) <= task.cap and objection(task, shorter.text) is None
+        text = shorter.text if fits else trimmed(draft.text, task.cap, self._parts.counter.count)
+        if not text:
+            raise ModelError(f"the summary does not fit {task.cap} tokens")
+        return replace(draft, text=text)
+
+    async def _asked(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
+        try:
+            async with asyncio.timeout(self._parts.patience.model_seconds):
+                return await summariser.summarise(task)
+        except TimeoutError as error:
+            raise ModelError(f"no answer within {self._parts.patience.model_seconds:g} s") from error
+        except ModelError:
+            raise
+        except Exception as error:
+            # anything a model or its plug-in throws is a failed fold, which stays due; it must never reach a caller
+            raise ModelError(f"{type(error).__name__}: {error}") from error
+
+    async def _merged(self, fold: Fold, attempts: int) -> Written:
+        """Two chunks joined as document 001 says; the earlier part is shortened once the whole passes the cap."""
+        first, second = fold.folds
+        topics = documents.merged_topics(first.topics, second.topics)
+        text = documents.merged(first.text, second.text)
+        written = Written(text=text, topics=topics, model="join", prompt=None, fallback=None)
+        count = self._parts.counter.count
+        if count(text) <= fold.cap:
+            return written
+        room = max(1, fold.cap - count(documents.merged("", second.text)) - 2)
+        task = SummaryTask(
+            kind="compress",
+            profile=self._parts.profile.name,
+            messages=(),
+            previous=documents.merged(first.text, "").removeprefix("Earlier: ").removesuffix("\n\nThen: "),
+            summaries=(),
+            sections=(),
+            cap=room,
+            least=0,
+        )
+        shortened = await self.written(self.prompted(task), attempts)
+        text = trimmed(documents.merged(shortened.text, second.text), fold.cap, count)
+        return replace(shortened, text=text or NO_WORDS, topics=topics)
+
+    # the result
+
+    def _summary(self, session: Session, fold: Fold, messages: Sequence[Message], written: Written) -> Summary:
+        parts, profile = self._parts, self._parts.profile
+        taken = (*fold.previous, *fold.folds)
+        version = max((summary.version for summary in fold.previous), default=0) + 1
+        updated_at = (
+            messages[-1].created_at if messages else max((s.updated_at for s in taken), default=session.last_at)
+        )
+        title = profile.title if fold.kind == "rolling" else None
+        text = documents.framed(title, written.text, updated_at, version)
+        return Summary(
+            id=parts.new_id("sum"),
+            user_id=session.user_id,
+            session_id=session.id,
+            kind=fold.kind,
+            layer=fold.layer,
+            version=version,
+            covers=fold.covers,
+            turns=_turns(messages, taken),
+            reads=fold.reads,
+            inputs=fold.retire,
+            text=text,
+            topics=written.topics or documents.merged_topics(*(summary.topics for summary in taken)),
+            tokens=parts.counter.count(text),
+            recipe=Recipe(
+                profile=profile.name,
+                kind=fold.task,
+                model=written.model,
+                prompt=written.prompt,
+                cap=fold.cap,
+                fallback=written.fallback,
+                attempts=session.attempts + 1,
+            ),
+            updated_at=updated_at,
+            created_at=parts.now(),
+        )
+
+    def _without_twin(self, summary: Summary, live: Sequence[Summary], fold: Fold) -> tuple[Summary, tuple[str, ...]]:
+        """A summary that begins like the one before it takes its place, covering both (document 004)."""
+        before = [s for s in live if s.covers and summary.covers and s.covers.last == summary.covers.first - 1]
+        if fold.retire or not before or head_hash(before[0].text) != head_hash(summary.text):
+            return summary, fold.retire
+        (twin,) = before
+        if twin.covers is None or summary.covers is None:
+            return summary, fold.retire
+        covers = Span(first=twin.covers.first, last=summary.covers.last)
+        turns = Span(first=twin.turns.first, last=summary.turns.last) if twin.turns and summary.turns else None
+        joined = replace(summary, covers=covers, turns=turns, inputs=(twin.id,), version=twin.version + 1)
+        return joined, (twin.id,)
+
+    async def _facts(self, session: Session, messages: Sequence[Message]) -> tuple[Fact, ...]:
+        extractor = self._parts.extractor
+        if extractor is None or not self._parts.profile.facts or not messages:
+            return ()
+        texts = {message.id: message for message in messages}
+        drafts = await extractor.extract(messages)
+        return tuple(
+            Fact(
+                id=self._parts.new_id("fact"),
+                user_id=session.user_id,
+                session_id=session.id,
+                message_id=draft.message_id,
+                category=draft.category,
+                quote=draft.quote,
+                start=draft.start,
+                end=draft.end,
+                confidence=draft.confidence,
+                importance=draft.importance,
+                created_at=texts[draft.message_id].created_at,
+            )
+            for draft in drafts
+            if draft.message_id in texts and texts[draft.message_id].text[draft.start : draft.end] == draft.quote
+        )
+
+
+def _turns(messages: Sequence[Message], taken: Sequence[Summary]) -> Span | None:
+    firsts = [summary.turns.first for summary in taken if summary.turns] + [m.turn for m in messages[:1]]
+    lasts = [summary.turns.last for summary in taken if summary.turns] + [m.turn for m in messages[-1:]]
+    return Span(first=min(firsts), last=max(lasts)) if firsts and lasts else None

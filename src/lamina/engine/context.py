@@ -1,0 +1,399 @@
+"""Context out: what the model should see for the next message, within the budget, with a manifest."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from lamina.engine.parts import Parts
+from lamina.engine.retrieve import Retrieval
+from lamina.errors import BudgetTooSmall, InputError
+from lamina.policy import coverage
+from lamina.policy.budget import CUT_MARK, Filled, Item, fill, trimmed, without_last
+from lamina.policy.messages import message_tokens
+from lamina.policy.records import head_hash
+from lamina.policy.render import Picked, rendered
+from lamina.policy.window import newest_units, units
+from lamina.policy.words import query_terms
+from lamina.ports import Reach, View
+from lamina.profiles import Profile
+from lamina.types import Context, Hit, Manifest, Message, Omission, Piece, Span, Summary, TokenBudget
+
+logger = logging.getLogger("lamina.context")
+
+MESSAGE_OVERHEAD = 6  # tokens that a message costs beside its words
+REPLY_OVERHEAD = 3  # tokens that open the model's reply
+_PASSAGE_TOKENS = 240  # a recalled passage is cut beyond this
+_FEW_WORDS = 3  # queries of fewer words borrow some from the last messages
+
+
+class ContextBuilder:
+    """Builds contexts; reads only."""
+
+    def __init__(self, parts: Parts, retrieval: Retrieval) -> None:
+        self._parts = parts
+        self._retrieval = retrieval
+
+    async def build(
+        self,
+        query: str | None,
+        *,
+        user_id: str,
+        session_id: str,
+        budget: int | None,
+        profile: Profile,
+        system: str | None,
+        sources: Sequence[str],
+    ) -> Context:
+        """The context for the next message of a session."""
+        budget = profile.budget if budget is None else budget
+        if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
+            raise InputError(f"budget must be a whole number of tokens above 0, not {budget!r}")
+        view = await self._parts.store.view(user_id, session_id, self._reach(profile, budget))
+        if view.session is not None and view.session.user_id != user_id:
+            view = View(session=None, summaries=(), tail=(), digest=view.digest, facts=view.facts)
+        hits = await self._recalled(query, profile, view, user_id)
+        build = _Build(self._parts, profile, view, query, budget, system, sources)
+        return build.context(hits)
+
+    def _reach(self, profile: Profile, budget: int) -> Reach:
+        window = profile.window
+        return Reach(
+            messages=window.size if window.unit == "messages" else 0,
+            turns=window.size if window.unit == "turns" else 1,
+            back_to_cursor=True,
+            fill=window.fill,
+            tokens=budget,
+        )
+
+    async def _recalled(self, query: str | None, profile: Profile, view: View, user_id: str) -> list[Hit]:
+        wants = {step.section for step in profile.steps}
+        ranked_summaries = profile.name == "assistant"
+        if not query or not ("recalled" in wants or ranked_summaries):
+            return []
+        asked = query
+        if len(query_terms(query)) < _FEW_WORDS:
+            asked = "\n".join([query, *(message.text[:500] for message in view.tail[-2:])])
+        hits = await self._retrieval.search(asked, user_id=user_id, top_k=profile.retrieval_top_k * 3)
+        return [hit for hit in hits if hit.score >= profile.relevance_threshold]
+
+
+class _Build:
+    """One context in the making."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        profile: Profile,
+        view: View,
+        query: str | None,
+        budget: int,
+        system: str | None,
+        sources: Sequence[str],
+    ) -> None:
+        self._count = parts.counter.count
+        self._counter = parts.counter
+        self._profile = profile
+        self._view = view
+        self._budget = budget
+        self._system = system
+        self._sources = tuple(sources)
+        self._warnings: list[str] = []
+        self._duplicates: list[tuple[Item, str]] = []
+        newest = view.tail[-1] if view.tail else None
+        stored = newest is not None and newest.role == "user" and newest.text == query
+        self._query = None if stored or not query else query
+
+    def context(self, hits: Sequence[Hit]) -> Context:
+        if not self._view.tail and not self._view.summaries and not self._view.facts and not self._view.digest:
+            return self._finished(Filled(taken=(), left=(), warnings=()), [], "", 0)
+        candidates = {
+            "recent": self._recent(),
+            "facts": self._facts(),
+            "summaries": self._summaries(hits),
+            "digest": self._digest(),
+        }
+        candidates["recalled"] = self._passages(hits, candidates)
+        cursor = self._view.session.counters.cursor if self._view.session else 0
+        filled = fill(self._profile, candidates, self._budget, self._spent(), cursor, self._count)
+        return self._fitted(filled)
+
+    def _fitted(self, filled: Filled) -> Context:
+        """Render and count exactly; while it is too long, leave out what was taken last."""
+        while True:
+            messages, text = rendered(self._profile.layout, self._picked(filled))
+            tokens = max(self._count(text), self._chat_tokens(messages))
+            if tokens <= self._budget:
+                return self._finished(filled, messages, text, tokens)
+            shorter = without_last(filled)
+            if shorter is None:
+                raise BudgetTooSmall(self._budget, tokens)
+            filled = shorter
+
+    def _chat_tokens(self, messages: Sequence[dict[str, Any]]) -> int:
+        cost = sum(MESSAGE_OVERHEAD + message_tokens(message, self._count) for message in messages)
+        return cost + REPLY_OVERHEAD if messages else 0
+
+    def _spent(self) -> int:
+        texts = [self._system or "", self._query or "", *self._sources]
+        return sum(self._count(text) + MESSAGE_OVERHEAD + REPLY_OVERHEAD for text in texts if text)
+
+    # candidates, in order of preference
+
+    def _recent(self) -> list[Item]:
+        """Units of the window, newest first; with `close_gaps` back to the fold cursor, with `fill` as far as read."""
+        profile, tail = self._profile, self._view.tail
+        if not tail or self._view.session is None:
+            return []
+        window = newest_units(tail, profile.window.unit, profile.window.size)
+        start = window[0][0].seq
+        cursor = self._view.session.counters.cursor
+        older = [unit for unit in units(tail, profile.window.unit) if unit[-1].seq < start]
+        reason = {id(unit): "in the verbatim window" for unit in window}
+        wanted = list(window)
+        for unit in reversed(older):
+            if profile.close_gaps and unit[-1].seq > cursor:
+                reason[id(unit)] = "not folded yet"
+            elif not profile.window.fill:
+                break
+            else:
+                reason[id(unit)] = "fits beside the rest"
+            wanted.insert(0, unit)
+        newest_turn = tail[-1].turn
+        return [self._unit(unit, reason[id(unit)], required=unit[-1].turn == newest_turn) for unit in reversed(wanted)]
+
+    def _unit(self, unit: Sequence[Message], reason: str, *, required: bool) -> Item:
+        return Item(
+            section="recent",
+            kind="messages",
+            tokens=sum(message.tokens + MESSAGE_OVERHEAD for message in unit),
+            reason=reason,
+            session_id=unit[0].session_id,
+            messages=tuple(unit),
+            span=Span(first=unit[0].seq, last=unit[-1].seq),
+            required=required,
+        )
+
+    def _facts(self) -> list[Item]:
+        return [
+            Item(
+                section="facts",
+                kind="fact",
+                text=fact.quote,
+                tokens=self._count(fact.quote) + 3,
+                reason=f"{fact.category}, importance {fact.importance:g}",
+                id=fact.id,
+                session_id=fact.session_id,
+            )
+            for fact in self._view.facts
+        ]
+
+    def _summaries(self, hits: Sequence[Hit]) -> list[Item]:
+        scores = {hit.id: hit.score for hit in hits}
+        kept: dict[str, Summary] = {}
+        for summary in self._view.summaries:
+            twin = kept.setdefault(head_hash(summary.text), summary)
+            if twin is not summary:
+                self._duplicates.append((self._summary(summary), f"begins like {twin.id}"))
+        ordered = sorted(kept.values(), key=lambda s: s.covers.first if s.covers else 0, reverse=True)
+        if self._profile.name == "assistant":
+            ordered.sort(key=lambda summary: -scores.get(summary.id, 0.0))
+        elif self._profile.summary_order == "coverage":
+            ordered.sort(key=lambda summary: -(len(summary.covers or ()) / max(1, summary.tokens)))
+        return [self._summary(summary) for summary in ordered]
+
+    def _summary(self, summary: Summary) -> Item:
+        label = ""
+        if summary.kind != "rolling" and summary.covers is not None:
+            label = f"messages {summary.covers.first}-{summary.covers.last}, up to {summary.updated_at.date()}"
+        if self._profile.layout == "assistant" and summary.turns is not None:
+            label = f"turns {summary.turns.first}-{summary.turns.last}"
+        return Item(
+            section="summaries",
+            kind=f"summary:{summary.kind}",
+            text=summary.text,
+            tokens=self._count(summary.text) + self._count(label) + 4,
+            reason=f"layer {summary.layer}, version {summary.version}",
+            id=summary.id,
+            session_id=summary.session_id,
+            span=summary.covers,
+            label=label,
+        )
+
+    def _digest(self) -> list[Item]:
+        digest = self._view.digest
+        if digest is None or not self._profile.digest_sessions:
+            return []
+        item = Item(
+            section="digest",
+            kind="digest",
+            text=digest.text,
+            tokens=digest.tokens + 2,
+            reason=f"{len(digest.sources)} earlier sessions, version {digest.version}",
+            id=digest.id,
+        )
+        own = self._view.session.id if self._view.session else None
+        if any(source.session_id == own for source in digest.sources):
+            self._duplicates.append((item, "covers this session itself"))
+            return []
+        return [item]
+
+    def _passages(self, hits: Sequence[Hit], candidates: dict[str, list[Item]]) -> list[Item]:
+        if "recalled" not in {step.section for step in self._profile.steps}:
+            return []
+        own = self._view.session.id if self._view.session else None
+        shown = {message.id for item in candidates["recent"] for message in item.messages if item.required}
+        live = {summary.id for summary in self._view.summaries}
+        digest = self._view.digest.id if self._view.digest else None
+        items = [
+            self._passage(hit, own)
+            for hit in hits
+            if not shown.intersection(hit.message_ids) and hit.id not in live and hit.id != digest
+        ]
+        return items[: self._profile.retrieval_top_k]
+
+    def _passage(self, hit: Hit, own: str | None) -> Item:
+        text = hit.text
+        cut = self._count(text) > _PASSAGE_TOKENS
+        if cut:
+            text = f"{trimmed(text, _PASSAGE_TOKENS - 4, self._count)} {CUT_MARK.strip()}"
+        where = f"message {hit.span.first}" if hit.span and hit.kind == "message" else "summary"
+        who = f" {hit.role}" if hit.role else ""
+        label = f"{hit.created_at.date()}{who}, {where}" + ("" if hit.session_id == own else f" of {hit.session_id}")
+        return Item(
+            section="recalled",
+            kind="passage" if hit.kind == "message" else "summary",
+            text=" ".join(text.split("\n")),
+            tokens=self._count(text) + self._count(label) + 5,
+            reason="its words answer the query",
+            id=hit.id,
+            session_id=hit.session_id,
+            span=hit.span if hit.kind == "message" else None,
+            label=label,
+            score=hit.score,
+            parts=hit.parts,
+            cut=cut,
+        )
+
+    # the result
+
+    def _picked(self, filled: Filled) -> Picked:
+        recent_ids = {m.id for item in filled.taken if item.section == "recent" for m in item.messages}
+        sections: dict[str, list[Item]] = {}
+        for item in filled.taken:
+            if item.section != "recalled" or item.id not in recent_ids:
+                sections.setdefault(item.section, []).append(item)
+        for name in ("recent", "summaries"):
+            if name in sections:
+                sections[name].sort(key=lambda item: item.span.first if item.span else 0)
+        return Picked(
+            sections=sections,
+            system=self._system,
+            sources=self._sources,
+            query=self._query,
+            number=(self._view.session.counters.messages if self._view.session else 0) + 1,
+            excerpt=self._profile.excerpt,
+        )
+
+    def _finished(self, filled: Filled, messages: list[dict[str, Any]], text: str, tokens: int) -> Context:
+        warnings = (*self._warnings, *filled.warnings)
+        omitted = [*filled.left, *self._duplicates]
+        session = self._view.session
+        covered = coverage.of(
+            session.counters.messages if session else 0,
+            verbatim=[
+                item.span for item in filled.taken if item.span and _verbatim(item, session.id if session else None)
+            ],
+            summarised=[item.span for item in filled.taken if item.section == "summaries" and item.span],
+            live=[summary.covers for summary in self._view.summaries if summary.covers],
+        )
+        sections: dict[str, int] = {}
+        for item in filled.taken:
+            sections[item.section] = sections.get(item.section, 0) + item.tokens
+        if self._query is not None and messages:
+            sections["query"] = self._count(self._query)
+        if self._system and messages:
+            sections["system"] = self._count(self._system)
+        self._log(filled, tokens, covered.blind_messages)
+        return Context(
+            messages=messages,
+            text=text,
+            tokens=tokens,
+            budget=self._token_budget(sections, tokens),
+            manifest=Manifest(
+                profile=self._profile.name,
+                counter=self._counter.name,
+                exact=self._counter.exact,
+                items=tuple(_piece(item) for item in filled.taken),
+                omitted=tuple(_omission(item, reason) for item, reason in omitted),
+                coverage=covered,
+                warnings=warnings,
+                sections=sections,
+            ),
+        )
+
+    def _token_budget(self, sections: dict[str, int], tokens: int) -> TokenBudget:
+        profile, total = self._profile, self._budget
+        free = max(0, total - profile.system_prompt_tokens - profile.working_memory_tokens)
+        shares: dict[str, float] = {}
+        for step in profile.steps:
+            if step.share is not None:
+                shares.setdefault(step.section, step.share)
+        return TokenBudget(
+            total=total,
+            system_prompt=profile.system_prompt_tokens or sections.get("system", 0),
+            working_memory=profile.working_memory_tokens or sections.get("query", 0),
+            retrieved_context=int(free * shares.get("recalled", 0.0)) or sections.get("recalled", 0),
+            recent_messages=int(free * shares.get("recent", 0.0)) or sections.get("recent", 0),
+            used=tokens,
+            available=total - tokens,
+        )
+
+    def _log(self, filled: Filled, tokens: int, blind: int) -> None:
+        dropped = [item for item, _ in filled.left]
+        logger.info(
+            "context_built",
+            extra={
+                "profile": self._profile.name,
+                "budget": self._budget,
+                "tokens": tokens,
+                "tail_dropped": sum(1 for item in dropped if item.section == "recent"),
+                "summaries_dropped": sum(1 for item in dropped if item.section == "summaries"),
+                "summary_cut": any(item.cut for item in filled.taken if item.section == "summaries"),
+                "blind_messages": blind,
+            },
+        )
+
+
+def _verbatim(item: Item, session_id: str | None) -> bool:
+    if item.section == "recent":
+        return True
+    return item.kind == "passage" and not item.cut and item.session_id == session_id
+
+
+def _piece(item: Item) -> Piece:
+    ids = tuple(message.id for message in item.messages) or ((item.id,) if item.kind == "passage" and item.id else ())
+    return Piece(
+        section=item.section,
+        kind=item.kind,
+        id=item.id,
+        session_id=item.session_id,
+        message_ids=ids,
+        span=item.span,
+        tokens=item.tokens,
+        reason=item.reason,
+        score=item.score,
+        parts=item.parts,
+        cut=item.cut,
+    )
+
+
+def _omission(item: Item, reason: str) -> Omission:
+    return Omission(
+        section=item.section,
+        kind=item.kind,
+        id=item.id,
+        session_id=item.session_id,
+        span=item.span,
+        tokens=item.tokens,
+        reason=reason,
+    )

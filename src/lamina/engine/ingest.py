@@ -1,0 +1,81 @@
+"""Messages in: checked, counted and appended in one transaction, without waiting for any model."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from lamina.engine.parts import Parts
+from lamina.errors import InputError
+from lamina.policy.folding import may_be_due
+from lamina.policy.messages import as_list, checked_id, draft
+from lamina.ports import Append, Appended
+from lamina.types import Added, Counters, MessageDraft, Status
+
+_LARGE = 200_000  # characters beyond which counting tokens leaves the event loop
+_SALT_BYTES = 16
+
+
+class Ingest:
+    """Appends messages to sessions."""
+
+    def __init__(self, parts: Parts, wake: Callable[[], None]) -> None:
+        self._parts = parts
+        self._wake = wake
+
+    async def add(
+        self, messages: Any, *, user_id: str, session_id: str, agent_id: str | None, key: str | None
+    ) -> Added:
+        """Store messages at the end of a session; returns once they are safe."""
+        given = as_list(messages)
+        if not given:
+            raise InputError("there are no messages to add; give at least one")
+        if len(given) > self._parts.limits.append_messages:
+            raise InputError(
+                f"{len(given):,} messages at once; at most {self._parts.limits.append_messages:,}: add them in parts"
+            )
+        append = Append(
+            session_id=checked_id(session_id, "session_id"),
+            user_id=checked_id(user_id, "user_id"),
+            agent_id=None if agent_id is None else checked_id(agent_id, "agent_id"),
+            drafts=await self._drafts(given),
+            salts=[self._parts.random_bytes(_SALT_BYTES) for _ in given],
+            now=self._parts.now(),
+            due=self._due,
+            key=None if key is None else checked_id(key, "idempotency_key"),
+        )
+        appended = await self._parts.store.append(append)
+        self._notice(appended)
+        return Added(
+            session_id=session_id,
+            user_id=user_id,
+            ids=appended.ids,
+            span=appended.span,
+            duplicates=appended.duplicates,
+        )
+
+    async def _drafts(self, given: list[Any]) -> list[MessageDraft]:
+        large = len(given) > 1_000 or any(len(str(m.get("content", ""))) > _LARGE for m in given if isinstance(m, dict))  # noqa: PLR2004
+        return await asyncio.to_thread(self._drafted, given) if large else self._drafted(given)
+
+    def _drafted(self, given: list[Any]) -> list[MessageDraft]:
+        parts, now = self._parts, self._parts.now()
+        single = len(given) == 1
+        return [
+            draft(
+                raw,
+                place="message" if single else f"message {index}",
+                now=now,
+                new_id=lambda: parts.new_id("msg"),
+                count=parts.counter.count,
+                limits=parts.limits,
+            )
+            for index, raw in enumerate(given)
+        ]
+
+    def _due(self, counters: Counters, status: Status) -> bool:
+        return may_be_due(self._parts.profile, counters, status)
+
+    def _notice(self, appended: Appended) -> None:
+        counters = appended.session.counters
+        if counters.messages == len(appended.ids) or self._due(counters, "active"):
+            self._wake()

@@ -1,0 +1,85 @@
+"""Verify and repair: what is stored checked against itself, and what is derived made anew."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from lamina.engine.parts import Parts
+from lamina.engine.worker import Worker
+from lamina.policy import integrity
+from lamina.types import Problem, Report, Session
+
+Progress = Callable[[int, int], None]  # done, of how many
+
+
+class Maintenance:
+    """Looks after what is stored."""
+
+    def __init__(self, parts: Parts, worker: Worker) -> None:
+        self._parts = parts
+        self._worker = worker
+
+    async def verify(self, session_id: str | None = None, progress: Progress | None = None) -> Report:
+        """Check digests, places, counters, coverage, provenance and the word index; changes nothing."""
+        report, _ = await self._examined(session_id, progress)
+        return report
+
+    async def repair(self, session_id: str | None = None, progress: Progress | None = None) -> Report:
+        """Make anew what is derived and damaged; what is left in the report cannot be mended."""
+        report, broken = await self._examined(session_id, progress)
+        mended = [await self._mended(session, found) for session, found in broken]
+        if any(problem.kind == "index" for problem in report.problems):
+            sessions = await self._parts.store.sessions(limit=1)
+            for session in sessions:
+                await self._parts.store.reindex(session.id)
+            mended.append(["word index rebuilt"])
+        if mended:
+            await self._worker.settle()
+        after, _ = await self._examined(session_id, progress)
+        return replace(after, mended=tuple(text for texts in mended for text in texts))
+
+    async def _mended(self, session: Session, found: list[Problem]) -> list[str]:
+        done = []
+        kinds = {problem.kind for problem in found if problem.derived}
+        if kinds & {"counter", "chain"}:
+            await self._parts.store.recount(session.id)
+            done.append(f"session {session.id}: counted again")
+        if kinds & {"summary", "provenance", "coverage", "fact"}:
+            await self._parts.store.unfold(session.id)
+            await self._parts.store.drop_digests(session.user_id)
+            done.append(f"session {session.id}: folded again from its messages")
+        return done
+
+    async def _examined(
+        self, session_id: str | None, progress: Progress | None
+    ) -> tuple[Report, list[tuple[Session, list[Problem]]]]:
+        sessions = await self._sessions(session_id)
+        found = list(await self._parts.store.check())
+        broken: list[tuple[Session, list[Problem]]] = []
+        messages = summaries = facts = 0
+        for number, session in enumerate(sessions, 1):
+            audit = await self._parts.store.audit(session.id)
+            own = list(integrity.problems(audit))
+            messages, summaries, facts = (
+                messages + len(audit.rows),
+                summaries + len(audit.summaries),
+                facts + len(audit.facts),
+            )
+            if own:
+                broken.append((session, own))
+                found.extend(own)
+            if progress is not None:
+                progress(number, len(sessions))
+        report = Report(
+            sessions=len(sessions), messages=messages, summaries=summaries, facts=facts, problems=tuple(found)
+        )
+        return report, broken
+
+    async def _sessions(self, session_id: str | None) -> list[Session]:
+        store = self._parts.store
+        if session_id is not None:
+            audit = await store.audit(session_id)
+            return [audit.session]
+        sessions: list[Session] = []
+        while page := await store.sessions(limit=1000, after=sessions[-1].id if sessions else None):
+            sessions.extend(page)
+        return sessions

@@ -1,0 +1,317 @@
+"""The engine's verbs, awaited: what `AsyncMemory` and `Memory` offer."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from lamina.engine.context import ContextBuilder
+from lamina.engine.ingest import Ingest
+from lamina.engine.maintain import Maintenance
+from lamina.engine.parts import Parts
+from lamina.engine.retrieve import Retrieval
+from lamina.engine.transfer import Imported, Transfer
+from lamina.engine.worker import Worker
+from lamina.errors import InputError, NotFound
+from lamina.policy.folding import may_be_due
+from lamina.policy.messages import checked_id
+from lamina.profiles import Profile, profile_named, profile_values
+from lamina.types import (
+    Added,
+    Context,
+    Conversation,
+    Fact,
+    Hit,
+    Message,
+    Milestone,
+    Report,
+    Session,
+    Settled,
+    Span,
+    Status,
+    Summary,
+)
+
+logger = logging.getLogger("lamina.memory")
+
+DEFAULT_USER = "default"
+Progress = Callable[[int, int], None]
+
+
+class Engine:
+    """Layered memory for conversations over the parts it is given."""
+
+    def __init__(self, parts: Parts, *, worker: bool = True) -> None:
+        self._parts = parts
+        self._worker = Worker(parts)
+        self._ingest = Ingest(parts, self._worker.wake)
+        self._context = ContextBuilder(parts, Retrieval(parts))
+        self._retrieval = Retrieval(parts)
+        self._maintenance = Maintenance(parts, self._worker)
+        self._transfer = Transfer(parts, self._ingest)
+        self._works = worker
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def profile(self) -> Profile:
+        return self._parts.profile
+
+    async def open(self) -> Self:
+        """Start the embedded worker."""
+        await self._note_profile()
+        if self._works and self._task is None:
+            self._task = asyncio.create_task(self._worker.run(), name="lamina-worker")
+        return self
+
+    async def _note_profile(self) -> None:
+        """Remember the profile with the data; under another one, every session is looked at again."""
+        values = json.dumps(profile_values(self._parts.profile), sort_keys=True, ensure_ascii=False)
+        known = await self._parts.store.setting("profile")
+        if known != values:
+            await self._parts.store.put_setting("profile", values)
+            if known is not None:
+                logger.info("profile_changed", extra={"profile": self._parts.profile.name})
+                await self._parts.store.mark_pending()
+
+    async def close(self) -> None:
+        """Stop the worker and close the store; what is due stays due."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+            self._task = None
+        await self._parts.store.close()
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # in
+
+    async def add(
+        self,
+        messages: Any,
+        *,
+        user_id: str = DEFAULT_USER,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Added:
+        """Append messages (text, a chat message, or a list of them) to a session; safe once it returns."""
+        return await self._ingest.add(
+            messages,
+            user_id=user_id,
+            session_id=main_session(user_id) if session_id is None else session_id,
+            agent_id=agent_id,
+            key=idempotency_key,
+        )
+
+    # out
+
+    async def context(
+        self,
+        query: str | None = None,
+        *,
+        user_id: str = DEFAULT_USER,
+        session_id: str | None = None,
+        budget: int | None = None,
+        profile: str | Profile | None = None,
+        system: str | None = None,
+        sources: Sequence[str] = (),
+    ) -> Context:
+        """What the model should see for the next message: never above the budget, with a manifest of what and why.
+
+        `query` is the current user message; `system` is your own system prompt; `sources` are texts of your own
+        (retrieved documents) to place before the question.
+        """
+        chosen = self._parts.profile if profile is None else as_profile(profile)
+        if query is not None and not isinstance(query, str):
+            raise InputError(f"query must be text, not {type(query).__name__}")
+        return await self._context.build(
+            query,
+            user_id=checked_id(user_id, "user_id"),
+            session_id=main_session(user_id) if session_id is None else checked_id(session_id, "session_id"),
+            budget=budget,
+            profile=chosen,
+            system=system,
+            sources=sources,
+        )
+
+    async def search(self, query: str, *, user_id: str = DEFAULT_USER, top_k: int = 10) -> list[Hit]:
+        """Messages and summaries of a user whose words answer the query, best first."""
+        if top_k < 1:
+            raise InputError(f"top_k must be at least 1, not {top_k}")
+        return await self._retrieval.search(query, user_id=checked_id(user_id, "user_id"), top_k=top_k)
+
+    # sessions
+
+    async def session(self, session_id: str) -> Session:
+        found = await self._parts.store.session(session_id)
+        if found is None:
+            raise NotFound(f"no session {session_id!r}")
+        return found
+
+    async def sessions(self, user_id: str | None = None, *, status: Status | None = None) -> list[Session]:
+        """Sessions of a user (or of all), by id."""
+        found: list[Session] = []
+        while page := await self._parts.store.sessions(
+            user_id=user_id, status=status, after=found[-1].id if found else None
+        ):
+            found.extend(page)
+        return found
+
+    async def conversation(self, session_id: str) -> Conversation:
+        """The whole record of a session: status, turns, chunks, recent messages, facts, milestones."""
+        session = await self.session(session_id)
+        counters = session.counters
+        window = self._parts.profile.window
+        first = counters.cursor + 1 if window.unit == "turns" else max(1, counters.messages - window.size + 1)
+        recent = await self._parts.store.messages(session_id, Span(first=first, last=counters.messages))
+        return Conversation(
+            session=session,
+            chunks=tuple(await self._parts.store.summaries(session_id)),
+            recent=tuple(recent),
+            active_facts=tuple(await self._parts.store.facts(session.user_id, session_id)),
+            milestones=tuple(await self._parts.store.milestones(session_id)),
+        )
+
+    async def messages(self, session_id: str, first: int = 1, last: int | None = None) -> list[Message]:
+        """Messages of a session by sequence number, first and last included."""
+        session = await self.session(session_id)
+        end = session.counters.messages if last is None else last
+        return await self._parts.store.messages(session_id, Span(first=first, last=end))
+
+    async def message(self, message_id: str) -> Message:
+        found = await self._parts.store.message(message_id)
+        if found is None:
+            raise NotFound(f"no message {message_id!r}")
+        return found
+
+    async def end(self, session_id: str, outcome: str | None = None) -> Session:
+        """End a session: it gets its final summary and feeds the user's digest. `outcome` becomes a milestone."""
+        session = await self._set_status(session_id, "ended")
+        if outcome:
+            await self.milestone(session_id, outcome)
+        return session
+
+    async def pause(self, session_id: str) -> Session:
+        return await self._set_status(session_id, "paused")
+
+    async def resume(self, session_id: str) -> Session:
+        """Make a paused, ended or archived session active again."""
+        return await self._set_status(session_id, "active")
+
+    async def archive(self, session_id: str) -> Session:
+        return await self._set_status(session_id, "archived")
+
+    async def _set_status(self, session_id: str, status: Status) -> Session:
+        session = await self._parts.store.set_status(session_id, status, self._parts.now())
+        self._worker.wake()
+        return session
+
+    async def milestone(self, session_id: str, title: str) -> Milestone:
+        """Mark this point of a session with a title."""
+        if not title.strip():
+            raise InputError("a milestone needs a title")
+        session = await self.session(session_id)
+        milestone = Milestone(
+            id=self._parts.new_id("mile"),
+            session_id=session_id,
+            turn=session.counters.turns,
+            title=title,
+            created_at=self._parts.now(),
+        )
+        await self._parts.store.add_milestone(milestone)
+        return milestone
+
+    # layers
+
+    async def summaries(self, session_id: str, *, live: bool = True) -> list[Summary]:
+        """The summaries of a session in order; with live=False also those that were folded into others."""
+        await self.session(session_id)
+        return await self._parts.store.summaries(session_id, live=live)
+
+    async def zoom(self, summary_id: str) -> list[Message]:
+        """The raw messages that a summary covers."""
+        summary = await self._parts.store.summary(summary_id)
+        if summary is None or summary.session_id is None or summary.covers is None:
+            raise NotFound(f"no summary {summary_id!r} over messages")
+        return await self._parts.store.messages(summary.session_id, summary.covers)
+
+    async def digest(self, user_id: str = DEFAULT_USER) -> Summary | None:
+        """What a new session of this user hears of the last ones."""
+        found = await self._parts.store.digests(user_id)
+        return found[0] if found else None
+
+    async def facts(self, user_id: str = DEFAULT_USER) -> list[Fact]:
+        """What the user said of themselves, word for word, most important first."""
+        return await self._parts.store.facts(user_id)
+
+    async def settle(self, timeout: float | None = None) -> Settled:
+        """Wait until nothing is due: every fold made, every digest written."""
+        return await self._worker.settle(timeout)
+
+    async def lag(self) -> int:
+        """How many sessions have messages that are due to be folded."""
+        return sum(
+            may_be_due(self._parts.profile, session.counters, session.status) for session in await self.sessions()
+        )
+
+    # keeping house
+
+    async def verify(self, session_id: str | None = None, *, progress: Progress | None = None) -> Report:
+        """Check that everything stored is whole; changes nothing."""
+        return await self._maintenance.verify(session_id, progress)
+
+    async def repair(self, session_id: str | None = None, *, progress: Progress | None = None) -> Report:
+        """Make anew what is derived and damaged; the report says what was mended and what cannot be."""
+        return await self._maintenance.repair(session_id, progress)
+
+    async def export(
+        self,
+        path: str | Path,
+        *,
+        session_id: str | None = None,
+        user_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write sessions to a .jsonl file, or one session to a .md file; returns the bytes written."""
+        target = Path(path)
+        if target.suffix == ".md":
+            if session_id is None:
+                raise InputError("a markdown file holds one session; give its session_id, or export to .jsonl")
+            return await asyncio.to_thread(target.write_text, await self._transfer.markdown(session_id), "utf-8")
+        lines = [line async for line in self._transfer.lines(session_id, user_id, progress)]
+        return await asyncio.to_thread(target.write_text, "".join(lines), "utf-8")
+
+    async def import_(
+        self, path: str | Path, *, user_id: str | None = None, progress: Progress | None = None
+    ) -> Imported:
+        """Read a .jsonl export (or chat messages, one a line, each with a session_id) or a session .md file."""
+        source = Path(path)
+        try:
+            text = await asyncio.to_thread(source.read_text, "utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{source} cannot be read: {error}") from None
+        if source.suffix == ".md":
+            return await self._transfer.take_markdown(text, user_id)
+        return await self._transfer.take_lines(text.splitlines(), user_id, progress)
+
+
+def main_session(user_id: str) -> str:
+    """The session that is meant when none is named."""
+    return f"{user_id}:main"
+
+
+def as_profile(profile: str | Profile) -> Profile:
+    if isinstance(profile, Profile):
+        return profile
+    if isinstance(profile, str):
+        return profile_named(profile)
+    raise InputError(f"profile must be a name or a Profile, not {type(profile).__name__}")

@@ -1,0 +1,40 @@
+"""What the engine is built from: handed in by the wiring, never imported."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lamina.policy.messages import Limits
+from lamina.ports import Extractor, Prompt, Store, Summariser, TokenCounter
+from lamina.profiles import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait for models and other workers."""
+
+    lease_seconds: float = 60.0
+    model_seconds: float = 120.0
+    attempts: int = 3  # with the configured model, before the offline one writes
+    backoff_seconds: float = 2.0  # doubles with each failure
+    poll_seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Store, models and rules of one memory."""
+
+    store: Store
+    counter: TokenCounter
+    summariser: Summariser
+    offline: Summariser  # writes when the configured summariser cannot
+    extractor: Extractor | None
+    prompts: Mapping[str, Prompt]
+    profile: Profile
+    now: Callable[[], datetime]
+    new_id: Callable[[str], str]  # prefix -> sortable unique id
+    random_bytes: Callable[[int], bytes]
+    owner: str  # names this worker in leases
+    alive: Callable[[str], bool]  # whether the worker of that name may still be at work
+    limits: Limits = field(default_factory=Limits)
+    patience: Patience = field(default_factory=Patience)

@@ -1,0 +1,213 @@
+"""Sessions out and in: JSON Lines with everything, and the markdown file of document 000."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any
+
+from lamina.engine.ingest import Ingest
+from lamina.engine.parts import Parts
+from lamina.errors import InputError, NotFound
+from lamina.policy import documents
+from lamina.types import Message, Session, Span
+
+FORMAT = "lamina-sessions"
+VERSION = 1
+_PAGE = 500
+_BATCH = 1_000
+_MARKDOWN_MESSAGES = 10
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import brought in; messages that were there already are not counted again."""
+
+    sessions: int
+    messages: int
+    duplicates: int
+
+
+class Transfer:
+    """Writes sessions to lines of text and reads them back."""
+
+    def __init__(self, parts: Parts, ingest: Ingest) -> None:
+        self._parts = parts
+        self._ingest = ingest
+
+    async def lines(self, session_id: str | None, user_id: str | None, progress: Progress | None) -> AsyncIterator[str]:
+        """Sessions with messages, summaries, facts and milestones, one JSON object a line."""
+        sessions = await self._sessions(session_id, user_id)
+        yield _line({"type": "header", "format": FORMAT, "version": VERSION, "sessions": len(sessions)})
+        for number, session in enumerate(sessions, 1):
+            yield _line({"type": "session", **_plain(asdict(session))})
+            for first in range(1, session.counters.messages + 1, _PAGE):
+                for message in await self._parts.store.messages(session.id, Span(first=first, last=first + _PAGE - 1)):
+                    yield _line(_message_record(message))
+            for summary in await self._parts.store.summaries(session.id, live=False):
+                yield _line({"type": "summary", **_plain(asdict(summary))})
+            for fact in await self._parts.store.facts(session.user_id, session.id):
+                yield _line({"type": "fact", **_plain(asdict(fact))})
+            for milestone in await self._parts.store.milestones(session.id):
+                yield _line({"type": "milestone", **_plain(asdict(milestone))})
+            if progress is not None:
+                progress(number, len(sessions))
+
+    async def _sessions(self, session_id: str | None, user_id: str | None) -> list[Session]:
+        if session_id is not None:
+            found = await self._parts.store.session(session_id)
+            if found is None:
+                raise NotFound(f"no session {session_id!r}")
+            return [found]
+        sessions: list[Session] = []
+        while page := await self._parts.store.sessions(
+            user_id=user_id, limit=1000, after=sessions[-1].id if sessions else None
+        ):
+            sessions.extend(page)
+        return sessions
+
+    async def markdown(self, session_id: str) -> str:
+        """One session as the markdown file of document 000."""
+        (session,) = await self._sessions(session_id, None)
+        count = session.counters.messages
+        span = Span(first=max(1, count - _MARKDOWN_MESSAGES + 1), last=count)
+        messages = await self._parts.store.messages(session.id, span)
+        live = await self._parts.store.summaries(session.id)
+        summary = "\n\n".join(summary.text for summary in live)
+        return documents.session_markdown(session, messages, summary, max((s.version for s in live), default=0))
+
+    async def take_lines(self, lines: Iterable[str], user_id: str | None, progress: Progress | None) -> Imported:
+        """Read exported sessions, or plain chat messages, one JSON object a line. What is there already is left."""
+        sessions: dict[str, dict[str, Any]] = {}
+        totals = {"messages": 0, "duplicates": 0}
+        waiting: list[dict[str, Any]] = []
+        for number, record in _records(lines):
+            kind = record.pop("type", "message")
+            if kind == "header":
+                _check_header(record)
+            elif kind == "session":
+                sessions[record["id"]] = record
+            elif kind == "message":
+                if waiting and (len(waiting) >= _BATCH or waiting[-1].get("session_id") != record.get("session_id")):
+                    await self._take_batch(waiting, sessions, user_id, totals)
+                    waiting = []
+                waiting.append(record)
+            if progress is not None and number % 100 == 0:
+                progress(number, 0)
+        if waiting:
+            await self._take_batch(waiting, sessions, user_id, totals)
+        await self._restore_status(sessions)
+        return Imported(sessions=len(sessions), messages=totals["messages"], duplicates=totals["duplicates"])
+
+    async def _take_batch(
+        self,
+        batch: list[dict[str, Any]],
+        sessions: dict[str, dict[str, Any]],
+        user_id: str | None,
+        totals: dict[str, int],
+    ) -> None:
+        session_id = batch[0].get("session_id")
+        if session_id is None:
+            raise InputError("a message line has no session_id; give one, or add the messages with `lamina add`")
+        known = sessions.setdefault(session_id, {})
+        owner = user_id or known.get("user_id") or batch[0].get("user_id") or "default"
+        messages = [
+            {key: value for key, value in message.items() if key not in {"session_id", "user_id"}} for message in batch
+        ]
+        added = await self._ingest.add(
+            messages, user_id=owner, session_id=session_id, agent_id=known.get("agent_id"), key=None
+        )
+        totals["messages"] += len(added.ids) - len(added.duplicates)
+        totals["duplicates"] += len(added.duplicates)
+
+    async def _restore_status(self, sessions: dict[str, dict[str, Any]]) -> None:
+        for session_id, record in sessions.items():
+            status = record.get("status", "active")
+            found = await self._parts.store.session(session_id)
+            if found is not None and status != "active" and found.status != status:
+                await self._parts.store.set_status(session_id, status, self._parts.now())
+
+    async def take_markdown(self, text: str, user_id: str | None) -> Imported:
+        """Read a session file back. Its summary, whose messages are gone, becomes the first message of the log."""
+        document = documents.parsed_session(text)
+        messages: list[dict[str, Any]] = []
+        if document.summary:
+            messages.append(
+                {
+                    "id": f"{document.session_id}:summary",
+                    "role": "system",
+                    "content": document.summary,
+                    "created_at": document.start,
+                    "metadata": {"imported": "summary", "version": document.summary_version},
+                }
+            )
+        for number, who, said in document.messages:
+            messages.append(
+                {
+                    "id": f"{document.session_id}:{number}",
+                    **_spoken(who, said, f"{document.session_id}:{number}"),
+                    "created_at": document.start + timedelta(seconds=number),
+                    "metadata": {"number": number},
+                }
+            )
+        added = await self._ingest.add(
+            messages, user_id=user_id or "default", session_id=document.session_id, agent_id=None, key=None
+        )
+        if document.end is not None:
+            await self._parts.store.set_status(document.session_id, "ended", document.end)
+        fresh = len(added.ids) - len(added.duplicates)
+        return Imported(sessions=1, messages=fresh, duplicates=len(added.duplicates))
+
+
+def _spoken(who: str, said: str, call: str) -> dict[str, Any]:
+    role = who.lower()
+    if role == "tool":
+        return {"role": "tool", "content": said, "tool_call_id": call}
+    if role in {"system", "developer", "user", "assistant"}:
+        return {"role": role, "content": said}
+    return {"role": "user", "content": said, "name": who}
+
+
+def _records(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"line {number} is not JSON: {error}; everything before it was imported") from None
+        if not isinstance(record, dict):
+            raise InputError(f"line {number} is not a JSON object; everything before it was imported")
+        yield number, record
+
+
+def _check_header(record: dict[str, Any]) -> None:
+    if record.get("format") != FORMAT or record.get("version") != VERSION:
+        raise InputError(
+            f"the file says format {record.get('format')!r} version {record.get('version')!r}; "
+            f"this Lamina reads {FORMAT!r} version {VERSION}"
+        )
+
+
+def _message_record(message: Message) -> dict[str, Any]:
+    record: dict[str, Any] = {"type": "message", "session_id": message.session_id, "id": message.id, **message.body}
+    record["created_at"] = message.created_at.isoformat()
+    if message.metadata:
+        record["metadata"] = message.metadata
+    if message.model is not None:
+        record["model"] = message.model
+    return record
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"

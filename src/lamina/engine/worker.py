@@ -1,0 +1,198 @@
+"""The worker: takes what is due, folds it, commits it. Killed at any point, the work is simply still due."""
+
+import asyncio
+import logging
+import time
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+
+from lamina.engine.compact import Compactor
+from lamina.engine.digest import Digester
+from lamina.engine.parts import Parts
+from lamina.errors import LaminaError, ModelError
+from lamina.policy.folding import Fold, next_fold
+from lamina.ports import Claim, FoldCommit
+from lamina.types import Session, Settled, Span, Summary
+
+logger = logging.getLogger("lamina.fold")
+
+_FIRST_LOOK = 128  # unfolded messages read at first; doubled while no fold is found
+_SWEEP_SECONDS = 60.0
+
+
+class Worker:
+    """Folds sessions, one at a time, under a lease that other workers respect."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._compactor = Compactor(parts)
+        self._digester = Digester(parts, self._compactor)
+        self._wakened = asyncio.Event()
+        self._next_sweep = 0.0
+
+    def wake(self) -> None:
+        """Say that something may be due."""
+        self._wakened.set()
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await self._revoke_the_dead()
+        while True:
+            self._wakened.clear()
+            try:
+                await self._round()
+            except LaminaError as error:
+                logger.warning("worker_round_failed", extra={"reason": str(error)})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._parts.patience.poll_seconds):
+                    await self._wakened.wait()
+
+    async def _round(self) -> None:
+        if time.monotonic() >= self._next_sweep:
+            self._next_sweep = time.monotonic() + _SWEEP_SECONDS
+            await self._sweep()
+        while (claim := await self._claim(impatient=False, skip=())) is not None:
+            await self._handled(claim, thorough=False)
+
+    async def settle(self, timeout: float | None = None) -> Settled:
+        """Work until nothing is due, here or with other workers; sessions that keep failing are named."""
+        done = Settled(folds=0, digests=0, archived=await self._sweep())
+        failed: list[str] = []
+        async with asyncio.timeout(timeout):
+            await self._revoke_the_dead()
+            while True:
+                claim = await self._claim(impatient=True, skip=failed)
+                if claim is not None:
+                    outcome = await self._handled(claim, thorough=True)
+                    done = replace(done, folds=done.folds + outcome.folds, digests=done.digests + outcome.digests)
+                    failed += outcome.failed
+                elif await self._others_at_work():
+                    await asyncio.sleep(0.02)
+                else:
+                    break
+        digests = await self._refresh_digests(timeout)
+        return replace(
+            done, digests=done.digests + digests, archived=done.archived + await self._sweep(), failed=tuple(failed)
+        )
+
+    async def _refresh_digests(self, timeout: float | None) -> int:
+        count, after = 0, None
+        seen: set[str] = set()
+        async with asyncio.timeout(timeout):
+            while sessions := await self._parts.store.sessions(limit=500, after=after):
+                after = sessions[-1].id
+                for user_id in dict.fromkeys(session.user_id for session in sessions):
+                    if user_id not in seen:
+                        seen.add(user_id)
+                        count += await self._digester.refresh(user_id, thorough=True)
+        return count
+
+    async def _others_at_work(self) -> bool:
+        await self._revoke_the_dead()
+        now = self._parts.now()
+        return any(lease.until >= now for lease in await self._parts.store.leases())
+
+    async def _revoke_the_dead(self) -> None:
+        for lease in await self._parts.store.leases():
+            if not self._parts.alive(lease.owner):
+                await self._parts.store.revoke(lease.owner)
+
+    async def _claim(self, *, impatient: bool, skip: tuple[str, ...] | list[str]) -> Claim | None:
+        now = self._parts.now()
+        until = now + timedelta(seconds=self._parts.patience.lease_seconds)
+        return await self._parts.store.claim(self._parts.owner, now, until, impatient=impatient, skip=skip)
+
+    async def _handled(self, claim: Claim, *, thorough: bool) -> Settled:
+        """Everything that is due in one session; a failure is logged, counted and tried again later."""
+        keeper = asyncio.create_task(self._keep_lease(claim))
+        folds = 0
+        try:
+            while (step := await self._next(claim.session.id)) is not None:
+                folds += await self._fold(*step)
+            digests = await self._digester.refresh(claim.session.user_id, thorough=thorough)
+        except LaminaError as error:
+            return await self._failed(claim, error, folds)
+        finally:
+            keeper.cancel()
+        await self._parts.store.release(claim)
+        return Settled(folds=folds, digests=int(digests), archived=0)
+
+    async def _failed(self, claim: Claim, error: LaminaError, folds: int) -> Settled:
+        patience = self._parts.patience
+        session = await self._parts.store.session(claim.session.id)
+        attempts = session.attempts if session else 0
+        wait = min(patience.backoff_seconds * 2**attempts, 3600)
+        logger.warning(
+            "fold_failed",
+            extra={"session": claim.session.id, "attempt": attempts + 1, "retry_seconds": wait, "reason": str(error)},
+        )
+        await self._parts.store.fail(claim, self._parts.now() + timedelta(seconds=wait))
+        hopeless = not isinstance(error, ModelError) or attempts + 1 >= patience.attempts
+        return Settled(folds=folds, digests=0, archived=0, failed=(claim.session.id,) if hopeless else ())
+
+    async def _keep_lease(self, claim: Claim) -> None:
+        seconds = self._parts.patience.lease_seconds
+        while True:
+            await asyncio.sleep(seconds / 3)
+            await self._parts.store.renew(claim, self._parts.now() + timedelta(seconds=seconds))
+
+    async def _next(self, session_id: str) -> tuple[Session, list[Summary], Fold] | None:
+        store, limit = self._parts.store, _FIRST_LOOK
+        session = await store.session(session_id)
+        if session is None:
+            return None
+        live = await store.summaries(session_id)
+        counters = session.counters
+        while True:
+            last = min(counters.cursor + limit, counters.messages)
+            tail = await store.messages(session_id, Span(first=counters.cursor + 1, last=last))
+            whole = last == counters.messages
+            fold = next_fold(self._parts.profile, counters, session.status, live, tail, whole=whole)
+            if fold is not None:
+                return session, live, fold
+            if whole:
+                return None
+            limit *= 2
+
+    async def _fold(self, session: Session, live: list[Summary], fold: Fold) -> int:
+        started = time.perf_counter()
+        commit = await self._compactor.compacted(session, live, fold)
+        if not await self._parts.store.commit(commit):
+            logger.info("fold_overtaken", extra={"session": session.id, "version": session.counters.version})
+            return 0
+        self._report(session, live, fold, commit, time.perf_counter() - started)
+        return 1
+
+    def _report(self, session: Session, live: list[Summary], fold: Fold, commit: FoldCommit, seconds: float) -> None:
+        counters, covered = session.counters, commit.summary.turns
+        logger.info(
+            "folded",
+            extra={
+                "session": session.id,
+                "task": fold.task,
+                "layer": fold.layer,
+                "first": fold.covers.first,
+                "last": fold.covers.last,
+                "messages_folded": max(0, commit.cursor - counters.cursor),
+                "turns_folded": max(0, covered.last - counters.cursor_turn) if covered and fold.reads else 0,
+                "tokens_before": counters.unfolded_tokens + sum(summary.tokens for summary in live),
+                "tokens_after": commit.summary.tokens,
+                "seconds": round(seconds, 4),
+                "model": commit.summary.recipe.model,
+                "fallback": commit.summary.recipe.fallback is not None,
+            },
+        )
+
+    async def _sweep(self) -> int:
+        """End what idled out, archive what ended long ago; how many were archived."""
+        profile, now, store = self._parts.profile, self._parts.now(), self._parts.store
+        if profile.idle_hours is not None:
+            for session_id in await store.end_idle(now - timedelta(hours=profile.idle_hours), now):
+                logger.info("session_idled_out", extra={"session": session_id})
+        if profile.archive_days is None:
+            return 0
+        archived = await store.archive_ended(now - timedelta(days=profile.archive_days), now)
+        for session_id in archived:
+            logger.info("session_archived", extra={"session": session_id})
+        return len(archived)

@@ -1,0 +1,89 @@
+"""Everything Lamina raises, in one tree.
+
+LaminaError
+├── InputError            what was given cannot be stored or used; says what would work
+│   ├── BudgetTooSmall    the newest turn does not fit; `.smallest` is the budget that works
+│   └── ConfigError       settings are wrong; `.problems` lists all of them at once
+├── NotFound              no such session, message or summary
+├── Conflict              an id is taken by other content, or a session belongs to another user
+├── StoreError            the store cannot do it
+│   ├── StoreBusy         other writers held the file for too long
+│   ├── StoreFull         no space left
+│   ├── StoreReadOnly     the file or its folder cannot be written
+│   ├── NotALaminaFile    the file is something else
+│   └── SchemaTooNew      the file was written by a newer Lamina
+├── ModelError            a model did not answer usefully
+└── MissingExtra          an optional package is not installed
+"""
+
+from collections.abc import Sequence
+
+
+class LaminaError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class InputError(LaminaError, ValueError):
+    """What was given cannot be stored or used; the text says what would work."""
+
+
+class BudgetTooSmall(InputError):  # noqa: N818 - reads as a sentence where it is caught
+    """The newest turn alone is larger than the budget; `smallest` is the least that works."""
+
+    def __init__(self, budget: int, smallest: int) -> None:
+        super().__init__(
+            f"a budget of {budget} tokens cannot hold the newest turn; the smallest that works here is {smallest}"
+        )
+        self.budget = budget
+        self.smallest = smallest
+
+
+class ConfigError(InputError):
+    """Settings are wrong; `problems` has every one of them."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("settings are wrong:\n" + "\n".join(f"  - {problem}" for problem in problems))
+        self.problems = tuple(problems)
+
+
+class NotFound(LaminaError, LookupError):  # noqa: N818
+    """No such session, message or summary."""
+
+
+class Conflict(LaminaError):  # noqa: N818
+    """An id is taken by other content, or a session belongs to another user."""
+
+
+class StoreError(LaminaError):
+    """The store cannot do it; nothing was changed."""
+
+
+class StoreBusy(StoreError):
+    """Other writers held the store for longer than the time-out; trying again is safe."""
+
+
+class StoreFull(StoreError):
+    """There is no space left; nothing was changed."""
+
+
+class StoreReadOnly(StoreError):
+    """The store cannot be written; nothing was changed."""
+
+
+class NotALaminaFile(StoreError):
+    """The file is not a Lamina store."""
+
+
+class SchemaTooNew(StoreError):
+    """The file was written by a newer Lamina; upgrade to open it."""
+
+
+class ModelError(LaminaError):
+    """A model did not answer usefully."""
+
+
+class MissingExtra(LaminaError, ImportError):  # noqa: N818
+    """An optional package is not installed; the text says how to get it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed; get it with: pip install 'lamina[{extra}]'")

@@ -1,0 +1,1 @@
+"""Models that need nothing but this package: extractive, deterministic, quick."""

@@ -1,0 +1,179 @@
+"""How much a statement is worth: what it says of the speaker, and the words it brings. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lamina.models.offline.lexicon import labels, lexicon
+from lamina.models.offline.statements import DATE, Statement
+from lamina.models.offline.words import folded, stem, unspaced
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """A statement with its worth apart from words, and the words it brings."""
+
+    statement: Statement
+    cues: tuple[str, ...]
+    fact: float  # factor: how much it looks like something to remember
+    lasting: float  # what it is worth in however few words
+    stems: Mapping[str, float]  # content stems and what each is worth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """The numbers behind a score, found on half of a development set."""
+
+    base: float = 1.1
+    name: float = 1.8
+    number: float = 1.5
+    date: float = 2.0  # a date that was worked out
+    common: float = 0.2
+    pair: float = 0.5
+    frequent: float = 0.35  # what is left of a word that most lines have
+    central: float = 0.22
+    question: float = 0.3
+    answered: float = 0.3
+    opening: float = 0.9
+    request: float = 0.5  # what a user's question gains when the assistant does most of the writing
+    tool: float = 0.35
+    system: float = 0.2
+    assistant: float = 0.6
+    equal: float = 0.35  # what an assistant gains when it writes no more than the user
+    accepted: float = 1.35
+    open: float = 1.6
+    old: float = 1.15
+    earliest: float = 0.2
+    first: float = 0.05
+    superseded: float = 0.4
+    lasting: float = 1.0
+    lasting_old: float = 2.5
+    most: float = 4.5
+    least: float = 0.05
+
+
+WEIGHTS = Weights()
+
+_MANY_LINES = 8
+_MOST_LINES = 0.35  # share of the lines that makes a word frequent
+_FEW_WORDS = 4
+_VERSION = re.compile(r"\b[vV]?\d+(?:\.\d+)+\b|\b[a-z]+_[a-z_]+\b|[a-z][A-Z]|\w+\.(?:py|js|ts|json|toml|yml|sql|md)\b")
+_CAPITAL = re.compile(r"(?<=[^.!?:\s] )[^\W\d_a-z]\w*")  # not at the beginning of a sentence
+_QUOTED = re.compile(r"[\"“][^\"”]{2,60}[\"”]")
+
+
+def scored(statements: Sequence[Statement], weights: Weights = WEIGHTS) -> list[Scored]:
+    """Every statement with its worth, in the same order."""
+    names = _names(statements)
+    keys = [tuple(dict.fromkeys(contents(one.tokens))) for one in statements]
+    lines = _lines_with(statements, keys)
+    count = len({(one.source, one.line) for one in statements})
+    worths = {key: _worth(key, times, count, key in names, weights) for key, times in lines.items()}
+    balance = _balance(statements)
+    priors = _priors(balance, weights)
+    oldest = sum(one.old for one in statements)
+    found = []
+    seen_old = 0
+    for statement, own in zip(statements, keys, strict=True):
+        cues = labels(statement.tokens, lexicon().cues)
+        fact = _fact(statement, cues, balance, weights) * priors.get(statement.role, 1.0)
+        if statement.old:
+            fact *= weights.old + weights.earliest * (1 - seen_old / oldest)
+            seen_old += 1
+        worth = {key: worths[key] for key in own} | dict.fromkeys(DATE.findall(statement.text), weights.date)
+        fact = max(fact, weights.least)
+        lasting = _lasting(statement, cues) * (weights.lasting_old if statement.old else weights.lasting)
+        found.append(Scored(statement=statement, cues=cues, fact=fact, lasting=lasting, stems=worth))
+    return found
+
+
+def contents(tokens: Sequence[str]) -> list[str]:
+    """The stems of all words that are not stop words."""
+    stop = lexicon().stop
+    return [
+        stem(token)
+        for token in tokens
+        if token not in stop and (len(token) > 1 or not token.isascii() or token.isdigit())
+    ]
+
+
+def _fact(statement: Statement, cues: Sequence[str], balance: float, weights: Weights) -> float:
+    total = weights.base + sum(lexicon().weights[cue] for cue in cues)
+    if statement.place == 0:
+        total += weights.first
+    if _VERSION.search(statement.text):
+        total += 0.4
+    if _QUOTED.search(statement.text):
+        total += 0.3
+    total = min(total, weights.most)
+    if len(statement.tokens) < _FEW_WORDS:
+        total *= 0.5
+    if statement.open:
+        total = max(total, weights.base) * weights.open
+    elif statement.asks:
+        total *= _asking(statement, balance, weights)
+    return total * (weights.accepted if statement.accepted else 1.0)
+
+
+def _lasting(statement: Statement, cues: Sequence[str]) -> float:
+    if statement.asks or statement.role not in {"user", ""} or "first_person" not in cues:
+        return 0.0
+    return sum(lexicon().weights[cue] for cue in cues if cue in lexicon().lasting)
+
+
+def _asking(statement: Statement, balance: float, weights: Weights) -> float:
+    """What is left of an answered question: most of what the user began with, little of an assistant's."""
+    if statement.role == "assistant":
+        return weights.answered
+    if statement.line == 0 and not statement.old:
+        return weights.opening
+    return weights.question + weights.request * (1 - balance)
+
+
+def _balance(statements: Sequence[Statement]) -> float:
+    """How much the user writes against the assistant, at most 1."""
+    written = Counter[str]()
+    for one in statements:
+        written[one.role] += len(one.tokens)
+    return min(1.0, written["user"] / written["assistant"]) if written["assistant"] and written["user"] else 1.0
+
+
+def _priors(balance: float, weights: Weights) -> dict[str, float]:
+    """What each role's words count for: an assistant that writes much more than the user counts for less."""
+    return {
+        "user": 1.0,
+        "assistant": weights.assistant + weights.equal * balance,
+        "tool": weights.tool,
+        "system": weights.system,
+        "developer": weights.system,
+    }
+
+
+def _lines_with(statements: Sequence[Statement], keys: Sequence[tuple[str, ...]]) -> Counter[str]:
+    """In how many lines each stem is."""
+    found: dict[tuple[int, int], dict[str, None]] = {}
+    for one, own in zip(statements, keys, strict=True):
+        found.setdefault((one.source, one.line), {}).update(dict.fromkeys(own))
+    return Counter(key for line in found.values() for key in line)
+
+
+def _worth(key: str, lines: int, count: int, is_name: bool, weights: Weights) -> float:
+    if unspaced(key):
+        worth = weights.pair
+    elif key[0].isdigit():
+        worth = weights.number
+    elif is_name:
+        worth = weights.name
+    else:
+        worth = weights.common if key in lexicon().common else 1.0
+    if count >= _MANY_LINES and lines > _MOST_LINES * count:
+        return worth * weights.frequent
+    return worth * (1 + weights.central * min(lines - 1, 4))
+
+
+def _names(statements: Sequence[Statement]) -> frozenset[str]:
+    """Stems of words written with a capital inside a sentence, without the speakers' own names."""
+    speakers = {folded(part) for one in statements for part in one.speaker.split()}
+    found = {folded(word) for one in statements for word in _CAPITAL.findall(one.text)}
+    return frozenset(stem(token) for token in found - speakers if token not in lexicon().stop)

@@ -1,0 +1,21 @@
+"""Prompt files: `<name>.v<version>.md`; the newest version of each name is used."""
+
+import re
+from functools import cache
+from importlib import resources
+
+from lamina.ports import Prompt
+
+_NAME = re.compile(r"(?P<name>[a-z_]+)\.v(?P<version>\d+)\.md")
+
+
+@cache
+def prompts() -> dict[str, Prompt]:
+    """Every prompt in this package by name, the newest version of each."""
+    found: dict[str, Prompt] = {}
+    for entry in resources.files(__name__).iterdir():
+        if match := _NAME.fullmatch(entry.name):
+            prompt = Prompt(name=match["name"], version=int(match["version"]), text=entry.read_text("utf-8"))
+            if prompt.name not in found or found[prompt.name].version < prompt.version:
+                found[prompt.name] = prompt
+    return found

@@ -1,0 +1,1 @@
+"""Decisions: pure functions of their arguments, without I/O, clock or chance."""

@@ -1,0 +1,148 @@
+"""Texts with a fixed form: framed summaries, prompt inputs, merged chunks, the session file of document 000."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from lamina.errors import InputError
+from lamina.policy.render import speaker
+from lamina.types import Message, Session
+
+_FOOTER = re.compile(r"\n*---\n\*Updated: [^|\n]* \| Version: \d+\*\s*$")
+_MERGED = re.compile(r"^Earlier: ")
+
+
+def framed(title: str | None, body: str, updated_at: datetime, version: int) -> str:
+    """A rolling summary with its title and the footer that says when and which version; plain without a title."""
+    if title is None:
+        return body
+    return f"{title}\n\n{body.strip()}\n\n---\n*Updated: {stamp(updated_at)} | Version: {version}*"
+
+
+def unframed(title: str | None, text: str) -> str:
+    """A summary without title and footer."""
+    if title is None:
+        return text
+    return _FOOTER.sub("", text).removeprefix(title).strip()
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as ISO 8601, whole seconds, UTC as Z."""
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def merged(first: str, second: str) -> str:
+    """Two chunk summaries as one: `Earlier: … Then: …`."""
+    return f"Earlier: {_MERGED.sub('', first)}\n\nThen: {_MERGED.sub('', second)}"
+
+
+def merged_topics(*topics: Sequence[str]) -> tuple[str, ...]:
+    """Topics in order, each once whatever its case."""
+    found: dict[str, str] = {}
+    for topic in (topic for several in topics for topic in several):
+        found.setdefault(topic.casefold(), topic)
+    return tuple(found.values())
+
+
+# What a prompt works on
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """A template with its [PLACEHOLDERS] filled; what is filled in is not looked at again."""
+    return re.sub(r"\[([A-Z_]+)\]", lambda found: values.get(found.group(1), found.group()), template)
+
+
+def numbered(messages: Sequence[Message]) -> str:
+    """Messages with their numbers: `Message 3 (User): …`."""
+    return "\n".join(f"Message {message.seq} ({speaker(message)}): {message.text}" for message in messages)
+
+
+def turns_input(existing: str | None, messages: Sequence[Message]) -> str:
+    """The input of document 003: the existing summary or NONE, then numbered turns."""
+    turns: list[list[str]] = []
+    number = None
+    for message in messages:
+        if message.turn != number or not turns:
+            turns.append([])
+            number = message.turn
+        turns[-1].append(f"{speaker(message)}: {message.text}")
+    body = "\n\n".join("\n".join([f"Turn {index}:", *lines]) for index, lines in enumerate(turns, 1))
+    return (
+        f"=== EXISTING_SUMMARY ===\n{existing or 'NONE'}\n=== END_EXISTING_SUMMARY ===\n\n"
+        f"=== NEW_TURNS ===\n{body}\n=== END_NEW_TURNS ==="
+    )
+
+
+# The session file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionDocument:
+    """A session file read back."""
+
+    session_id: str
+    start: datetime
+    end: datetime | None
+    message_count: int
+    summary_version: int
+    messages: tuple[tuple[int, str, str], ...]  # number, speaker, text
+    summary: str
+    rest: Mapping[str, str] = field(default_factory=dict)
+
+
+def session_markdown(session: Session, messages: Sequence[Message], summary: str, version: int) -> str:
+    """A session as the markdown file of document 000."""
+    end = "" if session.ended_at is None else stamp(session.ended_at)
+    said = "\n".join(
+        f"**Message {message.seq} ({speaker(message)}):** {_indented(message.text)}" for message in messages
+    )
+    return (
+        f"# Session: {session.id}\n\n## Metadata\n- Start: {stamp(session.started_at)}\n- End: {end}\n"
+        f"- Message Count: {session.counters.messages}\n- Summary Version: {version}\n\n"
+        f"## Short-Term Messages (Last {len(messages)})\n{said}\n\n## Medium-Term Summary\n{summary}\n"
+    )
+
+
+def _indented(text: str) -> str:
+    """Later lines of a message are indented, so that none of them can pass for a heading or another message."""
+    return text.replace("\n", "\n    ")
+
+
+_HEAD = re.compile(r"\A# Session: (?P<id>[^\n]+)\n+## Metadata\n(?P<metadata>(?:- [^\n]*\n)+)")
+_SHORT = re.compile(
+    r"^## Short-Term Messages \(Last \d+\)\n(?P<said>.*?)^## Medium-Term Summary\n(?P<summary>.*)", re.S | re.M
+)
+_SAID = re.compile(r"^\*\*Message (\d+) \(([^)\n]*)\):\*\* ?(.*?)(?=^\*\*Message \d+ \(|\Z)", re.S | re.M)
+
+
+def parsed_session(text: str) -> SessionDocument:
+    """A session file read back; an error says what is missing."""
+    head = _HEAD.match(text)
+    short = _SHORT.search(text)
+    if head is None or short is None:
+        raise InputError(
+            "not a session file: it needs `# Session: …`, `## Metadata`, `## Short-Term Messages (Last N)` "
+            "and `## Medium-Term Summary`"
+        )
+    metadata = dict(re.findall(r"^- ([^:\n]+): ?([^\n]*)$", head["metadata"], re.M))
+    try:
+        return SessionDocument(
+            session_id=head["id"].strip(),
+            start=_moment(metadata["Start"]),
+            end=_moment(metadata["End"]) if metadata.get("End", "").strip() else None,
+            message_count=int(metadata["Message Count"]),
+            summary_version=int(metadata["Summary Version"]),
+            messages=tuple(
+                (int(number), who, said.strip("\n").replace("\n    ", "\n"))
+                for number, who, said in _SAID.findall(short["said"])
+            ),
+            summary=short["summary"].strip("\n"),
+        )
+    except (KeyError, ValueError) as error:
+        raise InputError(f"the session file's metadata cannot be read: {error}") from None
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text.strip())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

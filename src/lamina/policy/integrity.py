@@ -1,0 +1,123 @@
+"""Whether what is stored of a session is whole: digests, places, counters, coverage, provenance, word index."""
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+
+from lamina.policy import log, records
+from lamina.ports import Audit, MessageRow, SummaryRow
+from lamina.types import Message, Problem
+
+
+def problems(audit: Audit) -> Iterator[Problem]:
+    """Everything wrong with a session."""
+    yield from _messages(audit)
+    yield from _counters(audit)
+    yield from _summaries(audit)
+    yield from _coverage(audit)
+    yield from _facts(audit)
+    for item in audit.unindexed:
+        yield Problem(kind="index", where=item, text="the word index does not agree with what is stored", derived=True)
+
+
+def _messages(audit: Audit) -> Iterator[Problem]:
+    digest = log.first_digest(audit.session.id)
+    turn = 0
+    for place, row in enumerate(audit.rows, 1):
+        turn += row.role == "user"
+        digest = log.chained(digest, row.leaf)
+        if row.seq != place:
+            yield _problem("log", row, f"is at place {row.seq}, not {place}")
+            return
+        if row.digest != digest:
+            yield _problem("chain", row, "breaks the chain of digests")
+            digest = row.digest
+        if row.turn != turn:
+            yield _problem("log", row, f"is in turn {row.turn}, not {turn}")
+        try:
+            log.decoded(row)
+        except log.Damaged as damage:
+            yield _problem("log", row, str(damage))
+    if audit.last_digest != digest:
+        where = f"session {audit.session.id}"
+        yield Problem(kind="chain", where=where, text="its last digest is not that of its last message", derived=True)
+
+
+def _problem(kind: str, row: MessageRow, text: str) -> Problem:
+    where = f"message {row.id} ({row.session_id} #{row.seq})"
+    return Problem(kind=kind, where=where, text=text, derived=False)
+
+
+def _counters(audit: Audit) -> Iterator[Problem]:
+    have, want = audit.session.counters, log.recounted(audit.rows)
+    covered = [row for row in audit.rows if row.seq <= have.cursor]
+    pairs = {
+        "messages": (have.messages, want.messages),
+        "turns": (have.turns, want.turns),
+        "tokens": (have.tokens, want.tokens),
+        "closed": (have.closed, want.closed),
+        "cursor_turn": (have.cursor_turn, max((row.turn for row in covered), default=0)),
+        "cursor_tokens": (have.cursor_tokens, sum(row.tokens for row in covered)),
+    }
+    for name, (stored, counted) in pairs.items():
+        if stored != counted:
+            where = f"session {audit.session.id}"
+            yield Problem(kind="counter", where=where, text=f"{name} is {stored}, counted {counted}", derived=True)
+
+
+def _summaries(audit: Audit) -> Iterator[Problem]:
+    known = {row.id for row in audit.summaries}
+    for row in audit.summaries:
+        try:
+            summary = records.decoded(row)
+        except log.Damaged as damage:
+            yield _derived("summary", row, str(damage))
+            continue
+        lost = [item for item in summary.inputs if item not in known]
+        if lost:
+            yield _derived("provenance", row, f"was made from summaries that are gone: {lost}")
+        if summary.reads is None and not summary.inputs:
+            yield _derived("provenance", row, "was made from nothing")
+        if (summary.covers and (row.first, row.last)) != (
+            summary.covers and (summary.covers.first, summary.covers.last)
+        ):
+            yield _derived("summary", row, "its columns and its record disagree about what it covers")
+        if row.status == "folded" and row.folded_into not in known:
+            yield _derived("provenance", row, "was folded into a summary that is gone")
+
+
+def _derived(kind: str, row: SummaryRow, text: str) -> Problem:
+    return Problem(kind=kind, where=f"summary {row.id} ({row.session_id})", text=text, derived=True)
+
+
+def _coverage(audit: Audit) -> Iterator[Problem]:
+    """Live summaries must cover 1..cursor, each message once."""
+    where = f"session {audit.session.id}"
+    live = sorted((row.first or 0, row.last or 0) for row in audit.summaries if row.status == "live")
+    cursor = audit.session.counters.cursor
+    ends = [(0, 0), *live, (cursor + 1, cursor + 1)]
+    for (_, last), (first, _) in pairwise(ends):
+        if first != last + 1:
+            text = f"messages {last + 1}–{first - 1} are in no live summary"  # noqa: RUF001
+            if first <= last:
+                text = f"messages {first}–{last} are in more than one live summary"  # noqa: RUF001
+            yield Problem(kind="coverage", where=where, text=text, derived=True)
+
+
+def _facts(audit: Audit) -> Iterator[Problem]:
+    texts = dict(_texts(audit))
+    for fact in audit.facts:
+        if texts.get(fact.message_id, "")[fact.start : fact.end] != fact.quote:
+            where = f"fact {fact.id}"
+            yield Problem(kind="fact", where=where, text="its quote is not in its message", derived=True)
+
+
+def _texts(audit: Audit) -> Iterator[tuple[str, str]]:
+    wanted = {fact.message_id for fact in audit.facts}
+    for row in audit.rows:
+        if row.id in wanted:
+            try:
+                message: Message = log.decoded(row)
+            except (log.Damaged, json.JSONDecodeError):
+                continue
+            yield row.id, message.text

@@ -1,0 +1,145 @@
+"""The log: places, turns and chained digests of messages, and rows read back only if they are whole."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from lamina.errors import Conflict
+from lamina.policy.messages import calls_of, text_of
+from lamina.ports import Append, MessageRow
+from lamina.types import Counters, Message, MessageDraft
+
+
+class Damaged(Exception):  # noqa: N818 - internal: stores turn it into a warning, `verify` into a problem
+    """A stored row does not match its digest or cannot be read."""
+
+
+def first_digest(session_id: str) -> bytes:
+    """Where a session's chain of digests begins."""
+    return hashlib.sha256(b"lamina session\0" + session_id.encode()).digest()
+
+
+def leaf(salt: bytes, *content: str | None) -> bytes:
+    """The digest of one message's content; the salt keeps short contents from being guessed once they are erased."""
+    joined = "\0".join(item or "" for item in content)
+    return hashlib.sha256(salt + joined.encode()).digest()
+
+
+def chained(previous: bytes, own: bytes) -> bytes:
+    return hashlib.sha256(previous + own).digest()
+
+
+def placed(
+    session_id: str, counters: Counters, previous: bytes, drafts: Sequence[MessageDraft], salts: Sequence[bytes]
+) -> tuple[list[MessageRow], Counters, bytes]:
+    """Drafts at the end of a session: rows, the new counters and the new end of the chain."""
+    rows = []
+    seq, turn, tokens, closed = counters.messages, counters.turns, counters.tokens, counters.closed
+    for draft, salt in zip(drafts, salts, strict=True):
+        seq += 1
+        turn += draft.role == "user"
+        tokens += draft.tokens
+        closed = closes(draft.role, bool(draft.calls), was=closed)
+        created_at = draft.created_at.isoformat()
+        own = leaf(salt, draft.id, draft.role, draft.body, created_at, draft.metadata, draft.model)
+        previous = chained(previous, own)
+        rows.append(
+            MessageRow(
+                session_id=session_id,
+                seq=seq,
+                turn=turn,
+                id=draft.id,
+                role=draft.role,
+                body=draft.body,
+                created_at=created_at,
+                metadata=draft.metadata,
+                model=draft.model,
+                tokens=draft.tokens,
+                salt=salt,
+                leaf=own,
+                digest=previous,
+            )
+        )
+    return rows, replace(counters, messages=seq, turns=turn, tokens=tokens, closed=closed), previous
+
+
+def closes(role: str, has_calls: bool, *, was: bool) -> bool:
+    """Whether the newest turn has its reply, after a message of that role."""
+    if role in {"system", "developer"}:
+        return was
+    return role == "assistant" and not has_calls
+
+
+def recounted(messages: Iterable[Message | MessageRow]) -> Counters:
+    """The counters that these messages, all of a session, give; the cursor is left at the start."""
+    count = turns = tokens = 0
+    closed = True
+    for message in messages:
+        calls = message.calls if isinstance(message, Message) else _row_calls(message)
+        count, turns, tokens = count + 1, message.turn, tokens + message.tokens
+        closed = closes(message.role, bool(calls), was=closed)
+    return Counters(messages=count, turns=turns, tokens=tokens, closed=closed)
+
+
+def _row_calls(row: MessageRow) -> tuple[str, ...]:
+    try:
+        return calls_of(json.loads(row.body))
+    except (ValueError, AttributeError):
+        return ()
+
+
+def decoded(row: MessageRow) -> Message:
+    """The message in a row; Damaged if a bit of it has changed."""
+    if leaf(row.salt, row.id, row.role, row.body, row.created_at, row.metadata, row.model) != row.leaf:
+        raise Damaged(f"message {row.id} does not match its digest")
+    try:
+        body = json.loads(row.body)
+        return Message(
+            id=row.id,
+            session_id=row.session_id,
+            seq=row.seq,
+            turn=row.turn,
+            role=row.role,  # type: ignore[arg-type]  # checked when it was stored, and by the digest since
+            body=body,
+            created_at=datetime.fromisoformat(row.created_at),
+            metadata=json.loads(row.metadata),
+            model=row.model,
+            tokens=row.tokens,
+            text=text_of(body),
+            digest=row.digest.hex(),
+            calls=calls_of(body),
+            answers=body.get("tool_call_id") if row.role == "tool" else None,
+        )
+    except (ValueError, AttributeError, TypeError) as error:
+        raise Damaged(f"message {row.id} cannot be read: {error}") from error
+
+
+def unstored(
+    append: Append, stored: Mapping[str, MessageRow]
+) -> tuple[list[MessageDraft], list[bytes], tuple[str, ...]]:
+    """The drafts (and salts) that are not stored yet, and the ids that are; an id with other content is a conflict."""
+    fresh: dict[str, MessageDraft] = {}
+    salts, duplicates = [], []
+    for draft, salt in zip(append.drafts, append.salts, strict=True):
+        row, twin = stored.get(draft.id), fresh.get(draft.id)
+        if row is None and twin is None:
+            fresh[draft.id] = draft
+            salts.append(salt)
+        elif (row is not None and row.session_id == append.session_id and same_content(row, draft)) or (
+            twin is not None and twin.body == draft.body and twin.metadata == draft.metadata
+        ):
+            duplicates.append(draft.id)
+        else:
+            raise Conflict(f"message id {draft.id!r} is taken by other content; use another id")
+    return list(fresh.values()), salts, tuple(duplicates)
+
+
+def same_content(row: MessageRow, draft: MessageDraft) -> bool:
+    """Whether a draft with a stored message's id is that message again."""
+    return (
+        json.loads(row.body) == json.loads(draft.body)
+        and json.loads(row.metadata) == json.loads(draft.metadata)
+        and (not draft.timed or datetime.fromisoformat(row.created_at) == draft.created_at)
+    )

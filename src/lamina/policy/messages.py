@@ -1,0 +1,257 @@
+"""What comes in: messages checked, made whole and read, without losing a byte of what was given."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from lamina.errors import InputError
+from lamina.types import ROLES, MessageDraft, Role
+
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+AHEAD = timedelta(days=366)
+IMAGE_TOKENS = 765  # what a large picture costs an OpenAI model; a text counter cannot know
+_ENVELOPE = frozenset({"id", "created_at", "metadata", "model"})
+_LONGEST_ID = 256
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How large one message and one append may be."""
+
+    message_bytes: int = 4 * 1024 * 1024
+    append_messages: int = 100_000
+
+
+def as_list(messages: Any) -> list[Mapping[str, Any]]:
+    """What the caller gave (text, one message, or several) as a list of messages."""
+    if isinstance(messages, str):
+        return [{"role": "user", "content": messages}]
+    if isinstance(messages, Mapping):
+        return [messages]
+    if isinstance(messages, Sequence) and not isinstance(messages, bytes | bytearray):
+        return [{"role": "user", "content": item} if isinstance(item, str) else item for item in messages]
+    raise InputError(f"messages must be text, a dict or a list of dicts, not {type(messages).__name__}")
+
+
+def draft(
+    raw: Any,
+    *,
+    place: str,
+    now: datetime,
+    new_id: Callable[[], str],
+    count: Callable[[str], int],
+    limits: Limits,
+) -> MessageDraft:
+    """One given message as a draft; `place` names it in errors."""
+    if not isinstance(raw, Mapping):
+        raise InputError(
+            f"{place} must be a dict such as {{'role': 'user', 'content': 'hi'}}, not {type(raw).__name__}"
+        )
+    role = _role(raw, place)
+    body = {key: value for key, value in raw.items() if key not in _ENVELOPE}
+    _check_content(raw, role, place)
+    body_text = _json(body, place)
+    _check_size(body_text, place, limits)
+    text = text_of(body)
+    calls = calls_of(body)
+    return MessageDraft(
+        id=_id(raw, place) or new_id(),
+        role=role,
+        body=body_text,
+        created_at=_time(raw.get("created_at"), now, place),
+        metadata=_metadata(raw.get("metadata"), place, limits),
+        model=_model(raw, place),
+        tokens=message_tokens(body, count, text),
+        text=text,
+        calls=calls,
+        answers=body.get("tool_call_id") if role == "tool" else None,
+        timed=raw.get("created_at") is not None,
+        named=raw.get("id") is not None,
+    )
+
+
+def message_tokens(body: Mapping[str, Any], count: Callable[[str], int], text: str | None = None) -> int:
+    """What a message's words, name and pictures cost."""
+    words = count(text_of(body) if text is None else text)
+    name = body.get("name")
+    return words + IMAGE_TOKENS * images_of(body) + (count(name) if isinstance(name, str) else 0)
+
+
+def text_of(body: Mapping[str, Any]) -> str:
+    """The words of a message: its text parts, refusal and tool calls."""
+    content = body.get("content")
+    if isinstance(content, str) and len(body) == 2:  # noqa: PLR2004 - role and content, the usual message
+        return content
+    pieces = [content] if isinstance(content, str) else [_part_text(part) for part in content or ()]
+    if isinstance(refusal := body.get("refusal"), str):
+        pieces.append(refusal)
+    pieces.extend(_call_text(call) for call in body.get("tool_calls") or () if isinstance(call, Mapping))
+    return "\n".join(piece for piece in pieces if piece)
+
+
+def calls_of(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The ids of the tool calls that a message makes."""
+    return tuple(
+        call["id"]
+        for call in body.get("tool_calls") or ()
+        if isinstance(call, Mapping) and isinstance(call.get("id"), str)
+    )
+
+
+def images_of(body: Mapping[str, Any]) -> int:
+    content = body.get("content")
+    if not isinstance(content, Sequence) or isinstance(content, str):
+        return 0
+    return sum(1 for part in content if isinstance(part, Mapping) and "image" in str(part.get("type")))
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping):
+        return ""
+    for key in ("text", "refusal"):
+        if isinstance(part.get(key), str):
+            return str(part[key])
+    kind = str(part.get("type", "part")).removesuffix("_url").removeprefix("input_")
+    file = part.get("file")
+    named = file.get("filename") if isinstance(file, Mapping) else None
+    return f"[{kind} {named}]" if named else f"[{kind}]"
+
+
+def _call_text(call: Mapping[str, Any]) -> str:
+    function = call.get("function")
+    if not isinstance(function, Mapping):
+        return f"[calls {call.get('type', 'a tool')}]"
+    return f"[calls {function.get('name')}({function.get('arguments', '')})]"
+
+
+def _role(raw: Mapping[str, Any], place: str) -> Role:
+    role = raw.get("role")
+    for known in ROLES:
+        if role == known:
+            return known
+    raise InputError(f"{place} has role {role!r}; a role is one of {list(ROLES)}")
+
+
+def _check_content(raw: Mapping[str, Any], role: Role, place: str) -> None:
+    content = raw.get("content")
+    has_calls = bool(raw.get("tool_calls"))
+    if content is None:
+        excused = role == "assistant" and (
+            has_calls or raw.get("refusal") or raw.get("function_call") or raw.get("audio")
+        )
+        if not excused:
+            raise InputError(f"{place} ({role}) has no content; give a string, a list of parts, or '' if it is empty")
+    elif not isinstance(content, str | list | tuple):
+        raise InputError(f"{place} has content of type {type(content).__name__}; give a string or a list of parts")
+    if raw.get("tool_calls") is not None and not isinstance(raw["tool_calls"], list | tuple):
+        raise InputError(f"{place} has tool_calls of type {type(raw['tool_calls']).__name__}; give a list")
+    if role == "tool" and not isinstance(raw.get("tool_call_id"), str):
+        raise InputError(f"{place} (tool) has no tool_call_id; give the id of the call it answers")
+    if raw.get("name") is not None and not isinstance(raw["name"], str):
+        raise InputError(f"{place} has a name of type {type(raw['name']).__name__}; give a string")
+
+
+def _id(raw: Mapping[str, Any], place: str) -> str | None:
+    return None if raw.get("id") is None else checked_id(raw["id"], f"{place}: id")
+
+
+def checked_id(value: Any, what: str) -> str:
+    """An id as given, if it can be one."""
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_ID:
+        raise InputError(f"{what} must be a string of 1 to {_LONGEST_ID} characters, not {value!r:.80}")
+    _check_characters(value, what)
+    return value
+
+
+def _model(raw: Mapping[str, Any], place: str) -> str | None:
+    metadata = raw.get("metadata")
+    variant = raw.get("model") or (metadata.get("model_variant") if isinstance(metadata, Mapping) else None)
+    return None if variant is None else checked_id(variant, f"{place}: model")
+
+
+def _time(value: Any, now: datetime, place: str) -> datetime:
+    if value is None:
+        return now
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise InputError(
+                f"{place}: created_at {value!r:.80} is not ISO 8601; e.g. 2025-03-14T09:30:00+01:00"
+            ) from None
+    if not isinstance(value, datetime):
+        raise InputError(f"{place}: created_at must be a datetime or ISO 8601 text, not {type(value).__name__}")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise InputError(
+            f"{place}: created_at {value.isoformat()} has no time zone; e.g. {value.replace(tzinfo=UTC).isoformat()}"
+        )
+    _check_year(value, now, place)
+    return value
+
+
+def _check_year(value: datetime, now: datetime, place: str) -> None:
+    try:
+        sensible = EARLIEST <= value <= now + AHEAD
+    except OverflowError:
+        sensible = False
+    if not sensible:
+        raise InputError(f"{place}: created_at {value.isoformat()} is not between 1970 and a year from now")
+
+
+def _metadata(value: Any, place: str, limits: Limits) -> str:
+    if value is None:
+        return "{}"
+    if not isinstance(value, Mapping):
+        raise InputError(f"{place}: metadata must be a dict, not {type(value).__name__}")
+    text = _json(value, f"{place}: metadata")
+    _check_size(text, f"{place}: metadata", limits)
+    return text
+
+
+def _json(value: Mapping[str, Any], place: str) -> str:
+    try:
+        text = _encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{place} cannot be written as JSON ({error}); use text, numbers, lists and dicts") from None
+    _check_characters(text, place)
+    if "\\u0000" in text and _has_nul(value):
+        raise InputError(f"{place} has a NUL character; remove it (text with U+0000 cannot be indexed or exported)")
+    return text
+
+
+def _has_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, Mapping):
+        return any(_has_nul(key) or _has_nul(item) for key, item in value.items())
+    return isinstance(value, list | tuple) and any(_has_nul(item) for item in value)
+
+
+def _check_characters(text: str, place: str) -> None:
+    if text.isascii() and "\0" not in text:
+        return
+    if "\0" in text:
+        raise InputError(f"{place} has a NUL character; remove it")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{place} has a lone surrogate (U+{ord(text[error.start]):04X}), which is no valid Unicode; "
+            "decode it with errors='replace' or remove it"
+        ) from None
+
+
+def _check_size(text: str, place: str, limits: Limits) -> None:
+    if len(text) * 4 <= limits.message_bytes:
+        return
+    size = len(text) if text.isascii() else len(text.encode("utf-8"))
+    if size > limits.message_bytes:
+        raise InputError(
+            f"{place} has {size / 1_048_576:.1f} MB; a message may have {limits.message_bytes / 1_048_576:.1f} MB "
+            "(LAMINA_MAX_MESSAGE_BYTES): split it, or store a reference to it"
+        )

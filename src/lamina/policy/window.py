@@ -1,0 +1,104 @@
+"""Windows over the log: what must stay together, and where it may be cut."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from lamina.ports import Reach
+from lamina.types import Message, Span
+
+
+def groups(messages: Sequence[Message]) -> list[list[Message]]:
+    """Messages in order, a tool call together with its results and all between; never to be separated.
+
+    A call of the newest turn that has no result yet holds everything after it: its result may still come.
+    """
+    reach = list(range(len(messages)))
+    made: dict[str, int] = {}  # ids are reused by small models: a result answers the newest call before it
+    waiting: dict[str, int] = {}
+    for index, message in enumerate(messages):
+        for call in message.calls:
+            made[call] = waiting[call] = index
+        if message.answers is not None and message.answers in made:
+            reach[made[message.answers]] = index
+            waiting.pop(message.answers, None)
+    newest = messages[-1].turn if messages else 0
+    for index in waiting.values():
+        if messages[index].turn == newest:
+            reach[index] = len(messages) - 1
+    return _joined(messages, reach)
+
+
+def _joined(messages: Sequence[Message], reach: Sequence[int]) -> list[list[Message]]:
+    result, start = [], 0
+    while start < len(messages):
+        end, index = reach[start], start
+        while index <= end:
+            end = max(end, reach[index])
+            index += 1
+        result.append(list(messages[start : end + 1]))
+        start = end + 1
+    return result
+
+
+def units(messages: Sequence[Message], unit: Literal["messages", "turns"]) -> list[list[Message]]:
+    """What a window counts: messages (tool groups whole), or turns (joined where a tool group crosses them)."""
+    if unit == "messages":
+        return groups(messages)
+    turns: list[list[Message]] = []
+    for group in groups(messages):
+        if turns and turns[-1][-1].turn == group[0].turn:
+            turns[-1].extend(group)
+        else:
+            turns.append(group)
+    return turns
+
+
+def safe_end(messages: Sequence[Message], last: int) -> int:
+    """The furthest message up to `last` behind which the log may be cut without separating a tool group."""
+    end = messages[0].seq - 1
+    for group in groups(messages):
+        if group[-1].seq > last:
+            break
+        end = group[-1].seq
+    return end
+
+
+def newest_units(messages: Sequence[Message], unit: Literal["messages", "turns"], size: int) -> list[list[Message]]:
+    """The units of the window, oldest first: the newest `size` messages or turns, and what must stay with them."""
+    taken: list[list[Message]] = []
+    count = 0
+    for item in reversed(units(messages, unit)):
+        if count >= size:
+            break
+        taken.append(item)
+        count += len(item) if unit == "messages" else item[-1].turn - item[0].turn + 1
+    return taken[::-1]
+
+
+def spans(seqs: Sequence[int]) -> tuple[Span, ...]:
+    """Sequence numbers as the fewest spans."""
+    result: list[Span] = []
+    for seq in sorted(set(seqs)):
+        if result and seq == result[-1].last + 1:
+            result[-1] = Span(first=result[-1].first, last=seq)
+        else:
+            result.append(Span(first=seq, last=seq))
+    return tuple(result)
+
+
+def take_back(newest_first: Iterable[Message], reach: Reach, cursor: int) -> list[Message]:
+    """The newest messages as far back as `reach` says, oldest first, beginning with a whole turn."""
+    taken: list[Message] = []
+    tokens = turns = 0
+    done = False
+    for message in newest_first:
+        begins_turn = not taken or taken[-1].turn != message.turn
+        if begins_turn:
+            if done:
+                break
+            turns += 1
+        taken.append(message)
+        tokens += message.tokens
+        near = not reach.fill and len(taken) >= reach.messages and turns >= reach.turns
+        done = tokens > reach.tokens or (near and (not reach.back_to_cursor or message.seq <= cursor + 1))
+    return taken[::-1]

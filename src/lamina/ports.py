@@ -1,0 +1,361 @@
+"""Every seam of Lamina on one page: what the engine asks of stores and models."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from lamina.profiles import Hosted
+from lamina.types import (
+    Counters,
+    Fact,
+    Message,
+    MessageDraft,
+    Milestone,
+    Problem,
+    Session,
+    Span,
+    Status,
+    Summary,
+)
+
+# Models
+
+
+class TokenCounter(Protocol):
+    """Counts the tokens of a text."""
+
+    name: str
+    exact: bool
+
+    def count(self, text: str) -> int: ...
+
+    def count_many(self, texts: Sequence[str]) -> list[int]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryTask:
+    """One summary to write. `prompt` is the filled prompt for a language model; the rest is the same as values."""
+
+    kind: str  # initial, update, chunk, layer, fold, medium, long, final, digest, compress
+    profile: str
+    messages: tuple[Message, ...]  # raw messages to read, oldest first
+    previous: str | None  # the summary to go on from, without title and footer
+    summaries: tuple[str, ...]  # summaries to fold, oldest first
+    sections: tuple[str, ...]  # headings the text must have, in this order; () for plain text
+    cap: int  # tokens the text may have at the most
+    least: int  # tokens it should aim at, where there is enough to say
+    instructions: str = ""  # the filled prompt
+    input: str = ""  # what the prompt works on, in the exact form of the document
+    prompt: str | None = None  # name and version of the prompt
+    model: str | None = None  # the model the profile asks for
+    hosted: Hosted | None = None
+    keep: tuple[str, ...] = ()  # words that must survive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryDraft:
+    """What a summariser wrote."""
+
+    text: str
+    topics: tuple[str, ...] = ()
+
+
+class Summariser(Protocol):
+    """Writes a summary; raises ModelError when it cannot."""
+
+    name: str
+
+    async def summarise(self, task: SummaryTask) -> SummaryDraft: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactDraft:
+    """Something said by the user of themselves: `quote` is message.text[start:end]."""
+
+    message_id: str
+    category: str
+    quote: str
+    start: int
+    end: int
+    confidence: float
+    importance: float
+
+
+class Extractor(Protocol):
+    """Finds what the user said of themselves."""
+
+    name: str
+
+    async def extract(self, messages: Sequence[Message]) -> Sequence[FactDraft]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A prompt file: placeholders in square brackets are filled with what the task reads."""
+
+    name: str
+    version: int
+    text: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+# Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRow:
+    """A message as it lies in a store. `leaf` is the digest of its content, `digest` chains the leaves."""
+
+    session_id: str
+    seq: int
+    turn: int
+    id: str
+    role: str
+    body: str
+    created_at: str
+    metadata: str
+    model: str | None
+    tokens: int
+    salt: bytes
+    leaf: bytes
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRow:
+    """A summary as it lies in a store: `record` is everything but status, as JSON; `digest` is the record's."""
+
+    id: str
+    user_id: str
+    session_id: str | None
+    kind: str
+    layer: int
+    version: int
+    first: int | None
+    last: int | None
+    status: str
+    folded_into: str | None
+    record: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """One atomic append."""
+
+    session_id: str
+    user_id: str
+    agent_id: str | None
+    drafts: Sequence[MessageDraft]
+    salts: Sequence[bytes]
+    now: datetime
+    due: Callable[[Counters, Status], bool]  # whether the session is worth a worker's look afterwards
+    key: str | None = None  # idempotency key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    session: Session
+    ids: tuple[str, ...]
+    span: Span | None
+    duplicates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How far back a view of the newest messages goes: it stops, at a turn's start, once all of this is reached."""
+
+    messages: int = 0
+    turns: int = 0
+    back_to_cursor: bool = False
+    fill: bool = False  # go on until `tokens` are read
+    tokens: int  # never much further than this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One consistent look at a session and its user."""
+
+    session: Session | None
+    summaries: tuple[Summary, ...]  # live, by what they cover
+    tail: tuple[Message, ...]  # newest messages, oldest first
+    digest: Summary | None
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A session that this worker may fold until the lease runs out. `touch` tells whether it has changed since."""
+
+    session: Session
+    owner: str
+    touch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldCommit:
+    """One fold, committed whole or not at all, and only if no other fold came first (`expect` is its version)."""
+
+    session_id: str
+    expect: int
+    summary: Summary
+    retire: tuple[str, ...]  # live summaries that the new one stands for
+    cursor: int  # messages 1..cursor are covered afterwards
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordMatch:
+    """A message or summary that has some of the words."""
+
+    kind: Literal["message", "summary"]
+    message: Message | None
+    summary: Summary | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordMatches:
+    """Word matches of one user with that user's own statistics."""
+
+    documents: int
+    frequency: Mapping[str, int]  # term -> how many documents of this user have it
+    matches: tuple[WordMatch, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    session_id: str
+    owner: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """Everything stored of one session, undecoded, for `verify`."""
+
+    session: Session
+    last_digest: bytes
+    rows: tuple[MessageRow, ...]
+    summaries: tuple[SummaryRow, ...]
+    facts: tuple[Fact, ...]
+    unindexed: tuple[str, ...] = field(default=())  # ids that the word index lacks, or has too many of
+
+
+class Store(Protocol):
+    """Keeps one tenant's log and what is derived from it. Every verb is one transaction.
+
+    Raises Conflict, NotFound and StoreError as `lamina.errors` says. A damaged row is skipped with a warning.
+    """
+
+    tenant: str
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    # the log
+    async def append(self, append: Append) -> Appended: ...
+
+    async def messages(self, session_id: str, span: Span) -> list[Message]: ...
+
+    async def message(self, message_id: str) -> Message | None: ...
+
+    # sessions
+    async def session(self, session_id: str) -> Session | None: ...
+
+    async def sessions(
+        self, *, user_id: str | None = None, status: Status | None = None, limit: int = 1000, after: str | None = None
+    ) -> list[Session]:
+        """Sessions by id; with `after`, those behind that id."""
+        ...
+
+    async def newest_sessions(self, user_id: str, limit: int) -> list[Session]:
+        """The user's sessions, the one that began last first."""
+        ...
+
+    async def set_status(self, session_id: str, status: Status, at: datetime) -> Session: ...
+
+    async def add_milestone(self, milestone: Milestone) -> None: ...
+
+    async def milestones(self, session_id: str) -> list[Milestone]: ...
+
+    # reading
+    async def view(self, user_id: str, session_id: str | None, reach: Reach) -> View: ...
+
+    async def summaries(self, session_id: str, *, live: bool = True) -> list[Summary]: ...
+
+    async def summary(self, summary_id: str) -> Summary | None: ...
+
+    async def digests(self, user_id: str) -> list[Summary]: ...
+
+    async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]: ...
+
+    async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches: ...
+
+    # folding
+    async def claim(
+        self, owner: str, now: datetime, until: datetime, *, impatient: bool = False, skip: Sequence[str] = ()
+    ) -> Claim | None:
+        """Lease a session that may be due; `impatient` ignores waits after failures."""
+        ...
+
+    async def renew(self, claim: Claim, until: datetime) -> bool: ...
+
+    async def release(self, claim: Claim) -> None:
+        """Give the lease back; what has not changed since the claim is no longer pending."""
+        ...
+
+    async def fail(self, claim: Claim, retry_at: datetime) -> None:
+        """Give the lease back, count the failure, and wait."""
+        ...
+
+    async def commit(self, commit: FoldCommit) -> bool:
+        """Commit a fold; False if another came first."""
+        ...
+
+    async def commit_digest(self, digest: Summary) -> bool: ...
+
+    async def pending(self) -> int:
+        """How many sessions may be due."""
+        ...
+
+    async def mark_pending(self) -> None:
+        """Have every session looked at again, because the rules have changed."""
+        ...
+
+    async def leases(self) -> list[Lease]: ...
+
+    async def revoke(self, owner: str) -> None:
+        """Free every lease of a worker that is known to be dead."""
+        ...
+
+    # keeping house
+    async def end_idle(self, touched_before: datetime, at: datetime) -> list[str]: ...
+
+    async def archive_ended(self, ended_before: datetime, at: datetime) -> list[str]: ...
+
+    async def setting(self, key: str) -> str | None: ...
+
+    async def put_setting(self, key: str, value: str) -> None: ...
+
+    async def audit(self, session_id: str) -> Audit: ...
+
+    async def check(self) -> list[Problem]:
+        """The store's own integrity: file structure, rows without an owner."""
+        ...
+
+    async def reindex(self, session_id: str) -> None: ...
+
+    async def recount(self, session_id: str) -> None:
+        """Count again what the session row says of its messages."""
+        ...
+
+    async def unfold(self, session_id: str) -> None:
+        """Drop everything derived from the session's messages; folding starts over."""
+        ...
+
+    async def drop_digests(self, user_id: str) -> None: ...

@@ -1,0 +1,382 @@
+"""Profiles: named configurations of the one engine, each a source document, plus `default`."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from lamina.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The newest messages, kept word for word."""
+
+    unit: Literal["messages", "turns"]
+    size: int
+    fill: bool = False  # go further back while the budget allows
+
+
+# When messages are folded. Each schedule is a pure rule over the log: the same log folds the same way however late
+# the worker comes.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stepped:
+    """000: at message window+1, then every `step` messages; reads what has just left the window."""
+
+    window: int = 10
+    step: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overflow:
+    """001: past `recent` unfolded messages the oldest `chunk` are folded."""
+
+    recent: int = 20
+    chunk: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Periodic:
+    """002: every `every` complete turns all but the newest `keep` are folded."""
+
+    every: int = 20
+    keep: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """003: when the summary and the unfolded turns exceed `tokens`, all but the newest `keep` turns are folded."""
+
+    tokens: int = 6_000
+    keep: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batches:
+    """004: a batch of `least` turns is folded, or of up to `most` while it has fewer than `tokens` tokens."""
+
+    least: int = 8
+    most: int = 10
+    tokens: int = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastWindow:
+    """default: when more than `tokens` lie before the newest `keep` turns, whole turns are folded up to a topic shift."""
+
+    tokens: int = 1_500
+    keep: int = 3
+    least: float = 0.5  # share of those tokens that a fold takes at the least
+
+
+Schedule = Stepped | Overflow | Periodic | Threshold | Batches | PastWindow
+
+
+# What happens to summaries once there are many.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """001: past `most` chunks the oldest two are joined as `Earlier: … Then: …`."""
+
+    most: int = 25
+    cap: int = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntoLong:
+    """004: when medium summaries pass `count` or `tokens`, they are folded into the one long summary."""
+
+    count: int = 4
+    tokens: int = 1_200
+    cap: int = 800
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FanOut:
+    """default: when a layer holds `most` summaries, the oldest `width` are folded into the next layer."""
+
+    most: int = 8
+    width: int = 4
+    cap: int = 400
+
+
+Upkeep = Merge | IntoLong | FanOut
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of filling a context: take from a section, in its order, within a share of the budget."""
+
+    section: str
+    share: float | None = None  # of what is left after the reserves; None: whatever is left
+    limit: int | None = None  # at most so many items in all
+    cut: bool = False  # the last item may be cut to fit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosted:
+    """A prompt that the model's provider keeps (document 003)."""
+
+    id: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Everything that makes one kind of memory. Change values with `profile.but(...)`."""
+
+    name: str
+    window: Window
+    schedule: Schedule
+    kind: Literal["rolling", "chunk", "layer", "medium"]
+    layout: str
+    steps: tuple[Step, ...]
+    budget: int
+    upkeep: Upkeep | None = None
+    close_gaps: bool = False
+
+    cap: int  # tokens of one summary, or of one update of a rolling summary
+    total_cap: int | None = None  # tokens a rolling summary may grow to
+    least: int = 0  # tokens a summary aims at
+    sections: tuple[str, ...] = ()  # headings of a structured summary
+    title: str | None = None  # first line of a structured summary
+    prompts: Mapping[str, str] = field(default_factory=dict)  # task kind -> prompt file
+    summarizer_model: str | None = None
+    hosted: Hosted | None = None
+
+    facts: bool = False  # keep what the user said of themselves, word for word
+    summary_order: Literal["newest", "coverage"] = "newest"  # which summaries come first when not all fit
+    excerpt: int | None = None  # characters of a summary that the layout shows
+    system_prompt_tokens: int = 0  # reserved for the caller's system prompt
+    working_memory_tokens: int = 0  # reserved for the current turn
+    retrieval_top_k: int = 10
+    relevance_threshold: float = 0.3
+
+    digest_sessions: int = 5  # how many earlier sessions a new session hears of; 0: none
+    digest_cap: int = 400
+    archive_days: float | None = 30  # ended sessions are archived after so many days
+    idle_hours: float | None = None  # an untouched session ends by itself after so many hours
+
+    def but(self, **changes: Any) -> "Profile":
+        """The same profile with other values; nested values by their plain names, e.g. `but(chunk_size=8)`."""
+        profile = self
+        for key, value in changes.items():
+            profile = _changed(profile, key, value)
+        return profile
+
+
+# The names that the documents give to their knobs, and where each lives.
+KNOBS: Mapping[str, tuple[str, ...]] = {
+    "max_context_tokens": ("budget",),
+    "chunk_size": ("schedule", "chunk"),
+    "max_recent_messages": ("schedule", "recent"),
+    "max_chunks": ("upkeep", "most"),
+    "k_raw_turns": ("schedule", "keep"),
+    "summary_token_cap": ("cap",),
+    "prompt_token_budget": ("budget",),
+    "chunk_summarize_threshold": ("schedule", "tokens"),
+    "fold_tokens": ("schedule", "tokens"),
+    "prompt_id_summary_global": ("hosted", "id"),
+    "prompt_version_summary_global": ("hosted", "version"),
+}
+
+# Knobs that are also the size of the verbatim window.
+_WINDOW_KNOBS = frozenset({"max_recent_messages", "k_raw_turns"})
+
+
+def _changed(profile: Profile, key: str, value: Any) -> Profile:
+    path = KNOBS.get(key, (key,))
+    if path[0] not in {f.name for f in fields(Profile)}:
+        known = sorted({f.name for f in fields(Profile)} | set(KNOBS))
+        raise InputError(f"profile {profile.name!r} has no value {key!r}; there are {known}")
+    if len(path) == 1:
+        _check_type(profile, key, getattr(profile, path[0]), value)
+        return replace(profile, **{path[0]: value})
+    part = getattr(profile, path[0])
+    if part is None or path[1] not in {f.name for f in fields(part)}:
+        raise InputError(f"profile {profile.name!r} has no {key!r}: its {path[0]} is {type(part).__name__}")
+    _check_type(profile, key, getattr(part, path[1]), value)
+    changed = replace(profile, **{path[0]: replace(part, **{path[1]: value})})
+    if key in _WINDOW_KNOBS:
+        return replace(changed, window=replace(changed.window, size=value))
+    return changed
+
+
+def _check_type(profile: Profile, key: str, old: Any, new: Any) -> None:
+    numeric = isinstance(old, int | float) and not isinstance(old, bool)
+    if numeric and (isinstance(new, bool) or not isinstance(new, int | float) or new < 0):
+        raise InputError(f"profile {profile.name!r}: {key} takes a number of at least 0, not {new!r}")
+    if isinstance(old, bool) and not isinstance(new, bool):
+        raise InputError(f"profile {profile.name!r}: {key} takes true or false, not {new!r}")
+
+
+MEDIUM_TERM = Profile(
+    name="medium_term",
+    window=Window(unit="messages", size=10),
+    schedule=Stepped(window=10, step=10),
+    kind="rolling",
+    layout="medium_term",
+    steps=(Step(section="recent"), Step(section="digest"), Step(section="summaries", cut=True)),
+    budget=16_000,
+    cap=1_000,
+    least=500,
+    total_cap=7_000,
+    title="# Medium-Term Memory",
+    sections=(
+        "User's Journey & Insights",
+        "Current Situation & Context",
+        "Ongoing Work & Interests",
+        "Preferences & Patterns",
+    ),
+    prompts={
+        "initial": "medium_term_initial",
+        "update": "medium_term_update",
+        "compress": "compress",
+        "final": "medium_term_update",
+        "digest": "digest",
+    },
+)
+
+PROJECT = Profile(
+    name="project",
+    window=Window(unit="messages", size=20),
+    schedule=Overflow(recent=20, chunk=10),
+    kind="chunk",
+    upkeep=Merge(most=25),
+    layout="project",
+    steps=(
+        Step(section="recent", share=0.6),
+        Step(section="recalled", share=0.4),
+        Step(section="summaries"),
+        Step(section="recent"),
+        Step(section="recalled"),
+    ),
+    budget=128_000,
+    cap=200,
+    least=100,
+    system_prompt_tokens=2_000,
+    working_memory_tokens=8_000,
+    prompts={"chunk": "chunk", "final": "chunk", "compress": "compress", "digest": "digest"},
+)
+
+ASSISTANT = Profile(
+    name="assistant",
+    window=Window(unit="turns", size=10),
+    schedule=Periodic(every=20, keep=10),
+    kind="chunk",
+    layout="assistant",
+    steps=(Step(section="recent"), Step(section="facts"), Step(section="summaries", limit=3)),
+    budget=8_000,
+    cap=250,
+    excerpt=150,
+    facts=True,
+    summary_order="coverage",
+    prompts={"chunk": "chunk", "final": "chunk", "compress": "compress", "digest": "digest"},
+)
+
+CHUNKED = Profile(
+    name="chunked",
+    window=Window(unit="turns", size=3),
+    schedule=Threshold(tokens=6_000, keep=3),
+    kind="rolling",
+    layout="chunked",
+    steps=(Step(section="summaries", cut=True), Step(section="recent")),
+    budget=3_000,
+    cap=500,
+    least=400,
+    total_cap=500,
+    digest_sessions=0,
+    archive_days=None,
+    prompts={
+        "initial": "chunked_summary",
+        "update": "chunked_summary",
+        "final": "chunked_summary",
+        "compress": "compress",
+    },
+    summarizer_model="gpt-5.1-nano",
+    hosted=Hosted(id="pmpt_6917ebe9367c819396fe4840cf0f0e050c18a965a3366120"),
+)
+
+LAYERED = Profile(
+    name="layered",
+    window=Window(unit="turns", size=4),
+    schedule=Batches(least=8, most=10),
+    kind="medium",
+    upkeep=IntoLong(count=4),
+    layout="layered",
+    steps=(Step(section="facts"), Step(section="recent"), Step(section="summaries")),
+    budget=4_000,
+    cap=300,
+    facts=True,
+    prompts={"medium": "medium", "final": "medium", "long": "long", "compress": "compress", "digest": "digest"},
+)
+
+DEFAULT = Profile(
+    name="default",
+    window=Window(unit="turns", size=3, fill=True),
+    schedule=PastWindow(tokens=1_500, keep=3),
+    kind="layer",
+    upkeep=FanOut(most=8, width=4),
+    close_gaps=True,
+    layout="default",
+    steps=(
+        Step(section="facts", share=0.15),
+        Step(section="recent", limit=3),
+        Step(section="gap"),
+        Step(section="summaries", share=0.4),
+        Step(section="recalled", share=0.25),
+        Step(section="digest", share=0.1),
+        Step(section="summaries"),
+        Step(section="recent"),
+    ),
+    budget=4_000,
+    cap=300,
+    facts=True,
+    summary_order="coverage",
+    idle_hours=24,
+    prompts={"layer": "layer", "final": "layer", "fold": "layer", "compress": "compress", "digest": "digest"},
+)
+
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile for profile in (DEFAULT, MEDIUM_TERM, PROJECT, ASSISTANT, CHUNKED, LAYERED)
+}
+
+
+def profile_named(name: str) -> Profile:
+    """The profile of that name, or an error that lists all names."""
+    try:
+        return PROFILES[name]
+    except KeyError:
+        raise InputError(f"no profile {name!r}; there are {sorted(PROFILES)}") from None
+
+
+def profile_values(profile: Profile) -> dict[str, Any]:
+    """Every value of a profile, as plain data to show or store."""
+    values = asdict(profile)
+    for part in ("schedule", "upkeep"):
+        held = getattr(profile, part)
+        if held is not None:
+            values[part] = {"rule": type(held).__name__, **values[part]}
+    return values
+
+
+_RULES: Mapping[str, type[Any]] = {
+    rule.__name__: rule
+    for rule in (Stepped, Overflow, Periodic, Threshold, Batches, PastWindow, Merge, IntoLong, FanOut)
+}
+
+
+def profile_from(values: Mapping[str, Any]) -> Profile:
+    """The profile that `profile_values` described."""
+    plain = dict(values)
+    for part in ("schedule", "upkeep"):
+        if plain.get(part) is not None:
+            rule = dict(plain[part])
+            plain[part] = _RULES[rule.pop("rule")](**rule)
+    plain["window"] = Window(**plain["window"])
+    plain["steps"] = tuple(Step(**step) for step in plain["steps"])
+    plain["sections"] = tuple(plain["sections"])
+    plain["hosted"] = None if plain.get("hosted") is None else Hosted(**plain["hosted"])
+    return Profile(**plain)

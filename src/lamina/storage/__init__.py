@@ -1,0 +1,1 @@
+"""Backends behind the `Store` seam."""

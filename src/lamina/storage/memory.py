@@ -1,0 +1,416 @@
+"""The reference store: everything in dictionaries, gone when closed. What it does is what every store must do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from lamina.errors import NotFound
+from lamina.policy import log, records
+from lamina.policy.window import take_back
+from lamina.policy.words import terms as terms_of
+from lamina.ports import (
+    Append,
+    Appended,
+    Audit,
+    Claim,
+    FoldCommit,
+    Lease,
+    MessageRow,
+    Reach,
+    SummaryRow,
+    View,
+    WordMatch,
+    WordMatches,
+)
+from lamina.storage.shared import (
+    append_fingerprint,
+    foreign_session,
+    normalised,
+    reused_key,
+    whole_messages,
+    whole_summaries,
+)
+from lamina.types import (
+    Fact,
+    Message,
+    Milestone,
+    Problem,
+    Session,
+    Span,
+    Status,
+    Summary,
+)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A session with its log and its standing in the queue of work."""
+
+    session: Session
+    digest: bytes
+    rows: list[MessageRow] = field(default_factory=list)
+    pending: bool = True
+    touch: int = 0
+    retry_at: datetime | None = None
+    lease: Lease | None = None
+
+
+class MemoryStore:
+    """One tenant's memory in this process."""
+
+    def __init__(self, *, tenant: str = "default") -> None:
+        self.tenant = tenant
+        self._sessions: dict[str, _Kept] = {}
+        self._by_id: dict[str, MessageRow] = {}
+        self._summaries: dict[str, SummaryRow] = {}
+        self._facts: dict[tuple[str, str], Fact] = {}
+        self._milestones: list[Milestone] = []
+        self._appends: dict[str, tuple[str, Appended]] = {}
+        self._settings: dict[str, str] = {}
+
+    async def open(self) -> None:
+        """Nothing to open."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    # the log
+
+    async def append(self, append: Append) -> Appended:
+        if append.key is not None and append.key in self._appends:
+            fingerprint, known = self._appends[append.key]
+            if fingerprint != append_fingerprint(append):
+                raise reused_key(append)
+            return replace(known, session=self._require(append.session_id).session, duplicates=known.ids)
+        kept = self._sessions.get(append.session_id)
+        if kept is not None and kept.session.user_id != append.user_id:
+            raise foreign_session(append, kept.session.user_id)
+        fresh, salts, duplicates = log.unstored(append, self._by_id)
+        kept = kept or self._new_session(append)
+        placed, counters, digest = log.placed(append.session_id, kept.session.counters, kept.digest, fresh, salts)
+        self._sessions[append.session_id] = kept
+        if placed:
+            kept.rows.extend(placed)
+            self._by_id.update({row.id: row for row in placed})
+            kept.digest = digest
+            kept.session = replace(
+                kept.session,
+                counters=counters,
+                status="active",
+                ended_at=None,
+                archived_at=None,
+                last_at=fresh[-1].created_at,
+                touched_at=append.now,
+            )
+            kept.pending = kept.pending or append.due(counters, "active")
+            kept.touch += 1
+        result = Appended(
+            session=kept.session,
+            ids=tuple(draft.id for draft in append.drafts),
+            span=Span(first=placed[0].seq, last=placed[-1].seq) if placed else None,
+            duplicates=duplicates,
+        )
+        if append.key is not None:
+            self._appends[append.key] = (append_fingerprint(append), result)
+        return result
+
+    def _new_session(self, append: Append) -> _Kept:
+        started = append.drafts[0].created_at
+        return _Kept(
+            session=Session(
+                id=append.session_id,
+                user_id=append.user_id,
+                agent_id=append.agent_id,
+                status="active",
+                started_at=started,
+                last_at=started,
+                touched_at=append.now,
+            ),
+            digest=log.first_digest(append.session_id),
+        )
+
+    async def messages(self, session_id: str, span: Span) -> list[Message]:
+        kept = self._sessions.get(session_id)
+        return list(whole_messages(row for row in kept.rows if row.seq in span)) if kept else []
+
+    async def message(self, message_id: str) -> Message | None:
+        row = self._by_id.get(message_id)
+        return None if row is None else next(whole_messages([row]), None)
+
+    # sessions
+
+    async def session(self, session_id: str) -> Session | None:
+        kept = self._sessions.get(session_id)
+        return kept.session if kept else None
+
+    def _require(self, session_id: str) -> _Kept:
+        if session_id not in self._sessions:
+            raise NotFound(f"no session {session_id!r}")
+        return self._sessions[session_id]
+
+    async def sessions(
+        self, *, user_id: str | None = None, status: Status | None = None, limit: int = 1000, after: str | None = None
+    ) -> list[Session]:
+        found = [
+            kept.session
+            for session_id, kept in sorted(self._sessions.items())
+            if session_id > (after or "")
+            and user_id in {None, kept.session.user_id}
+            and status in {None, kept.session.status}
+        ]
+        return found[:limit]
+
+    async def newest_sessions(self, user_id: str, limit: int) -> list[Session]:
+        own = [kept.session for kept in self._sessions.values() if kept.session.user_id == user_id]
+        return sorted(own, key=lambda session: (session.started_at, session.id), reverse=True)[:limit]
+
+    async def set_status(self, session_id: str, status: Status, at: datetime) -> Session:
+        kept = self._require(session_id)
+        session = kept.session
+        kept.session = replace(
+            session,
+            status=status,
+            touched_at=at,
+            ended_at=(session.ended_at or at) if status in {"ended", "archived"} else None,
+            archived_at=(session.archived_at or at) if status == "archived" else None,
+        )
+        kept.pending = True
+        kept.touch += 1
+        return kept.session
+
+    async def add_milestone(self, milestone: Milestone) -> None:
+        self._require(milestone.session_id)
+        self._milestones.append(milestone)
+
+    async def milestones(self, session_id: str) -> list[Milestone]:
+        own = [milestone for milestone in self._milestones if milestone.session_id == session_id]
+        return sorted(own, key=lambda milestone: (milestone.turn, milestone.id))
+
+    # reading
+
+    async def view(self, user_id: str, session_id: str | None, reach: Reach) -> View:
+        kept = None if session_id is None else self._sessions.get(session_id)
+        digests = await self.digests(user_id)
+        return View(
+            session=kept.session if kept else None,
+            summaries=tuple(await self.summaries(kept.session.id)) if kept else (),
+            tail=tuple(take_back(whole_messages(reversed(kept.rows)), reach, kept.session.counters.cursor))
+            if kept
+            else (),
+            digest=digests[0] if digests else None,
+            facts=tuple(await self.facts(user_id)),
+        )
+
+    async def summaries(self, session_id: str, *, live: bool = True) -> list[Summary]:
+        own = [row for row in self._own_summaries(session_id) if not live or row.status == "live"]
+        return list(whole_summaries(own))
+
+    def _own_summaries(self, session_id: str) -> list[SummaryRow]:
+        own = [row for row in self._summaries.values() if row.session_id == session_id]
+        return sorted(own, key=lambda row: row.first or 0)
+
+    async def summary(self, summary_id: str) -> Summary | None:
+        row = self._summaries.get(summary_id)
+        return None if row is None else next(whole_summaries([row]), None)
+
+    async def digests(self, user_id: str) -> list[Summary]:
+        own = [row for row in self._summaries.values() if row.user_id == user_id and row.kind == "digest"]
+        return list(whole_summaries(sorted(own, key=lambda row: row.version, reverse=True)))
+
+    async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
+        own = [
+            fact for fact in self._facts.values() if fact.user_id == user_id and session_id in {None, fact.session_id}
+        ]
+        return sorted(own, key=lambda f: (-f.importance, f.created_at.isoformat(), f.message_id, f.start))
+
+    async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
+        own = [kept for kept in self._sessions.values() if kept.session.user_id == user_id]
+        messages = list(whole_messages(row for kept in own for row in kept.rows))
+        live = [row for row in self._summaries.values() if row.user_id == user_id and row.status == "live"]
+        summaries = list(whole_summaries(live))
+        found: list[tuple[int, WordMatch]] = []
+        frequency = dict.fromkeys(terms, 0)
+        texts: list[Message | Summary] = [*messages, *summaries]
+        for item in texts:
+            having = set(terms_of(item.text)).intersection(terms)
+            for term in having:
+                frequency[term] += 1
+            if having and isinstance(item, Message):
+                found.append((len(having), WordMatch(kind="message", message=item, summary=None)))
+            elif having and isinstance(item, Summary):
+                found.append((len(having), WordMatch(kind="summary", message=None, summary=item)))
+        found.sort(key=lambda pair: -pair[0])
+        return WordMatches(
+            documents=len(messages) + len(summaries),
+            frequency=frequency,
+            matches=tuple(match for _, match in found[:limit]),
+        )
+
+    # folding
+
+    async def claim(
+        self, owner: str, now: datetime, until: datetime, *, impatient: bool = False, skip: Sequence[str] = ()
+    ) -> Claim | None:
+        free = [
+            kept
+            for kept in self._sessions.values()
+            if kept.pending
+            and (kept.lease is None or kept.lease.until < now)
+            and (impatient or kept.retry_at is None or kept.retry_at <= now)
+            and kept.session.id not in skip
+        ]
+        if not free:
+            return None
+        kept = min(free, key=lambda kept: (kept.session.touched_at, kept.session.id))
+        kept.lease = Lease(session_id=kept.session.id, owner=owner, until=until)
+        return Claim(session=kept.session, owner=owner, touch=kept.touch)
+
+    def _held(self, claim: Claim) -> _Kept | None:
+        kept = self._sessions.get(claim.session.id)
+        return kept if kept and kept.lease and kept.lease.owner == claim.owner else None
+
+    async def renew(self, claim: Claim, until: datetime) -> bool:
+        if (kept := self._held(claim)) is None or kept.lease is None:
+            return False
+        kept.lease = replace(kept.lease, until=until)
+        return True
+
+    async def release(self, claim: Claim) -> None:
+        if kept := self._held(claim):
+            kept.lease = kept.retry_at = None
+            kept.session = replace(kept.session, attempts=0)
+            kept.pending = kept.pending and kept.touch != claim.touch
+
+    async def fail(self, claim: Claim, retry_at: datetime) -> None:
+        if kept := self._held(claim):
+            kept.lease = None
+            kept.retry_at = retry_at
+            kept.session = replace(kept.session, attempts=kept.session.attempts + 1)
+
+    async def commit(self, commit: FoldCommit) -> bool:
+        kept = self._sessions.get(commit.session_id)
+        if kept is None or kept.session.counters.version != commit.expect:
+            return False
+        covered = [row for row in kept.rows if row.seq <= commit.cursor]
+        counters = replace(
+            kept.session.counters,
+            cursor=commit.cursor,
+            cursor_turn=max((row.turn for row in covered), default=0),
+            cursor_tokens=sum(row.tokens for row in covered),
+            version=commit.expect + 1,
+        )
+        kept.session = replace(kept.session, counters=counters, attempts=0)
+        kept.retry_at = None
+        self._retire(commit.retire, commit.summary.id)
+        self._summaries[commit.summary.id] = records.encoded(commit.summary)
+        for fact in commit.facts:
+            self._facts.setdefault((fact.user_id, normalised(fact.quote)), fact)
+        return True
+
+    def _retire(self, retired: Sequence[str], into: str) -> None:
+        for summary_id in retired:
+            self._summaries[summary_id] = replace(self._summaries[summary_id], status="folded", folded_into=into)
+
+    async def commit_digest(self, digest: Summary) -> bool:
+        newest = await self.digests(digest.user_id)
+        if newest and newest[0].version >= digest.version:
+            return False
+        self._retire([summary.id for summary in newest[:1]], digest.id)
+        self._summaries[digest.id] = records.encoded(digest)
+        return True
+
+    async def pending(self) -> int:
+        return sum(kept.pending for kept in self._sessions.values())
+
+    async def mark_pending(self) -> None:
+        for kept in self._sessions.values():
+            kept.pending = True
+            kept.touch += 1
+
+    async def leases(self) -> list[Lease]:
+        return [kept.lease for _, kept in sorted(self._sessions.items()) if kept.lease]
+
+    async def revoke(self, owner: str) -> None:
+        for kept in self._sessions.values():
+            if kept.lease and kept.lease.owner == owner:
+                kept.lease = None
+
+    # keeping house
+
+    async def end_idle(self, touched_before: datetime, at: datetime) -> list[str]:
+        ended = []
+        for session_id, kept in sorted(self._sessions.items()):
+            if kept.session.status == "active" and kept.session.touched_at < touched_before:
+                kept.session = replace(kept.session, status="ended", ended_at=at)
+                kept.pending = True
+                kept.touch += 1
+                ended.append(session_id)
+        return ended
+
+    async def archive_ended(self, ended_before: datetime, at: datetime) -> list[str]:
+        archived = []
+        for session_id, kept in sorted(self._sessions.items()):
+            session = kept.session
+            old = session.status == "ended" and session.ended_at is not None and session.ended_at < ended_before
+            if old and not session.counters.unfolded:
+                kept.session = replace(session, status="archived", archived_at=at)
+                archived.append(session_id)
+        return archived
+
+    async def setting(self, key: str) -> str | None:
+        return self._settings.get(key)
+
+    async def put_setting(self, key: str, value: str) -> None:
+        self._settings[key] = value
+
+    async def audit(self, session_id: str) -> Audit:
+        kept = self._require(session_id)
+        return Audit(
+            session=kept.session,
+            last_digest=kept.digest,
+            rows=tuple(kept.rows),
+            summaries=tuple(self._own_summaries(session_id)),
+            facts=tuple(await self.facts(kept.session.user_id, session_id)),
+        )
+
+    async def check(self) -> list[Problem]:
+        return []
+
+    async def reindex(self, session_id: str) -> None:
+        """Words are read from the messages themselves."""
+
+    async def recount(self, session_id: str) -> None:
+        kept = self._require(session_id)
+        counted = log.recounted(kept.rows)
+        old = kept.session.counters
+        covered = [row for row in kept.rows if row.seq <= old.cursor]
+        kept.session = replace(
+            kept.session,
+            counters=replace(
+                counted,
+                cursor=old.cursor,
+                cursor_turn=max((row.turn for row in covered), default=0),
+                cursor_tokens=sum(row.tokens for row in covered),
+                version=old.version,
+            ),
+        )
+        kept.digest = kept.rows[-1].digest if kept.rows else log.first_digest(session_id)
+        kept.pending = True
+        kept.touch += 1
+
+    async def unfold(self, session_id: str) -> None:
+        kept = self._require(session_id)
+        self._summaries = {key: row for key, row in self._summaries.items() if row.session_id != session_id}
+        self._facts = {key: fact for key, fact in self._facts.items() if fact.session_id != session_id}
+        counters = replace(
+            kept.session.counters, cursor=0, cursor_turn=0, cursor_tokens=0, version=kept.session.counters.version + 1
+        )
+        kept.session = replace(kept.session, counters=counters, attempts=0)
+        kept.retry_at = None
+        kept.pending = True
+        kept.touch += 1
+
+    async def drop_digests(self, user_id: str) -> None:
+        self._summaries = {
+            key: row for key, row in self._summaries.items() if not (row.kind == "digest" and row.user_id == user_id)
+        }

@@ -1,0 +1,52 @@
+"""What every store does alike with what it keeps."""
+
+import hashlib
+import logging
+from collections.abc import Iterable, Iterator
+
+from lamina.errors import Conflict
+from lamina.policy import log, records
+from lamina.policy.words import plain
+from lamina.ports import Append, MessageRow, SummaryRow
+from lamina.types import Message, Summary
+
+logger = logging.getLogger("lamina.storage")
+
+
+def append_fingerprint(append: Append) -> str:
+    """What an idempotency key was used for."""
+    content = [append.session_id, append.user_id]
+    for draft in append.drafts:
+        content += [draft.role, draft.body, draft.metadata, draft.created_at.isoformat() if draft.timed else ""]
+    return hashlib.sha256("\0".join(content).encode()).hexdigest()
+
+
+def normalised(quote: str) -> str:
+    return " ".join(plain(quote).split())
+
+
+def whole_messages(found: Iterable[MessageRow]) -> Iterator[Message]:
+    """The messages whose rows are undamaged; the others are skipped with a warning."""
+    for row in found:
+        try:
+            yield log.decoded(row)
+        except log.Damaged as damage:
+            logger.warning("row_skipped", extra={"table": "messages", "row": row.id, "reason": str(damage)})
+
+
+def whole_summaries(found: Iterable[SummaryRow]) -> Iterator[Summary]:
+    for row in found:
+        try:
+            yield records.decoded(row)
+        except log.Damaged as damage:
+            logger.warning("row_skipped", extra={"table": "summaries", "row": row.id, "reason": str(damage)})
+
+
+def foreign_session(append: Append, owner: str) -> Conflict:
+    return Conflict(
+        f"session {append.session_id!r} belongs to user {owner!r}, not {append.user_id!r}; use another session_id"
+    )
+
+
+def reused_key(append: Append) -> Conflict:
+    return Conflict(f"idempotency key {append.key!r} was used for other messages; use a new key")

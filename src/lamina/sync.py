@@ -1,0 +1,118 @@
+"""`Memory`: the verbs of `AsyncMemory`, blocking, over a private event loop."""
+
+import asyncio
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+
+from lamina.errors import LaminaError
+from lamina.profiles import Profile
+from lamina.wiring import AsyncMemory
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Loop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="lamina", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+def _blocking(
+    verb: Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["Memory", P], T]:
+    """An awaited verb as a blocking one of the same signature."""
+
+    @functools.wraps(verb)
+    def call(self: "Memory", *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._run(verb(self._memory, *args, **kwargs))
+
+    return cast(Callable[Concatenate["Memory", P], T], call)
+
+
+class Memory:
+    """Layered memory for conversations, blocking.
+
+    >>> with Memory("chat.db") as memory:
+    ...     memory.add("I'm Alex. I prefer Python.", user_id="alex")
+    ...     memory.context("which language do I like?", user_id="alex").text
+    """
+
+    def __init__(self, location: str | Path = "lamina.db", **options: Any) -> None:
+        self._memory = AsyncMemory(location, **options)
+        self._loop: _Loop | None = _Loop()
+        try:
+            self._loop.run(self._memory.open())
+        except BaseException:
+            self._loop.stop()
+            raise
+        self._end = weakref.finalize(self, _close, self._loop, self._memory)
+
+    @property
+    def profile(self) -> Profile:
+        return self._memory.profile
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._loop is None:
+            work.close()
+            raise LaminaError("this memory is closed; open it again with Memory(path)")
+        return self._loop.run(work)
+
+    add = _blocking(AsyncMemory.add)
+    context = _blocking(AsyncMemory.context)
+    search = _blocking(AsyncMemory.search)
+    session = _blocking(AsyncMemory.session)
+    sessions = _blocking(AsyncMemory.sessions)
+    conversation = _blocking(AsyncMemory.conversation)
+    messages = _blocking(AsyncMemory.messages)
+    message = _blocking(AsyncMemory.message)
+    end = _blocking(AsyncMemory.end)
+    pause = _blocking(AsyncMemory.pause)
+    resume = _blocking(AsyncMemory.resume)
+    archive = _blocking(AsyncMemory.archive)
+    milestone = _blocking(AsyncMemory.milestone)
+    summaries = _blocking(AsyncMemory.summaries)
+    zoom = _blocking(AsyncMemory.zoom)
+    digest = _blocking(AsyncMemory.digest)
+    facts = _blocking(AsyncMemory.facts)
+    settle = _blocking(AsyncMemory.settle)
+    lag = _blocking(AsyncMemory.lag)
+    verify = _blocking(AsyncMemory.verify)
+    repair = _blocking(AsyncMemory.repair)
+    export = _blocking(AsyncMemory.export)
+    import_ = _blocking(AsyncMemory.import_)
+
+    def close(self) -> None:
+        """Stop the worker and close the file; what is due stays due. Closing twice is fine."""
+        if self._loop is not None:
+            self._loop = None
+            self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _close(loop: _Loop, memory: AsyncMemory) -> None:
+    loop.run(memory.close())
+    loop.stop()

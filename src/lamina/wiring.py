@@ -1,0 +1,144 @@
+"""The only place that names backends: a memory put together from a path and a profile."""
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import unquote, urlsplit
+
+import uuid_utils
+
+from lamina.engine.memory import Engine, as_profile
+from lamina.engine.parts import Parts, Patience
+from lamina.errors import InputError, LaminaError
+from lamina.models.offline.extractor import OfflineExtractor
+from lamina.models.offline.summariser import OfflineSummariser
+from lamina.models.prompts import prompts
+from lamina.models.tokens import best_counter
+from lamina.policy.messages import Limits
+from lamina.ports import Extractor, Store, Summariser, TokenCounter
+from lamina.profiles import DEFAULT, Profile, profile_from
+from lamina.storage.memory import MemoryStore
+from lamina.storage.sqlite import SqliteStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What may be chosen when a memory is opened; everything has a default."""
+
+    profile: str | Profile | None = None  # None: the one the file was last opened with, else `default`
+    tenant: str = "default"
+    summariser: Summariser | None = None  # None: offline
+    extractor: Extractor | None = None  # None: offline
+    counter: TokenCounter | None = None  # None: exact
+    worker: bool = True  # fold in the background of this process
+    durable: bool = False  # wait for the disk at each append: survives power loss too
+    limits: Limits = field(default_factory=Limits)
+    patience: Patience = field(default_factory=Patience)
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+class AsyncMemory(Engine):
+    """Layered memory for conversations, awaited.
+
+    `location` is a path, ':memory:' or a sqlite:/// URL; `Options` has the rest. Use it as
+    `async with AsyncMemory("chat.db") as memory:`, or call `open` and `close`.
+    """
+
+    def __init__(self, location: str | Path = "lamina.db", **options: Any) -> None:
+        self._location = location
+        self._options = _options(options)
+
+    async def open(self) -> Self:
+        """Open the store and start the embedded worker."""
+        store = _store(self._location, self._options)
+        try:
+            await store.open()
+            super().__init__(await _parts(store, self._options), worker=self._options.worker)
+            return await super().open()
+        except BaseException:
+            await store.close()
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {"_parts", "_ingest", "_worker", "_context", "_retrieval", "_maintenance", "_transfer"}:
+            raise LaminaError("this memory is not open; use `async with AsyncMemory(...)` or `await memory.open()`")
+        raise AttributeError(name)
+
+
+def _options(given: dict[str, Any]) -> Options:
+    try:
+        return Options(**given)
+    except TypeError:
+        known = sorted(Options.__dataclass_fields__)
+        unknown = sorted(set(given) - set(known))
+        raise InputError(f"unknown options {unknown}; there are {known}") from None
+
+
+async def _parts(store: Store, chosen: Options) -> Parts:
+    counter = chosen.counter or best_counter()
+    offline = OfflineSummariser(counter)
+    return Parts(
+        store=store,
+        counter=counter,
+        summariser=chosen.summariser or offline,
+        offline=offline,
+        extractor=chosen.extractor or OfflineExtractor(),
+        prompts=prompts(),
+        profile=await _profile(store, chosen.profile),
+        now=chosen.now,
+        new_id=new_id,
+        random_bytes=secrets.token_bytes,
+        owner=f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}",
+        alive=worker_alive,
+        limits=chosen.limits,
+        patience=chosen.patience,
+    )
+
+
+async def _profile(store: Store, chosen: str | Profile | None) -> Profile:
+    if chosen is not None:
+        return as_profile(chosen)
+    known = await store.setting("profile")
+    return DEFAULT if known is None else profile_from(json.loads(known))
+
+
+def _store(location: str | Path, chosen: Options) -> Store:
+    if isinstance(location, Path):
+        return SqliteStore(location, tenant=chosen.tenant, durable=chosen.durable)
+    if location == ":memory:":
+        return MemoryStore(tenant=chosen.tenant)
+    if "://" not in location:
+        return SqliteStore(location, tenant=chosen.tenant, durable=chosen.durable)
+    parts = urlsplit(location)
+    if parts.scheme == "sqlite":
+        path = unquote(parts.path)[1:]
+        if not path:
+            raise InputError(f"{location!r} names no file; e.g. sqlite:///chat.db or sqlite:////absolute/chat.db")
+        return SqliteStore(path, tenant=chosen.tenant, durable=chosen.durable)
+    raise InputError(f"no store for {parts.scheme}://; give a path, ':memory:' or sqlite:///path")
+
+
+def new_id(prefix: str) -> str:
+    """A unique id that sorts by the time it was made."""
+    return f"{prefix}_{uuid_utils.uuid7().hex}"
+
+
+def worker_alive(owner: str) -> bool:
+    """Whether the process that took a lease may still be at work; of other machines we cannot know."""
+    host, _, rest = owner.partition("/")
+    pid = rest.partition("/")[0]
+    if host != socket.gethostname() or not pid.isdigit():
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
