@@ -1,7 +1,5 @@
 """Lamina: layered memory for conversations with language models."""
 
-from importlib.metadata import version as _version
-
 from lamina.errors import (
     BudgetTooSmall,
     ConfigError,
@@ -22,7 +20,7 @@ from lamina.profiles import PROFILES, Profile
 from lamina.sync import Memory
 from lamina.wiring import AsyncMemory, Options
 
-__version__ = _version("lamina")
+__version__ = "0.1.0"
 
 __all__ = [
     "PROFILES",

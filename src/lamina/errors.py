@@ -27,7 +27,7 @@ class InputError(LaminaError, ValueError):
     """What was given cannot be stored or used; the text says what would work."""
 
 
-class BudgetTooSmall(InputError):  # noqa: N818 - reads as a sentence where it is caught
+class BudgetTooSmall(InputError):
     """The newest turn alone is larger than the budget; `smallest` is the least that works."""
 
     def __init__(self, budget: int, smallest: int) -> None:
@@ -46,11 +46,11 @@ class ConfigError(InputError):
         self.problems = tuple(problems)
 
 
-class NotFound(LaminaError, LookupError):  # noqa: N818
+class NotFound(LaminaError, LookupError):
     """No such session, message or summary."""
 
 
-class Conflict(LaminaError):  # noqa: N818
+class Conflict(LaminaError):
     """An id is taken by other content, or a session belongs to another user."""
 
 
@@ -82,7 +82,7 @@ class ModelError(LaminaError):
     """A model did not answer usefully."""
 
 
-class MissingExtra(LaminaError, ImportError):  # noqa: N818
+class MissingExtra(LaminaError, ImportError):
     """An optional package is not installed; the text says how to get it."""
 
     def __init__(self, package: str, extra: str) -> None:

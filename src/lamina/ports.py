@@ -252,6 +252,7 @@ class Store(Protocol):
     """
 
     tenant: str
+    inline: bool  # its verbs may also be driven without an event loop, in any thread
 
     async def open(self) -> None: ...
 

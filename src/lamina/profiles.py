@@ -1,10 +1,19 @@
 """Profiles: named configurations of the one engine, each a source document, plus `default`."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin
 
 from lamina.errors import InputError
+
+
+def _at_least(least: int, rule: Any, *names: str) -> None:
+    """Refuse values with which a rule would do nothing, or never end."""
+    for name in names:
+        if getattr(rule, name) < least:
+            raise InputError(f"{type(rule).__name__}: {name} must be at least {least}, not {getattr(rule, name)!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +23,9 @@ class Window:
     unit: Literal["messages", "turns"]
     size: int
     fill: bool = False  # go further back while the budget allows
+
+    def __post_init__(self) -> None:
+        _at_least(1, self, "size")
 
 
 # When messages are folded. Each schedule is a pure rule over the log: the same log folds the same way however late
@@ -27,6 +39,9 @@ class Stepped:
     window: int = 10
     step: int = 10
 
+    def __post_init__(self) -> None:
+        _at_least(1, self, "window", "step")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overflow:
@@ -34,6 +49,9 @@ class Overflow:
 
     recent: int = 20
     chunk: int = 10
+
+    def __post_init__(self) -> None:
+        _at_least(1, self, "recent", "chunk")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +61,9 @@ class Periodic:
     every: int = 20
     keep: int = 10
 
+    def __post_init__(self) -> None:
+        _at_least(1, self, "every")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
@@ -50,6 +71,9 @@ class Threshold:
 
     tokens: int = 6_000
     keep: int = 3
+
+    def __post_init__(self) -> None:
+        _at_least(1, self, "keep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +84,20 @@ class Batches:
     most: int = 10
     tokens: int = 400
 
+    def __post_init__(self) -> None:
+        _at_least(1, self, "least", "most")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastWindow:
-    """default: when more than `tokens` lie before the newest `keep` turns, whole turns are folded up to a topic shift."""
+    """default: when over `tokens` lie before the newest `keep` turns, whole turns are folded up to a topic shift."""
 
     tokens: int = 1_500
     keep: int = 3
     least: float = 0.5  # share of those tokens that a fold takes at the least
+
+    def __post_init__(self) -> None:
+        _at_least(1, self, "keep")
 
 
 Schedule = Stepped | Overflow | Periodic | Threshold | Batches | PastWindow
@@ -83,6 +113,9 @@ class Merge:
     most: int = 25
     cap: int = 600
 
+    def __post_init__(self) -> None:
+        _at_least(1, self, "most")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntoLong:
@@ -92,6 +125,9 @@ class IntoLong:
     tokens: int = 1_200
     cap: int = 800
 
+    def __post_init__(self) -> None:
+        _at_least(1, self, "count")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FanOut:
@@ -100,6 +136,9 @@ class FanOut:
     most: int = 8
     width: int = 4
     cap: int = 400
+
+    def __post_init__(self) -> None:
+        _at_least(2, self, "most", "width")
 
 
 Upkeep = Merge | IntoLong | FanOut
@@ -147,7 +186,7 @@ class Profile:
     hosted: Hosted | None = None
 
     facts: bool = False  # keep what the user said of themselves, word for word
-    summary_order: Literal["newest", "coverage"] = "newest"  # which summaries come first when not all fit
+    summary_order: Literal["newest", "coverage", "relevance"] = "newest"  # which summaries come first when not all fit
     excerpt: int | None = None  # characters of a summary that the layout shows
     system_prompt_tokens: int = 0  # reserved for the caller's system prompt
     working_memory_tokens: int = 0  # reserved for the current turn
@@ -167,49 +206,68 @@ class Profile:
         return profile
 
 
-# The names that the documents give to their knobs, and where each lives.
-KNOBS: Mapping[str, tuple[str, ...]] = {
-    "max_context_tokens": ("budget",),
-    "chunk_size": ("schedule", "chunk"),
-    "max_recent_messages": ("schedule", "recent"),
-    "max_chunks": ("upkeep", "most"),
-    "k_raw_turns": ("schedule", "keep"),
-    "summary_token_cap": ("cap",),
-    "prompt_token_budget": ("budget",),
-    "chunk_summarize_threshold": ("schedule", "tokens"),
-    "fold_tokens": ("schedule", "tokens"),
-    "prompt_id_summary_global": ("hosted", "id"),
-    "prompt_version_summary_global": ("hosted", "version"),
+# The names that the documents give to their knobs, and the values each of them sets.
+KNOBS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "max_context_tokens": (("budget",),),
+    "chunk_size": (("schedule", "chunk"),),
+    "max_recent_messages": (("schedule", "recent"), ("window", "size")),
+    "max_chunks": (("upkeep", "most"),),
+    "k_raw_turns": (("schedule", "keep"), ("window", "size")),
+    "summary_token_cap": (("cap",), ("total_cap",)),
+    "prompt_token_budget": (("budget",),),
+    "chunk_summarize_threshold": (("schedule", "tokens"),),
+    "fold_tokens": (("schedule", "tokens"),),
+    "prompt_id_summary_global": (("hosted", "id"),),
+    "prompt_version_summary_global": (("hosted", "version"),),
 }
-
-# Knobs that are also the size of the verbatim window.
-_WINDOW_KNOBS = frozenset({"max_recent_messages", "k_raw_turns"})
 
 
 def _changed(profile: Profile, key: str, value: Any) -> Profile:
-    path = KNOBS.get(key, (key,))
-    if path[0] not in {f.name for f in fields(Profile)}:
-        known = sorted({f.name for f in fields(Profile)} | set(KNOBS))
-        raise InputError(f"profile {profile.name!r} has no value {key!r}; there are {known}")
+    names = {f.name for f in fields(Profile)}
+    if key not in names and key not in KNOBS:
+        raise InputError(f"profile {profile.name!r} has no value {key!r}; there are {sorted(names | set(KNOBS))}")
+    for path in KNOBS.get(key, ((key,),)):
+        profile = _with_value(profile, key, path, value)
+    return profile
+
+
+def _with_value(profile: Profile, key: str, path: tuple[str, ...], value: Any) -> Profile:
     if len(path) == 1:
-        _check_type(profile, key, getattr(profile, path[0]), value)
+        _check_type(profile, key, profile, path[0], value)
         return replace(profile, **{path[0]: value})
     part = getattr(profile, path[0])
     if part is None or path[1] not in {f.name for f in fields(part)}:
         raise InputError(f"profile {profile.name!r} has no {key!r}: its {path[0]} is {type(part).__name__}")
-    _check_type(profile, key, getattr(part, path[1]), value)
-    changed = replace(profile, **{path[0]: replace(part, **{path[1]: value})})
-    if key in _WINDOW_KNOBS:
-        return replace(changed, window=replace(changed.window, size=value))
-    return changed
+    _check_type(profile, key, part, path[1], value)
+    return replace(profile, **{path[0]: replace(part, **{path[1]: value})})
 
 
-def _check_type(profile: Profile, key: str, old: Any, new: Any) -> None:
-    numeric = isinstance(old, int | float) and not isinstance(old, bool)
-    if numeric and (isinstance(new, bool) or not isinstance(new, int | float) or new < 0):
-        raise InputError(f"profile {profile.name!r}: {key} takes a number of at least 0, not {new!r}")
-    if isinstance(old, bool) and not isinstance(new, bool):
-        raise InputError(f"profile {profile.name!r}: {key} takes true or false, not {new!r}")
+_TAKES: Mapping[Any, str] = {
+    bool: "true or false",
+    int: "a whole number of at least 0",
+    float: "a number of at least 0",
+    str: "text",
+    NoneType: "nothing",
+}
+
+
+def _check_type(profile: Profile, key: str, holder: Any, name: str, value: Any) -> None:
+    (kind,) = (f.type for f in fields(holder) if f.name == name)
+    if not _fits(kind, value):
+        kinds = get_args(kind) or (kind,)
+        takes = " or ".join(_TAKES.get(k, k if isinstance(k, str) else f"a {k.__name__}") for k in kinds)
+        raise InputError(f"profile {profile.name!r}: {key} takes {takes}, not {value!r}")
+
+
+def _fits(kind: Any, value: Any) -> bool:
+    if isinstance(kind, UnionType):
+        return any(_fits(one, value) for one in get_args(kind))
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if kind in {int, float}:
+        number = isinstance(value, kind | int) and not isinstance(value, bool)
+        return number and 0 <= value < math.inf
+    return isinstance(value, get_origin(kind) or kind)
 
 
 MEDIUM_TERM = Profile(
@@ -258,7 +316,8 @@ PROJECT = Profile(
     least=100,
     system_prompt_tokens=2_000,
     working_memory_tokens=8_000,
-    prompts={"chunk": "chunk", "final": "chunk", "compress": "compress", "digest": "digest"},
+    digest_sessions=0,
+    prompts={"chunk": "chunk", "final": "chunk", "compress": "compress"},
 )
 
 ASSISTANT = Profile(
@@ -272,8 +331,9 @@ ASSISTANT = Profile(
     cap=250,
     excerpt=150,
     facts=True,
-    summary_order="coverage",
-    prompts={"chunk": "chunk", "final": "chunk", "compress": "compress", "digest": "digest"},
+    summary_order="relevance",
+    digest_sessions=0,
+    prompts={"chunk": "chunk", "final": "chunk", "compress": "compress"},
 )
 
 CHUNKED = Profile(
@@ -310,7 +370,8 @@ LAYERED = Profile(
     budget=4_000,
     cap=300,
     facts=True,
-    prompts={"medium": "medium", "final": "medium", "long": "long", "compress": "compress", "digest": "digest"},
+    digest_sessions=0,
+    prompts={"medium": "medium", "final": "medium", "long": "long", "compress": "compress"},
 )
 
 DEFAULT = Profile(
@@ -329,12 +390,18 @@ DEFAULT = Profile(
         Step(section="recalled", share=0.25),
         Step(section="digest", share=0.1),
         Step(section="summaries"),
+        Step(section="digest"),
         Step(section="recent"),
+        Step(section="recalled"),
+        Step(section="facts"),
     ),
     budget=4_000,
+    retrieval_top_k=25,
+    relevance_threshold=0.1,
     cap=300,
     facts=True,
     summary_order="coverage",
+    digest_cap=350,  # with its heading within its share of the budget
     idle_hours=24,
     prompts={"layer": "layer", "final": "layer", "fold": "layer", "compress": "compress", "digest": "digest"},
 )

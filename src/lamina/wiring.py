@@ -1,5 +1,6 @@
 """The only place that names backends: a memory put together from a path and a profile."""
 
+import importlib
 import json
 import os
 import secrets
@@ -16,10 +17,6 @@ import uuid_utils
 from lamina.engine.memory import Engine, as_profile
 from lamina.engine.parts import Parts, Patience
 from lamina.errors import InputError, LaminaError
-from lamina.models.offline.extractor import OfflineExtractor
-from lamina.models.offline.summariser import OfflineSummariser
-from lamina.models.prompts import prompts
-from lamina.models.tokens import best_counter
 from lamina.policy.messages import Limits
 from lamina.ports import Extractor, Store, Summariser, TokenCounter
 from lamina.profiles import DEFAULT, Profile, profile_from
@@ -81,15 +78,15 @@ def _options(given: dict[str, Any]) -> Options:
 
 
 async def _parts(store: Store, chosen: Options) -> Parts:
-    counter = chosen.counter or best_counter()
-    offline = OfflineSummariser(counter)
+    counter = chosen.counter or _backend("lamina.models.tokens", "best_counter")()
+    offline = _backend("lamina.models.offline.summariser", "OfflineSummariser")(counter)
     return Parts(
         store=store,
         counter=counter,
         summariser=chosen.summariser or offline,
         offline=offline,
-        extractor=chosen.extractor or OfflineExtractor(),
-        prompts=prompts(),
+        extractor=chosen.extractor or _backend("lamina.models.offline.extractor", "OfflineExtractor")(),
+        prompts=_backend("lamina.models.prompts", "prompts")(),
         profile=await _profile(store, chosen.profile),
         now=chosen.now,
         new_id=new_id,
@@ -99,6 +96,11 @@ async def _parts(store: Store, chosen: Options) -> Parts:
         limits=chosen.limits,
         patience=chosen.patience,
     )
+
+
+def _backend(module: str, name: str) -> Any:
+    """A model by name, imported when a memory is opened: `import lamina` stays quick."""
+    return getattr(importlib.import_module(module), name)
 
 
 async def _profile(store: Store, chosen: str | Profile | None) -> Profile:

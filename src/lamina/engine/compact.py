@@ -12,7 +12,7 @@ from lamina.policy.acceptance import inputs_of, objection
 from lamina.policy.budget import trimmed
 from lamina.policy.folding import Fold
 from lamina.policy.records import head_hash
-from lamina.ports import FoldCommit, Summariser, SummaryDraft, SummaryTask
+from lamina.ports import Extractor, FactDraft, FoldCommit, Summariser, SummaryDraft, SummaryTask
 from lamina.types import Fact, Message, Recipe, Session, Span, Summary
 
 logger = logging.getLogger("lamina.fold")
@@ -139,11 +139,12 @@ class Compactor:
             raise ModelError(f"the summary was refused: {reason}")
         if self._parts.counter.count(draft.text) <= task.cap:
             return draft
-        shorter = await self._asked(
-            summariser, self.prompted(replace(task, kind="compress", previous=draft.text, messages=(), summaries=()))
-        )
-        fits = self._parts.counter.count(shorter.text) <= task.cap and objection(task, shorter.text) is None
-        text = shorter.text if fits else trimmed(draft.text, task.cap, self._parts.counter.count)
+        compress = self.prompted(replace(task, kind="compress", previous=draft.text, messages=(), summaries=()))
+        for writer in dict.fromkeys((summariser, self._parts.offline)):
+            shorter = await self._asked(writer, compress)
+            if self._parts.counter.count(shorter.text) <= task.cap and objection(task, shorter.text) is None:
+                return replace(draft, text=shorter.text)
+        text = trimmed(draft.text, task.cap, self._parts.counter.count)
         if not text:
             raise ModelError(f"the summary does not fit {task.cap} tokens")
         return replace(draft, text=text)
@@ -240,7 +241,7 @@ class Compactor:
         if extractor is None or not self._parts.profile.facts or not messages:
             return ()
         texts = {message.id: message for message in messages}
-        drafts = await extractor.extract(messages)
+        drafts = await self._extracted(extractor, session, messages)
         return tuple(
             Fact(
                 id=self._parts.new_id("fact"),
@@ -258,6 +259,20 @@ class Compactor:
             for draft in drafts
             if draft.message_id in texts and texts[draft.message_id].text[draft.start : draft.end] == draft.quote
         )
+
+    async def _extracted(
+        self, extractor: Extractor, session: Session, messages: Sequence[Message]
+    ) -> Sequence[FactDraft]:
+        patience = self._parts.patience
+        try:
+            async with asyncio.timeout(patience.model_seconds):
+                return await extractor.extract(messages)
+        except Exception as error:
+            # as with a summary: tried again later; a fold is not held up for ever by an extractor that never works
+            if session.attempts + 1 < patience.attempts:
+                raise ModelError(f"{extractor.name}: {type(error).__name__}: {error}") from error
+            logger.warning("facts_skipped", extra={"session": session.id, "reason": f"{type(error).__name__}: {error}"})
+            return ()
 
 
 def _turns(messages: Sequence[Message], taken: Sequence[Summary]) -> Span | None:

@@ -1,14 +1,14 @@
 """Context out: what the model should see for the next message, within the budget, with a manifest."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lamina.engine.parts import Parts
 from lamina.engine.retrieve import Retrieval
 from lamina.errors import BudgetTooSmall, InputError
 from lamina.policy import coverage
-from lamina.policy.budget import CUT_MARK, Filled, Item, fill, trimmed, without_last
+from lamina.policy.budget import CUT_MARK, Filled, Item, fill, reserve, trimmed
 from lamina.policy.messages import message_tokens
 from lamina.policy.records import head_hash
 from lamina.policy.render import Picked, rendered
@@ -23,6 +23,7 @@ logger = logging.getLogger("lamina.context")
 MESSAGE_OVERHEAD = 6  # tokens that a message costs beside its words
 REPLY_OVERHEAD = 3  # tokens that open the model's reply
 _PASSAGE_TOKENS = 240  # a recalled passage is cut beyond this
+_SPARE = "fits beside the rest"
 _FEW_WORDS = 3  # queries of fewer words borrow some from the last messages
 
 
@@ -67,12 +68,12 @@ class ContextBuilder:
 
     async def _recalled(self, query: str | None, profile: Profile, view: View, user_id: str) -> list[Hit]:
         wants = {step.section for step in profile.steps}
-        ranked_summaries = profile.name == "assistant"
-        if not query or not ("recalled" in wants or ranked_summaries):
+        newest = view.tail[-1] if view.tail else None
+        asked = query or (newest.text if newest is not None and newest.role == "user" else "")
+        if not asked or not ("recalled" in wants or profile.summary_order == "relevance"):
             return []
-        asked = query
-        if len(query_terms(query)) < _FEW_WORDS:
-            asked = "\n".join([query, *(message.text[:500] for message in view.tail[-2:])])
+        if len(query_terms(asked)) < _FEW_WORDS:
+            asked = "\n".join([asked, *(message.text[:500] for message in view.tail[-2:])])
         hits = await self._retrieval.search(asked, user_id=user_id, top_k=profile.retrieval_top_k * 3)
         return [hit for hit in hits if hit.score >= profile.relevance_threshold]
 
@@ -97,37 +98,41 @@ class _Build:
         self._budget = budget
         self._system = system
         self._sources = tuple(sources)
-        self._warnings: list[str] = []
         self._duplicates: list[tuple[Item, str]] = []
         newest = view.tail[-1] if view.tail else None
         stored = newest is not None and newest.role == "user" and newest.text == query
         self._query = None if stored or not query else query
 
     def context(self, hits: Sequence[Hit]) -> Context:
-        if not self._view.tail and not self._view.summaries and not self._view.facts and not self._view.digest:
-            return self._finished(Filled(taken=(), left=(), warnings=()), [], "", 0)
+        wanted = {"recent" if step.section == "gap" else step.section for step in self._profile.steps}
         candidates = {
-            "recent": self._recent(),
+            "recent": self._recent(whole=True),
             "facts": self._facts(),
             "summaries": self._summaries(hits),
             "digest": self._digest(),
+            "recalled": self._passages(hits),
         }
-        candidates["recalled"] = self._passages(hits, candidates)
-        cursor = self._view.session.counters.cursor if self._view.session else 0
-        filled = fill(self._profile, candidates, self._budget, self._spent(), cursor, self._count)
-        return self._fitted(filled)
+        candidates = {section: items for section, items in candidates.items() if section in wanted}
+        if not any(candidates.values()):
+            return self._finished(Filled(), [], "", 0)
+        try:
+            return self._fitted(candidates)
+        except BudgetTooSmall:
+            return self._fitted(candidates | {"recent": self._recent(whole=False)})
 
-    def _fitted(self, filled: Filled) -> Context:
-        """Render and count exactly; while it is too long, leave out what was taken last."""
+    def _fitted(self, candidates: Mapping[str, Sequence[Item]]) -> Context:
+        """Fill, render and count exactly; while it is too long, fill again with so much less room."""
+        room, spent = self._budget, self._spent()
+        cursor = self._view.session.counters.cursor if self._view.session else 0
         while True:
+            filled = fill(self._profile, candidates, room, spent, cursor, self._count)
             messages, text = rendered(self._profile.layout, self._picked(filled))
             tokens = max(self._count(text), self._chat_tokens(messages))
             if tokens <= self._budget:
                 return self._finished(filled, messages, text, tokens)
-            shorter = without_last(filled)
-            if shorter is None:
+            if all(item.required for item in filled.taken):
                 raise BudgetTooSmall(self._budget, tokens)
-            filled = shorter
+            room = min(room, spent + filled.price) - (tokens - self._budget)
 
     def _chat_tokens(self, messages: Sequence[dict[str, Any]]) -> int:
         cost = sum(MESSAGE_OVERHEAD + message_tokens(message, self._count) for message in messages)
@@ -139,27 +144,32 @@ class _Build:
 
     # candidates, in order of preference
 
-    def _recent(self) -> list[Item]:
-        """Units of the window, newest first; with `close_gaps` back to the fold cursor, with `fill` as far as read."""
-        profile, tail = self._profile, self._view.tail
+    def _recent(self, *, whole: bool) -> list[Item]:
+        """Units of the window, newest first; with `close_gaps` back to the fold cursor, with `fill` as far as read.
+
+        Unless `whole`, the newest turn alone is a unit, though a tool call of it may be in an earlier turn.
+        """
+        tail, window = self._view.tail, self._profile.window
         if not tail or self._view.session is None:
             return []
-        window = newest_units(tail, profile.window.unit, profile.window.size)
-        start = window[0][0].seq
-        cursor = self._view.session.counters.cursor
-        older = [unit for unit in units(tail, profile.window.unit) if unit[-1].seq < start]
-        reason = {id(unit): "in the verbatim window" for unit in window}
-        wanted = list(window)
-        for unit in reversed(older):
-            if profile.close_gaps and unit[-1].seq > cursor:
-                reason[id(unit)] = "not folded yet"
-            elif not profile.window.fill:
+        now = [message for message in tail if message.turn == tail[-1].turn]
+        parts = [tail] if whole else [tail[: -len(now)], now]
+        start = newest_units(tail, window.unit, window.size)[0][0].seq
+        items = []
+        for unit in reversed([unit for part in parts for unit in units(part, window.unit)]):
+            reason = self._why(unit, start, self._view.session.counters.cursor)
+            if reason is None:
                 break
-            else:
-                reason[id(unit)] = "fits beside the rest"
-            wanted.insert(0, unit)
-        newest_turn = tail[-1].turn
-        return [self._unit(unit, reason[id(unit)], required=unit[-1].turn == newest_turn) for unit in reversed(wanted)]
+            items.append(self._unit(unit, reason, required=unit[-1].turn == tail[-1].turn))
+        return items
+
+    def _why(self, unit: Sequence[Message], start: int, cursor: int) -> str | None:
+        """Why a unit is wanted; None if it is not."""
+        if unit[-1].seq >= start:
+            return "in the verbatim window"
+        if self._profile.close_gaps and unit[-1].seq > cursor:
+            return "not folded yet"
+        return _SPARE if self._profile.window.fill else None
 
     def _unit(self, unit: Sequence[Message], reason: str, *, required: bool) -> Item:
         return Item(
@@ -171,6 +181,7 @@ class _Build:
             messages=tuple(unit),
             span=Span(first=unit[0].seq, last=unit[-1].seq),
             required=required,
+            spare=reason == _SPARE,
         )
 
     def _facts(self) -> list[Item]:
@@ -195,7 +206,7 @@ class _Build:
             if twin is not summary:
                 self._duplicates.append((self._summary(summary), f"begins like {twin.id}"))
         ordered = sorted(kept.values(), key=lambda s: s.covers.first if s.covers else 0, reverse=True)
-        if self._profile.name == "assistant":
+        if self._profile.summary_order == "relevance":
             ordered.sort(key=lambda summary: -scores.get(summary.id, 0.0))
         elif self._profile.summary_order == "coverage":
             ordered.sort(key=lambda summary: -(len(summary.covers or ()) / max(1, summary.tokens)))
@@ -237,18 +248,13 @@ class _Build:
             return []
         return [item]
 
-    def _passages(self, hits: Sequence[Hit], candidates: dict[str, list[Item]]) -> list[Item]:
-        if "recalled" not in {step.section for step in self._profile.steps}:
-            return []
+    def _passages(self, hits: Sequence[Hit]) -> list[Item]:
         own = self._view.session.id if self._view.session else None
-        shown = {message.id for item in candidates["recent"] for message in item.messages if item.required}
-        live = {summary.id for summary in self._view.summaries}
-        digest = self._view.digest.id if self._view.digest else None
-        items = [
-            self._passage(hit, own)
-            for hit in hits
-            if not shown.intersection(hit.message_ids) and hit.id not in live and hit.id != digest
-        ]
+        newest = self._view.tail[-1].turn if self._view.tail else None
+        shown = {message.id for message in self._view.tail if message.turn == newest}
+        shown |= {summary.id for summary in self._view.summaries}
+        shown |= {self._view.digest.id} if self._view.digest else set()
+        items = [self._passage(hit, own) for hit in hits if hit.id not in shown]
         return items[: self._profile.retrieval_top_k]
 
     def _passage(self, hit: Hit, own: str | None) -> Item:
@@ -277,11 +283,9 @@ class _Build:
     # the result
 
     def _picked(self, filled: Filled) -> Picked:
-        recent_ids = {m.id for item in filled.taken if item.section == "recent" for m in item.messages}
         sections: dict[str, list[Item]] = {}
         for item in filled.taken:
-            if item.section != "recalled" or item.id not in recent_ids:
-                sections.setdefault(item.section, []).append(item)
+            sections.setdefault(item.section, []).append(item)
         for name in ("recent", "summaries"):
             if name in sections:
                 sections[name].sort(key=lambda item: item.span.first if item.span else 0)
@@ -295,7 +299,6 @@ class _Build:
         )
 
     def _finished(self, filled: Filled, messages: list[dict[str, Any]], text: str, tokens: int) -> Context:
-        warnings = (*self._warnings, *filled.warnings)
         omitted = [*filled.left, *self._duplicates]
         session = self._view.session
         covered = coverage.of(
@@ -326,22 +329,23 @@ class _Build:
                 items=tuple(_piece(item) for item in filled.taken),
                 omitted=tuple(_omission(item, reason) for item, reason in omitted),
                 coverage=covered,
-                warnings=warnings,
+                warnings=filled.warnings,
                 sections=sections,
             ),
         )
 
     def _token_budget(self, sections: dict[str, int], tokens: int) -> TokenBudget:
         profile, total = self._profile, self._budget
-        free = max(0, total - profile.system_prompt_tokens - profile.working_memory_tokens)
+        reserved = reserve(profile, total)
+        free = total - reserved.total
         shares: dict[str, float] = {}
         for step in profile.steps:
             if step.share is not None:
                 shares.setdefault(step.section, step.share)
         return TokenBudget(
             total=total,
-            system_prompt=profile.system_prompt_tokens or sections.get("system", 0),
-            working_memory=profile.working_memory_tokens or sections.get("query", 0),
+            system_prompt=reserved.system_prompt or sections.get("system", 0),
+            working_memory=reserved.working_memory or sections.get("query", 0),
             retrieved_context=int(free * shares.get("recalled", 0.0)) or sections.get("recalled", 0),
             recent_messages=int(free * shares.get("recent", 0.0)) or sections.get("recent", 0),
             used=tokens,

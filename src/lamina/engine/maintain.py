@@ -32,7 +32,8 @@ class Maintenance:
             for session in sessions:
                 await self._parts.store.reindex(session.id)
             mended.append(["word index rebuilt"])
-        if mended:
+        mended.append(await self._redigested(report))
+        if any(mended):
             await self._worker.settle()
         after, _ = await self._examined(session_id, progress)
         return replace(after, mended=tuple(text for texts in mended for text in texts))
@@ -48,6 +49,15 @@ class Maintenance:
             await self._parts.store.drop_digests(session.user_id)
             done.append(f"session {session.id}: folded again from its messages")
         return done
+
+    async def _redigested(self, report: Report) -> list[str]:
+        """Damaged digests dropped, to be written again."""
+        damaged = {problem.where for problem in report.problems if problem.kind == "digest"}
+        users = {session.user_id for session in await self._sessions(None)} if damaged else set()
+        broken = sorted(user_id for user_id in users if f"user {user_id}" in damaged)
+        for user_id in broken:
+            await self._parts.store.drop_digests(user_id)
+        return [f"user {user_id}: digest written again" for user_id in broken]
 
     async def _examined(
         self, session_id: str | None, progress: Progress | None

@@ -59,6 +59,11 @@ class Engine:
     def profile(self) -> Profile:
         return self._parts.profile
 
+    @property
+    def inline(self) -> bool:
+        """Whether the verbs that only ask the store may be driven without an event loop."""
+        return self._parts.store.inline
+
     async def open(self) -> Self:
         """Start the embedded worker."""
         await self._note_profile()
@@ -287,8 +292,7 @@ class Engine:
             if session_id is None:
                 raise InputError("a markdown file holds one session; give its session_id, or export to .jsonl")
             return await asyncio.to_thread(target.write_text, await self._transfer.markdown(session_id), "utf-8")
-        lines = [line async for line in self._transfer.lines(session_id, user_id, progress)]
-        return await asyncio.to_thread(target.write_text, "".join(lines), "utf-8")
+        return await self._transfer.write(target, session_id, user_id, progress)
 
     async def import_(
         self, path: str | Path, *, user_id: str | None = None, progress: Progress | None = None
@@ -296,12 +300,12 @@ class Engine:
         """Read a .jsonl export (or chat messages, one a line, each with a session_id) or a session .md file."""
         source = Path(path)
         try:
-            text = await asyncio.to_thread(source.read_text, "utf-8")
+            text = await asyncio.to_thread(source.read_text, "utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{source} cannot be read: {error}") from None
         if source.suffix == ".md":
             return await self._transfer.take_markdown(text, user_id)
-        return await self._transfer.take_lines(text.splitlines(), user_id, progress)
+        return await self._transfer.take_lines(text.split("\n"), user_id, progress)
 
 
 def main_session(user_id: str) -> str:

@@ -50,5 +50,11 @@ class Retrieval:
                     role=message.role if message else None,
                 )
             )
-        hits.sort(key=lambda hit: (-hit.score, hit.created_at.isoformat(), hit.session_id or "", hit.id))
+        hits.sort(key=_place)
         return hits[:top_k]
+
+
+def _place(hit: Hit) -> tuple[object, ...]:
+    """Best first; equals by time and by their place in the log, not by ids, which are random."""
+    first = hit.span.first if hit.span else 0
+    return -hit.score, hit.created_at, hit.session_id or "", first, hit.kind, hit.id

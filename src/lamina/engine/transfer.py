@@ -1,22 +1,26 @@
 """Sessions out and in: JSON Lines with everything, and the markdown file of document 000."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from lamina.engine.ingest import Ingest
 from lamina.engine.parts import Parts
 from lamina.errors import InputError, NotFound
 from lamina.policy import documents
-from lamina.types import Message, Session, Span
+from lamina.types import Message, Milestone, Session, Span
 
 FORMAT = "lamina-sessions"
 VERSION = 1
 _PAGE = 500
 _BATCH = 1_000
 _MARKDOWN_MESSAGES = 10
+_WRITE_CHARACTERS = 1_000_000
+_LINE_KEYS = frozenset({"type", "session_id", "user_id", "body"})  # what a line says beside the message itself
 
 Progress = Callable[[int, int], None]
 
@@ -36,6 +40,30 @@ class Transfer:
     def __init__(self, parts: Parts, ingest: Ingest) -> None:
         self._parts = parts
         self._ingest = ingest
+
+    async def write(self, target: Path, session_id: str | None, user_id: str | None, progress: Progress | None) -> int:
+        """Write lines to a file, which is there only once it is whole; returns its bytes."""
+        part = target.with_name(target.name + ".part")
+        try:
+            return await self._written(part, target, self.lines(session_id, user_id, progress))
+        except OSError as error:
+            raise InputError(f"{target} cannot be written: {error}") from None
+        finally:
+            await asyncio.to_thread(part.unlink, missing_ok=True)
+
+    async def _written(self, part: Path, target: Path, lines: AsyncIterator[str]) -> int:
+        waiting: list[str] = []
+        size = held = 0
+        with part.open("wb") as file:
+            async for line in lines:
+                waiting.append(line)
+                held += len(line)
+                if held > _WRITE_CHARACTERS:
+                    size += await asyncio.to_thread(file.write, "".join(waiting).encode())
+                    waiting, held = [], 0
+            size += await asyncio.to_thread(file.write, "".join(waiting).encode())
+        await asyncio.to_thread(part.replace, target)
+        return size
 
     async def lines(self, session_id: str | None, user_id: str | None, progress: Progress | None) -> AsyncIterator[str]:
         """Sessions with messages, summaries, facts and milestones, one JSON object a line."""
@@ -83,22 +111,27 @@ class Transfer:
         sessions: dict[str, dict[str, Any]] = {}
         totals = {"messages": 0, "duplicates": 0}
         waiting: list[dict[str, Any]] = []
+        milestones: list[dict[str, Any]] = []
         for number, record in _records(lines):
-            kind = record.pop("type", "message")
+            kind = record.get("type", "message")
+            if waiting and not _goes_with(waiting, record):
+                await self._take_batch(waiting, sessions, user_id, totals)
+                waiting = []
             if kind == "header":
                 _check_header(record)
             elif kind == "session":
                 sessions[record["id"]] = record
-            elif kind == "message":
-                if waiting and (len(waiting) >= _BATCH or waiting[-1].get("session_id") != record.get("session_id")):
-                    await self._take_batch(waiting, sessions, user_id, totals)
-                    waiting = []
+            elif kind == "milestone":
+                milestones.append(record)
+            elif kind == "unreadable":
+                raise InputError(f"line {number} {record['reason']}; everything before it was imported")
+            elif kind not in _DERIVED:
                 waiting.append(record)
             if progress is not None and number % 100 == 0:
                 progress(number, 0)
         if waiting:
             await self._take_batch(waiting, sessions, user_id, totals)
-        await self._restore_status(sessions)
+        await self._restore(sessions, milestones)
         return Imported(sessions=len(sessions), messages=totals["messages"], duplicates=totals["duplicates"])
 
     async def _take_batch(
@@ -113,20 +146,26 @@ class Transfer:
             raise InputError("a message line has no session_id; give one, or add the messages with `lamina add`")
         known = sessions.setdefault(session_id, {})
         owner = user_id or known.get("user_id") or batch[0].get("user_id") or "default"
-        messages = [
-            {key: value for key, value in message.items() if key not in {"session_id", "user_id"}} for message in batch
-        ]
         added = await self._ingest.add(
-            messages, user_id=owner, session_id=session_id, agent_id=known.get("agent_id"), key=None
+            [_message_of(record) for record in batch],
+            user_id=owner,
+            session_id=session_id,
+            agent_id=known.get("agent_id"),
+            key=None,
         )
         totals["messages"] += len(added.ids) - len(added.duplicates)
         totals["duplicates"] += len(added.duplicates)
 
-    async def _restore_status(self, sessions: dict[str, dict[str, Any]]) -> None:
+    async def _restore(self, sessions: dict[str, dict[str, Any]], milestones: list[dict[str, Any]]) -> None:
+        """What was set by hand: milestones, and the status of sessions."""
+        for record in milestones:
+            values = {name: record[name] for name in ("id", "session_id", "turn", "title")}
+            milestone = Milestone(**values, created_at=datetime.fromisoformat(record["created_at"]))
+            await self._parts.store.add_milestone(milestone)
         for session_id, record in sessions.items():
             status = record.get("status", "active")
             found = await self._parts.store.session(session_id)
-            if found is not None and status != "active" and found.status != status:
+            if found is not None and status not in {"active", found.status}:
                 await self._parts.store.set_status(session_id, status, self._parts.now())
 
     async def take_markdown(self, text: str, user_id: str | None) -> Imported:
@@ -170,17 +209,28 @@ def _spoken(who: str, said: str, call: str) -> dict[str, Any]:
     return {"role": "user", "content": said, "name": who}
 
 
+_DERIVED = frozenset({"summary", "fact"})  # written again from the messages
+
+
 def _records(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects on the lines; one that cannot be read comes as such, after what was read before it."""
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
         try:
             record = json.loads(text)
-        except ValueError as error:
-            raise InputError(f"line {number} is not JSON: {error}; everything before it was imported") from None
+        except (ValueError, RecursionError) as error:
+            record = {"type": "unreadable", "reason": f"is not JSON: {error}"}
         if not isinstance(record, dict):
-            raise InputError(f"line {number} is not a JSON object; everything before it was imported")
+            record = {"type": "unreadable", "reason": "is not a JSON object"}
         yield number, record
+
+
+def _goes_with(waiting: list[dict[str, Any]], record: dict[str, Any]) -> bool:
+    """Whether a line may be added in one batch with those that wait."""
+    kind = record.get("type", "message")
+    same = waiting[-1].get("session_id") == record.get("session_id")
+    return same and len(waiting) < _BATCH and kind not in {"header", "session", "unreadable"}
 
 
 def _check_header(record: dict[str, Any]) -> None:
@@ -192,13 +242,22 @@ def _check_header(record: dict[str, Any]) -> None:
 
 
 def _message_record(message: Message) -> dict[str, Any]:
-    record: dict[str, Any] = {"type": "message", "session_id": message.session_id, "id": message.id, **message.body}
+    """A message as one flat line; apart, as `body`, if it has keys that a line uses itself."""
+    clashes = any(key in message.body for key in _LINE_KEYS)
+    said: dict[str, Any] = {"body": message.body} if clashes else dict(message.body)
+    record = {"type": "message", "session_id": message.session_id, "id": message.id, **said}
     record["created_at"] = message.created_at.isoformat()
     if message.metadata:
         record["metadata"] = message.metadata
     if message.model is not None:
         record["model"] = message.model
     return record
+
+
+def _message_of(record: dict[str, Any]) -> dict[str, Any]:
+    envelope = {key: value for key, value in record.items() if key not in _LINE_KEYS}
+    apart = record.get("body")
+    return {**apart, **envelope} if isinstance(apart, dict) and "role" not in record else envelope
 
 
 def _plain(value: Any) -> Any:

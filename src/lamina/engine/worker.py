@@ -10,9 +10,10 @@ from datetime import timedelta
 from lamina.engine.compact import Compactor
 from lamina.engine.digest import Digester
 from lamina.engine.parts import Parts
-from lamina.errors import LaminaError, ModelError
+from lamina.errors import LaminaError, ModelError, StoreError
 from lamina.policy.folding import Fold, next_fold
-from lamina.ports import Claim, FoldCommit
+from lamina.policy.integrity import faults
+from lamina.ports import Claim, FoldCommit, Reach
 from lamina.types import Session, Settled, Span, Summary
 
 logger = logging.getLogger("lamina.fold")
@@ -29,28 +30,41 @@ class Worker:
         self._compactor = Compactor(parts)
         self._digester = Digester(parts, self._compactor)
         self._wakened = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._next_sweep = 0.0
 
     def wake(self) -> None:
-        """Say that something may be due."""
-        self._wakened.set()
+        """Say that something may be due; from any thread."""
+        if self._loop is not None and not self._wakened.is_set():
+            self._loop.call_soon_threadsafe(self._wakened.set)
 
     async def run(self) -> None:
         """Work until cancelled."""
-        await self._revoke_the_dead()
-        while True:
-            self._wakened.clear()
-            try:
+        self._loop = asyncio.get_running_loop()
+        try:
+            while True:
+                self._wakened.clear()
                 await self._round()
-            except LaminaError as error:
-                logger.warning("worker_round_failed", extra={"reason": str(error)})
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._parts.patience.poll_seconds):
-                    await self._wakened.wait()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._parts.patience.poll_seconds):
+                        await self._wakened.wait()
+        finally:
+            with suppress(LaminaError):
+                await self._parts.store.revoke(self._parts.owner)
 
     async def _round(self) -> None:
+        """All that is due now; a worker outlives whatever goes wrong in a round."""
+        try:
+            await self._worked()
+        except LaminaError as error:
+            logger.warning("worker_round_failed", extra={"reason": str(error)})
+        except Exception:
+            logger.exception("worker_round_failed")
+
+    async def _worked(self) -> None:
         if time.monotonic() >= self._next_sweep:
             self._next_sweep = time.monotonic() + _SWEEP_SECONDS
+            await self._revoke_the_dead()
             await self._sweep()
         while (claim := await self._claim(impatient=False, skip=())) is not None:
             await self._handled(claim, thorough=False)
@@ -111,14 +125,18 @@ class Worker:
             while (step := await self._next(claim.session.id)) is not None:
                 folds += await self._fold(*step)
             digests = await self._digester.refresh(claim.session.user_id, thorough=thorough)
-        except LaminaError as error:
+        except asyncio.CancelledError:
+            # still due, and free at once: as if it had been touched since the claim
+            await self._parts.store.release(replace(claim, touch=-1))
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a plug-in throws is a failed fold, still due
             return await self._failed(claim, error, folds)
         finally:
             keeper.cancel()
         await self._parts.store.release(claim)
         return Settled(folds=folds, digests=int(digests), archived=0)
 
-    async def _failed(self, claim: Claim, error: LaminaError, folds: int) -> Settled:
+    async def _failed(self, claim: Claim, error: Exception, folds: int) -> Settled:
         patience = self._parts.patience
         session = await self._parts.store.session(claim.session.id)
         attempts = session.attempts if session else 0
@@ -126,6 +144,7 @@ class Worker:
         logger.warning(
             "fold_failed",
             extra={"session": claim.session.id, "attempt": attempts + 1, "retry_seconds": wait, "reason": str(error)},
+            exc_info=None if isinstance(error, LaminaError) else error,
         )
         await self._parts.store.fail(claim, self._parts.now() + timedelta(seconds=wait))
         hopeless = not isinstance(error, ModelError) or attempts + 1 >= patience.attempts
@@ -135,14 +154,15 @@ class Worker:
         seconds = self._parts.patience.lease_seconds
         while True:
             await asyncio.sleep(seconds / 3)
-            await self._parts.store.renew(claim, self._parts.now() + timedelta(seconds=seconds))
+            with suppress(LaminaError):  # the next renewal may succeed; if none does, another worker takes over
+                await self._parts.store.renew(claim, self._parts.now() + timedelta(seconds=seconds))
 
     async def _next(self, session_id: str) -> tuple[Session, list[Summary], Fold] | None:
         store, limit = self._parts.store, _FIRST_LOOK
-        session = await store.session(session_id)
-        if session is None:
+        standing = await self._standing(session_id)
+        if standing is None:
             return None
-        live = await store.summaries(session_id)
+        session, live = standing
         counters = session.counters
         while True:
             last = min(counters.cursor + limit, counters.messages)
@@ -154,6 +174,19 @@ class Worker:
             if whole:
                 return None
             limit *= 2
+
+    async def _standing(self, session_id: str) -> tuple[Session, list[Summary]] | None:
+        """A session with its live summaries; raises StoreError if these do not stand for all that was folded."""
+        session = await self._parts.store.session(session_id)
+        if session is None:
+            return None
+        live = await self._parts.store.summaries(session_id)
+        if _fault(session, live):  # a fold may have come between the two reads: one look at both will tell
+            view = await self._parts.store.view(session.user_id, session_id, Reach(tokens=0))
+            session, live = view.session or session, list(view.summaries)
+        if fault := _fault(session, live):
+            raise StoreError(f"session {session_id}: {fault}; `repair` writes them again from the log")
+        return session, live
 
     async def _fold(self, session: Session, live: list[Summary], fold: Fold) -> int:
         started = time.perf_counter()
@@ -196,3 +229,7 @@ class Worker:
         for session_id in archived:
             logger.info("session_archived", extra={"session": session_id})
         return len(archived)
+
+
+def _fault(session: Session, live: list[Summary]) -> str | None:
+    return next(faults([summary.covers for summary in live if summary.covers], session.counters.cursor), None)

@@ -12,7 +12,7 @@ from lamina.errors import MissingExtra
 from lamina.ports import TokenCounter
 
 # The pre-tokenisation rule of o200k_base.
-_PATTERN = "|".join(
+_PATTERN = "|".join(  # noqa: FLY002 - one alternative a line
     (
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",

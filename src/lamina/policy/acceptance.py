@@ -6,10 +6,15 @@ from lamina.policy.words import terms
 from lamina.ports import SummaryTask
 
 _REFUSAL = re.compile(
-    r"^\W*(i'?m sorry|i am sorry|sorry,|i (can'?t|cannot|can not|am unable|'m unable|won'?t)\b|as an ai\b|unfortunately, i\b"
-    r"|(hello|hi|hey)\b[^.\n]{0,40}(how can i|how may i|what can i)|(sure|of course|certainly)[,!.] (here|i)\b[^\n]{0,80}$"
-    r"|how can i (help|assist)|there is no conversation|no (messages|content) (were|was) provided)",
-    re.IGNORECASE,
+    r"""^\W*(
+        i'?m\ sorry | i\ am\ sorry | sorry, | as\ an\ ai\b | unfortunately,\ i\b
+      | i\ (can'?t | cannot | can\ not | am\ unable | won'?t)\b
+      | (hello | hi | hey)\b [^.\n]{0,40} (how\ can\ i | how\ may\ i | what\ can\ i)
+      | (sure | of\ course | certainly) [,!.]\ (here | i)\b [^\n]{0,80} $
+      | how\ can\ i\ (help | assist)
+      | there\ is\ no\ conversation | no\ (messages | content)\ (were | was)\ provided
+    )""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _GROUNDED = 0.35  # share of a summary's terms that its inputs must have
 _ENOUGH = 6  # terms below which groundedness says nothing

@@ -1,7 +1,7 @@
 """Filling a context: which items get in, within the budget, by the profile's steps."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lamina.profiles import Profile, Step
@@ -9,6 +9,7 @@ from lamina.types import Message, Span
 
 HEADING_TOKENS = 16  # what a section's heading costs at the most
 CUT_MARK = "[…] "
+_OVER = "over budget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Item:
     score: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     required: bool = False
+    spare: bool = False  # wanted only where room is left: nobody is warned without it
     cut: bool = False
 
 
@@ -35,9 +37,31 @@ class Item:
 class Filled:
     """What was taken, in the order of taking, and what was left with the reason."""
 
-    taken: tuple[Item, ...]
-    left: tuple[tuple[Item, str], ...]
-    warnings: tuple[str, ...]
+    taken: tuple[Item, ...] = ()
+    left: tuple[tuple[Item, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    price: int = 0  # what the taken items cost, with their headings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reserve:
+    """Tokens held back for the caller's system prompt and the current turn: never more than half of a budget."""
+
+    system_prompt: int
+    working_memory: int
+
+    @property
+    def total(self) -> int:
+        return self.system_prompt + self.working_memory
+
+
+def reserve(profile: Profile, budget: int) -> Reserve:
+    """What the profile holds back of a budget."""
+    system, working = profile.system_prompt_tokens, profile.working_memory_tokens
+    if system + working > budget // 2:
+        system = budget // 2 * system // (system + working)
+        working = budget // 2 - system
+    return Reserve(system_prompt=system, working_memory=working)
 
 
 def fill(
@@ -51,64 +75,106 @@ def fill(
     """Take items by the profile's steps until the budget is spent. Required items are always taken.
 
     `spent` is what the system prompt, sources and the current message cost; candidates are in order of preference.
+    What would say again what stands in the context word for word is left out, and its room is used.
     """
-    filling = _Filling(candidates, budget - spent, cursor, count)
-    reserves = profile.system_prompt_tokens + profile.working_memory_tokens
-    available = max(0, budget - max(spent, reserves) if budget > 2 * reserves else budget - spent)
-    for step in profile.steps:
-        filling.take(step, available)
+    available = max(0, budget - max(spent, reserve(profile, budget).total))
+    filling = _Filling(profile, candidates, available, cursor, count)
+    filling.take_all()
+    while filling.drop_repeated():
+        filling.take_all()
     return filling.result()
 
 
 class _Filling:
     def __init__(
-        self, candidates: Mapping[str, Sequence[Item]], budget: int, cursor: int, count: Callable[[str], int]
+        self,
+        profile: Profile,
+        candidates: Mapping[str, Sequence[Item]],
+        available: int,
+        cursor: int,
+        count: Callable[[str], int],
     ) -> None:
+        self._profile = profile
         self._waiting = {section: list(items) for section, items in candidates.items()}
         self._taken: list[Item] = []
+        self._repeated: list[Item] = []
         self._used: dict[str, int] = {}
-        self._left = budget
+        self._available = self._left = available
         self._cursor = cursor
         self._count = count
+        self._cut: list[str] = []
         for section, items in self._waiting.items():
             for item in [item for item in items if item.required]:
                 items.remove(item)
                 self._put(section, item)
 
-    def take(self, step: Step, available: int) -> None:
+    def take_all(self) -> None:
+        """Go through the profile's steps once."""
+        for step in self._profile.steps:
+            self._take(step)
+
+    def _take(self, step: Step) -> None:
         section = "recent" if step.section == "gap" else step.section
-        waiting = self._waiting.get(section, [])
         room = self._left
         if step.share is not None:
-            room = min(room, int(step.share * available) - self._used.get(section, 0))
-        for item in list(waiting):
-            if step.limit is not None and self._number(section) >= step.limit:
+            room = min(room, int(step.share * self._available) - self._used.get(section, 0))
+        for item in list(self._waiting.get(section, ())):
+            if self._enough(step, section, item):
                 break
-            if step.section == "gap" and item.span is not None and item.span.last <= self._cursor:
+            price = self._price(section, item)
+            if price <= room:
+                self._waiting[section].remove(item)
+                self._put(section, item)
+                room -= price
+            elif step.cut:
+                self._take_part(section, item, room - HEADING_TOKENS)
                 break
-            price = item.tokens + (0 if section in self._used else HEADING_TOKENS)
-            if price > room and step.cut:
-                item_or_none = self._shortened(item, room - HEADING_TOKENS)
-                if item_or_none is not None:
-                    waiting.remove(item)
-                    self._put(section, item_or_none)
+            elif self._in_order(section):
                 break
-            if price > room:
-                if section in {"recent", "summaries"}:
-                    break  # no holes: what is older goes too
-                continue
-            waiting.remove(item)
-            self._put(section, item)
-            room -= price
+
+    def _enough(self, step: Step, section: str, item: Item) -> bool:
+        if step.section == "gap" and item.span is not None and item.span.last <= self._cursor:
+            return True
+        return step.limit is not None and self._number(section) >= step.limit
+
+    def _in_order(self, section: str) -> bool:
+        """Whether what follows an item that does not fit must stay out too, so that there are no holes."""
+        return section == "recent" or (section == "summaries" and self._profile.summary_order == "newest")
 
     def _number(self, section: str) -> int:
         return sum(1 for item in self._taken if item.section == section)
 
+    def _price(self, section: str, item: Item) -> int:
+        return item.tokens + (0 if section in self._used else HEADING_TOKENS)
+
     def _put(self, section: str, item: Item) -> None:
-        price = item.tokens + (0 if section in self._used else HEADING_TOKENS)
+        price = self._price(section, item)
         self._used[section] = self._used.get(section, 0) + price
         self._left -= price
         self._taken.append(item)
+
+    def _take_part(self, section: str, item: Item, room: int) -> None:
+        part = self._shortened(item, room)
+        if part is not None:
+            self._waiting[section].remove(item)
+            self._put(section, part)
+            self._cut.append(section)
+
+    def drop_repeated(self) -> bool:
+        """Take out what stands among the recent messages word for word; whether there was any."""
+        here = {(item.session_id, m.seq) for item in self._taken if item.section == "recent" for m in item.messages}
+        repeated = [item for item in self._taken if self._may_repeat(item) and here.issuperset(_places(item))]
+        for item in repeated:
+            self._taken.remove(item)
+            self._used[item.section] -= item.tokens
+            self._left += item.tokens
+        self._repeated += repeated
+        return bool(repeated)
+
+    def _may_repeat(self, item: Item) -> bool:
+        if item.span is None:
+            return False
+        return item.kind == "passage" or (item.section == "summaries" and self._profile.window.fill)
 
     def _shortened(self, item: Item, room: int) -> Item | None:
         overhead = item.tokens - self._count(item.text)
@@ -118,27 +184,32 @@ class _Filling:
         return replace(item, text=text, tokens=self._count(text) + overhead, cut=True)
 
     def result(self) -> Filled:
-        left = [(item, "over budget") for items in self._waiting.values() for item in items]
+        left = [(item, self._why_left(item)) for items in self._waiting.values() for item in items]
+        left += [(item, "its messages are here word for word") for item in self._repeated]
+        missed = {
+            section: sum(not item.spare and self._why_left(item) == _OVER for item in items)
+            for section, items in self._waiting.items()
+        }
         warnings = [
             f"{section}: {number} of {number + self._number(section)} did not fit the budget"
-            for section, number in ((name, len(items)) for name, items in self._waiting.items())
+            for section, number in missed.items()
             if number
         ]
-        warnings += [f"{item.section}: cut to fit the budget" for item in self._taken if item.cut]
-        return Filled(taken=tuple(self._taken), left=tuple(left), warnings=tuple(warnings))
+        warnings += [f"{section}: cut to fit the budget" for section in self._cut]
+        price = sum(self._used.values())
+        return Filled(taken=tuple(self._taken), left=tuple(left), warnings=tuple(warnings), price=price)
+
+    def _why_left(self, item: Item) -> str:
+        limits = [step.limit for step in self._profile.steps if step.section == item.section]
+        most = max((limit for limit in limits if limit is not None), default=0)
+        if None not in limits and self._number(item.section) >= most:
+            return f"beyond the {most} that the profile shows"
+        return _OVER
 
 
-def without_last(filled: Filled) -> Filled | None:
-    """The same with the last taken item that is not required left out; None if there is none."""
-    for index in range(len(filled.taken) - 1, -1, -1):
-        item = filled.taken[index]
-        if not item.required:
-            return Filled(
-                taken=filled.taken[:index] + filled.taken[index + 1 :],
-                left=(*filled.left, (item, "over budget")),
-                warnings=(*filled.warnings, f"{item.section}: one more left out to fit the budget"),
-            )
-    return None
+def _places(item: Item) -> Iterator[tuple[str | None, int]]:
+    if item.span is not None:
+        yield from ((item.session_id, seq) for seq in range(item.span.first, item.span.last + 1))
 
 
 def cut_text(text: str, tokens: int, count: Callable[[str], int]) -> str:

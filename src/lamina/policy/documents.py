@@ -11,6 +11,8 @@ from lamina.types import Message, Session
 
 _FOOTER = re.compile(r"\n*---\n\*Updated: [^|\n]* \| Version: \d+\*\s*$")
 _MERGED = re.compile(r"^Earlier: ")
+_BREAK = re.compile(r"(\r\n|\r|\n)")
+_INDENTED = re.compile(r"(\r\n|\r|\n) {4}")
 
 
 def framed(title: str | None, body: str, updated_at: datetime, version: int) -> str:
@@ -95,7 +97,7 @@ def session_markdown(session: Session, messages: Sequence[Message], summary: str
     """A session as the markdown file of document 000."""
     end = "" if session.ended_at is None else stamp(session.ended_at)
     said = "\n".join(
-        f"**Message {message.seq} ({speaker(message)}):** {_indented(message.text)}" for message in messages
+        f"**Message {message.seq} ({_flat(speaker(message))}):** {_indented(message.text)}" for message in messages
     )
     return (
         f"# Session: {session.id}\n\n## Metadata\n- Start: {stamp(session.started_at)}\n- End: {end}\n"
@@ -106,14 +108,20 @@ def session_markdown(session: Session, messages: Sequence[Message], summary: str
 
 def _indented(text: str) -> str:
     """Later lines of a message are indented, so that none of them can pass for a heading or another message."""
-    return text.replace("\n", "\n    ")
+    return _BREAK.sub(r"\1    ", text)
+
+
+def _flat(name: str) -> str:
+    """A name that can stand in parentheses on one line."""
+    return " ".join(re.sub(r"[()]", " ", name).split()) or "User"
 
 
 _HEAD = re.compile(r"\A# Session: (?P<id>[^\n]+)\n+## Metadata\n(?P<metadata>(?:- [^\n]*\n)+)")
 _SHORT = re.compile(
-    r"^## Short-Term Messages \(Last \d+\)\n(?P<said>.*?)^## Medium-Term Summary\n(?P<summary>.*)", re.S | re.M
+    r"^## Short-Term Messages \(Last \d+\)\n(?P<said>.*?)^## Medium-Term Summary\n(?P<summary>.*)",
+    re.DOTALL | re.MULTILINE,
 )
-_SAID = re.compile(r"^\*\*Message (\d+) \(([^)\n]*)\):\*\* ?(.*?)(?=^\*\*Message \d+ \(|\Z)", re.S | re.M)
+_SAID = re.compile(r"^\*\*Message (\d+) \(([^)\n]*)\):\*\* ?(.*?)(?=^\*\*Message \d+ \(|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def parsed_session(text: str) -> SessionDocument:
@@ -125,7 +133,7 @@ def parsed_session(text: str) -> SessionDocument:
             "not a session file: it needs `# Session: …`, `## Metadata`, `## Short-Term Messages (Last N)` "
             "and `## Medium-Term Summary`"
         )
-    metadata = dict(re.findall(r"^- ([^:\n]+): ?([^\n]*)$", head["metadata"], re.M))
+    metadata = dict(re.findall(r"^- ([^:\n]+): ?([^\n]*)$", head["metadata"], re.MULTILINE))
     try:
         return SessionDocument(
             session_id=head["id"].strip(),
@@ -134,7 +142,7 @@ def parsed_session(text: str) -> SessionDocument:
             message_count=int(metadata["Message Count"]),
             summary_version=int(metadata["Summary Version"]),
             messages=tuple(
-                (int(number), who, said.strip("\n").replace("\n    ", "\n"))
+                (int(number), who, _INDENTED.sub(r"\1", said.rstrip("\n")))
                 for number, who, said in _SAID.findall(short["said"])
             ),
             summary=short["summary"].strip("\n"),

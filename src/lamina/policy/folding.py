@@ -4,9 +4,10 @@ Every schedule is evaluated at the earliest moment at which it was due, not at t
 log folds the same way whether the worker is quick, late, killed or run only at the end.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
+from itertools import accumulate, pairwise
 
 from lamina.policy.log import closes
 from lamina.policy.window import groups, safe_end
@@ -119,6 +120,8 @@ def _cut(schedule: Schedule, counters: Counters, summary_tokens: int, tail: Sequ
 def _fit(tail: Sequence[Message], now: int, target: int) -> int | None:
     """The end of a fold near `target`, seen at message `now`, that separates no tool group."""
     seen = [message for message in tail if message.seq <= now]
+    if not seen:
+        return None  # damaged messages are not in the tail
     end = safe_end(seen, target)
     if end >= seen[0].seq:
         return end
@@ -233,25 +236,26 @@ def _(schedule: PastWindow, counters: Counters, summary_cap: int) -> bool:
 def _(schedule: PastWindow, counters: Counters, summary_tokens: int, tail: Sequence[Message]) -> _Cut | None:
     running = _Running(tail)
     for now, turn in _turn_ends(tail):
+        if running.up_to(now) <= schedule.tokens:
+            continue
         end = _before_kept(tail, now, turn, schedule.keep)
         if end is not None and running.up_to(end) > schedule.tokens:
             least = running.up_to(end) * schedule.least
-            candidates = [m for m in tail if m.seq <= end and running.up_to(m.seq) >= least]
-            return _Cut(end=_topic_shift(tail, candidates, end), reads_from=counters.cursor + 1)
+            seen = [message for message in tail if message.seq <= now]
+            allowed = {m.seq for m in seen if m.seq <= end and running.up_to(m.seq) >= least}
+            return _Cut(end=_topic_shift(seen, allowed, end), reads_from=counters.cursor + 1)
     return None
 
 
-def _topic_shift(tail: Sequence[Message], candidates: Sequence[Message], end: int) -> int:
+def _topic_shift(seen: Sequence[Message], allowed: Container[int], end: int) -> int:
     """The last message of the turn behind which the talk changes most; the latest of equals."""
     best, lowest = end, 2.0
-    allowed = {message.seq for message in candidates}
-    seen = [message for message in tail if message.seq <= end + 1]
-    for group, following in zip(groups(seen), groups(seen)[1:], strict=False):
+    for group, following in pairwise(groups(seen)):
         last = group[-1]
         if last.seq not in allowed or last.turn == following[0].turn:
             continue
         before = frozenset(t for m in seen if m.turn in {last.turn - 1, last.turn} for t in terms(m.text[:2000]))
-        after = frozenset(t for m in tail if last.turn < m.turn <= last.turn + 2 for t in terms(m.text[:2000]))
+        after = frozenset(t for m in seen if last.turn < m.turn <= last.turn + 2 for t in terms(m.text[:2000]))
         cohesion = overlap(before, after)
         if cohesion <= lowest:
             best, lowest = last.seq, cohesion
@@ -283,16 +287,14 @@ def _last_of_turn(tail: Sequence[Message], turn: int) -> int:
 
 
 class _Running:
-    """Running sums of tokens over the tail."""
+    """Running sums of tokens over the tail, by message."""
 
     def __init__(self, tail: Sequence[Message]) -> None:
-        self._first = tail[0].seq
-        self._sums = [0]
-        for message in tail:
-            self._sums.append(self._sums[-1] + message.tokens)
+        sums = accumulate(message.tokens for message in tail)
+        self._sums = dict(zip((message.seq for message in tail), sums, strict=True))
 
     def up_to(self, seq: int) -> int:
-        return self._sums[min(max(seq - self._first + 1, 0), len(self._sums) - 1)]
+        return self._sums[seq]
 
 
 # Upkeep of summaries

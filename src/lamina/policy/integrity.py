@@ -1,12 +1,12 @@
 """Whether what is stored of a session is whole: digests, places, counters, coverage, provenance, word index."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from lamina.policy import log, records
 from lamina.ports import Audit, MessageRow, SummaryRow
-from lamina.types import Message, Problem
+from lamina.types import Message, Problem, Span
 
 
 def problems(audit: Audit) -> Iterator[Problem]:
@@ -22,25 +22,45 @@ def problems(audit: Audit) -> Iterator[Problem]:
 
 def _messages(audit: Audit) -> Iterator[Problem]:
     digest = log.first_digest(audit.session.id)
-    turn = 0
-    for place, row in enumerate(audit.rows, 1):
-        turn += row.role == "user"
-        digest = log.chained(digest, row.leaf)
-        if row.seq != place:
-            yield _problem("log", row, f"is at place {row.seq}, not {place}")
-            return
-        if row.digest != digest:
+    turn = last = 0
+    for row in audit.rows:
+        follows = row.seq == last + 1
+        turn = turn + (row.role == "user") if follows else row.turn
+        if not follows:
+            yield _gone("log", audit, Span(first=last + 1, last=row.seq - 1))
+        elif row.digest != _chained(digest, row.leaf):
             yield _problem("chain", row, "breaks the chain of digests")
-            digest = row.digest
         if row.turn != turn:
             yield _problem("log", row, f"is in turn {row.turn}, not {turn}")
         try:
             log.decoded(row)
         except log.Damaged as damage:
             yield _problem("log", row, str(damage))
-    if audit.last_digest != digest:
+        digest, last = row.digest, row.seq
+    if _is_cut_short(audit):
+        yield _gone("lost", audit, Span(first=last + 1, last=audit.session.counters.messages))
+    elif audit.last_digest != digest:
         where = f"session {audit.session.id}"
         yield Problem(kind="chain", where=where, text="its last digest is not that of its last message", derived=True)
+
+
+def _chained(previous: bytes, leaf: bytes) -> bytes | None:
+    try:
+        return log.chained(previous, leaf)
+    except TypeError:  # damaged into something that is not bytes
+        return None
+
+
+def _is_cut_short(audit: Audit) -> bool:
+    """Whether the newest messages are gone: both the count and the last digest know of more."""
+    last = audit.rows[-1] if audit.rows else None
+    seq, digest = (last.seq, last.digest) if last else (0, log.first_digest(audit.session.id))
+    return audit.session.counters.messages > seq and audit.last_digest != digest
+
+
+def _gone(kind: str, audit: Audit, span: Span) -> Problem:
+    where = f"session {audit.session.id}"
+    return Problem(kind=kind, where=where, text=f"messages {span.first} to {span.last} are gone", derived=False)
 
 
 def _problem(kind: str, row: MessageRow, text: str) -> Problem:
@@ -49,6 +69,7 @@ def _problem(kind: str, row: MessageRow, text: str) -> Problem:
 
 
 def _counters(audit: Audit) -> Iterator[Problem]:
+    """Counters that the messages do not bear out; those of a log that was cut short are left as evidence."""
     have, want = audit.session.counters, log.recounted(audit.rows)
     covered = [row for row in audit.rows if row.seq <= have.cursor]
     pairs = {
@@ -59,6 +80,8 @@ def _counters(audit: Audit) -> Iterator[Problem]:
         "cursor_turn": (have.cursor_turn, max((row.turn for row in covered), default=0)),
         "cursor_tokens": (have.cursor_tokens, sum(row.tokens for row in covered)),
     }
+    if _is_cut_short(audit):
+        return
     for name, (stored, counted) in pairs.items():
         if stored != counted:
             where = f"session {audit.session.id}"
@@ -91,23 +114,25 @@ def _derived(kind: str, row: SummaryRow, text: str) -> Problem:
 
 
 def _coverage(audit: Audit) -> Iterator[Problem]:
-    """Live summaries must cover 1..cursor, each message once."""
-    where = f"session {audit.session.id}"
-    live = sorted((row.first or 0, row.last or 0) for row in audit.summaries if row.status == "live")
-    cursor = audit.session.counters.cursor
-    ends = [(0, 0), *live, (cursor + 1, cursor + 1)]
+    live = [Span(first=row.first or 0, last=row.last or 0) for row in audit.summaries if row.status == "live"]
+    for text in faults(live, audit.session.counters.cursor):
+        yield Problem(kind="coverage", where=f"session {audit.session.id}", text=text, derived=True)
+
+
+def faults(live: Iterable[Span], cursor: int) -> Iterator[str]:
+    """What is wrong if live summaries must cover messages 1 to `cursor`, each once."""
+    ends = [(0, 0), *sorted((span.first, span.last) for span in live), (cursor + 1, cursor + 1)]
     for (_, last), (first, _) in pairwise(ends):
-        if first != last + 1:
-            text = f"messages {last + 1}–{first - 1} are in no live summary"  # noqa: RUF001
-            if first <= last:
-                text = f"messages {first}–{last} are in more than one live summary"  # noqa: RUF001
-            yield Problem(kind="coverage", where=where, text=text, derived=True)
+        if first > last + 1:
+            yield f"messages {last + 1} to {first - 1} are in no live summary"
+        elif first <= last:
+            yield f"messages {first} to {last} are in more than one live summary"
 
 
 def _facts(audit: Audit) -> Iterator[Problem]:
     texts = dict(_texts(audit))
     for fact in audit.facts:
-        if texts.get(fact.message_id, "")[fact.start : fact.end] != fact.quote:
+        if not fact.quote or texts.get(fact.message_id, "")[fact.start : fact.end] != fact.quote:
             where = f"fact {fact.id}"
             yield Problem(kind="fact", where=where, text="its quote is not in its message", derived=True)
 

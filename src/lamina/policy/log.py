@@ -9,10 +9,10 @@ from datetime import datetime
 from lamina.errors import Conflict
 from lamina.policy.messages import calls_of, text_of
 from lamina.ports import Append, MessageRow
-from lamina.types import Counters, Message, MessageDraft
+from lamina.types import Counters, Json, Message, MessageDraft
 
 
-class Damaged(Exception):  # noqa: N818 - internal: stores turn it into a warning, `verify` into a problem
+class Damaged(Exception):
     """A stored row does not match its digest or cannot be read."""
 
 
@@ -74,13 +74,13 @@ def closes(role: str, has_calls: bool, *, was: bool) -> bool:
 
 def recounted(messages: Iterable[Message | MessageRow]) -> Counters:
     """The counters that these messages, all of a session, give; the cursor is left at the start."""
-    count = turns = tokens = 0
+    last = turns = tokens = 0
     closed = True
     for message in messages:
         calls = message.calls if isinstance(message, Message) else _row_calls(message)
-        count, turns, tokens = count + 1, message.turn, tokens + message.tokens
+        last, turns, tokens = message.seq, message.turn, tokens + message.tokens
         closed = closes(message.role, bool(calls), was=closed)
-    return Counters(messages=count, turns=turns, tokens=tokens, closed=closed)
+    return Counters(messages=last, turns=turns, tokens=tokens, closed=closed)
 
 
 def _row_calls(row: MessageRow) -> tuple[str, ...]:
@@ -92,9 +92,9 @@ def _row_calls(row: MessageRow) -> tuple[str, ...]:
 
 def decoded(row: MessageRow) -> Message:
     """The message in a row; Damaged if a bit of it has changed."""
-    if leaf(row.salt, row.id, row.role, row.body, row.created_at, row.metadata, row.model) != row.leaf:
-        raise Damaged(f"message {row.id} does not match its digest")
     try:
+        if leaf(row.salt, row.id, row.role, row.body, row.created_at, row.metadata, row.model) != row.leaf:
+            raise Damaged(f"message {row.id} does not match its digest")
         body = json.loads(row.body)
         return Message(
             id=row.id,
@@ -112,7 +112,7 @@ def decoded(row: MessageRow) -> Message:
             calls=calls_of(body),
             answers=body.get("tool_call_id") if row.role == "tool" else None,
         )
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise Damaged(f"message {row.id} cannot be read: {error}") from error
 
 
@@ -128,7 +128,7 @@ def unstored(
             fresh[draft.id] = draft
             salts.append(salt)
         elif (row is not None and row.session_id == append.session_id and same_content(row, draft)) or (
-            twin is not None and twin.body == draft.body and twin.metadata == draft.metadata
+            twin is not None and _same(twin, json.loads(twin.body), json.loads(twin.metadata), draft)
         ):
             duplicates.append(draft.id)
         else:
@@ -138,8 +138,17 @@ def unstored(
 
 def same_content(row: MessageRow, draft: MessageDraft) -> bool:
     """Whether a draft with a stored message's id is that message again."""
+    try:
+        message = decoded(row)
+    except Damaged:
+        return False
+    return _same(message, message.body, message.metadata, draft)
+
+
+def _same(one: Message | MessageDraft, body: Json, metadata: Json, draft: MessageDraft) -> bool:
     return (
-        json.loads(row.body) == json.loads(draft.body)
-        and json.loads(row.metadata) == json.loads(draft.metadata)
-        and (not draft.timed or datetime.fromisoformat(row.created_at) == draft.created_at)
+        body == json.loads(draft.body)
+        and metadata == json.loads(draft.metadata)
+        and one.model == draft.model
+        and (not draft.timed or one.created_at == draft.created_at)
     )

@@ -14,6 +14,7 @@ AHEAD = timedelta(days=366)
 IMAGE_TOKENS = 765  # what a large picture costs an OpenAI model; a text counter cannot know
 _ENVELOPE = frozenset({"id", "created_at", "metadata", "model"})
 _LONGEST_ID = 256
+_DEEPEST = 100  # levels of lists and dicts; what is deeper could be written but not always read back
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -219,9 +220,19 @@ def _json(value: Mapping[str, Any], place: str) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{place} cannot be written as JSON ({error}); use text, numbers, lists and dicts") from None
     _check_characters(text, place)
+    if text.count("[") + text.count("{") > _DEEPEST and _is_deeper(value, _DEEPEST):
+        raise InputError(f"{place} is nested more than {_DEEPEST} levels deep; flatten it, or give it as text")
     if "\\u0000" in text and _has_nul(value):
         raise InputError(f"{place} has a NUL character; remove it (text with U+0000 cannot be indexed or exported)")
     return text
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    held = [value]
+    for _ in range(levels):
+        held = [inner for item in held for inner in (item.values() if isinstance(item, Mapping) else item)]
+        held = [item for item in held if isinstance(item, Mapping | list | tuple)]
+    return bool(held)
 
 
 def _has_nul(value: Any) -> bool:

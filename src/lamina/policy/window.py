@@ -87,8 +87,12 @@ def spans(seqs: Sequence[int]) -> tuple[Span, ...]:
 
 
 def take_back(newest_first: Iterable[Message], reach: Reach, cursor: int) -> list[Message]:
-    """The newest messages as far back as `reach` says, oldest first, beginning with a whole turn."""
+    """The newest messages as far back as `reach` says, oldest first, beginning with a whole turn.
+
+    A result whose call is further back is followed to its call, as far as the tokens reach.
+    """
     taken: list[Message] = []
+    unmet: set[str] = set()  # calls whose results were taken
     tokens = turns = 0
     done = False
     for message in newest_first:
@@ -98,7 +102,10 @@ def take_back(newest_first: Iterable[Message], reach: Reach, cursor: int) -> lis
                 break
             turns += 1
         taken.append(message)
+        unmet.difference_update(message.calls)
+        if message.answers is not None:
+            unmet.add(message.answers)
         tokens += message.tokens
-        near = not reach.fill and len(taken) >= reach.messages and turns >= reach.turns
+        near = not reach.fill and not unmet and len(taken) >= reach.messages and turns >= reach.turns
         done = tokens > reach.tokens or (near and (not reach.back_to_cursor or message.seq <= cursor + 1))
     return taken[::-1]

@@ -13,7 +13,7 @@ STOP_WORDS = frozenset(
     just let me more most my no nor not now of off on once only or other our out over own same she should so some such
     than that the their them then there these they this those through to too under until up us very was we were what
     when where which while who whom why will with would you your yours
-    i'm i've i'd i'll you're you've it's that's don't didn't can't won't isn't""".split()
+    i'm i've i'd i'll you're you've it's that's don't didn't can't won't isn't""".split()  # noqa: SIM905 - words read best
 )
 
 

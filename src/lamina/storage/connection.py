@@ -3,7 +3,8 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -16,8 +17,18 @@ T = TypeVar("T")
 BUSY_MS = 30_000
 _READERS = 2
 
-# primary result codes of SQLite
-_BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
+_BUSY = (StoreBusy, f"other writers held the file for {BUSY_MS // 1000} s, try again")
+_READ_ONLY = (StoreReadOnly, "the file and its folder must exist and be writable")
+_NAMED: Mapping[int, tuple[type[StoreError], str]] = {  # by primary result code of SQLite
+    5: _BUSY,
+    6: _BUSY,
+    8: _READ_ONLY,
+    10: (StoreError, "the disk could not be read or written, nothing was changed"),
+    11: (StoreError, "the file is damaged: restore a backup, or try `lamina repair`"),
+    13: (StoreFull, "free some space, nothing was changed"),
+    14: _READ_ONLY,
+    26: (NotALaminaFile, "give the path of a Lamina file, or of a new one"),
+}
 
 
 class Connections:
@@ -27,27 +38,42 @@ class Connections:
         self.path = path
         self._durable = durable
         self._local = threading.local()
-        self._opened: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._closed = False
+        self._opened: list[tuple[weakref.ref[threading.Thread], sqlite3.Connection]] = []
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="lamina-write")
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lamina-read")
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` in one write transaction; all of it is kept, or nothing."""
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self._run, "begin immediate", work)
+        return await self._dispatched(self._writer, "begin immediate", work)
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on one consistent state of the file."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._run, "begin", work)
+        return await self._dispatched(self._readers, "begin", work)
 
     async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` outside a transaction, on the writer."""
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self._run, None, work)
+        return await self._dispatched(self._writer, None, work)
+
+    async def _dispatched(
+        self, executor: ThreadPoolExecutor, begin: str | None, work: Callable[[sqlite3.Connection], T]
+    ) -> T:
+        """On an event loop, in another thread; without one there is nothing to keep free, so right here."""
+        if self._closed:
+            raise StoreError(f"{self.path} is closed; open it again")
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return self._run(begin, work)
+        return await loop.run_in_executor(executor, self._run, begin, work)
 
     def close(self) -> None:
         """Wait for what is running and close every connection; works while the interpreter shuts down, too."""
+        self._closed = True
         self._writer.shutdown()
         self._readers.shutdown()
-        for connection in self._opened:
+        for _, connection in self._opened:
             with suppress(sqlite3.Error):
                 connection.close()
         self._opened.clear()
@@ -55,18 +81,17 @@ class Connections:
     def _run(self, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             connection = self._connection()
-            if begin is None:
-                return work(connection)
-            connection.execute(begin)
             try:
-                result = work(connection)
-                connection.execute("commit")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("rollback")
-                raise
-            else:
-                return result
+                return _transacted(connection, begin, work)
+            except sqlite3.OperationalError as error:
+                if "decode to UTF-8" not in str(error):
+                    raise
+                # some text has damaged bytes: they are marked, so that its row, and no other, fails its digest
+                connection.text_factory = _marked
+                try:
+                    return _transacted(connection, begin, work)
+                finally:
+                    connection.text_factory = str
         except sqlite3.Error as error:
             raise self.named(error) from error
 
@@ -79,8 +104,17 @@ class Connections:
             for pragma in self._pragmas():
                 connection.execute(pragma)
             self._local.connection = connection
-            self._opened.append(connection)
+            self._keep(connection)
         return connection
+
+    def _keep(self, connection: sqlite3.Connection) -> None:
+        """Remember a connection to close it; those of threads that are gone are closed now."""
+        with self._lock:
+            gone = [(t, c) for t, c in self._opened if (thread := t()) is None or not thread.is_alive()]
+            self._opened = [entry for entry in self._opened if entry not in gone]
+            self._opened.append((weakref.ref(threading.current_thread()), connection))
+        for _, unused in gone:
+            unused.close()
 
     def _pragmas(self) -> tuple[str, ...]:
         return (
@@ -94,21 +128,27 @@ class Connections:
 
     def named(self, error: sqlite3.Error) -> StoreError:
         """A driver's error as one of ours."""
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        where = f"{self.path}: {error}"
-        if code in {_BUSY, _LOCKED}:
-            return StoreBusy(f"{where}; other writers held the file for {BUSY_MS // 1000} s, try again")
-        if code == _FULL:
-            return StoreFull(f"{where}; free some space, nothing was changed")
-        if code in {_READONLY, _CANTOPEN}:
-            return StoreReadOnly(f"{where}; the file and its folder must exist and be writable")
-        if code == _NOTADB:
-            return NotALaminaFile(f"{where}; give the path of a Lamina file, or of a new one")
-        if code == _CORRUPT:
-            return StoreError(f"{where}; the file is damaged: restore a backup, or try `lamina repair`")
-        if code == _IOERR:
-            return StoreError(f"{where}; the disk could not be read or written, nothing was changed")
-        return StoreError(where)
+        kind, advice = _NAMED.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, (StoreError, ""))
+        return kind("; ".join(filter(None, (f"{self.path}: {error}", advice))))
+
+
+def _transacted(connection: sqlite3.Connection, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
+    if begin is None:
+        return work(connection)
+    connection.execute(begin)
+    try:
+        result = work(connection)
+        connection.execute("commit")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("rollback")
+        raise
+    else:
+        return result
+
+
+def _marked(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def rows(connection: sqlite3.Connection, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> list[Any]:

@@ -58,6 +58,8 @@ class _Kept:
 class MemoryStore:
     """One tenant's memory in this process."""
 
+    inline = False
+
     def __init__(self, *, tenant: str = "default") -> None:
         self.tenant = tenant
         self._sessions: dict[str, _Kept] = {}
@@ -180,7 +182,8 @@ class MemoryStore:
 
     async def add_milestone(self, milestone: Milestone) -> None:
         self._require(milestone.session_id)
-        self._milestones.append(milestone)
+        if milestone.id not in {known.id for known in self._milestones}:
+            self._milestones.append(milestone)
 
     async def milestones(self, session_id: str) -> list[Milestone]:
         own = [milestone for milestone in self._milestones if milestone.session_id == session_id]
@@ -228,7 +231,7 @@ class MemoryStore:
         messages = list(whole_messages(row for kept in own for row in kept.rows))
         live = [row for row in self._summaries.values() if row.user_id == user_id and row.status == "live"]
         summaries = list(whole_summaries(live))
-        found: list[tuple[int, WordMatch]] = []
+        found: dict[str, list[tuple[int, WordMatch]]] = {"message": [], "summary": []}
         frequency = dict.fromkeys(terms, 0)
         texts: list[Message | Summary] = [*messages, *summaries]
         for item in texts:
@@ -236,14 +239,14 @@ class MemoryStore:
             for term in having:
                 frequency[term] += 1
             if having and isinstance(item, Message):
-                found.append((len(having), WordMatch(kind="message", message=item, summary=None)))
+                found["message"].append((len(having), WordMatch(kind="message", message=item, summary=None)))
             elif having and isinstance(item, Summary):
-                found.append((len(having), WordMatch(kind="summary", message=None, summary=item)))
-        found.sort(key=lambda pair: -pair[0])
+                found["summary"].append((len(having), WordMatch(kind="summary", message=None, summary=item)))
+        best = [sorted(matches, key=lambda pair: -pair[0])[:limit] for matches in found.values()]
         return WordMatches(
             documents=len(messages) + len(summaries),
             frequency=frequency,
-            matches=tuple(match for _, match in found[:limit]),
+            matches=tuple(match for matches in best for _, match in matches),
         )
 
     # folding
@@ -308,8 +311,8 @@ class MemoryStore:
         return True
 
     def _retire(self, retired: Sequence[str], into: str) -> None:
-        for summary_id in retired:
-            self._summaries[summary_id] = replace(self._summaries[summary_id], status="folded", folded_into=into)
+        for row in [self._summaries[summary_id] for summary_id in retired if summary_id in self._summaries]:
+            self._summaries[row.id] = replace(row, status="folded", folded_into=into)
 
     async def commit_digest(self, digest: Summary) -> bool:
         newest = await self.digests(digest.user_id)
@@ -378,6 +381,7 @@ class MemoryStore:
 
     async def reindex(self, session_id: str) -> None:
         """Words are read from the messages themselves."""
+        self._require(session_id)
 
     async def recount(self, session_id: str) -> None:
         kept = self._require(session_id)

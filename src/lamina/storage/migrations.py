@@ -17,8 +17,8 @@ def steps(dialect: str) -> list[tuple[int, str, str]]:
     return [(int(name.split("_", 1)[0]), name, folder.joinpath(name).read_text("utf-8")) for name in files]
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a SQLite file to this schema, inside the transaction that is open."""
+def inspect(connection: sqlite3.Connection, path: Path) -> int:
+    """The schema of a SQLite file, 0 if it is new; refuses files that are not ours without touching them."""
     ours = connection.execute("pragma application_id").fetchone()[0]
     version = connection.execute("pragma user_version").fetchone()[0]
     tables = connection.execute("select count(*) from sqlite_schema").fetchone()[0]
@@ -26,16 +26,21 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
         raise NotALaminaFile(
             f"{path} is a SQLite file of something else; give the path of a Lamina file or of a new one"
         )
-    known = steps("sqlite")
-    newest = known[-1][0]
+    newest = steps("sqlite")[-1][0]
     if version > newest:
         raise SchemaTooNew(f"{path} has schema {version}, this Lamina knows up to {newest}: upgrade Lamina to open it")
-    for number, _name, sql in known:
+    return int(version)
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a SQLite file to this schema, inside the transaction that is open."""
+    version = inspect(connection, path)
+    for number, _name, sql in steps("sqlite"):
         if number > version:
             for statement in statements(sql):
                 connection.execute(statement)
             connection.execute(f"pragma user_version = {number}")
-    if ours != APPLICATION_ID:
+    if version == 0:
         connection.execute(f"pragma application_id = {APPLICATION_ID}")
 
 

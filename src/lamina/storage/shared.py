@@ -17,7 +17,8 @@ def append_fingerprint(append: Append) -> str:
     """What an idempotency key was used for."""
     content = [append.session_id, append.user_id]
     for draft in append.drafts:
-        content += [draft.role, draft.body, draft.metadata, draft.created_at.isoformat() if draft.timed else ""]
+        given = (draft.id if draft.named else "", draft.created_at.isoformat() if draft.timed else "")
+        content += [*given, draft.role, draft.body, draft.metadata, draft.model or ""]
     return hashlib.sha256("\0".join(content).encode()).hexdigest()
 
 
@@ -31,7 +32,7 @@ def whole_messages(found: Iterable[MessageRow]) -> Iterator[Message]:
         try:
             yield log.decoded(row)
         except log.Damaged as damage:
-            logger.warning("row_skipped", extra={"table": "messages", "row": row.id, "reason": str(damage)})
+            skipped("messages", row.id, damage)
 
 
 def whole_summaries(found: Iterable[SummaryRow]) -> Iterator[Summary]:
@@ -39,7 +40,12 @@ def whole_summaries(found: Iterable[SummaryRow]) -> Iterator[Summary]:
         try:
             yield records.decoded(row)
         except log.Damaged as damage:
-            logger.warning("row_skipped", extra={"table": "summaries", "row": row.id, "reason": str(damage)})
+            skipped("summaries", row.id, damage)
+
+
+def skipped(table: str, row: str, damage: Exception) -> None:
+    """Say that a row could not be read."""
+    logger.warning("row_skipped", extra={"table": table, "row": row, "reason": str(damage)})
 
 
 def foreign_session(append: Append, owner: str) -> Conflict:

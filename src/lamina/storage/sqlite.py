@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,13 @@ from lamina.ports import (
     WordMatches,
 )
 from lamina.storage.connection import Connections, rows
-from lamina.storage.migrations import migrate
+from lamina.storage.migrations import inspect, migrate
 from lamina.storage.shared import (
     append_fingerprint,
     foreign_session,
     normalised,
     reused_key,
+    skipped,
     whole_messages,
     whole_summaries,
 )
@@ -66,12 +68,15 @@ _FACT = 'id, user_id, session_id, message_id, category, quote, start, "end", con
 class SqliteStore:
     """One tenant's memory in one SQLite file."""
 
+    inline = True
+
     def __init__(self, path: str | Path, *, tenant: str = "default", durable: bool = False) -> None:
         self.tenant = tenant
         self.path = Path(path)
         self._connections = Connections(self.path, durable=durable)
 
     async def open(self) -> None:
+        await self._connections.alone(lambda connection: inspect(connection, self.path))
         await self._connections.alone(self._use_wal)
         await self._connections.write(lambda connection: migrate(connection, self.path))
 
@@ -168,7 +173,7 @@ class SqliteStore:
         owner = self._owner(user_id)
         connection.executemany(
             "insert into message_words (rowid, owner, body) values (?, ?, ?)",
-            [(place + offset, owner, " ".join(terms(draft.text))) for offset, draft in enumerate(drafts, 1)],
+            [(place + offset, owner, indexed(draft.text)) for offset, draft in enumerate(drafts, 1)],
         )
 
     def _touched(
@@ -226,7 +231,8 @@ class SqliteStore:
     async def messages(self, session_id: str, span: Span) -> list[Message]:
         def work(connection: sqlite3.Connection) -> list[Message]:
             found = connection.execute(
-                f"select {_MESSAGE} from messages where tenant = ? and session_id = ? and seq between ? and ? order by seq",
+                f"select {_MESSAGE} from messages where tenant = ? and session_id = ? and seq between ? and ?"
+                " order by seq",
                 (self.tenant, session_id, span.first, span.last),
             )
             return list(whole_messages(map(_message_row, found)))
@@ -299,7 +305,8 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> None:
             self._require_session(connection, milestone.session_id)
             connection.execute(
-                "insert into milestones (tenant, id, session_id, turn, title, created_at) values (?, ?, ?, ?, ?, ?)",
+                "insert into milestones (tenant, id, session_id, turn, title, created_at) values (?, ?, ?, ?, ?, ?)"
+                " on conflict (tenant, id) do nothing",
                 (self.tenant, milestone.id, milestone.session_id, milestone.turn, milestone.title,
                  milestone.created_at.isoformat()),
             )  # fmt: skip
@@ -369,25 +376,32 @@ class SqliteStore:
         return await self._connections.read(lambda connection: self._digests(connection, user_id, limit=1000))
 
     def _digests(self, connection: sqlite3.Connection, user_id: str, *, limit: int) -> list[Summary]:
-        found = rows(
-            connection,
+        found = connection.execute(
             f"select {_SUMMARY} from summaries where tenant = ? and user_id = ? and kind = 'digest'"
-            " order by version desc limit ?",
-            (self.tenant, user_id, limit),
+            " order by version desc",
+            (self.tenant, user_id),
         )
-        return list(whole_summaries(map(_summary_row, found)))
+        return list(islice(whole_summaries(map(_summary_row, found)), limit))
 
     async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
         return await self._connections.read(lambda connection: self._facts(connection, user_id, session_id))
 
     def _facts(self, connection: sqlite3.Connection, user_id: str, session_id: str | None = None) -> list[Fact]:
-        found = rows(
+        whole = []
+        for row in self._raw_facts(connection, user_id, session_id):
+            try:
+                whole.append(_fact_value(row))
+            except (ValueError, TypeError) as damage:
+                skipped("facts", row[0], damage)
+        return whole
+
+    def _raw_facts(self, connection: sqlite3.Connection, user_id: str, session_id: str | None) -> list[Any]:
+        return rows(
             connection,
             f"select {_FACT} from facts where tenant = :tenant and user_id = :user"
             " and (:session is null or session_id = :session) order by importance desc, created_at, message_id, start",
             {"tenant": self.tenant, "user": user_id, "session": session_id},
         )
-        return [_fact_value(row) for row in found]
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
         return await self._connections.read(lambda connection: self._find_words(connection, user_id, terms, limit))
@@ -403,7 +417,7 @@ class SqliteStore:
             (self.tenant, user_id),
         ).fetchone()
         owner = f"owner : {self._owner(user_id)}"
-        quoted = ['"' + term.replace('"', '""') + '"' for term in terms]
+        quoted = [f'"{_token(term)}"' for term in terms]
         frequency = {}
         for term, quote in zip(terms, quoted, strict=True):
             (frequency[term],) = connection.execute(
@@ -538,7 +552,7 @@ class SqliteStore:
         ).lastrowid  # fmt: skip
         connection.execute(
             "insert into summary_words (rowid, owner, body) values (?, ?, ?)",
-            (place, self._owner(row.user_id), " ".join(terms(summary.text))),
+            (place, self._owner(row.user_id), indexed(summary.text)),
         )
 
     def _unindex_summary(self, connection: sqlite3.Connection, summary_id: str) -> None:
@@ -551,7 +565,7 @@ class SqliteStore:
             for summary in whole_summaries([_summary_row(row)]):
                 connection.execute(
                     "insert into summary_words (summary_words, rowid, owner, body) values ('delete', ?, ?, ?)",
-                    (place, self._owner(summary.user_id), " ".join(terms(summary.text))),
+                    (place, self._owner(summary.user_id), indexed(summary.text)),
                 )
 
     async def commit_digest(self, digest: Summary) -> bool:
@@ -565,6 +579,12 @@ class SqliteStore:
                     "update summaries set status = 'folded', folded_into = ? where tenant = ? and id = ?",
                     (digest.id, self.tenant, old.id),
                 )
+            unreadable = connection.execute(
+                "delete from summaries where tenant = ? and user_id = ? and kind = 'digest' and version >= ?",
+                (self.tenant, digest.user_id, digest.version),
+            )
+            if unreadable.rowcount:
+                self._reindex_summaries(connection)
             self._insert_summary(connection, digest)
             return True
 
@@ -590,7 +610,8 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> list[Lease]:
             found = rows(
                 connection,
-                "select id, lease_owner, lease_us from sessions where tenant = ? and lease_owner is not null order by id",
+                "select id, lease_owner, lease_us from sessions where tenant = ? and lease_owner is not null"
+                " order by id",
                 (self.tenant,),
             )
             return [Lease(session_id=a, owner=b, until=from_us(c)) for a, b, c in found]
@@ -653,7 +674,7 @@ class SqliteStore:
                 last_digest=found[0],
                 rows=tuple(self._raw_messages(connection, session_id)),
                 summaries=tuple(self._raw_summaries(connection, session_id)),
-                facts=tuple(self._facts(connection, session.user_id, session_id)),
+                facts=tuple(map(_audited_fact, self._raw_facts(connection, session.user_id, session_id))),
                 unindexed=tuple(self._unindexed(connection, session_id)),
             )
 
@@ -674,7 +695,8 @@ class SqliteStore:
             "select id from messages where tenant = :tenant and session_id = :session"
             " and not exists (select 1 from message_words_docsize where message_words_docsize.id = place)"
             " union all select id from summaries where tenant = :tenant and session_id = :session"
-            " and (status = 'live') <> exists (select 1 from summary_words_docsize where summary_words_docsize.id = place)",
+            " and (status = 'live')"
+            " <> exists (select 1 from summary_words_docsize where summary_words_docsize.id = place)",
             {"tenant": self.tenant, "session": session_id},
         )
         return [row[0] for row in found]
@@ -692,17 +714,32 @@ class SqliteStore:
                 for table, row, parent, _ in strays
             )
             problems.extend(_word_index_problems(connection))
+            problems.extend(self._digest_problems(connection))
             return problems
 
         return await self._connections.write(work)
 
+    def _digest_problems(self, connection: sqlite3.Connection) -> Iterator[Problem]:
+        """Damaged digests, which belong to no session."""
+        sql = f"select {_SUMMARY} from summaries where tenant = ? and session_id is null"
+        for row in map(_summary_row, rows(connection, sql, (self.tenant,))):
+            try:
+                records.decoded(row)
+            except log.Damaged as damage:
+                yield Problem(kind="digest", where=f"user {row.user_id}", text=str(damage), derived=True)
+
     async def reindex(self, session_id: str) -> None:
         """Words are rebuilt for the whole file: an entry whose text has changed cannot be taken out alone."""
-        await self._connections.write(self._reindex_all)
 
-    def _reindex_all(self, connection: sqlite3.Connection) -> None:
-        for table in ("message_words", "summary_words"):
-            connection.execute(f"insert into {table} ({table}) values ('delete-all')")
+        def work(connection: sqlite3.Connection) -> None:
+            self._require_session(connection, session_id)
+            self._reindex_messages(connection)
+            self._reindex_summaries(connection)
+
+        await self._connections.write(work)
+
+    def _reindex_messages(self, connection: sqlite3.Connection) -> None:
+        connection.execute("insert into message_words (message_words) values ('delete-all')")
         for tenant, user_id in rows(connection, "select distinct tenant, user_id from sessions"):
             owner = owner_token(tenant, user_id)
             found = connection.execute(
@@ -713,18 +750,22 @@ class SqliteStore:
             )
             connection.executemany(
                 "insert into message_words (rowid, owner, body) values (?, ?, ?)",
-                ((place, owner, " ".join(terms(_words_of(_message_row(row))))) for place, *row in found.fetchall()),
+                ((place, owner, indexed(_words_of(_message_row(row)))) for place, *row in found.fetchall()),
             )
+
+    def _reindex_summaries(self, connection: sqlite3.Connection) -> None:
+        connection.execute("insert into summary_words (summary_words) values ('delete-all')")
         live = rows(connection, f"select tenant, place, {_SUMMARY} from summaries where status = 'live'")
         for tenant, place, *row in live:
             for summary in whole_summaries([_summary_row(row)]):
                 connection.execute(
                     "insert into summary_words (rowid, owner, body) values (?, ?, ?)",
-                    (place, owner_token(tenant, summary.user_id), " ".join(terms(summary.text))),
+                    (place, owner_token(tenant, summary.user_id), indexed(summary.text)),
                 )
 
     async def recount(self, session_id: str) -> None:
         def work(connection: sqlite3.Connection) -> None:
+            self._require_session(connection, session_id)
             found = self._raw_messages(connection, session_id)
             counters = log.recounted(found)
             (cursor_turn, cursor_tokens) = connection.execute(
@@ -745,6 +786,7 @@ class SqliteStore:
 
     async def unfold(self, session_id: str) -> None:
         def work(connection: sqlite3.Connection) -> None:
+            self._require_session(connection, session_id)
             connection.execute("delete from summaries where tenant = ? and session_id = ?", (self.tenant, session_id))
             connection.execute("delete from facts where tenant = ? and session_id = ?", (self.tenant, session_id))
             connection.execute(
@@ -752,7 +794,7 @@ class SqliteStore:
                 " touch = touch + 1, pending = 1, attempts = 0, retry_us = null where tenant = ? and id = ?",
                 (self.tenant, session_id),
             )
-            self._reindex_all(connection)
+            self._reindex_summaries(connection)
 
         await self._connections.write(work)
 
@@ -761,7 +803,7 @@ class SqliteStore:
             connection.execute(
                 "delete from summaries where tenant = ? and user_id = ? and kind = 'digest'", (self.tenant, user_id)
             )
-            self._reindex_all(connection)
+            self._reindex_summaries(connection)
 
         await self._connections.write(work)
 
@@ -772,6 +814,17 @@ class SqliteStore:
 def owner_token(tenant: str, user_id: str) -> str:
     """One word that stands for a tenant's user in the word index."""
     return "o" + hashlib.sha256(f"{tenant}\0{user_id}".encode()).hexdigest()[:20]
+
+
+def indexed(text: str) -> str:
+    """The terms of a text as the word index keeps them."""
+    found = " ".join(terms(text))
+    return found if found.isascii() and "'" not in found else " ".join(map(_token, found.split(" ")))
+
+
+def _token(term: str) -> str:
+    """A term as one token, whatever SQLite takes for letters; the first letter keeps it apart from plain terms."""
+    return term if term.isascii() and term.isalnum() else "\u00f8" + term.encode().hex()
 
 
 def to_us(moment: datetime) -> int:
@@ -875,7 +928,17 @@ def _fact_row(fact: Fact) -> tuple[Any, ...]:
     )
 
 
+def _audited_fact(row: Sequence[Any]) -> Fact:
+    """The fact in a row; without a quote, which no fact may be, if it cannot be read."""
+    try:
+        return _fact_value(row)
+    except (ValueError, TypeError):
+        return _fact_value((*row[:4], "", "", 0, 0, 0.0, 0.0, _EPOCH.isoformat()))
+
+
 def _fact_value(row: Sequence[Any]) -> Fact:
+    if not all(isinstance(value, str) for value in row[:6]) or not all(isinstance(v, int | float) for v in row[6:10]):
+        raise TypeError(f"fact {row[0]} has values of the wrong type")
     return Fact(
         id=row[0],
         user_id=row[1],

@@ -4,27 +4,26 @@ import re
 from datetime import datetime, timedelta
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = {
-    word: number
-    for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-} | {"a": 1, "an": 1}
+_COUNTING = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = {word: number for number, word in enumerate(_COUNTING, 1)} | {"a": 1, "an": 1}
 _OFFSETS = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
 _MOST = 400  # days or weeks; further away nothing is sure
 
 _QUICK = re.compile(
-    r"today|tonight|yesterday|tomorrow|\bago\b|\bin\b|(?:last|next|this)\s+(?:mon|tue|wed|thu|fri|sat|sun)", re.I
+    r"today|tonight|yesterday|tomorrow|\bago\b|\bin\b|(?:last|next|this)\s+(?:mon|tue|wed|thu|fri|sat|sun)",
+    re.IGNORECASE,
 )
-_COUNT = rf"(?P<{{}}>\d{{{{1,3}}}}|{'|'.join(_NUMBERS)})"
+_COUNT = rf"(?P<{{}}>\d{{{{1,3}}}}|(?i:{'|'.join(_NUMBERS)}))"
 _PHRASE = re.compile(
-    r"(?<![\w'’\"“‘-])(?:"
+    r"(?<![\w'\u2019\"“\u2018-])(?:"
     r"(?P<day>[Tt]oday|[Tt]onight|[Yy]esterday|[Tt]omorrow)"
     rf"|(?P<which>[Ll]ast|[Nn]ext|[Tt]his)\s+(?P<weekday>(?i:{'|'.join(_WEEKDAYS)}))"
     rf"|{_COUNT.format('back')}\s+(?P<back_unit>days?|weeks?)\s+ago"
-    rf"|(?P<lead>(?:is|are|'s|’s|be|due|starts?|leaving|happens?|happening)\s+)in\s+{_COUNT.format('ahead')}\s+"
+    rf"|(?P<lead>(?:is|are|'s|\u2019s|be|due|starts?|leaving|happens?|happening)\s+)in\s+{_COUNT.format('ahead')}\s+"
     r"(?P<ahead_unit>days?|weeks?)"
-    r")(?![\w'’\"”]|\s*\[|-)",
+    r")(?![\w'\u2019\"”]|\s*\[|-)",
 )
-_NOT_A_DAY = re.compile(r"(?:\bno|\bnot|\bof|\blike|\bthe|\btill|\bin)\s+\Z", re.I)
+_NOT_A_DAY = re.compile(r"(?:\bno|\bnot|\bof|\blike|\bthe|\btill|\bin)\s+\Z", re.IGNORECASE)
 
 
 def dated(text: str, at: datetime) -> str:

@@ -11,7 +11,7 @@ from lamina.ports import FactDraft
 from lamina.types import Message
 
 LONGEST_QUOTE = 240
-_SHORTEST_QUOTE = 3  # words
+_SHORTEST_QUOTE = 2  # words
 _MOST_CHARACTERS = 20_000  # of a message; what comes behind is pasted rather than said
 
 
@@ -29,14 +29,14 @@ def _rule(category: str, pattern: str, confidence: float, importance: float) -> 
 
 # Where a clause may begin, so that "a woman I work with" is not taken for "I work with".
 _CLAUSE = (
-    r"(?:^|[,;:–—-] ?|\b(?:and|but|because|since|so|also|though|when|then|now|yesterday|recently|currently|actually|"
-    r"hi|hey|hello|well|that)\s+)"
+    r"(?:^|[,;:\u2013—-] ?|\b(?:and|but|because|since|so|also|though|when|then|now|yesterday|recently|currently|"
+    r"actually|hi|hey|hello|well|that)\s+)"
 )
 _I = rf"{_CLAUSE}i"
 _WE = rf"{_CLAUSE}(?:i|we)"
-_I_AM = rf"{_I}(?:['’]m| am)"
-_I_HAVE = rf"{_I}(?:['’]ve| have)"
-_NAME = r"(?-i:[A-Z][\w’'-]+)"
+_I_AM = rf"{_I}(?:'m| am)"
+_I_HAVE = rf"{_I}(?:'ve| have)"
+_NAME = r"(?-i:[A-Z][\w'-]+)"
 _PERSON = (
     r"\bmy (?:\w+ )?(?:wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|son|daughter|mother|mom|mum|father|dad|"
     r"sister|brother|dog|cat|boss|manager|grandmother|grandfather|grandma|grandpa)"
@@ -67,11 +67,11 @@ _ONGOING = (
 _RULES = (
     _rule(
         "identity",
-        rf"\bmy (?:full |first |last )?name(?:['’]s| is)\b|^(?:you can |please )?call me {_NAME}",
+        rf"\bmy (?:full |first |last )?name(?:'s| is)\b|^(?:you can |please )?call me {_NAME}",
         0.95,
         0.95,
     ),
-    _rule("identity", rf"^(?:hi|hey|hello)?[,!]? ?i['’]?(?:m| am) {_NAME}(?: {_NAME})?(?:[.,!]|$)", 0.85, 0.9),
+    _rule("identity", rf"^(?:hi|hey|hello)?[,!]? ?i'?(?:m| am) {_NAME}(?: {_NAME})?(?:[.,!]|$)", 0.85, 0.9),
     _rule(
         "identity",
         r"\bmy (?:pronouns|birthday|nationality|native language|email|time ?zone)\b.*\b(?:is|are)\b",
@@ -82,26 +82,29 @@ _RULES = (
     _rule("constraint", rf"{_I_HAVE} (?:a |an )?(?:\w+ )?{_AILMENT}\b", 0.9, 0.9),
     _rule(
         "constraint",
-        rf"{_I} (?:can['’]?t|cannot|don['’]t|do not|never) (?:eat|drink|drive|fly|work (?:on|after|before))\b",
+        rf"{_I} (?:can'?t|cannot|don't|do not|never) (?:eat|drink|drive|fly|work (?:on|after|before))\b",
         0.8,
         0.75,
     ),
     _rule("constraint", rf"\b(?:my|our) (?:\w+ )?(?:budget|deadline|limit) is\b|{_I} only have [$€£]?\d", 0.85, 0.8),
     _rule("constraint", rf"{_WE} (?:have to|must|need to) (?:finish|submit|deliver|ship|hand in) .*\bby\b", 0.75, 0.7),
     _rule(
-        "instruction", rf"^(?:please,? )?(?:always|never|from now on,?|in (?:the )?future,?) .*\b{_TASKS}\b", 0.85, 0.8
+        "instruction",
+        rf"^(?:please,? )?(?:always|never|from now on,?|in (?:the )?future,?) (?!give up).*\b{_TASKS}\b",
+        0.85,
+        0.8,
     ),
     _rule("instruction", rf"^(?:please )?(?:keep|make) (?:your |the |all )?{_REPLIES} \w+", 0.85, 0.8),
     _rule("instruction", rf"\b(?:please|always) (?:answer|reply|respond) (?:to me )?(?:only )?in {_NAME}", 0.8, 0.75),
     _rule(
         "decision",
-        rf"{_WE}(?:['’]ve| have)? (?:finally |just )?(?:decided|chose|agreed (?:to|on)|settled on|opted)\b",
+        rf"{_WE}(?:'ve| have)? (?:finally |just )?(?:decided|chose|agreed (?:to|on)|settled on|opted)\b",
         0.85,
         0.75,
     ),
     _rule(
         "decision",
-        rf"{_WE}(?:['’]ll| will|['’]re going to) (?:go|stick) with\b|\bi(?:['’]ve)? made up my mind\b",
+        rf"{_WE}(?:'ll| will|'re going to) (?:go|stick) with\b|\bi(?:'ve)? made up my mind\b",
         0.8,
         0.7,
     ),
@@ -113,13 +116,13 @@ _RULES = (
     ),
     _rule(
         "preference",
-        rf"\bmy (?:all[- ]time )?(?:favou?rite|preferred)\b.*\b(?:is|are)\b|{_I} can['’]?t stand \w+",
+        rf"\bmy (?:all[- ]time )?(?:favou?rite|preferred)\b.*\b(?:is|are)\b|{_I} can'?t stand \w+",
         0.85,
         0.65,
     ),
     _rule(
         "preference",
-        rf"{_I} (?:don['’]t|do not|really|also) like \w+|{_I} like \w+|{_I_AM} (?:a )?(?:big |huge )?fan of\b",
+        rf"{_I} (?:don't|do not|really|also) like \w+|{_I} like \w+|{_I_AM} (?:a )?(?:big |huge )?fan of\b",
         0.75,
         0.6,
     ),
@@ -140,13 +143,13 @@ _RULES = (
     ),
     _rule(
         "biography",
-        rf"{_PERSON}(?:['’]s)? (?:name is|is (?:called|named|an? )|was born|works|lives)\b|{_PERSON},? {_NAME}",
+        rf"{_PERSON}(?:'s)? (?:name is|is (?:called|named|an? )|was born|works|lives)\b|{_PERSON},? {_NAME}",
         0.8,
         0.7,
     ),
     _rule(
         "biography",
-        rf"{_WE}(?: have|['’]ve got| have got| adopted) (?:an? |two |three |four |\d+ )(?:\w+ )?{_FAMILY}\b",
+        rf"{_WE}(?: have|'ve got| have got| adopted) (?:an? |two |three |four |\d+ )(?:\w+ )?{_FAMILY}\b",
         0.85,
         0.7,
     ),
@@ -156,32 +159,32 @@ _RULES = (
 
 # Nothing with one of these is sure: questions to oneself, wishes, the words of others.
 _UNSURE = re.compile(
-    r"\b(?:if (?:i|we|you)|would|could|might|(?:i|we|you|it) may|maybe|perhaps|possibly|probably|suppose|imagine|pretend|"
-    r"let['’]s say|hypothetically|what if|as if|wish|unless|whether|i guess|not sure|i think i|i feel like|should i|act as|"
-    r"role ?play|supposedly|(?:he|she|they|who|people|someone|everyone|you|it|mom|dad) (?:said|says|told|claims?|thinks?|"
-    r"asked|wrote|believes?)|(?:said|says|told|claims?) (?:that )?i|according to|translate|example|quote|sentence|"
-    r"for instance|i(?:['’]d| had) (?:love|like|prefer|hate|rather))\b",
+    r"\b(?:if (?:i|we|you)|would|could|might|(?:i|we|you|it) may|maybe|perhaps|possibly|probably|suppose|imagine|"
+    r"pretend|let's say|hypothetically|what if|as if|wish|unless|whether|i guess|not sure|i think i|i feel like|"
+    r"should i|act as|role ?play|supposedly|according to|translate|example|quote|sentence|for instance|"
+    r"(?:he|she|they|who|people|someone|everyone|you|it|mom|dad) (?:said|says|told|claims?|thinks?|asked|wrote)|"
+    r"(?:said|says|told|claims?) (?:that )?i|i(?:'d| had) (?:love|like|prefer|hate|rather))\b",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"\b(?:not true|isn['’]t true|didn['’]t say|never said|just kidding|jk|joking)\b", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not true|isn't true|didn't say|never said|just kidding|jk|joking)\b", re.IGNORECASE)
 _PASSING = re.compile(
-    r"\bi(?:['’]m| am) (?:so |very |really |a bit |pretty |feeling |just |still |currently )*(?:tired|hungry|bored|busy|sorry|happy|sad|"
-    r"glad|ok|okay|fine|good|confused|stuck|excited|ready|back|here|done|working on|trying|looking|going|wondering|sure|afraid|"
-    r"late|sick|not)\b"
+    r"\bi(?:'m| am) (?:so |very |really |a bit |pretty |feeling |just |still |currently )*"
+    r"(?:tired|hungry|bored|busy|sorry|happy|sad|glad|ok|okay|fine|good|confused|stuck|excited|ready|back|here|done|"
+    r"working on|trying|looking|going|wondering|sure|afraid|late|sick|not)\b"
     r"|\b(?:right now|at the moment|today|tonight|this (?:morning|afternoon|evening)|yesterday|later)\b",
     re.IGNORECASE,
 )
 _SECRET = re.compile(
-    r"(?:\d[ -]?){13,19}\b|\b\d{3}-\d{2}-\d{4}\b|\b(?:password|passwort|passcode|pass ?phrase|pin(?: code)?|cvv|secret|api[ _-]?key|"
-    r"access[ _-]?key|private key|token|credentials?|iban|ssn|social security)\b|\b(?:sk|pk|ghp|gho|xox[bap]|AKIA|eyJ)[-_A-Za-z0-9]{12,}"
-    r"|\b(?=[A-Za-z0-9+/_-]*\d)(?=[A-Za-z0-9+/_-]*[A-Za-z])[A-Za-z0-9+/_-]{28,}\b",
+    r"(?:\d[ -]?){13,19}\b|\b\d{3}-\d{2}-\d{4}\b"
+    r"|\b(?:password|passwort|passcode|pass ?phrase|pin(?: code)?|cvv|secret|api[ _-]?key|access[ _-]?key|private key|"
+    r"token|credentials?|iban|ssn|social security)\b"
+    r"|\b(?:sk|pk|ghp|gho|xox[bap]|akia|eyj)[-_a-z0-9]{12,}"
+    r"|\b(?=[a-z0-9+/_-]{0,80}\d)(?=[a-z0-9+/_-]{0,80}[a-z])[a-z0-9+/_-]{28,}",
     re.IGNORECASE,
 )
-_VAGUE = re.compile(
-    r"\b(?:it|its|it['’]s|this|that|that['’]s|them|those|these|you|your|how|here|when)\b", re.IGNORECASE
-)
+_VAGUE = re.compile(r"\b(?:it|its|it's|this|that|that's|them|those|these|you|your|how|here|when)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"[A-Z][\w -]{0,40}: ")  # the line of a speaker in a pasted talk
-_QUOTED = re.compile(r"^[\"“'‘«>]|[\"“][^\"”]*\b(?:I|my)\b[^\"”]*[\"”]")
+_QUOTED = re.compile(r"^[\"“'\u2018«>]|[\"“][^\"”]*\b(?:I|my)\b[^\"”]*[\"”]")
 _DESPITE_TIME = frozenset(("identity", "decision", "biography", "constraint"))
 
 
@@ -215,7 +218,7 @@ def facts_in(message: Message) -> list[FactDraft]:
 
 
 def _matched(sentence: Sentence) -> _Rule | None:
-    text = sentence.text
+    text = sentence.text.replace("\u2019", "'")
     if sentence.kind in {"code", "quote", "heading"} or len(text) > LONGEST_QUOTE or not _plain(text):
         return None
     for rule in _RULES:

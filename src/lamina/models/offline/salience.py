@@ -58,8 +58,10 @@ WEIGHTS = Weights()
 _MANY_LINES = 8
 _MOST_LINES = 0.35  # share of the lines that makes a word frequent
 _FEW_WORDS = 4
+_BARE = 2  # content words with which a sentence only announces the next
 _VERSION = re.compile(r"\b[vV]?\d+(?:\.\d+)+\b|\b[a-z]+_[a-z_]+\b|[a-z][A-Z]|\w+\.(?:py|js|ts|json|toml|yml|sql|md)\b")
 _CAPITAL = re.compile(r"(?<=[^.!?:\s] )[^\W\d_a-z]\w*")  # not at the beginning of a sentence
+_INTRODUCED = re.compile(r"\bI(?:['\u2019]m| am) [^\W\d_a-z]\w+(?:[.,!]|\Z)")
 _QUOTED = re.compile(r"[\"“][^\"”]{2,60}[\"”]")
 
 
@@ -75,8 +77,13 @@ def scored(statements: Sequence[Statement], weights: Weights = WEIGHTS) -> list[
     oldest = sum(one.old for one in statements)
     found = []
     seen_old = 0
+    carried: tuple[tuple[int, int], tuple[str, ...]] = ((-1, -1), ())
     for statement, own in zip(statements, keys, strict=True):
-        cues = labels(statement.tokens, lexicon().cues)
+        cues = _cues(statement)
+        line = (statement.source, statement.line)
+        if carried[0] == line and not statement.asks:
+            cues = tuple(dict.fromkeys(cues + carried[1]))
+        carried = (line, _announced(cues) if len(own) <= _BARE else ())
         fact = _fact(statement, cues, balance, weights) * priors.get(statement.role, 1.0)
         if statement.old:
             fact *= weights.old + weights.earliest * (1 - seen_old / oldest)
@@ -98,6 +105,17 @@ def contents(tokens: Sequence[str]) -> list[str]:
     ]
 
 
+def _cues(statement: Statement) -> tuple[str, ...]:
+    cues = labels(statement.tokens, lexicon().cues)
+    return (*cues, "identity") if "identity" not in cues and _INTRODUCED.search(statement.text) else cues
+
+
+def _announced(cues: Sequence[str]) -> tuple[str, ...]:
+    """What a sentence such as "I've changed my mind." says of the next one."""
+    kept = tuple(cue for cue in cues if cue in {"decision", "change", "instruction"})
+    return (*kept, "first_person") if kept else ()
+
+
 def _fact(statement: Statement, cues: Sequence[str], balance: float, weights: Weights) -> float:
     total = weights.base + sum(lexicon().weights[cue] for cue in cues)
     if statement.place == 0:
@@ -107,7 +125,7 @@ def _fact(statement: Statement, cues: Sequence[str], balance: float, weights: We
     if _QUOTED.search(statement.text):
         total += 0.3
     total = min(total, weights.most)
-    if len(statement.tokens) < _FEW_WORDS:
+    if len(statement.tokens) < _FEW_WORDS and "identity" not in cues:
         total *= 0.5
     if statement.open:
         total = max(total, weights.base) * weights.open
@@ -117,7 +135,8 @@ def _fact(statement: Statement, cues: Sequence[str], balance: float, weights: We
 
 
 def _lasting(statement: Statement, cues: Sequence[str]) -> float:
-    if statement.asks or statement.role not in {"user", ""} or "first_person" not in cues:
+    spoken_of = "first_person" in cues or "instruction" in cues
+    if statement.asks or statement.role not in {"user", ""} or not spoken_of:
         return 0.0
     return sum(lexicon().weights[cue] for cue in cues if cue in lexicon().lasting)
 

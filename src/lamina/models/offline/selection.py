@@ -1,6 +1,7 @@
 """Chooses statements for a number of tokens: most new words and facts per token, a fair share for each input. Pure."""
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,7 +66,7 @@ def choose(
 def _rank(item: Scored, cost: int, packing: Packing) -> float:
     statement = item.statement
     full = cost + (0 if packing.lines[statement.source, statement.line] else packing.line_cost)
-    return gain(item, packing.words) / max(1, full) ** _POWER
+    return gain(item, packing.words) / math.pow(max(1, full), _POWER)
 
 
 def _take(packing: Packing, item: Scored, cost: int, owed: Mapping[int, int], at: int) -> bool:

@@ -22,23 +22,27 @@ LONGEST = 320  # characters; longer sentences are cut at a clause
 _WRAPPED = 60  # a line at least this long may go on in the next
 
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_MARKER = re.compile(r"\s*(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))\s+(?=\S)")
+_MARKER = re.compile(r"\s*(?:[-*+•‣◦▪\u2013—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))\s+(?=\S)")
 _HEADING = re.compile(r"\s*#{1,6}\s+(?=\S)")
 _QUOTE = re.compile(r"\s*>+\s?")
 _RULE = re.compile(r"[-=*_|:+~\s]*")
 _EMOJI = "\u2600-\u27bf\U0001f1e6-\U0001faff\ufe0f\u200d"
+# Possessive and only from the beginning of a run, so that a long run of marks takes linear time.
 _END = re.compile(
-    r"[.!?…]+[\"'”’»)\]*_]*(?=\s|\[)"
-    r"|[。！？｡؟۔।॥።။]+[」』”’）)\"]*"
-    rf"|[{_EMOJI}]+(?=\s+\w)"
+    r"(?<![.!?…])[.!?…]++[\"'”\u2019»)\]*_]*+(?=\s|\[)"
+    r"|[。\uff01\uff1f｡؟\u06d4।॥።။]+[」』”\u2019\uff09)\"]*"
+    rf"|(?<![{_EMOJI}])[{_EMOJI}]++(?=\s{{1,9}}\w)"
 )
-_LAST_WORD = re.compile(r"[^\s(\[{\"'“‘]{1,24}\Z")
-_CLAUSE = re.compile(r"[;,:]\s|\s[-–—]\s|[；，、،]")
-_ABBREVIATIONS = frozenset(
-    "mr mrs ms mx dr prof rev gen col capt sr jr st mt ft vs e.g i.e eg ie cf al ca approx dept est fig figs eq "
-    "vol pp ed eds inc ltd corp bros jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs "
-    "fri sat sun min max avg tel ext str bzw usw z.b d.h".split()
-)
+_LAST_WORD = re.compile(r"[^\s(\[{\"'“\u2018]{1,24}\Z")
+_CLAUSE = re.compile(r"[;,:]\s|\s[-\u2013—]\s|[\uff1b\uff0c、،]")
+# fmt: off
+_ABBREVIATIONS = frozenset((
+    "mr", "mrs", "ms", "mx", "dr", "prof", "rev", "gen", "col", "capt", "sr", "jr", "st", "mt", "ft", "vs", "e.g",
+    "i.e", "eg", "ie", "cf", "al", "ca", "approx", "dept", "est", "fig", "figs", "eq", "vol", "pp", "ed", "eds",
+    "inc", "ltd", "corp", "bros", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "oct", "nov", "dec",
+    "tel", "ext", "bzw", "usw", "z.b", "d.h",
+))
+# fmt: on
 _BEFORE_NUMBER = frozenset(("no", "nr", "art", "ch", "sec", "p", "v"))
 
 

@@ -43,10 +43,29 @@ _CLUE = re.compile(r"\d|\b(?:I|[Mm]y|[Ww]e|[Ee]rror|[Dd]ecided|[Pp]refer)\b")
 _NUMBER = re.compile(r"\d")
 _SYMBOLS = frozenset("{}()[]<>=;|&+*/\\_#$@^~`")
 _MOST_SYMBOLS = 0.16
-_QUESTION = re.compile(r"[?？؟;][\"'”’»)\]」』\s]*\Z")
+_QUESTION = re.compile(r"[?\uff1f؟;][\"'”\u2019»)\]」』\s]*\Z")
 _EMPHASIS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|`{1,3}")
 _ASKING_HEADS = frozenset(("how", "what", "why", "who", "where", "which"))
-_ASKING_NEXT = frozenset("do does did is are can could should would to i we much many was were will about if".split())
+_ASKING_NEXT = frozenset(
+    (
+        "do",
+        "does",
+        "did",
+        "is",
+        "are",
+        "can",
+        "could",
+        "should",
+        "would",
+        "to",
+        "i",
+        "we",
+        "much",
+        "many",
+        "was",
+        "were",
+    )
+)
 _OPENER_WORDS = 3
 _SHORTEST_NAME = 3
 
@@ -154,7 +173,8 @@ def windowed(text: str, most: int) -> str:
         return text
     count = min(_MOST_WINDOWS, len(text) // _WINDOW + 1)
     stride = max(_WINDOW, len(text) // count)
-    starts = list(range(0, len(text) - _WINDOW + 1, stride))[: count - 1] + [max(0, len(text) - _WINDOW)]
+    starts = [*range(0, len(text) - _WINDOW + 1, stride)][: count - 1]
+    starts.append(max(0, len(text) - _WINDOW))
     ranked = sorted(range(1, len(starts) - 1), key=lambda at: (-_clues(text, starts[at]), at))
     chosen = sorted({0, len(starts) - 1, *ranked[: max(0, most // _WINDOW - 2)]})
     return "\n".join(_piece(text, starts[at]) for at in chosen)
@@ -209,7 +229,7 @@ def _accepts(messages: Sequence[Message], found: Sequence[Sequence[Statement]], 
 
 _TITLE = re.compile(r"#{1,6}\s+(?P<heading>.+?)\s*#*\s*\Z")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_SPEAKER = re.compile(r"(?P<speaker>[^\W\d_][\w.’'-]*(?: [\w.’'-]+){0,3}): (?=\S)")
+_SPEAKER = re.compile(r"(?P<speaker>[^\W\d_][\w.\u2019'-]*(?: [\w.\u2019'-]+){0,3}): (?=\S)")
 _FURNITURE = re.compile(r"\s*(?:-{3,}|={3,}|\*?Updated: .*|\(nothing yet\)|[-*] \(nothing yet\)|# .*)\s*")
 _JOINER = re.compile(r"(?:Earlier|Then): ")
 OPEN = "Open: "

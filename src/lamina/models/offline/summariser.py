@@ -15,8 +15,8 @@ from lamina.models.offline.words import folded
 from lamina.ports import SummaryDraft, SummaryTask, TokenCounter
 
 _NOTHING = "- (nothing yet)"
-_OLD_SHARE = 0.42  # of the tokens, held for the summary that goes on
-_NEW_SHARE = 0.37  # held for what is new
+_OLD_SHARE = 0.45  # of the tokens, held for the summary that goes on
+_NEW_SHARE = 0.4  # held for what is new
 _FOLD_SHARE = 0.75  # held for the summaries of a fold, in equal parts
 _SPARE = 0.97  # of the cap, since lines joined cost a little more than alone
 _WASTE = 0.04  # of the room; if more was left, more is chosen
@@ -90,7 +90,7 @@ class OfflineSummariser:
         while self._counter.count(text) > cap:
             if len(left) == 1:
                 return self._cut(_rendered([page.items[at] for at in left], replace(page, headings=())), cap)
-            left.remove(min(left, key=lambda at: (gain(page.items[at], Counter()), -at)))
+            left.remove(_least(left, page))
             text = _rendered([page.items[at] for at in left], page)
         return text
 
@@ -122,12 +122,22 @@ def _page(task: SummaryTask) -> _Page:
     statements += of_messages(task.messages, fresh)
     statements = _closed(statements, fresh)
     own = () if task.sections or task.kind != "compress" else headings_of(task.previous or "")
+    if own:
+        return _compressed(statements, own, task)
     return _Page(
         items=_items(statements, task.keep),
-        headings=task.sections or own,
-        hide_empty=not task.sections,
+        headings=task.sections,
+        hide_empty=False,
         shares=_shares(task, fresh),
     )
+
+
+def _compressed(statements: Sequence[Statement], headings: tuple[str, ...], task: SummaryTask) -> _Page:
+    """A summary with headings of its own keeps them, and something under each."""
+    places = {heading: at for at, heading in enumerate(headings)}
+    grouped = [replace(one, source=places.get(one.heading, 0)) for one in statements]
+    shares = dict.fromkeys(range(len(headings)), _FOLD_SHARE / len(headings))
+    return _Page(items=_items(grouped, task.keep), headings=headings, hide_empty=True, shares=shares)
 
 
 def _shares(task: SummaryTask, fresh: int) -> dict[int, float]:
@@ -149,11 +159,12 @@ def _digest(task: SummaryTask) -> _Page:
         headings.append(heading)
         statements += [replace(one, heading=heading) for one in of_summary(rest if rest.strip() else text, source)]
     weights = [1 + _NEWER * source / max(1, len(headings) - 1) for source in range(len(headings))]
+    items = _items(statements, task.keep)
     return _Page(
-        items=_items(statements, task.keep),
+        items=tuple(replace(item, fact=item.fact * weights[item.statement.source]) for item in items),
         headings=tuple(headings),
         hide_empty=True,
-        shares={source: 0.85 * weight / sum(weights) for source, weight in enumerate(weights)},
+        shares={source: 0.9 * weight / sum(weights) for source, weight in enumerate(weights)},
     )
 
 
@@ -187,6 +198,18 @@ def _closed(statements: Sequence[Statement], fresh: int) -> list[Statement]:
 
 def _answered(asked: Sequence[str], newer: Sequence[frozenset[str]]) -> bool:
     return any(sum(key in said for key in asked) >= max(1.0, _CLOSED * len(asked)) for said in newer)
+
+
+def _least(left: Sequence[int], page: _Page) -> int:
+    """The statement worth least, of the input that has most beyond its share."""
+    words = Counter[int]()
+    for at in left:
+        words[page.items[at].statement.source] += len(page.items[at].statement.text)
+    widest = max(words, key=lambda source: words[source] / page.shares.get(source, 1.0))
+    return min(
+        (at for at in left if page.items[at].statement.source == widest),
+        key=lambda at: (gain(page.items[at], Counter()), -at),
+    )
 
 
 # Rendering

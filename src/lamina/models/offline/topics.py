@@ -83,4 +83,5 @@ def _key(word: str, speakers: set[str]) -> str | None:
     if token in lexicon().stop or token in speakers:
         return None
     key = stem(token)
-    return None if key in lexicon().common else key
+    timely = any(parts == (token,) and label == "time" for parts, label in lexicon().cues.get(token, ()))
+    return None if timely or key in lexicon().common else key

@@ -8,7 +8,7 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\u
 # Vowel signs of Indic scripts are no word characters to `re`, but words must not break at them.
 _SIGNS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 
-WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}](?:[^\W{_UNSPACED}]|[{_SIGNS}])*(?:['’][^\W_{_UNSPACED}]+)*")
+WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}](?:[^\W{_UNSPACED}]|[{_SIGNS}])*(?:['\u2019][^\W_{_UNSPACED}]+)*")
 _RUN = re.compile(f"[{_UNSPACED}]")
 
 _LONGEST_RUN = 2_000  # characters of an unspaced run that are looked at
@@ -40,7 +40,7 @@ def unspaced(word: str) -> bool:
 
 def folded(text: str) -> str:
     """The text in lower case with plain apostrophes."""
-    return text.lower().replace("’", "'")
+    return text.lower().replace("\u2019", "'")
 
 
 def tokens_of(text: str) -> tuple[str, ...]:

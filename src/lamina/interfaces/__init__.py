@@ -1,0 +1,1 @@
+"""Faces of the engine: settings, logs and the command line."""

@@ -1,0 +1,157 @@
+"""The demo: a bundled conversation replayed, looked into, and asked about."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from lamina import Memory
+from lamina.interfaces.cli import show
+from lamina.types import Context
+
+USER = "mara"
+ENDLESS = "mara-in-one"
+_BUDGET = 2_000
+_LOOKS = (1, 7, 14)  # after these sessions the demo stops to look
+_ASKED = 8  # questions shown in full
+
+
+def story() -> Iterator[dict[str, Any]]:
+    """The bundled conversation, one message a line."""
+    return _lines("conversation.jsonl")
+
+
+def questions() -> Iterator[dict[str, Any]]:
+    """Questions whose answers lie far back, with the messages that hold them."""
+    return _lines("questions.jsonl")
+
+
+def _lines(name: str) -> Iterator[dict[str, Any]]:
+    text = resources.files("lamina.interfaces.cli").joinpath("story", name).read_text("utf-8")
+    for line in text.splitlines():
+        yield json.loads(line)
+
+
+def run_demo(console: Console, file: Path) -> None:
+    """Replay, show, ask; leaves the memory in `file`."""
+    started = time.perf_counter()
+    for old in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")):
+        with suppress(FileNotFoundError):
+            old.unlink()
+    with Memory(file) as memory:
+        console.rule("[bold]Lamina: a conversation of eight months, replayed")
+        _replay(console, memory)
+        _show_endless(console, memory)
+        _ask(console, memory)
+        report = memory.verify()
+        console.rule("[bold]Proof")
+        show.report(console, report)
+    console.print(f"\nReady in {time.perf_counter() - started:.1f} s. The memory is in [bold]{file}[/]; look into it:")
+    for command in (
+        f"lamina --db {file} sessions --user {USER}",
+        f"lamina --db {file} session 2025-09-30-launch-week",
+        f'lamina --db {file} context "when is the wedding?" --user {USER} --budget 1500',
+        f'lamina --db {file} search "physio" --user {USER}',
+        f"lamina --db {file} verify",
+    ):
+        console.print(f"  {command}", highlight=False, markup=False)
+
+
+def _replay(console: Console, memory: Memory) -> None:
+    sessions: dict[str, list[dict[str, Any]]] = {}
+    for message in story():
+        sessions.setdefault(message.pop("session_id"), []).append(message)
+    total = sum(map(len, sessions.values()))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=not console.is_terminal) as progress:
+        task = progress.add_task("replaying", total=total)
+        for number, (session_id, messages) in enumerate(sessions.items(), 1):
+            for message in messages:
+                memory.add(message, user_id=USER, session_id=session_id)
+                progress.advance(task)
+            if number in _LOOKS:
+                memory.settle()
+                _look(progress.console, memory, session_id, number, len(sessions))
+            memory.end(session_id)
+        memory.settle()
+
+
+def _look(console: Console, memory: Memory, session_id: str, number: int, of: int) -> None:
+    context = memory.context(user_id=USER, session_id=session_id, budget=_BUDGET)
+    console.print(f"\n[bold]Session {number} of {of}: {session_id}[/]")
+    _picture(console, memory, session_id, context)
+
+
+def _picture(console: Console, memory: Memory, session_id: str, context: Context) -> None:
+    session = memory.session(session_id)
+    history = memory.summaries(session_id, live=False)
+    console.print(show.strata(session.counters.messages, history, context.manifest.coverage.verbatim))
+    console.print(show.budget_bar(context))
+    console.print(show.coverage_line(context.manifest.coverage))
+
+
+def _show_endless(console: Console, memory: Memory) -> None:
+    """The same messages as one session without end, to see the layers grow."""
+    messages = []
+    for message in story():
+        del message["session_id"]
+        messages.append({**message, "id": f"one-{message['id']}"})
+    memory.add(messages, user_id=ENDLESS, session_id=ENDLESS)
+    memory.settle()
+    console.rule("[bold]The same talk as one session without end")
+    context = memory.context(user_id=ENDLESS, session_id=ENDLESS, budget=_BUDGET * 2)
+    _picture(console, memory, ENDLESS, context)
+    full = memory.session(ENDLESS).counters.tokens
+    console.print(f"{full:,} tokens of history in a context of {context.tokens:,}: 1 to {full / context.tokens:.1f}\n")
+
+
+def _ask(console: Console, memory: Memory) -> None:
+    console.rule(f"[bold]Questions about long ago, each within {_BUDGET:,} tokens")
+    asked = list(questions())
+    carried = 0
+    for number, question in enumerate(asked):
+        context = memory.context(question["question"], user_id=USER, session_id="today", budget=_BUDGET)
+        carriers = _carriers(context, question)
+        carried += bool(carriers)
+        if number < _ASKED:
+            _show_answer(console, question, context, carriers)
+    console.print(
+        f"\n[bold]{carried} of {len(asked)}[/] answers stand in a context of {_BUDGET:,} tokens, found by words alone."
+    )
+
+
+def _carriers(context: Context, question: dict[str, Any]) -> list[str]:
+    """What in the context carries the answer: passages with the evidence, or a summary with its words."""
+    found = [
+        f"{piece.kind} {piece.id} of {piece.session_id}"
+        for piece in context.manifest.items
+        if piece.id in question["evidence"] or set(piece.message_ids) & set(question["evidence"])
+    ]
+    if not found and question["answer"].casefold() in context.text.casefold():
+        found = ["the words of another passage, summary or fact"]
+    return found
+
+
+def _show_answer(console: Console, question: dict[str, Any], context: Context, carriers: list[str]) -> None:
+    body = Text()
+    answer = question["answer"].casefold()
+    for line in context.text.splitlines():
+        if answer in line.casefold():
+            body.append(line[:400] + "\n")
+            break
+    body.highlight_regex(f"(?i){_pattern(question['answer'])}", "bold green")
+    body.append(f"carried by {carriers[0]}" if carriers else "not carried", style="dim" if carriers else "red")
+    body.append(f" · {context.tokens:,} tokens", style="dim")
+    console.print(Panel(body, title=Text(question["question"]), title_align="left"))
+
+
+def _pattern(text: str) -> str:
+    return "".join(character if character.isalnum() or character.isspace() else f"\\{character}" for character in text)

@@ -1,0 +1,166 @@
+"""How things look in a terminal: tables, the layers as strata, the budget as a bar."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from datetime import date
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from lamina.types import Context, Coverage, Hit, Message, Report, Session, Span, Summary
+
+COLOURS: Mapping[str, str] = {
+    "system": "bright_black",
+    "facts": "magenta",
+    "digest": "cyan",
+    "summaries": "blue",
+    "recalled": "yellow",
+    "recent": "green",
+    "query": "white",
+}
+_WIDTH = 44
+
+
+def plain(value: Any) -> Any:
+    """A value as plain JSON data."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(plain(value), ensure_ascii=False, indent=2)
+
+
+def sessions_table(sessions: Sequence[Session]) -> Table:
+    table = Table(box=None, header_style="bold")
+    for column in ("session", "user", "status", "messages", "turns", "tokens", "folded", "last message"):
+        table.add_column(column, justify="right" if column in {"messages", "turns", "tokens", "folded"} else "left")
+    for session in sessions:
+        counters = session.counters
+        table.add_row(
+            escape(session.id),
+            escape(session.user_id),
+            session.status,
+            f"{counters.messages:,}",
+            f"{counters.turns:,}",
+            f"{counters.tokens:,}",
+            f"{counters.cursor:,}",
+            f"{session.last_at:%Y-%m-%d %H:%M}",
+        )
+    return table
+
+
+def summaries_table(summaries: Sequence[Summary]) -> Group:
+    parts: list[RenderableType] = []
+    for summary in summaries:
+        covers = "" if summary.covers is None else f"messages {summary.covers.first}-{summary.covers.last} · "
+        title = f"{summary.kind} · layer {summary.layer} · version {summary.version} · {covers}{summary.tokens} tokens"
+        subtitle = f"{summary.id} · {summary.recipe.model}" + (" · fallback" if summary.recipe.fallback else "")
+        parts.append(
+            Panel(Text(summary.text), title=title, subtitle=subtitle, title_align="left", subtitle_align="left")
+        )
+    return Group(*parts)
+
+
+def messages_table(messages: Sequence[Message]) -> Table:
+    table = Table(box=None, header_style="bold")
+    for column in ("#", "time", "who", "text"):
+        table.add_column(column, overflow="fold")
+    for message in messages:
+        who = message.name or message.role
+        table.add_row(str(message.seq), f"{message.created_at:%Y-%m-%d %H:%M}", escape(who), Text(message.text))
+    return table
+
+
+def hits_table(hits: Sequence[Hit]) -> Table:
+    table = Table(box=None, header_style="bold")
+    for column in ("score", "when", "where", "text"):
+        table.add_column(column, overflow="fold")
+    for hit in hits:
+        where = f"{hit.session_id} #{hit.span.first}" if hit.span and hit.kind == "message" else f"summary {hit.id}"
+        table.add_row(f"{hit.score:.2f}", f"{hit.created_at:%Y-%m-%d}", escape(where), Text(hit.text))
+    return table
+
+
+def budget_bar(context: Context) -> Group:
+    """Where the tokens of a context went, as one bar against the budget."""
+    bar, legend = Text(), Text()
+    total = context.budget.total
+    listed = sum(context.manifest.sections.values())
+    scale = context.tokens / listed if listed else 0  # headings and fences belong to their sections
+    for section, tokens in context.manifest.sections.items():
+        share = tokens * scale
+        bar.append("█" * max(1, round(share / total * _WIDTH)), style=COLOURS.get(section, "white"))
+        legend.append(f"■ {section} {tokens:,}  ", style=COLOURS.get(section, "white"))
+    free = max(0, _WIDTH - len(bar))
+    bar.append("░" * free, style="bright_black")
+    bar.append(f" {context.tokens:,} of {total:,} tokens")
+    return Group(bar, legend)
+
+
+def coverage_line(coverage: Coverage) -> Text:
+    """Every message of the session in one of four places."""
+    text = Text(f"{coverage.messages} messages: ")
+    for label, spans, style in (
+        ("word for word", coverage.verbatim, "green"),
+        ("in summaries", coverage.summarised, "blue"),
+        ("left out", coverage.left_out, "yellow"),
+        ("blind", coverage.blind, "red"),
+    ):
+        text.append(f"{sum(map(len, spans))} {label}", style=style)
+        text.append("  ")
+    return text
+
+
+def strata(messages: int, summaries: Sequence[Summary], shown: Iterable[Span] = ()) -> Group:
+    """The session as a core sample: messages from left to right, layers from the top down to the raw log."""
+    lines: list[RenderableType] = []
+    for layer in sorted({summary.layer for summary in summaries}, reverse=True):
+        line = Text(f"layer {layer}  ", style="bold")
+        cells: list[tuple[str, str]] = [(" ", "")] * _WIDTH
+        held = [summary for summary in summaries if summary.layer == layer and summary.covers]
+        for number, summary in enumerate(held):
+            if summary.covers is not None:
+                for cell in _cells(summary.covers, messages):
+                    cells[cell] = ("▓" if number % 2 else "█", "blue" if summary.status == "live" else "bright_black")
+        for character, style in cells:
+            line.append(character, style=style)
+        live = [summary for summary in held if summary.status == "live"]
+        line.append(f" {len(live)} live, {sum(s.tokens for s in live):,} tokens")
+        lines.append(line)
+    raw = Text("raw log  ", style="bold")
+    verbatim = {cell for span in shown for cell in _cells(span, messages)}
+    for cell in range(_WIDTH):
+        raw.append("█" if cell in verbatim else "▒", style="green" if cell in verbatim else "white")
+    raw.append(f" {messages:,} messages, all kept")
+    lines.append(raw)
+    return Group(*lines)
+
+
+def _cells(span: Span, messages: int) -> range:
+    """The cells of the picture that a span of messages fills."""
+    first = (span.first - 1) * _WIDTH // messages
+    return range(first, max(first + 1, -(-span.last * _WIDTH // messages)))
+
+
+def report(console: Console, found: Report) -> None:
+    console.print(
+        f"{found.sessions:,} sessions, {found.messages:,} messages, "
+        f"{found.summaries:,} summaries, {found.facts:,} facts"
+    )
+    for text in found.mended:
+        console.print(f"[green]mended[/] {escape(text)}")
+    for problem in found.problems:
+        hint = "can be repaired" if problem.derived else "cannot be made anew"
+        console.print(f"[red]{problem.kind}[/] {escape(problem.where)}: {escape(problem.text)} [dim]({hint})[/]")
+    console.print("[green]clean[/]" if found.ok else f"[red]{len(found.problems)} problems[/]")

@@ -1,0 +1,35 @@
+"""Structured logs: one JSON object a line, with a stable `action` and no user content."""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+
+
+class JsonLines(logging.Formatter):
+    """A log record as JSON: time, level, logger, action and whatever the action tells."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "action": record.getMessage(),
+            **told,
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def log_to_stderr(level: str) -> None:
+    """Write Lamina's logs of this level and above to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger("lamina")
+    logger.handlers = [handler]
+    logger.setLevel(level.upper())
+    logger.propagate = False

@@ -1,0 +1,62 @@
+"""What `import lamina` costs and loads, and what the package promises about itself."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "fastapi",
+    "starlette",
+    "mcp",
+    "openai",
+    "httpx2",
+    "httpx",
+    "typer",
+    "rich",
+    "numpy",
+    "uvicorn",
+    "pytest",
+    "matplotlib",
+)
+
+PROBE = """
+import json, sys, time
+started = time.process_time()
+import lamina
+print(json.dumps({"cpu": time.process_time() - started, "modules": sorted(sys.modules)}))
+"""
+
+
+def probe() -> dict[str, object]:
+    done = subprocess.run([sys.executable, "-c", PROBE], check=True, capture_output=True, text=True)
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_import_is_quick():
+    """`import lamina` takes at most 250 ms of CPU (the best of five tries, so that a busy machine does not matter)."""
+    assert min(float(str(probe()["cpu"])) for _ in range(5)) <= 0.250
+
+
+@pytest.mark.parametrize("library", HEAVY)
+def test_import_loads_no_server_or_command_line_library(library, loaded):
+    """The bare library loads nothing that only the faces need."""
+    assert library not in loaded
+
+
+@pytest.fixture(scope="module")
+def loaded() -> frozenset[str]:
+    return frozenset(map(str, probe()["modules"]))  # type: ignore[call-overload]
+
+
+def test_the_vocabulary_is_not_read_at_import(loaded):
+    """The tokenizer's ranks are loaded at the first count, not at import."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import lamina.models.tokens as t; c = t.ExactCounter(); print(c._encode is None)"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "True"

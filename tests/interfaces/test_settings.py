@@ -1,0 +1,78 @@
+"""Settings from environment and TOML, and every mistake at once."""
+
+import pytest
+
+from lamina import PROFILES, ConfigError
+from lamina.interfaces.settings import DOCUMENT_KNOBS, load_settings
+
+
+def test_defaults():
+    """Without anything given, the file is ./lamina.db and its own profile is used."""
+    settings = load_settings({})
+    assert (settings.database, settings.profile, settings.durable) == ("lamina.db", None, False)
+
+
+def test_environment_wins_over_toml(tmp_path):
+    """A variable overrides the same key of the file."""
+    file = tmp_path / "lamina.toml"
+    file.write_text('database = "a.db"\ntenant = "t"\nprofile = "project"\n[profile_values]\nchunk_size = 7\n')
+    settings = load_settings({"LAMINA_DATABASE": "b.db", "LAMINA_PROFILE_CHUNK_SIZE": "8"}, file)
+    assert settings.database == "b.db"
+    assert settings.tenant == "t"
+    assert settings.profile == PROFILES["project"].but(chunk_size=8)
+
+
+def test_every_problem_is_reported_at_once(tmp_path):
+    """Five mistakes give one error with five lines, each saying what would work."""
+    file = tmp_path / "lamina.toml"
+    file.write_text('durable = "perhaps"\nbudjet = 3\n')
+    wrong = {"LAMINA_PROFILE": "nope", "LAMINA_TENNANT": "x", "LAMINA_LOG_LEVEL": "loud", "LAMINA_PROFILE_CAP": "-3"}
+    with pytest.raises(ConfigError) as caught:
+        load_settings(wrong, file)
+    text = "\n".join(caught.value.problems)
+    assert len(caught.value.problems) == 6
+    for words in (
+        "true or false",
+        "budjet is no setting",
+        "there are",
+        "did you mean LAMINA_TENANT",
+        "is one of",
+        "at least 0",
+    ):
+        assert words in text
+
+
+def test_unreadable_file_is_a_problem(tmp_path):
+    """A file that is named but not there, or no TOML, is said so."""
+    with pytest.raises(ConfigError, match=r"nothing\.toml"):
+        load_settings({}, tmp_path / "nothing.toml")
+    (tmp_path / "bad.toml").write_text("a = [")
+    with pytest.raises(ConfigError, match=r"bad\.toml"):
+        load_settings({}, tmp_path / "bad.toml")
+
+
+def test_the_seven_knobs_of_document_003():
+    """003.11: its seven settings work by their own names, and mean its profile when no other is named."""
+    given = {
+        "MEMORY_K_RAW_TURNS": "5",
+        "MEMORY_SUMMARY_TOKEN_CAP": "400",
+        "MEMORY_PROMPT_TOKEN_BUDGET": "2500",
+        "MEMORY_CHUNK_SUMMARIZE_THRESHOLD": "5000",
+        "MEMORY_SUMMARIZER_MODEL": "tiny",
+        "PROMPT_ID_SUMMARY_GLOBAL": "pmpt_1",
+        "PROMPT_VERSION_SUMMARY_GLOBAL": "7",
+    }
+    assert set(given) == set(DOCUMENT_KNOBS)
+    profile = load_settings(given).profile
+    assert profile is not None
+    assert profile.name == "chunked"
+    assert (profile.schedule.keep, profile.window.size, profile.cap, profile.total_cap) == (5, 5, 400, 400)  # type: ignore[union-attr]
+    assert (profile.budget, profile.schedule.tokens, profile.summarizer_model) == (2500, 5000, "tiny")  # type: ignore[union-attr]
+    assert profile.hosted is not None
+    assert (profile.hosted.id, profile.hosted.version) == ("pmpt_1", "7")
+
+
+def test_a_knob_that_the_profile_lacks_is_a_problem():
+    """A knob of another profile is refused with the reason."""
+    with pytest.raises(ConfigError, match="chunk_size"):
+        load_settings({"LAMINA_PROFILE": "chunked", "LAMINA_PROFILE_CHUNK_SIZE": "5"})
