@@ -47,7 +47,7 @@ def lines(number: int) -> str:
 
 
 def test_a_conversation_from_end_to_end(lamina, tmp_path):
-    """add → context → search → summaries → zoom → end → digest → export → import into another file → verify."""
+    """add → context → search → summaries → zoom → end → export → import into another file → digest → verify."""
     added = lamina("add", "-", "--user", "alex", "--session", "s1", "--json", given=lines(60), LAMINA_PROFILE="project")
     assert added.returncode == 0, added.stderr
     assert len(json.loads(added.stdout)["ids"]) == 60
@@ -60,7 +60,6 @@ def test_a_conversation_from_end_to_end(lamina, tmp_path):
     assert len(json.loads(lamina("zoom", summaries[0]["id"], "--json").stdout)) == 10
     assert json.loads(lamina("end", "s1", "--outcome", "Plan chosen", "--json").stdout)["status"] == "ended"
     assert json.loads(lamina("session", "s1", "--json").stdout)["milestones"][0]["title"] == "Plan chosen"
-    assert json.loads(lamina("digest", "-u", "alex", "--json").stdout)["sources"][0]["session_id"] == "s1"
     assert lamina("export", "all.jsonl").returncode == 0
     assert lamina("export", "s1.md", "--session", "s1").returncode == 0
     assert (tmp_path / "s1.md").read_text("utf-8").startswith("# Session: s1")
@@ -68,6 +67,8 @@ def test_a_conversation_from_end_to_end(lamina, tmp_path):
     assert (taken["messages"], taken["duplicates"]) == (60, 0)
     again = json.loads(lamina("--db", "other.db", "import", "all.jsonl", "--json").stdout)
     assert (again["messages"], again["duplicates"]) == (0, 60)
+    digest = json.loads(lamina("--db", "other.db", "digest", "-u", "alex", "--json").stdout)
+    assert digest["sources"][0]["session_id"] == "s1"
     checked = lamina("--db", "other.db", "verify", "--json")
     assert checked.returncode == 0
     assert json.loads(checked.stdout)["ok"] is True
@@ -157,6 +158,17 @@ def test_the_demo_runs_and_leaves_a_clean_file(lamina, tmp_path):
     seconds = float(done.stdout.split("Ready in ")[1].split(" s")[0])
     assert seconds < 30
     assert lamina("--db", "lamina-demo.db", "verify").returncode == 0
+    again = json.loads(lamina("demo", "--json").stdout)
+    assert (again["clean"], again["messages"], again["questions"]) == (True, 1516, 30)
+
+
+def test_the_demo_never_overwrites_another_memory(lamina, tmp_path):
+    """A file that is no demo is left as it is."""
+    lamina("--db", "own.db", "add", "precious words", "-s", "s1")
+    done = lamina("demo", "--file", "own.db")
+    assert done.returncode == 2
+    assert "is no demo" in " ".join(done.stderr.split())
+    assert "precious words" in lamina("--db", "own.db", "messages", "s1").stdout
 
 
 def test_progress_is_shown_in_a_terminal(tmp_path):

@@ -140,7 +140,8 @@ class Compactor:
         if self._parts.counter.count(draft.text) <= task.cap:
             return draft
         compress = self.prompted(replace(task, kind="compress", previous=draft.text, messages=(), summaries=()))
-        for writer in dict.fromkeys((summariser, self._parts.offline)):
+        offline = self._parts.offline
+        for writer in (summariser, offline) if summariser is not offline else (offline,):
             shorter = await self._asked(writer, compress)
             if self._parts.counter.count(shorter.text) <= task.cap and objection(task, shorter.text) is None:
                 return replace(draft, text=shorter.text)

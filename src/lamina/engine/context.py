@@ -13,7 +13,7 @@ from lamina.policy.messages import message_tokens
 from lamina.policy.records import head_hash
 from lamina.policy.render import Picked, rendered
 from lamina.policy.window import newest_units, units
-from lamina.policy.words import query_terms
+from lamina.policy.words import terms
 from lamina.ports import Reach, View
 from lamina.profiles import Profile
 from lamina.types import Context, Hit, Manifest, Message, Omission, Piece, Span, Summary, TokenBudget
@@ -24,7 +24,7 @@ MESSAGE_OVERHEAD = 6  # tokens that a message costs beside its words
 REPLY_OVERHEAD = 3  # tokens that open the model's reply
 _PASSAGE_TOKENS = 240  # a recalled passage is cut beyond this
 _SPARE = "fits beside the rest"
-_FEW_WORDS = 3  # queries of fewer words borrow some from the last messages
+_FEW_WORDS = 3  # queries of fewer words that find nothing borrow some from the last messages
 
 
 class ContextBuilder:
@@ -72,9 +72,15 @@ class ContextBuilder:
         asked = query or (newest.text if newest is not None and newest.role == "user" else "")
         if not asked or not ("recalled" in wants or profile.summary_order == "relevance"):
             return []
-        if len(query_terms(asked)) < _FEW_WORDS:
-            asked = "\n".join([asked, *(message.text[:500] for message in view.tail[-2:])])
-        hits = await self._retrieval.search(asked, user_id=user_id, top_k=profile.retrieval_top_k * 3)
+        own = terms(asked)
+        found = await self._relevant(asked, profile, user_id) if own else []
+        if not found and len(own) < _FEW_WORDS:
+            borrowed = "\n".join([*own, *(message.text[:500] for message in view.tail[-2:])])
+            found = await self._relevant(borrowed, profile, user_id)
+        return found
+
+    async def _relevant(self, query: str, profile: Profile, user_id: str) -> list[Hit]:
+        hits = await self._retrieval.search(query, user_id=user_id, top_k=profile.retrieval_top_k * 3)
         return [hit for hit in hits if hit.score >= profile.relevance_threshold]
 
 

@@ -24,24 +24,31 @@ def _messages(audit: Audit) -> Iterator[Problem]:
     digest = log.first_digest(audit.session.id)
     turn = last = 0
     for row in audit.rows:
+        damage = _damage(row)
         follows = row.seq == last + 1
-        turn = turn + (row.role == "user") if follows else row.turn
+        turn = turn + (row.role == "user") if follows and not damage else row.turn
+        if damage:
+            yield _problem("log", row, damage)
         if not follows:
             yield _gone("log", audit, Span(first=last + 1, last=row.seq - 1))
         elif row.digest != _chained(digest, row.leaf):
             yield _problem("chain", row, "breaks the chain of digests")
         if row.turn != turn:
             yield _problem("log", row, f"is in turn {row.turn}, not {turn}")
-        try:
-            log.decoded(row)
-        except log.Damaged as damage:
-            yield _problem("log", row, str(damage))
         digest, last = row.digest, row.seq
     if _is_cut_short(audit):
         yield _gone("lost", audit, Span(first=last + 1, last=audit.session.counters.messages))
     elif audit.last_digest != digest:
         where = f"session {audit.session.id}"
         yield Problem(kind="chain", where=where, text="its last digest is not that of its last message", derived=True)
+
+
+def _damage(row: MessageRow) -> str | None:
+    try:
+        log.decoded(row)
+    except log.Damaged as damage:
+        return str(damage)
+    return None
 
 
 def _chained(previous: bytes, leaf: bytes) -> bytes | None:

@@ -63,10 +63,10 @@ class Connections:
         if self._closed:
             raise StoreError(f"{self.path} is closed; open it again")
         try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
+            running = asyncio.get_running_loop().run_in_executor(executor, self._run, begin, work)
+        except RuntimeError:  # no loop here, or the interpreter is shutting down and takes no more work for threads
             return self._run(begin, work)
-        return await loop.run_in_executor(executor, self._run, begin, work)
+        return await running
 
     def close(self) -> None:
         """Wait for what is running and close every connection; works while the interpreter shuts down, too."""

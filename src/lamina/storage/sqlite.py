@@ -404,7 +404,16 @@ class SqliteStore:
         )
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
-        return await self._connections.read(lambda connection: self._find_words(connection, user_id, terms, limit))
+        def work(connection: sqlite3.Connection) -> WordMatches:
+            try:
+                return self._find_words(connection, user_id, terms, limit)
+            except sqlite3.DatabaseError as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
+                    raise
+                skipped("word index", user_id, error)  # derived: nothing is found until it is rebuilt
+                return WordMatches(documents=0, frequency=dict.fromkeys(terms, 0), matches=())
+
+        return await self._connections.read(work)
 
     def _find_words(
         self, connection: sqlite3.Connection, user_id: str, terms: Sequence[str], limit: int

@@ -80,14 +80,12 @@ class Face:
 def main() -> None:
     """Run the command line; what goes wrong is said in one line."""
     try:
-        app(standalone_mode=False)
+        sys.exit(app(standalone_mode=False) or 0)
     except LaminaError as error:
         errors.print(f"[red]error:[/] {escape(str(error))}", highlight=False)
         sys.exit(2 if isinstance(error, InputError) else 1)
     except typer.Abort:
         sys.exit(130)
-    except typer.Exit as stop:
-        sys.exit(stop.exit_code)
     except typer._click.exceptions.ClickException as error:  # noqa: SLF001
         error.show()
         sys.exit(error.exit_code)
@@ -136,9 +134,12 @@ def _settled(memory: Memory, quiet: bool) -> None:
 @app.command()
 def demo(
     file: Annotated[Path, typer.Option("--file", help="Where to leave the memory.")] = Path("lamina-demo.db"),
+    as_json: JsonOption = False,
 ) -> None:
     """Replay a bundled conversation, show its layers, and ask about things said long ago."""
-    run_demo(console, file)
+    shown = run_demo(Console(quiet=True) if as_json else console, file)
+    if as_json:
+        _out(shown, as_json, str)
 
 
 @app.command()

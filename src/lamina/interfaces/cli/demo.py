@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from lamina import Memory
+from lamina.errors import InputError
 from lamina.interfaces.cli import show
 from lamina.types import Context
 
@@ -40,21 +42,35 @@ def _lines(name: str) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def run_demo(console: Console, file: Path) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What the demo did, for scripts."""
+
+    file: str
+    sessions: int
+    messages: int
+    summaries: int
+    questions: int
+    answered: int  # questions whose answer stands in a context of the budget
+    budget: int
+    clean: bool
+    seconds: float
+
+
+def run_demo(console: Console, file: Path) -> Shown:
     """Replay, show, ask; leaves the memory in `file`."""
     started = time.perf_counter()
-    for old in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")):
-        with suppress(FileNotFoundError):
-            old.unlink()
+    _clear(file)
     with Memory(file) as memory:
         console.rule("[bold]Lamina: a conversation of eight months, replayed")
         _replay(console, memory)
         _show_endless(console, memory)
-        _ask(console, memory)
+        asked, answered = _ask(console, memory)
         report = memory.verify()
         console.rule("[bold]Proof")
         show.report(console, report)
-    console.print(f"\nReady in {time.perf_counter() - started:.1f} s. The memory is in [bold]{file}[/]; look into it:")
+    seconds = time.perf_counter() - started
+    console.print(f"\nReady in {seconds:.1f} s. The memory is in [bold]{file}[/]; look into it:")
     for command in (
         f"lamina --db {file} sessions --user {USER}",
         f"lamina --db {file} session 2025-09-30-launch-week",
@@ -62,7 +78,31 @@ def run_demo(console: Console, file: Path) -> None:
         f'lamina --db {file} search "physio" --user {USER}',
         f"lamina --db {file} verify",
     ):
-        console.print(f"  {command}", highlight=False, markup=False)
+        console.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
+    return Shown(
+        file=str(file),
+        sessions=report.sessions,
+        messages=report.messages,
+        summaries=report.summaries,
+        questions=asked,
+        answered=answered,
+        budget=_BUDGET,
+        clean=report.ok,
+        seconds=round(seconds, 2),
+    )
+
+
+def _clear(file: Path) -> None:
+    """Take away an earlier demo; any other file is left alone."""
+    if not file.exists():
+        return
+    with Memory(file, worker=False) as memory:
+        earlier = any(session.id == ENDLESS for session in memory.sessions(ENDLESS))
+    if not earlier:
+        raise InputError(f"{file} exists and is no demo; give another place with --file")
+    for old in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")):
+        with suppress(FileNotFoundError):
+            old.unlink()
 
 
 def _replay(console: Console, memory: Memory) -> None:
@@ -113,7 +153,8 @@ def _show_endless(console: Console, memory: Memory) -> None:
     console.print(f"{full:,} tokens of history in a context of {context.tokens:,}: 1 to {full / context.tokens:.1f}\n")
 
 
-def _ask(console: Console, memory: Memory) -> None:
+def _ask(console: Console, memory: Memory) -> tuple[int, int]:
+    """Ask every question; how many there are, and how many answers stand in the context."""
     console.rule(f"[bold]Questions about long ago, each within {_BUDGET:,} tokens")
     asked = list(questions())
     carried = 0
@@ -126,6 +167,7 @@ def _ask(console: Console, memory: Memory) -> None:
     console.print(
         f"\n[bold]{carried} of {len(asked)}[/] answers stand in a context of {_BUDGET:,} tokens, found by words alone."
     )
+    return len(asked), carried
 
 
 def _carriers(context: Context, question: dict[str, Any]) -> list[str]:

@@ -45,7 +45,11 @@ class OfflineSummariser:
         self._counter = counter
 
     async def summarise(self, task: SummaryTask) -> SummaryDraft:
-        return await asyncio.to_thread(self.write, task)
+        try:
+            running = asyncio.get_running_loop().run_in_executor(None, self.write, task)
+        except RuntimeError:  # the interpreter is shutting down and takes no more work for threads
+            return self.write(task)
+        return await running
 
     def write(self, task: SummaryTask) -> SummaryDraft:
         """The summary of a task, within its cap."""

@@ -1,0 +1,183 @@
+"""Document 002, session, episodes and facts, as the profile `assistant`: what issue 2 covers of it."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lamina import PROFILES, Memory
+from lamina.types import Span
+from tests.documents.conftest import SESSION, USER, Gate, Recorder, Talk, echo, said, spans, verbatim
+
+Opener = Callable[..., Memory]
+
+
+def of_turns(first: int, last: int) -> list[int]:
+    """The messages of some turns, two to a turn."""
+    return list(range(2 * first - 1, 2 * last + 1))
+
+
+def test_the_session_window_is_the_last_ten_turns(opened: Opener) -> None:
+    """002.1: the last 10 turns, word for word, whatever the length of the session."""
+    talk = Talk(opened("assistant"))
+    for turn in range(1, 26):
+        talk.turns(1)
+        assert verbatim(talk.context()) == of_turns(max(1, turn - 9), turn)
+
+
+def test_the_session_survives_a_restart(tmp_path: Path) -> None:
+    """002.1: unlike the document's, the session is there after a restart; so are summaries and window."""
+    path = tmp_path / "chat.db"
+    with Memory(path, profile="assistant", worker=False) as memory:
+        talk = Talk(memory)
+        talk.turns(23)
+        memory.settle()
+        before = talk.context("w1x1 w2x2?")
+    with Memory(path, worker=False) as memory:
+        assert memory.profile == PROFILES["assistant"]
+        after = memory.context("w1x1 w2x2?", user_id=USER, session_id=SESSION)
+        assert after == before
+
+
+@pytest.mark.parametrize("every", [1, 60], ids=["settled-after-each-turn", "settled-once-at-the-end"])
+def test_at_20_turns_all_but_the_newest_ten_are_compressed(opened: Opener, every: int) -> None:
+    """002.2: at 20 complete turns 1-10 are compressed, at 40 turns 11-30, at 60 turns 31-50; none in between."""
+    recorder = Recorder(echo)
+    talk = Talk(opened("assistant", summariser=recorder))
+    made: list[tuple[int, tuple[int, int]]] = []
+    for turn in range(1, 61):
+        talk.turns(1)
+        if turn % every == 0:
+            before = len(recorder.tasks)
+            talk.memory.settle()
+            made += [(turn, (t.messages[0].turn, t.messages[-1].turn)) for t in recorder.tasks[before:]]
+    ranges = [(1, 10), (11, 30), (31, 50)]
+    assert made == (list(zip((20, 40, 60), ranges, strict=True)) if every == 1 else [(60, one) for one in ranges])
+    assert spans([summary.turns for summary in talk.summaries()]) == ranges
+
+
+def test_an_unanswered_question_does_not_count_as_a_turn(opened: Opener) -> None:
+    """002.2: the 20th turn counts once it has its reply, so the reply is never summarised away from its question."""
+    recorder = Recorder(echo)
+    talk = Talk(opened("assistant", summariser=recorder))
+    talk.messages(39)
+    talk.memory.settle()
+    assert not recorder.tasks
+    talk.message()
+    talk.memory.settle()
+    assert len(recorder.tasks) == 1
+
+
+def test_a_summary_knows_its_turn_range_and_its_messages(opened: Opener) -> None:
+    """002.2: stored with its turn range; it can be found by its words and opened into what was said."""
+    talk = Talk(opened("assistant"))
+    talk.add("user", "I compared vector databases, FAISS against pgvector, for retrieval.")
+    talk.add("assistant", "pgvector is easier to run, FAISS is faster.")
+    talk.turns(20)
+    talk.memory.settle()
+    (summary,) = talk.summaries()
+    assert summary.turns == Span(first=1, last=10)
+    assert len(talk.memory.zoom(summary.id)) == 20
+    hits = talk.memory.search("FAISS pgvector", user_id=USER)
+    assert summary.id in [hit.id for hit in hits]
+
+
+def test_the_hundred_turn_example(opened: Opener) -> None:
+    """002.11: at turn 100, asked but not answered: the session has turns 91-100 and there are 4 summaries."""
+    talk = Talk(opened("assistant"))
+    talk.turns(99)
+    talk.memory.settle()
+    talk.add("user", "What did we discuss?")
+    context = talk.context("What did we discuss?")
+    summaries = talk.summaries()
+    assert spans([summary.turns for summary in summaries]) == [(1, 10), (11, 30), (31, 50), (51, 70)]
+    assert verbatim(context) == [*of_turns(91, 99), 199]
+    assert sum(1 for item in context.manifest.items if item.section == "summaries") == 3, "the best three are shown"
+    shown = sum(len(summary.covers) for summary in summaries)
+    assert shown / len(summaries) >= 20, "about 20 messages to a summary"
+    assert spans(context.manifest.coverage.blind) == [(141, 180)], "what the schedule costs is said"
+    gapless = talk.context("What did we discuss?", profile=PROFILES["assistant"].but(close_gaps=True), budget=20_000)
+    assert gapless.manifest.coverage.blind_messages == 0
+
+
+def test_the_injection_layout(opened: Opener) -> None:
+    """002.11: long-term memory (profile, episodes with turn range and excerpt), then the recent conversation."""
+    words = said(1, 60)
+    episodes = {1: f"Compared vector databases. {words}", 11: "Talked about retrieval w21x0.", 31: "Cooking w61x0."}
+    recorder = Recorder(lambda task: episodes[task.messages[0].turn])
+    talk = Talk(opened("assistant", summariser=recorder))
+    talk.add("user", "My name is Alex. " + said(1, 60))
+    talk.add("assistant", "Vector databases compared.")
+    talk.turns(59)
+    talk.memory.settle()
+    text = talk.context("vector databases compared").text
+    long_term, _, conversation = text.partition("\n\n# Recent Conversation\n")
+    lines = long_term.splitlines()
+    assert lines[:2] == ["# Long-term Memory", "## User Profile"]
+    assert "- My name is Alex." in lines
+    at = lines.index("## Recent Context")
+    first = " ".join(episodes[1].split())[:150]
+    assert lines[at + 1 :] == [
+        f"- turns 1-10: {first}...",
+        "- turns 11-30: Talked about retrieval w21x0.",
+        "- turns 31-50: Cooking w61x0.",
+    ]
+    assert conversation.startswith(f"user: {said(101)}\nassistant: {said(102)}\n")
+    assert conversation.endswith(
+        "user: vector databases compared\n\nAnswer consistently using the memory and conversation above."
+    )
+
+
+def test_the_most_relevant_episodes_are_shown(opened: Opener) -> None:
+    """002.11: of many episodes the three that answer the question are in the context, however old."""
+    recorder = Recorder(lambda task: f"Talked about {'lighthouses and' * (task.messages[0].turn == 1)} {echo(task)}")
+    talk = Talk(opened("assistant", summariser=recorder))
+    talk.add("user", "Tell me about lighthouses and " + said(1))
+    talk.add("assistant", "They shine.")
+    talk.turns(119)
+    talk.memory.settle()
+    assert len(talk.summaries()) == 6
+    context = talk.context("What about lighthouses?")
+    told = [item for item in context.manifest.items if item.section == "summaries"]
+    assert len(told) == 3
+    assert told[0].span == Span(first=1, last=20)
+    assert {omitted.reason for omitted in context.manifest.omitted} == {"beyond the 3 that the profile shows"}
+    assert not context.manifest.warnings
+
+
+def test_nothing_waits_for_the_model_that_summarises(tmp_path: Path) -> None:
+    """002.11: while a summary is being written, adding a message and building a context take less than 500 ms."""
+    gate = Gate()
+    with Memory(tmp_path / "chat.db", profile="assistant", summariser=gate) as memory:
+        talk = Talk(memory)
+        talk.turns(20)
+        until = time.monotonic() + 20
+        while not gate.started and time.monotonic() < until:
+            time.sleep(0.005)
+        assert gate.inside == 1, "the compression runs in the background"
+        began = time.perf_counter()
+        talk.turns(1)
+        context = talk.context("w3x3?")
+        assert time.perf_counter() - began < 0.5
+        assert not talk.summaries()
+        assert verbatim(context) == of_turns(12, 21)
+        gate.opened = True
+        memory.settle()
+        assert spans([summary.turns for summary in talk.summaries()]) == [(1, 10)]
+
+
+def test_a_thousand_turns(opened: Opener) -> None:
+    """002.11: 1,000 turns give 50 summaries, a window of 10 turns, and a context that is built in under 500 ms."""
+    talk = Talk(opened("assistant"))
+    messages = [{"role": "assistant" if n % 2 == 0 else "user", "content": said(n)} for n in range(1, 2_001)]
+    talk.memory.add(messages, user_id=USER, session_id=SESSION)
+    talk.memory.settle()
+    assert len(talk.summaries()) == 50
+    old = next(summary for summary in talk.summaries() if 79 in summary.covers)
+    talk.context("w77x3 w77x4")
+    began = time.perf_counter()
+    context = talk.context(" ".join(old.text.split()[-4:]))
+    assert time.perf_counter() - began < 0.5
+    assert verbatim(context) == of_turns(991, 1000)
+    assert old.id == next(item.id for item in context.manifest.items if item.section == "summaries")

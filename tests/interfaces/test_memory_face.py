@@ -1,0 +1,178 @@
+"""`Memory` and `AsyncMemory` as their users hold them."""
+
+import asyncio
+import inspect
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from lamina import AsyncMemory, LaminaError, Memory, NotFound
+
+LEAVES_WITHOUT_CLOSING = """
+import sys
+from lamina import Memory
+memory = Memory(sys.argv[1], profile="project")
+for number in range(120):
+    said = {"role": ("user", "assistant")[number % 2], "content": f"Ship {number} left Porto"}
+    memory.add(said, user_id="a", session_id="s")
+"""
+
+
+def test_every_verb_is_on_both_faces():
+    """Memory has each verb of AsyncMemory, with the same parameters, and no other."""
+    verbs = {
+        name: value
+        for name, value in inspect.getmembers(AsyncMemory, inspect.iscoroutinefunction)
+        if not name.startswith("_") and name not in {"open", "close"}
+    }
+    blocking = {
+        name: value
+        for name, value in inspect.getmembers(Memory, inspect.isfunction)
+        if not name.startswith("_") and name != "close"
+    }
+    assert set(verbs) == set(blocking)
+    for name, verb in verbs.items():
+        assert inspect.signature(verb) == inspect.signature(blocking[name])
+
+
+def test_a_program_may_end_without_closing(tmp_path):
+    """Leaving without close() is quiet, loses nothing, and what is due is folded later."""
+    path = tmp_path / "a.db"
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", LEAVES_WITHOUT_CLOSING, str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+    with Memory(path) as memory:
+        assert memory.session("s").counters.messages == 360
+        memory.settle()
+        assert memory.session("s").counters.cursor == 340
+        assert memory.verify().ok
+
+
+def test_many_threads_share_one_memory(tmp_path):
+    """Eight threads append and read at once: each message once, in one unbroken order."""
+    with Memory(tmp_path / "a.db", profile="project") as memory:
+
+        def work(number: int) -> list[str]:
+            ids = []
+            for step in range(25):
+                ids += memory.add(f"thread {number} step {step}", user_id="a", session_id="s").ids
+                assert memory.context("step", user_id="a", session_id="s", budget=500).tokens <= 500
+            return ids
+
+        with ThreadPoolExecutor(8) as pool:
+            ids = [ident for part in pool.map(work, range(8)) for ident in part]
+        memory.settle()
+        stored = memory.messages("s")
+        assert sorted(message.id for message in stored) == sorted(ids)
+        assert [message.seq for message in stored] == list(range(1, 201))
+        assert memory.verify().ok
+
+
+def test_blocking_verbs_work_inside_an_event_loop(tmp_path):
+    """Memory may be used from code that runs on an event loop (a notebook, say)."""
+    with Memory(tmp_path / "a.db") as memory:
+
+        async def main() -> int:
+            memory.add("hello there", user_id="a")
+            return memory.context("hello", user_id="a").tokens
+
+        assert asyncio.run(main()) > 0
+
+
+def test_after_close_every_verb_says_so(tmp_path):
+    """A closed memory raises a clear error; closing twice is fine."""
+    memory = Memory(tmp_path / "a.db")
+    memory.close()
+    memory.close()
+    with pytest.raises(LaminaError, match="closed"):
+        memory.add("too late")
+
+
+def test_not_yet_open_says_so():
+    """An AsyncMemory that was not opened says how to open it."""
+    with pytest.raises(LaminaError, match="async with"):
+        asyncio.run(AsyncMemory(":memory:").add("too early"))
+
+
+def test_messages_come_back_as_given(tmp_path):
+    """Own ids, times with their zone, metadata, model, unknown keys and parts come back unchanged."""
+    zone = timezone(timedelta(hours=5, minutes=30))
+    given = [
+        {
+            "id": "m-1",
+            "role": "user",
+            "name": "Asha",
+            "content": [
+                {"type": "text", "text": "Look:"},
+                {"type": "image_url", "image_url": {"url": "https://x/y.png"}},
+            ],
+            "created_at": datetime(2025, 5, 1, 9, 30, tzinfo=zone),
+            "metadata": {"source": "app", "nested": {"a": [1, None, True]}},
+        },
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}],
+            "model": "deep-dive",
+            "reasoning_content": "unknown to us",
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "a boat"},
+        {"role": "assistant", "content": "", "refusal": "I would rather not."},
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": "naïve café 🛥 日本語"},
+    ]
+    with Memory(tmp_path / "a.db") as memory:
+        memory.add(given, user_id="asha", session_id="s")
+    with Memory(tmp_path / "a.db") as memory:
+        back = memory.messages("s")
+    envelope = {"id", "created_at", "metadata", "model"}
+    assert [message.to_openai() for message in back] == [
+        {key: value for key, value in message.items() if key not in envelope} for message in given
+    ]
+    assert (back[0].id, back[0].metadata, back[1].model) == ("m-1", given[0]["metadata"], "deep-dive")
+    assert back[0].created_at == given[0]["created_at"]
+    assert back[0].created_at.utcoffset() == timedelta(hours=5, minutes=30)
+    assert [message.turn for message in back] == [1, 1, 1, 1, 1, 2]
+
+
+def test_the_profile_is_remembered_with_the_file(tmp_path):
+    """A file opened without a profile goes on with the one it was made with, values and all."""
+    with Memory(tmp_path / "a.db", profile="project") as memory:
+        assert memory.profile.name == "project"
+    changed = memory.profile.but(chunk_size=7)
+    with Memory(tmp_path / "a.db", profile=changed) as memory:
+        assert memory.profile == changed
+    with Memory(tmp_path / "a.db") as memory:
+        assert memory.profile == changed
+
+
+def test_a_retried_append_is_stored_once(tmp_path):
+    """The same ids, or the same idempotency key, again: nothing new, the same answer."""
+    at = datetime(2025, 5, 1, tzinfo=UTC)
+    with Memory(tmp_path / "a.db") as memory:
+        first = memory.add([{"role": "user", "content": "hi", "created_at": at}], session_id="s", idempotency_key="k")
+        again = memory.add([{"role": "user", "content": "hi", "created_at": at}], session_id="s", idempotency_key="k")
+        assert (again.ids, again.duplicates) == (first.ids, first.ids)
+        memory.add({"id": "x", "role": "user", "content": "one"}, session_id="s")
+        assert memory.add({"id": "x", "role": "user", "content": "one"}, session_id="s").duplicates == ("x",)
+        assert memory.session("s").counters.messages == 2
+
+
+def test_what_is_not_there_is_not_found(tmp_path):
+    """Unknown sessions, messages and summaries raise NotFound with their name."""
+    with Memory(tmp_path / "a.db") as memory:
+        for verb in (memory.session, memory.summaries, memory.end, memory.conversation, memory.messages):
+            with pytest.raises(NotFound, match="'nope'"):
+                verb("nope")
+        with pytest.raises(NotFound, match="'nope'"):
+            memory.message("nope")
+        with pytest.raises(NotFound, match="'nope'"):
+            memory.zoom("nope")

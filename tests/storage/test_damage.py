@@ -1,0 +1,298 @@
+"""Damage done to the file behind Lamina's back: skipped in reads, reported by `verify`, mended where it is derived."""
+
+import hashlib
+import json
+import sqlite3
+from dataclasses import dataclass
+
+import pytest
+
+from lamina import PROFILES, Conflict, Memory
+from lamina.errors import StoreError
+from lamina.storage.sqlite import indexed, owner_token
+from lamina.testing import WordCounter
+from lamina.types import Span
+
+PROFILE = PROFILES["layered"].but(archive_days=None, digest_sessions=5, facts=True)
+SAID = [
+    "I'm Ann and I live in Lisbon.",
+    "I prefer green tea over coffee.",
+    "We decided to ship the importer on Fridays.",
+    "My sister Eva visits on 14 March 2025.",
+    "The budget for the kitchen is 4200 euros.",
+    "I am allergic to walnuts.",
+    "Which database should we use?",
+    "Let us use PostgreSQL for the archive.",
+    "I want to run the Porto marathon in autumn.",
+    "Please remind me of the dentist on Tuesday.",
+]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A file with two folded sessions, and a way to write to it behind Lamina's back."""
+
+    path: str
+
+    def run(self, sql, *values):
+        connection = sqlite3.connect(self.path, isolation_level=None)
+        try:
+            return connection.execute(sql, values).fetchall()
+        finally:
+            connection.close()
+
+    def flip(self, table, column, where, *values):
+        """Turn one bit of a text in the middle of it."""
+        ((text,),) = self.run(f"select {column} from {table} where {where}", *values)
+        raw = bytearray(text.encode())
+        raw[len(raw) // 2] ^= 1
+        self.run(f"update {table} set {column} = cast(? as text) where {where}", bytes(raw), *values)
+
+
+def opened(path):
+    return Memory(path, profile=PROFILE, counter=WordCounter(), worker=False)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "lamina.db"
+    with opened(path) as memory:
+        for session in ("s1", "s2"):
+            for number, text in enumerate(SAID * 4):
+                said = {"role": "user", "content": f"Day {number} of {session}. {text}", "id": f"{session}-{number}"}
+                memory.add(
+                    [said, {"role": "assistant", "content": f"Noted: {text}"}], user_id="ann", session_id=session
+                )
+        memory.end("s1")
+        memory.settle()
+        assert memory.verify().ok
+    return Broken(str(path))
+
+
+def summaries_of(memory):
+    """What is derived, without the ids and times of its making."""
+    kept = [s for session in ("s1", "s2") for s in memory.summaries(session, live=False)]
+    shown = [(s.session_id, s.kind, s.layer, s.version, s.covers, s.text, s.topics, s.status) for s in kept]
+    facts = [(f.message_id, f.quote, f.category) for f in memory.facts("ann")]
+    digest = memory.digest("ann")
+    return shown, facts, digest.text if digest else None
+
+
+def read_everything(memory):
+    """Every reading verb, so that none of them can fail unseen."""
+    memory.context("which tea do I prefer?", user_id="ann", session_id="s1")
+    memory.context("which tea do I prefer?", user_id="ann", session_id="new")
+    memory.search("tea Lisbon walnuts", user_id="ann")
+    memory.conversation("s1")
+    memory.messages("s1")
+    return summaries_of(memory)
+
+
+def skipped(caplog):
+    return {(record.table, record.row) for record in caplog.records if record.message == "row_skipped"}
+
+
+MESSAGES = [
+    pytest.param(lambda f: f.flip("messages", "body", "id = 's1-3'"), id="bit-flip"),
+    pytest.param(lambda f: f.run("update messages set body = '{\"role\": ' where id = 's1-3'"), id="broken-json"),
+    pytest.param(lambda f: f.run("update messages set body = cast(x'7bff' as text) where id = 's1-3'"), id="no-utf-8"),
+    pytest.param(lambda f: f.run("update messages set body = x'00ff' where id = 's1-3'"), id="bytes-for-text"),
+    pytest.param(lambda f: f.flip("messages", "metadata", "id = 's1-3'"), id="metadata"),
+    pytest.param(lambda f: f.run("update messages set created_at = 'soon' where id = 's1-3'"), id="time"),
+    pytest.param(lambda f: f.run("update messages set role = 'assistant' where id = 's1-3'"), id="role"),
+    pytest.param(lambda f: f.run("update messages set leaf = x'00' where id = 's1-3'"), id="digest-of-content"),
+    pytest.param(lambda f: f.run("update messages set salt = 'text' where id = 's1-3'"), id="salt"),
+]
+
+
+@pytest.mark.parametrize("damage", MESSAGES)
+def test_a_damaged_message_is_skipped_and_stays_reported(file, caplog, damage):
+    """Reads go on without it and say so; nothing can bring it back, so `repair` leaves it in the report."""
+    damage(file)
+    with opened(file.path) as memory:
+        read_everything(memory)
+        assert skipped(caplog) == {("messages", "s1-3")}
+        assert len(memory.messages("s1")) == 2 * len(SAID) * 4 - 1
+        report = memory.verify()
+        assert {problem.where.split()[1] for problem in report.problems if problem.kind == "log"} == {"s1-3"}
+        after = memory.repair()
+        assert not after.ok
+        assert not any(problem.derived for problem in after.problems)
+        assert "s1-3" in after.problems[0].where
+        read_everything(memory)
+
+
+@pytest.mark.parametrize("damage", MESSAGES)
+def test_a_session_with_a_damaged_message_goes_on(file, damage):
+    """It takes messages and folds them; the id of the damaged one is not free."""
+    damage(file)
+    with opened(file.path) as memory:
+        for number in range(20):
+            memory.add([{"role": "user", "content": f"And then {number}?"}, {"role": "assistant", "content": "Yes."}],
+                       user_id="ann", session_id="s1")  # fmt: skip
+        assert memory.settle().failed == ()
+        assert memory.session("s1").counters.cursor > 80
+        with pytest.raises(Conflict, match="s1-3"):
+            memory.add({"role": "user", "content": "again", "id": "s1-3"}, user_id="ann", session_id="s1")
+
+
+LIVE = "session_id = 's1' and status = 'live' and kind = 'long'"
+DIGEST = "kind = 'digest' and status = 'live'"
+
+
+def unindex(file, words, table, where, text):
+    """Lose one row of a word index."""
+    ((place, body),) = file.run(f"select place, {text} from {table} where {where}")
+    said = json.loads(body)
+    owner, terms = owner_token("default", "ann"), indexed(said.get("content") or said["text"])
+    file.run(f"insert into {words} ({words}, rowid, owner, body) values ('delete', ?, ?, ?)", place, owner, terms)
+
+
+def changed(sql):
+    return lambda file: file.run(sql)
+
+
+DERIVED = [
+    pytest.param(lambda f: f.flip("summaries", "record", LIVE), "summary", True, id="summary-bit-flip"),
+    pytest.param(changed(f"update summaries set record = '{{' where {LIVE}"), "summary", True, id="summary-json"),
+    pytest.param(
+        changed(f"update summaries set record = cast(x'ff' as text) where {LIVE}"), "summary", True, id="summary-utf-8"
+    ),
+    pytest.param(changed(f"delete from summaries where {LIVE}"), "coverage", False, id="summary-gone"),
+    pytest.param(changed("delete from summaries where status = 'folded'"), "provenance", False, id="inputs-gone"),
+    pytest.param(changed(f"update summaries set last = last - 2 where {LIVE}"), "summary", False, id="columns"),
+    pytest.param(changed("update facts set quote = 'I prefer rum'"), "fact", False, id="quote"),
+    pytest.param(changed("update facts set created_at = 'soon'"), "fact", True, id="fact-time"),
+    pytest.param(changed("update facts set importance = 'high'"), "fact", True, id="fact-type"),
+    pytest.param(changed("update sessions set messages = messages + 3"), "counter", False, id="messages"),
+    pytest.param(changed("update sessions set turns = 1, tokens = 7"), "counter", False, id="turns-and-tokens"),
+    pytest.param(changed("update sessions set closed = 0"), "counter", False, id="closed"),
+    pytest.param(
+        changed("update sessions set cursor_turn = 0, cursor_tokens = 1"), "counter", False, id="cursor-counts"
+    ),
+    pytest.param(changed("update sessions set cursor = cursor - 1 where id = 's1'"), "coverage", False, id="cursor"),
+    pytest.param(changed("update sessions set digest = x'00' where id = 's1'"), "chain", False, id="end-of-chain"),
+    pytest.param(lambda f: f.flip("summaries", "record", DIGEST), "digest", True, id="digest"),
+    pytest.param(
+        lambda f: unindex(f, "message_words", "messages", "id = 's1-3'", "body"), "index", False, id="message-words"
+    ),
+    pytest.param(
+        lambda f: unindex(f, "summary_words", "summaries", LIVE, "record"), "index", False, id="summary-words"
+    ),
+    pytest.param(changed("delete from message_words_docsize"), "index", True, id="word-lengths"),
+    pytest.param(changed("delete from message_words_data where id > 10"), "index", True, id="word-index"),
+]
+
+
+@pytest.mark.parametrize(("damage", "kind", "warns"), DERIVED)
+def test_what_is_derived_is_mended_to_the_byte(file, caplog, damage, kind, warns):
+    """Reads never fail on it, `verify` names it, `repair` makes it again exactly as it was."""
+    with opened(file.path) as memory:
+        whole = summaries_of(memory)
+    damage(file)
+    with opened(file.path) as memory:
+        read_everything(memory)
+        assert bool(skipped(caplog)) == warns
+        report = memory.verify()
+        assert kind in {problem.kind for problem in report.problems}
+        assert all(problem.derived for problem in report.problems)
+        after = memory.repair()
+        assert after.ok, after.problems
+        assert after.mended
+        assert memory.verify().ok
+        caplog.clear()
+        assert read_everything(memory) == whole
+        assert not skipped(caplog)
+
+
+def test_verify_changes_nothing(file):
+    """A damaged file is as damaged after it was looked at."""
+    file.flip("summaries", "record", LIVE)
+    with opened(file.path) as memory:
+        first = memory.verify()
+        assert memory.verify() == first
+        assert not first.ok
+
+
+def test_one_session_can_be_verified_and_repaired_alone(file):
+    """The other stays as it is."""
+    for session in ("s1", "s2"):
+        file.flip("summaries", "record", "place = (select max(place) from summaries where session_id = ?)", session)
+    with opened(file.path) as memory:
+        assert {problem.where.split("(")[1] for problem in memory.verify("s1").problems} == {"s1)"}
+        assert memory.repair("s1").ok
+        assert not memory.verify("s2").ok
+
+
+def test_a_wrong_link_of_the_chain_is_reported_for_good(file):
+    """The chain is evidence: `repair` does not smooth it over."""
+    file.run("update messages set digest = x'00' where id = 's1-3'")
+    with opened(file.path) as memory:
+        found = memory.repair().problems
+        assert {problem.kind for problem in found} == {"chain"}
+        assert "s1-3" in found[0].where
+        assert len(memory.messages("s1")) == 80
+
+
+@pytest.mark.parametrize("which", ["first", "middle", "last"])
+def test_a_message_that_is_gone_is_reported_for_good(file, which):
+    """Also after `repair`; the session still takes messages, at new places."""
+    seq = {"first": 1, "middle": 40, "last": 80}[which]
+    file.run("delete from messages where session_id = 's2' and seq = ?", seq)
+    with opened(file.path) as memory:
+        read_everything(memory)
+        assert f"messages {seq} to {seq} are gone" in {problem.text for problem in memory.verify().problems}
+        after = memory.repair()
+        assert f"messages {seq} to {seq} are gone" in {problem.text for problem in after.problems}
+        memory.add("and on we go", user_id="ann", session_id="s2", idempotency_key="k")
+        assert memory.session("s2").counters.messages == 81
+        assert f"messages {seq} to {seq} are gone" in {problem.text for problem in memory.verify().problems}
+
+
+def test_damage_to_a_live_summary_stops_folding_until_it_is_repaired(tmp_path):
+    """A rolling summary must not be written on without its old half; the log keeps everything meanwhile."""
+    path = tmp_path / "lamina.db"
+    with Memory(path, profile="medium_term", counter=WordCounter(), worker=False) as memory:
+        for number in range(24):
+            memory.add(f"Statement {number} on tea and ships", session_id="s1")
+        memory.settle()
+    file = Broken(str(path))
+    file.flip("summaries", "record", "status = 'live'")
+    with Memory(path, profile="medium_term", counter=WordCounter(), worker=False) as memory:
+        for number in range(24, 45):
+            memory.add(f"Statement {number} on tea and ships", session_id="s1")
+        assert memory.settle().failed == ("s1",)
+        assert memory.summaries("s1") == []
+        assert memory.repair().ok
+        (rolling,) = memory.summaries("s1")
+        assert rolling.covers == Span(first=1, last=memory.session("s1").counters.cursor)
+        assert memory.settle().failed == ()
+
+
+def test_a_digest_is_written_again_over_a_damaged_one(file):
+    """Without a repair, too, as soon as there is something new to tell."""
+    file.flip("summaries", "record", "kind = 'digest' and status = 'live'")
+    with opened(file.path) as memory:
+        memory.end("s2")
+        assert memory.settle().failed == ()
+        assert memory.digest("ann") is not None
+        assert memory.verify().ok
+
+
+def test_a_damaged_page_is_named_and_not_hidden(file):
+    """When SQLite itself cannot read the file, the error says that it is damaged and what to do."""
+    with opened(file.path):
+        pass
+    size = 4096
+    with open(file.path, "r+b") as raw:  # noqa: PTH123
+        for page in range(2, 60):
+            raw.seek(page * size)
+            raw.write(hashlib.sha256(json.dumps(page).encode()).digest() * (size // 32))
+    with pytest.raises(StoreError, match="damaged"):
+        read_damaged(file.path)
+
+
+def read_damaged(path):
+    with opened(path) as memory:
+        memory.messages("s1")
+        memory.verify()

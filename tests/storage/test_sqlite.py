@@ -1,0 +1,276 @@
+"""The SQLite file itself: made, reopened, refused, full, read-only, and shared by threads."""
+
+import asyncio
+import gc
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamina import Memory, NotALaminaFile, SchemaTooNew, StoreError, StoreFull, StoreReadOnly
+from lamina.storage.migrations import APPLICATION_ID, statements, steps
+from lamina.storage.sqlite import SqliteStore
+from lamina.testing import WordCounter
+from lamina.testing.samples import a_draft, a_turn, an_append
+from lamina.types import Span
+
+ALL = Span(first=1, last=10_000)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "lamina.db"
+
+
+@pytest.fixture
+def opened():
+    """Opens stores and closes them afterwards."""
+    stores = []
+
+    def opened(path, **options):
+        store = SqliteStore(path, **options)
+        stores.append(store)
+        asyncio.run(store.open())
+        return store
+
+    yield opened
+    for store in stores:
+        asyncio.run(store.close())
+
+
+def raw(path, *sql):
+    """Run statements beside Lamina; the rows of the last."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        for statement in sql:
+            rows = connection.execute(statement).fetchall()
+    finally:
+        connection.close()
+    return rows
+
+
+# opening
+
+
+def test_a_new_file_gets_the_newest_schema(path, opened):
+    """Its application id marks it as ours; every migration is applied, in order."""
+    opened(path)
+    assert raw(path, "pragma application_id") == [(APPLICATION_ID,)]
+    numbers = [number for number, _, _ in steps("sqlite")]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert raw(path, "pragma user_version") == [(numbers[-1],)]
+    assert raw(path, "pragma journal_mode") == [("wal",)]
+
+
+def test_a_file_is_opened_again_as_it_was(path, opened):
+    """Nothing is lost or migrated twice."""
+    first = opened(path)
+    asyncio.run(first.append(an_append("s1", *a_turn(1))))
+    schema = raw(path, "select sql from sqlite_schema order by name")
+    asyncio.run(first.close())
+    again = opened(path)
+    assert [m.id for m in asyncio.run(again.messages("s1", ALL))] == ["m1", "m1-reply"]
+    assert raw(path, "select sql from sqlite_schema order by name") == schema
+
+
+def test_an_empty_file_becomes_a_store(path, opened):
+    """As `touch` leaves one, or a process killed while it opened its first."""
+    path.touch()
+    opened(path)
+    assert raw(path, "pragma application_id") == [(APPLICATION_ID,)]
+
+
+def test_migrations_have_no_semicolon_inside_a_statement():
+    """They are split at semicolons, so every part must be a statement of its own."""
+    for _, _, sql in steps("sqlite"):
+        assert all(part.startswith("create ") for part in statements(sql))
+
+
+def test_many_open_one_new_file_at_once(path, opened):
+    """One of them makes the schema, the others wait for it."""
+    with ThreadPoolExecutor(8) as pool:
+        stores = list(pool.map(lambda _: opened(path), range(8)))
+    assert len({asyncio.run(store.pending()) for store in stores}) == 1
+
+
+# refusing
+
+
+def test_a_newer_schema_is_refused(path, opened):
+    """The error says which, what we know, and what to do; the file stays as it is."""
+    asyncio.run(opened(path).close())
+    raw(path, "pragma user_version = 999")
+    before = path.read_bytes()
+    with pytest.raises(SchemaTooNew, match=r"999.*upgrade"):
+        Memory(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(("create table theirs (a)", "insert into theirs values (1)"), id="tables"),
+        pytest.param(("pragma user_version = 7",), id="version-only"),
+        pytest.param(("pragma application_id = 42", "create table theirs (a)"), id="other-application"),
+    ],
+)
+def test_a_foreign_database_is_refused_untouched(path, script):
+    """Not even its journal mode changes."""
+    raw(path, *script)
+    before = path.read_bytes()
+    with pytest.raises(NotALaminaFile, match="something else"):
+        Memory(path)
+    assert path.read_bytes() == before
+    assert sorted(entry.name for entry in path.parent.iterdir()) == ["lamina.db"]
+
+
+@pytest.mark.parametrize("content", [b"hello", b"hello world\n" * 1_000, bytes(range(256)) * 64])
+def test_a_file_that_is_no_database_is_refused_untouched(path, content):
+    """The error says to give another path."""
+    path.write_bytes(content)
+    with pytest.raises(NotALaminaFile, match="give the path of a Lamina file"):
+        Memory(path)
+    assert path.read_bytes() == content
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    """Lamina makes files, not folders."""
+    with pytest.raises(StoreReadOnly, match="folder must exist"):
+        Memory(tmp_path / "nowhere" / "lamina.db")
+
+
+def test_a_folder_is_no_file(tmp_path):
+    """A path that is a folder cannot be opened."""
+    with pytest.raises(StoreReadOnly, match="must exist and be writable"):
+        Memory(tmp_path)
+
+
+AS_NOBODY = """
+import os, sys, lamina
+with lamina.Memory(sys.argv[1], worker=False) as memory:
+    memory.add("hello", session_id="s1")  # imports everything while root may read the library
+os.chmod(sys.argv[2], int(sys.argv[3], 8))
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    with lamina.Memory(sys.argv[1], worker=False) as memory:
+        print("opened with", len(memory.messages("s1")))
+        memory.add("and more", session_id="s1")
+except lamina.StoreReadOnly as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_a_read_only_file_is_refused_with_a_reason(what):
+    """A file in a folder that can be written may still be read; root could write both, so another user tries."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lamina.db"
+        Path(folder).chmod(0o777)
+        target, mode = (path, "444") if what == "file" else (Path(folder), "555")
+        command = [sys.executable, "-c", AS_NOBODY, str(path), str(target), mode]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, cwd="/")
+        Path(folder).chmod(0o777)
+    assert "must exist and be writable" in done.stdout
+    assert ("opened with 1" in done.stdout) == (what == "file")
+
+
+# a full disk
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(path):
+    """The append that does not fit is refused whole; once there is space, the same append succeeds."""
+    with Memory(path, worker=False, counter=WordCounter()) as memory:
+        kept = memory.add("first words", session_id="s1").ids
+        pages = _limit(memory, extra_pages=20)
+        with pytest.raises(StoreFull, match="free some space"):
+            memory.add(
+                [{"role": "user", "content": "long " * 30_000, "id": f"big{n}"} for n in range(9)], session_id="s1"
+            )
+        assert [m.id for m in memory.messages("s1")] == list(kept)
+        memory.add("small words fit", session_id="s1")
+        assert memory.verify().ok
+        _limit(memory, extra_pages=pages + 100_000)
+        memory.add([{"role": "user", "content": "long " * 30_000, "id": f"big{n}"} for n in range(9)], session_id="s1")
+        assert memory.session("s1").counters.messages == 11
+        assert memory.verify().ok
+
+
+def _limit(memory: Any, extra_pages: int) -> int:
+    """Let the file grow by so many pages, on the connection that this thread's appends use."""
+    store = memory._memory._parts.store
+
+    def limit(connection):
+        (pages,) = connection.execute("pragma page_count").fetchone()
+        connection.execute(f"pragma max_page_count = {pages + extra_pages}")
+        return int(pages)
+
+    return int(store._connections._run(None, limit))
+
+
+# threads
+
+
+def test_eight_threads_share_one_memory(path):
+    """Each message is stored once, in an order without gaps, and all threads see all of them."""
+    with Memory(path, counter=WordCounter()) as memory:
+
+        def work(number):
+            for step in range(25):
+                memory.add(
+                    {"role": "user", "content": f"{number} says {step}", "id": f"{number}-{step}"}, session_id="s1"
+                )
+                memory.add({"role": "assistant", "content": "so be it"}, session_id=f"own-{number}")
+                memory.context("what was said?", session_id="s1")
+            return len(memory.messages(f"own-{number}"))
+
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(work, range(8))) == [25] * 8
+        stored = memory.messages("s1")
+        assert [m.seq for m in stored] == list(range(1, 201))
+        assert {m.id for m in stored} == {f"{a}-{b}" for a in range(8) for b in range(25)}
+        assert memory.verify().ok
+
+
+def test_connections_of_threads_that_ended_are_closed(path):
+    """A server that starts a thread for each request does not run out of files."""
+    with Memory(path, worker=False, counter=WordCounter()) as memory:
+        for number in range(20):
+            thread = threading.Thread(target=memory.add, args=(f"hello {number}",))
+            thread.start()
+            thread.join()
+        gc.collect()
+        store: Any = memory._memory._parts.store
+        assert len(store._connections._opened) < 8
+        assert memory.session("default:main").counters.messages == 20
+
+
+def test_a_closed_store_says_so(path, opened):
+    """Not with an error of the driver or of a thread pool."""
+    store = opened(path)
+    asyncio.run(store.close())
+    with pytest.raises(StoreError, match="closed"):
+        asyncio.run(store.pending())
+
+
+def test_an_append_is_one_transaction(path, opened):
+    """An error in the middle leaves neither rows nor words nor counters."""
+    store = opened(path)
+    asyncio.run(store.append(an_append("s1", *a_turn(1))))
+    before = asyncio.run(store.audit("s1"))
+
+    def broken(_counters, _status):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(store.append(an_append("s1", a_draft("m2", "words of failure"), due=broken)))
+    assert asyncio.run(store.audit("s1")) == before
+    assert asyncio.run(store.find_words("ann", ["failure"], 9)).matches == ()

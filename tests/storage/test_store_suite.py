@@ -1,0 +1,42 @@
+"""Both stores keep every promise of `ports.Store`."""
+
+import subprocess
+import sys
+
+import pytest
+
+from lamina.storage.memory import MemoryStore
+from lamina.storage.sqlite import SqliteStore
+from lamina.testing.suites import StoreSuite
+
+
+class TestMemoryStore(StoreSuite):
+    @pytest.fixture
+    async def store(self):
+        return MemoryStore()
+
+    @pytest.fixture
+    async def neighbour(self):
+        return MemoryStore(tenant="neighbour")
+
+
+class TestSqliteStore(StoreSuite):
+    @pytest.fixture
+    async def store(self, tmp_path):
+        store = SqliteStore(tmp_path / "lamina.db")
+        await store.open()
+        yield store
+        await store.close()
+
+    @pytest.fixture
+    async def neighbour(self, tmp_path, store):
+        neighbour = SqliteStore(tmp_path / "lamina.db", tenant="neighbour")
+        await neighbour.open()
+        yield neighbour
+        await neighbour.close()
+
+
+def test_lamina_does_not_import_pytest():
+    """Who only uses Lamina needs no test library; the fakes need none either."""
+    script = "import lamina, lamina.testing, sys; assert not {'pytest', 'anyio'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
