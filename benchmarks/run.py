@@ -210,9 +210,15 @@ def _saved(figure: Any, name: str) -> None:
 
 
 def report(appended: dict[str, float], grown: list[dict[str, float]]) -> None:
-    print(f"\nsingle add   {appended['add_us']:8.0f} µs   bare {appended['raw_us']:8.0f} µs   ratio {appended['add_ratio']:.2f}  (aim ≤ 5)")
-    print(f"batch {BATCH:,} {appended['batch_s']:8.2f} s    bare {appended['raw_batch_s']:8.2f} s    ratio {appended['batch_ratio']:.2f}  (aim ≤ 3)\n")
-    print(f"{'messages':>9} {'folds':>6} {'ms/fold':>8} {'context ms':>11} {'ratio':>6} {'with search':>12} {'tokens':>7} {'blind':>6} {'peak MB':>8} {'file MB':>8}")
+    print(
+        f"\nsingle add   {appended['add_us']:8.0f} µs   bare {appended['raw_us']:8.0f} µs   ratio {appended['add_ratio']:.2f}  (aim ≤ 5)"
+    )
+    print(
+        f"batch {BATCH:,} {appended['batch_s']:8.2f} s    bare {appended['raw_batch_s']:8.2f} s    ratio {appended['batch_ratio']:.2f}  (aim ≤ 3)\n"
+    )
+    print(
+        f"{'messages':>9} {'folds':>6} {'ms/fold':>8} {'context ms':>11} {'ratio':>6} {'with search':>12} {'tokens':>7} {'blind':>6} {'peak MB':>8} {'file MB':>8}"
+    )
     for row in grown:
         ratio = row["context_ms"] / grown[0]["context_ms"]
         print(

@@ -21,8 +21,9 @@ from typing import Any
 from lamina.models.offline.lexicon import lexicon
 from lamina.models.offline.sentences import sentences
 from lamina.models.offline.summariser import OfflineSummariser
-from lamina.models.offline.words import folded, stem, words
+from lamina.models.offline.words import folded, words
 from lamina.models.tokens import ExactCounter
+from lamina.policy.words import stem
 from lamina.ports import SummaryTask
 from lamina.types import Message
 

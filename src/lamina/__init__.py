@@ -1,5 +1,6 @@
 """Lamina: layered memory for conversations with language models."""
 
+from lamina.engine.parts import Patience
 from lamina.errors import (
     BudgetTooSmall,
     ConfigError,
@@ -16,6 +17,7 @@ from lamina.errors import (
     StoreFull,
     StoreReadOnly,
 )
+from lamina.policy.messages import Limits
 from lamina.profiles import PROFILES, Profile
 from lamina.sync import Memory
 from lamina.wiring import AsyncMemory, Options
@@ -30,12 +32,14 @@ __all__ = [
     "Conflict",
     "InputError",
     "LaminaError",
+    "Limits",
     "Memory",
     "MissingExtra",
     "ModelError",
     "NotALaminaFile",
     "NotFound",
     "Options",
+    "Patience",
     "Profile",
     "SchemaTooNew",
     "StoreBusy",

@@ -17,7 +17,7 @@ import uuid_utils
 from lamina.engine.memory import Engine, as_profile
 from lamina.engine.parts import Parts, Patience
 from lamina.errors import InputError, LaminaError
-from lamina.policy.messages import Limits
+from lamina.policy.messages import Limits, checked_id
 from lamina.ports import Extractor, Store, Summariser, TokenCounter
 from lamina.profiles import DEFAULT, Profile, profile_from
 from lamina.storage.memory import MemoryStore
@@ -63,18 +63,24 @@ class AsyncMemory(Engine):
             raise
 
     def __getattr__(self, name: str) -> Any:
-        if name in {"_parts", "_ingest", "_worker", "_context", "_retrieval", "_maintenance", "_transfer"}:
+        if name.startswith("_") and not name.startswith("__"):  # what `open` would have set
             raise LaminaError("this memory is not open; use `async with AsyncMemory(...)` or `await memory.open()`")
         raise AttributeError(name)
 
 
 def _options(given: dict[str, Any]) -> Options:
-    try:
-        return Options(**given)
-    except TypeError:
-        known = sorted(Options.__dataclass_fields__)
-        unknown = sorted(set(given) - set(known))
-        raise InputError(f"unknown options {unknown}; there are {known}") from None
+    known = sorted(Options.__dataclass_fields__)
+    if unknown := sorted(set(given) - set(known)):
+        raise InputError(f"unknown options {unknown}; there are {known}")
+    options = Options(**given)
+    checked_id(options.tenant, "tenant")
+    for name, verb in (("summariser", "summarise"), ("extractor", "extract"), ("counter", "count")):
+        model = getattr(options, name)
+        if model is not None and not callable(getattr(model, verb, None)):
+            raise InputError(f"{name} must have the verb `{verb}` (see lamina.ports), {type(model).__name__} has not")
+    if not callable(options.now):
+        raise InputError("now must be a function that gives the time, with its zone")
+    return options
 
 
 async def _parts(store: Store, chosen: Options) -> Parts:

@@ -109,30 +109,100 @@ def _environment(environ: dict[str, str]) -> dict[str, str]:
     return {**clean, "PATH": f"{BIN}{os.pathsep}{clean.get('PATH', '')}", "COLUMNS": "100", "TERM": "dumb"}
 
 
-def _run_console(where: str, block: Block, folder: Path, environ: dict[str, str]) -> None:
+# Does what the console script does, for each line of words in a process of its own that need not import all again.
+_FORKS = """
+import importlib, os, shlex, sys
+from lamina.interfaces.entry import main
+importlib.import_module("lamina.interfaces.cli.app")
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        for descriptor, path in enumerate((os.devnull, "stdout", "stderr")):
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), descriptor)
+        sys.argv = shlex.split(line)
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else stop.code is not None
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            code = 70
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Shell:
+    """Runs commands in a folder: `lamina` with plain words quickly, everything else by /bin/sh."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._environ = _environment(dict(os.environ))
+        self._forks: subprocess.Popen[str] | None = None
+
+    def run(self, command: str) -> tuple[int, str, str]:
+        """Exit code, output and errors of a command."""
+        if command.startswith("lamina ") and not re.search(r"[|<>$;&]", command):
+            return self._forked(command)
+        done = subprocess.run(
+            ["/bin/sh", "-c", command], cwd=self._folder, env=self._environ, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def _forked(self, command: str) -> tuple[int, str, str]:
+        if self._forks is None:
+            self._forks = subprocess.Popen(
+                [sys.executable, "-c", _FORKS],
+                cwd=self._folder,
+                env=self._environ,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        assert self._forks.stdin
+        assert self._forks.stdout
+        self._forks.stdin.write(f"{command}\n")
+        self._forks.stdin.flush()
+        code = int(self._forks.stdout.readline())
+        out, err = ((self._folder / name).read_text("utf-8") for name in ("stdout", "stderr"))
+        return code, out, err
+
+    def close(self) -> None:
+        if self._forks is not None:
+            self._forks.communicate()
+
+
+def _run_console(where: str, block: Block, shell: Shell) -> None:
     for command, shown in _commands(block.text):
         if command.startswith(ELSEWHERE):
             continue
-        done = subprocess.run(
-            ["/bin/sh", "-c", command], cwd=folder, env=environ, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{where}:{block.line} `{command}` gives {done.returncode}: {done.stderr}"
+        code, out, err = shell.run(command)
+        assert code == 0, f"{where}:{block.line} `{command}` gives {code}: {err}"
         if shown.strip():
-            _check_output(f"{where}:{block.line} `{command}`", shown, done.stdout)
+            _check_output(f"{where}:{block.line} `{command}`", shown, out)
 
 
 def _run_page(where: str, text: str, folder: Path) -> None:
     """Run a page's blocks in order, in one folder; a text block behind a python block is what that prints."""
     namespace: dict[str, Any] = {"__name__": "page"}
-    environ = _environment(dict(os.environ))
     blocks = _blocks(text)
+    with contextlib.closing(Shell(folder)) as shell:
+        _run_blocks(where, text, blocks, namespace, folder, shell)
+
+
+def _run_blocks(
+    where: str, text: str, blocks: list[Block], namespace: dict[str, Any], folder: Path, shell: Shell
+) -> None:
     for number, block in enumerate(blocks):
         following = blocks[number + 1] if number + 1 < len(blocks) else None
         if block.language == "python":
             shown = following.text if following and following.language == "text" and _close(text, block) else None
             _run_python(where, block, shown, namespace)
         elif block.language in {"console", "sh"}:
-            _run_console(where, block, folder, environ)
+            _run_console(where, block, shell)
         elif block.language == "toml":
             (folder / "lamina.toml").write_text(block.text, "utf-8")
 
@@ -211,6 +281,12 @@ def test_every_page_can_be_reached_from_the_readme():
         for target in re.findall(r"\]\(([^)#\s]+)", _prose(page.read_text("utf-8"))):
             linked.add((page.parent / target).resolve())
     assert [_name(page) for page in PAGES[1:] if page not in linked] == []
+
+
+def test_every_path_that_a_page_names_exists():
+    for page in PAGES:
+        for path in re.findall(r"`((?:src|tests|docs|scripts)/[\w./-]+)`", page.read_text("utf-8")):
+            assert (ROOT / path).exists(), f"{_name(page)} names {path}, which is not there"
 
 
 # Everything public is documented

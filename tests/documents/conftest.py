@@ -66,7 +66,7 @@ class Gate:
 
 def echo(task: SummaryTask) -> str:
     """A short text that says which messages were read, in words that they have, with the sections asked for."""
-    said = task.messages[-1].text.split(".")[0][:80] if task.messages else "earlier"
+    said = " ".join(task.messages[-1].text.split()[:6]) if task.messages else "earlier"
     first, last = (task.messages[0].seq, task.messages[-1].seq) if task.messages else (0, 0)
     lines = f"Read {first} to {last}: {said}."
     return "\n\n".join(f"## {section}\n- {lines}" for section in task.sections) or lines

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import pytest
 
@@ -66,10 +67,22 @@ with Memory(path, profile=profile, counter=WordCounter()) as memory:
                  {"role": "assistant", "content": "It is noted.", "id": f"{session}-{name}-{number}-reply"}],
                 user_id="ann", session_id=session,
             )
-        memory.add({"role": "user", "content": f"All say {number}.", "id": f"all-{number}"}, user_id="ann", session_id="same")
+        same = {"role": "user", "content": f"All say {number}.", "id": f"all-{number}"}
+        memory.add(same, user_id="ann", session_id="same")
         memory.context("which ship?", user_id="ann", session_id="shared")
     assert memory.settle().failed == ()
 """
+
+
+def started(script, *arguments):
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def let_go(process):
+    process.stdin.write("go\n")
+    process.stdin.flush()
 
 
 @dataclass
@@ -80,30 +93,21 @@ class Crash:
     name: str
     lines: int
     statements: int
-    process: subprocess.Popen[str] = field(init=False)
+    process: Any = field(init=False)
 
     def __post_init__(self):
-        command = [sys.executable, "-c", WRITER, self.path, self.name, str(self.statements)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        self.process = started(WRITER, self.path, self.name, self.statements)
 
     def run(self):
         """The ids that were acknowledged before the end."""
         with self.process as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            assert process.stderr is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
+            let_go(process)
             acknowledged = list(process.stdout if self.statements else islice(process.stdout, self.lines))
             process.kill()
-            acknowledged += process.stdout.readlines()
-            complaints = process.stderr.read()
-            process.stdin.close()
+            rest, complaints = process.communicate()
         assert process.returncode == -9, complaints
         assert complaints == ""
-        return [message_id for line in acknowledged for message_id in line.split()]
+        return "".join([*acknowledged, rest]).split()
 
 
 def planned(path, seed):
@@ -159,16 +163,13 @@ def assert_stored_once(memory, acknowledged):
 def test_four_processes_share_one_file(tmp_path):
     """They append and fold at once: no error, no lost or doubled message, no gap, nothing left to fold."""
     path = tmp_path / "lamina.db"
-    command = [sys.executable, "-c", SHARER, str(path)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     names = ["a", "b", "c", "d"]
-    started = [subprocess.Popen([*command, name], text=True, **pipes) for name in names]
-    for process in started:
+    processes = [started(SHARER, path, name) for name in names]
+    for process in processes:
         assert process.stdout.readline() == "ready\n"
-    for process in started:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in started:
+    for process in processes:
+        let_go(process)
+    for process in processes:
         _, complaints = process.communicate()
         assert (process.returncode, complaints) == (0, "")
     with Memory(path, profile=PROFILE, counter=WordCounter(), worker=False) as memory:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from lamina.models.offline.dates import dated
 from lamina.models.offline.sentences import LONGEST, sentences
-from lamina.models.offline.words import stem, words
+from lamina.models.offline.words import words
+from lamina.policy.words import stem
 
 MONDAY = datetime(2025, 3, 3, 10, 0, tzinfo=UTC)
 

@@ -23,6 +23,7 @@ logger = logging.getLogger("lamina.context")
 MESSAGE_OVERHEAD = 6  # tokens that a message costs beside its words
 REPLY_OVERHEAD = 3  # tokens that open the model's reply
 _PASSAGE_TOKENS = 240  # a recalled passage is cut beyond this
+_READ = 8  # budgets that are read of a window, so that what does not fit can be named
 _SPARE = "fits beside the rest"
 _FEW_WORDS = 3  # queries of fewer words that find nothing borrow some from the last messages
 
@@ -61,9 +62,9 @@ class ContextBuilder:
         return Reach(
             messages=window.size if window.unit == "messages" else 0,
             turns=window.size if window.unit == "turns" else 1,
-            back_to_cursor=True,
+            back_to_cursor=profile.close_gaps,
             fill=window.fill,
-            tokens=budget,
+            tokens=budget if window.fill else _READ * budget,
         )
 
     async def _recalled(self, query: str | None, profile: Profile, view: View, user_id: str) -> list[Hit]:
@@ -286,6 +287,22 @@ class _Build:
             cut=cut,
         )
 
+    def _unread(self) -> list[tuple[Item, str]]:
+        """The messages of window and gap that were not even read, because what was read fills the budget."""
+        session, tail, window = self._view.session, self._view.tail, self._profile.window
+        if session is None or not tail:
+            return []
+        first, last = tail[0].seq, tail[0].seq - 1
+        if window.unit == "messages":
+            first = max(1, session.counters.messages - window.size + 1)
+        elif tail[0].turn > max(1, tail[-1].turn - window.size + 1):
+            first = last  # where the turns before begin is not known
+        if self._profile.close_gaps:
+            first = min(first, session.counters.cursor + 1)
+        span = Span(first=first, last=last)
+        item = Item(section="recent", kind="messages", tokens=0, reason="", session_id=session.id, span=span)
+        return [(item, "over budget, not read")] if first <= last else []
+
     # the result
 
     def _picked(self, filled: Filled) -> Picked:
@@ -305,7 +322,7 @@ class _Build:
         )
 
     def _finished(self, filled: Filled, messages: list[dict[str, Any]], text: str, tokens: int) -> Context:
-        omitted = [*filled.left, *self._duplicates]
+        omitted = [*filled.left, *self._duplicates, *self._unread()]
         session = self._view.session
         covered = coverage.of(
             session.counters.messages if session else 0,

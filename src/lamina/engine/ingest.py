@@ -34,8 +34,8 @@ class Ingest:
                 f"{len(given):,} messages at once; at most {self._parts.limits.append_messages:,}: add them in parts"
             )
         append = Append(
+            user_id=checked_id(user_id, "user_id"),  # first: a session that is not named is named after the user
             session_id=checked_id(session_id, "session_id"),
-            user_id=checked_id(user_id, "user_id"),
             agent_id=None if agent_id is None else checked_id(agent_id, "agent_id"),
             drafts=await self._drafts(given),
             salts=[self._parts.random_bytes(_SALT_BYTES) for _ in given],

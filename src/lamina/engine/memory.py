@@ -18,8 +18,11 @@ from lamina.engine.worker import Worker
 from lamina.errors import InputError, NotFound
 from lamina.policy.folding import may_be_due
 from lamina.policy.messages import checked_id
+from lamina.policy.window import newest_units
+from lamina.ports import Reach
 from lamina.profiles import Profile, profile_named, profile_values
 from lamina.types import (
+    STATUSES,
     Added,
     Context,
     Conversation,
@@ -54,6 +57,7 @@ class Engine:
         self._transfer = Transfer(parts, self._ingest)
         self._works = worker
         self._task: asyncio.Task[None] | None = None
+        self._noted = False
 
     @property
     def profile(self) -> Profile:
@@ -66,13 +70,20 @@ class Engine:
 
     async def open(self) -> Self:
         """Start the embedded worker."""
-        await self._note_profile()
+        if self._works:
+            await self._note_profile()
         if self._works and self._task is None:
             self._task = asyncio.create_task(self._worker.run(), name="lamina-worker")
         return self
 
     async def _note_profile(self) -> None:
-        """Remember the profile with the data; under another one, every session is looked at again."""
+        """Remember the profile with the data; under another one, every session is looked at again.
+
+        Done when this memory begins to write, so that looking at a file with another profile changes nothing.
+        """
+        if self._noted:
+            return
+        self._noted = True
         values = json.dumps(profile_values(self._parts.profile), sort_keys=True, ensure_ascii=False)
         known = await self._parts.store.setting("profile")
         if known != values:
@@ -109,6 +120,7 @@ class Engine:
         idempotency_key: str | None = None,
     ) -> Added:
         """Append messages (text, a chat message, or a list of them) to a session; safe once it returns."""
+        await self._note_profile()
         return await self._ingest.add(
             messages,
             user_id=user_id,
@@ -136,8 +148,11 @@ class Engine:
         (retrieved documents) to place before the question.
         """
         chosen = self._parts.profile if profile is None else as_profile(profile)
-        if query is not None and not isinstance(query, str):
-            raise InputError(f"query must be text, not {type(query).__name__}")
+        for name, text in (("query", query), ("system", system)):
+            if text is not None:
+                _check_text(name, text)
+        if isinstance(sources, str) or not all(isinstance(source, str) for source in sources):
+            raise InputError("sources must be a list of texts")
         return await self._context.build(
             query,
             user_id=checked_id(user_id, "user_id"),
@@ -150,8 +165,9 @@ class Engine:
 
     async def search(self, query: str, *, user_id: str = DEFAULT_USER, top_k: int = 10) -> list[Hit]:
         """Messages and summaries of a user whose words answer the query, best first."""
-        if top_k < 1:
-            raise InputError(f"top_k must be at least 1, not {top_k}")
+        _check_text("query", query)
+        if not isinstance(top_k, int) or top_k < 1:
+            raise InputError(f"top_k must be a whole number of at least 1, not {top_k!r}")
         return await self._retrieval.search(query, user_id=checked_id(user_id, "user_id"), top_k=top_k)
 
     # sessions
@@ -164,6 +180,8 @@ class Engine:
 
     async def sessions(self, user_id: str | None = None, *, status: Status | None = None) -> list[Session]:
         """Sessions of a user (or of all), by id."""
+        if status is not None and status not in STATUSES:
+            raise InputError(f"no status {status!r}; there are {list(STATUSES)}")
         found: list[Session] = []
         while page := await self._parts.store.sessions(
             user_id=user_id, status=status, after=found[-1].id if found else None
@@ -174,14 +192,14 @@ class Engine:
     async def conversation(self, session_id: str) -> Conversation:
         """The whole record of a session: status, turns, chunks, recent messages, facts, milestones."""
         session = await self.session(session_id)
-        counters = session.counters
         window = self._parts.profile.window
-        first = counters.cursor + 1 if window.unit == "turns" else max(1, counters.messages - window.size + 1)
-        recent = await self._parts.store.messages(session_id, Span(first=first, last=counters.messages))
+        reach = Reach(messages=window.size, turns=window.size, tokens=self._parts.profile.budget)
+        view = await self._parts.store.view(session.user_id, session_id, reach)
+        recent = newest_units(view.tail, window.unit, window.size)
         return Conversation(
             session=session,
-            chunks=tuple(await self._parts.store.summaries(session_id)),
-            recent=tuple(recent),
+            chunks=view.summaries,
+            recent=tuple(message for unit in recent for message in unit),
             active_facts=tuple(await self._parts.store.facts(session.user_id, session_id)),
             milestones=tuple(await self._parts.store.milestones(session_id)),
         )
@@ -190,6 +208,8 @@ class Engine:
         """Messages of a session by sequence number, first and last included."""
         session = await self.session(session_id)
         end = session.counters.messages if last is None else last
+        if not isinstance(first, int) or not isinstance(end, int):
+            raise InputError(f"first and last are message numbers, not {first!r} and {last!r}")
         return await self._parts.store.messages(session_id, Span(first=first, last=end))
 
     async def message(self, message_id: str) -> Message:
@@ -222,6 +242,7 @@ class Engine:
 
     async def milestone(self, session_id: str, title: str) -> Milestone:
         """Mark this point of a session with a title."""
+        _check_text("title", title)
         if not title.strip():
             raise InputError("a milestone needs a title")
         session = await self.session(session_id)
@@ -260,6 +281,7 @@ class Engine:
 
     async def settle(self, timeout: float | None = None) -> Settled:
         """Wait until nothing is due: every fold made, every digest written."""
+        await self._note_profile()
         return await self._worker.settle(timeout)
 
     async def lag(self) -> int:
@@ -292,6 +314,8 @@ class Engine:
             if session_id is None:
                 raise InputError("a markdown file holds one session; give its session_id, or export to .jsonl")
             return await asyncio.to_thread(target.write_text, await self._transfer.markdown(session_id), "utf-8")
+        if target.suffix != ".jsonl":
+            raise InputError(f"{target} ends in {target.suffix!r}; sessions go to .jsonl, one session also to .md")
         return await self._transfer.write(target, session_id, user_id, progress)
 
     async def import_(
@@ -306,6 +330,11 @@ class Engine:
         if source.suffix == ".md":
             return await self._transfer.take_markdown(text, user_id)
         return await self._transfer.take_lines(text.split("\n"), user_id, progress)
+
+
+def _check_text(name: str, given: Any) -> None:
+    if not isinstance(given, str):
+        raise InputError(f"{name} must be text, not {type(given).__name__}")
 
 
 def main_session(user_id: str) -> str:

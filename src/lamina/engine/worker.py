@@ -140,7 +140,7 @@ class Worker:
         patience = self._parts.patience
         session = await self._parts.store.session(claim.session.id)
         attempts = session.attempts if session else 0
-        wait = min(patience.backoff_seconds * 2**attempts, 3600)
+        wait = min(patience.backoff_seconds * 2 ** min(attempts, 20), 3600)
         logger.warning(
             "fold_failed",
             extra={"session": claim.session.id, "attempt": attempts + 1, "retry_seconds": wait, "reason": str(error)},

@@ -48,6 +48,9 @@ class Fold:
         return tuple(summary.id for summary in (*self.previous, *self.folds))
 
 
+_FRAME = 64  # tokens of a title and a footer, which a rolling summary may have beyond its cap
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cut:
     """Where a message fold ends, and from where it reads."""
@@ -60,7 +63,9 @@ def may_be_due(profile: Profile, counters: Counters, status: Status) -> bool:
     """Whether folding is worth a look: a quick, necessary test on the counters."""
     if status in {"ended", "archived"}:
         return counters.unfolded > 0
-    return counters.unfolded > 0 and _may_cut(profile.schedule, counters, profile.total_cap or 0)
+    bounded = profile.kind == "rolling" and profile.total_cap is not None
+    cap = (profile.total_cap or 0) + _FRAME if bounded else None
+    return counters.unfolded > 0 and _may_cut(profile.schedule, counters, cap)
 
 
 def next_fold(
@@ -108,7 +113,11 @@ def _message_fold(profile: Profile, counters: Counters, live: Sequence[Summary],
 
 
 @singledispatch
-def _may_cut(schedule: Schedule, counters: Counters, summary_cap: int) -> bool:
+def _may_cut(schedule: Schedule, counters: Counters, summary_cap: int | None) -> bool:
+    """Whether `_cut` could find something; it may say yes too often, but never no where there is something.
+
+    It does not see complete turns, since a turn that was complete can go on, nor where in a turn the cursor is.
+    """
     raise TypeError(f"unknown schedule {schedule!r}")
 
 
@@ -130,7 +139,7 @@ def _fit(tail: Sequence[Message], now: int, target: int) -> int | None:
 
 
 @_may_cut.register
-def _(schedule: Stepped, counters: Counters, summary_cap: int) -> bool:
+def _(schedule: Stepped, counters: Counters, summary_cap: int | None) -> bool:
     return counters.messages > schedule.window and counters.messages >= _next_step(schedule, counters.cursor)[0]
 
 
@@ -157,7 +166,7 @@ def _next_step(schedule: Stepped, cursor: int) -> tuple[int, int]:
 
 
 @_may_cut.register
-def _(schedule: Overflow, counters: Counters, summary_cap: int) -> bool:
+def _(schedule: Overflow, counters: Counters, summary_cap: int | None) -> bool:
     return counters.unfolded > schedule.recent
 
 
@@ -171,8 +180,8 @@ def _(schedule: Overflow, counters: Counters, summary_tokens: int, tail: Sequenc
 
 
 @_may_cut.register
-def _(schedule: Periodic, counters: Counters, summary_cap: int) -> bool:
-    return counters.complete_turns >= _next_period(schedule, counters.cursor_turn)
+def _(schedule: Periodic, counters: Counters, summary_cap: int | None) -> bool:
+    return counters.turns >= _next_period(schedule, counters.cursor_turn)
 
 
 def _next_period(schedule: Periodic, cursor_turn: int) -> int:
@@ -192,9 +201,9 @@ def _(schedule: Periodic, counters: Counters, summary_tokens: int, tail: Sequenc
 
 
 @_may_cut.register
-def _(schedule: Threshold, counters: Counters, summary_cap: int) -> bool:
-    enough = counters.unfolded_tokens + summary_cap > schedule.tokens
-    return enough and counters.turns - counters.cursor_turn > schedule.keep
+def _(schedule: Threshold, counters: Counters, summary_cap: int | None) -> bool:
+    enough = summary_cap is None or counters.unfolded_tokens + summary_cap > schedule.tokens
+    return enough and counters.turns - counters.cursor_turn >= schedule.keep
 
 
 @_cut.register
@@ -210,8 +219,8 @@ def _(schedule: Threshold, counters: Counters, summary_tokens: int, tail: Sequen
 
 
 @_may_cut.register
-def _(schedule: Batches, counters: Counters, summary_cap: int) -> bool:
-    return counters.complete_turns - counters.cursor_turn >= schedule.least
+def _(schedule: Batches, counters: Counters, summary_cap: int | None) -> bool:
+    return counters.turns - counters.cursor_turn >= min(schedule.least, schedule.most)
 
 
 @_cut.register
@@ -228,8 +237,8 @@ def _(schedule: Batches, counters: Counters, summary_tokens: int, tail: Sequence
 
 
 @_may_cut.register
-def _(schedule: PastWindow, counters: Counters, summary_cap: int) -> bool:
-    return counters.unfolded_tokens > schedule.tokens and counters.turns - counters.cursor_turn > schedule.keep
+def _(schedule: PastWindow, counters: Counters, summary_cap: int | None) -> bool:
+    return counters.unfolded_tokens > schedule.tokens and counters.turns - counters.cursor_turn >= schedule.keep
 
 
 @_cut.register

@@ -2,10 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from functools import lru_cache
 
-_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
-_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f\u3040-\u30ff\u0e00-\u0e7f]")
+# Scripts written without spaces.
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Vowel signs are no word characters to `re`, but words must not break at them.
+_SIGNS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+WORD = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}](?:[^\W{UNSPACED}]|[{_SIGNS}])*(?:['\u2019][^\W_{UNSPACED}]+)*")
+_RUN = re.compile(f"[{UNSPACED}]")
+_ASCII = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"})
 
 STOP_WORDS = frozenset(
     """a about above after again all also am an and any are as at be because been before being but by can could did do
@@ -18,20 +23,31 @@ STOP_WORDS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words; scripts written without spaces fall into characters."""
+    """Lower-case words without accents; scripts written without spaces fall into characters."""
     if text.isascii():
-        return _WORD.findall(text.lower())
+        return [word for word in map(_bare, text.lower().translate(_ASCII).split()) if word]
     found: list[str] = []
-    for word in _WORD.findall(plain(text)):
-        if _WIDE.search(word):
-            found.extend(_split_wide(word))
+    for word in WORD.findall(plain(text)):
+        if unspaced(word):
+            found.extend(word)
         else:
             found.append(word.replace("\u2019", "'"))
     return found
 
 
+def _bare(word: str) -> str:
+    return word.strip("'") if "'" in word else word
+
+
+def unspaced(word: str) -> bool:
+    """Whether the word is of a script written without spaces."""
+    return _RUN.match(word) is not None
+
+
 def terms(text: str) -> list[str]:
     """Stemmed words that carry meaning, in order, with repetitions."""
+    if text.isascii():
+        return [term for term in map(_TERMS.__getitem__, text.lower().translate(_ASCII).split()) if term]
     return [term for term in map(_TERMS.__getitem__, words(text)) if term]
 
 
@@ -43,7 +59,8 @@ class _Terms(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= self._MOST:
             self.clear()
-        term = self[word] = "" if word in STOP_WORDS else stem(word)
+        bare = _bare(word)
+        term = self[word] = "" if bare in STOP_WORDS else stem(bare)
         return term
 
 
@@ -64,41 +81,36 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
 
 
-def stem(word: str) -> str:
-    """A light English stem: plural, -ing, -ed, -ly; other scripts stay as they are."""
-    if not word.isascii() or len(word) < 4 or not word.isalpha():  # noqa: PLR2004
-        return word.removesuffix("'s")
-    for suffix, put in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:  # noqa: PLR2004
-            return _undoubled(word[: -len(suffix)] + put)
-    return word
-
-
 _SUFFIXES = (
-    ("ational", "ate"), ("ization", "ize"), ("fulness", "ful"), ("iveness", "ive"), ("ousness", "ous"),
-    ("sses", "ss"), ("ies", "y"), ("ying", "y"), ("ing", ""), ("ied", "y"), ("edly", ""), ("ed", ""), ("ly", ""),
-    ("ment", ""), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("ss", "ss"), ("us", "us"), ("is", "is"), ("s", ""),
+    ("'s", ""), ("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ingly", ""), ("ings", ""), ("ing", ""), ("edly", ""),
+    ("ed", ""), ("es", "e"), ("ly", ""), ("s", ""),
 )  # fmt: skip
+_IRREGULAR = {"used": "use", "uses": "use", "using": "use"}
+_SHORTEST_STEM = 3
 
 
-def _undoubled(word: str) -> str:
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":  # noqa: PLR2004
-        return word[:-1]
-    return word.removesuffix("e") if len(word) > 4 else word  # noqa: PLR2004
+@lru_cache(maxsize=32_768)
+def stem(word: str) -> str:
+    """A lower-case word without its commonest English endings; other words as they are."""
+    if not word.isascii() or not word[:1].isalpha():
+        return word
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    for suffix, rest in _SUFFIXES:
+        if word.endswith(suffix) and not word.endswith(("ss", "us")):
+            base = word[: -len(suffix)] + rest
+            if len(base) >= _SHORTEST_STEM:
+                return _evened(base)
+    return _evened(word)
 
 
-def _split_wide(word: str) -> Iterable[str]:
-    run = ""
-    for character in word:
-        if _WIDE.match(character):
-            if run:
-                yield run
-                run = ""
-            yield character
-        else:
-            run += character
-    if run:
-        yield run
+def _evened(base: str) -> str:
+    """`plann` and `plan`, `move` and `mov` become one."""
+    if len(base) > _SHORTEST_STEM and base[-1] == base[-2] and base[-1] not in "aeiouls":
+        return base[:-1]
+    if len(base) > _SHORTEST_STEM and base.endswith("e"):
+        return base[:-1]
+    return base
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:

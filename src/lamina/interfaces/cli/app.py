@@ -38,6 +38,7 @@ console = Console()
 errors = Console(stderr=True)
 
 UserOption = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory; default from the settings.")]
+OnlyUser = Annotated[str | None, typer.Option("--user", "-u", help="Only this user's; all users' when not given.")]
 SessionOption = Annotated[str | None, typer.Option("--session", "-s", help="Which conversation.")]
 SessionName = Annotated[str, typer.Argument(help="Id of the session.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -232,7 +233,7 @@ def search(
 @app.command()
 def sessions(
     context: typer.Context,
-    user: UserOption = None,
+    user: OnlyUser = None,
     status: Annotated[str | None, typer.Option("--status", help=f"One of {', '.join(STATUSES)}.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -406,7 +407,7 @@ def export_(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(help="A .jsonl file for sessions, a .md file for one session.")],
     session: SessionOption = None,
-    user: UserOption = None,
+    user: OnlyUser = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write sessions to a file."""
@@ -423,7 +424,7 @@ def export_(
 def import_(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(help="A .jsonl export or chat messages, or a session .md file.")],
-    user: UserOption = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose they become; else as the file says.")] = None,
     no_settle: NoSettle = False,
     as_json: JsonOption = False,
 ) -> None:

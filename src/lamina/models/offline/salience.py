@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from lamina.models.offline.lexicon import labels, lexicon
 from lamina.models.offline.statements import DATE, Statement
-from lamina.models.offline.words import folded, stem, unspaced
+from lamina.models.offline.words import folded
+from lamina.policy.words import stem, unspaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

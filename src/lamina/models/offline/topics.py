@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from lamina.models.offline.lexicon import lexicon
 from lamina.models.offline.salience import Scored
-from lamina.models.offline.words import WORD, folded, pairs, stem, unspaced
+from lamina.models.offline.words import folded, pairs
+from lamina.policy.words import WORD, stem, unspaced
 
 MOST_TOPICS = 8
 _LONGEST = 40
