@@ -17,16 +17,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib import pyplot as plt
 
 from lamina import Memory
 from lamina.policy.words import terms
 
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results"
 SINGLES = 2_000
@@ -52,11 +53,11 @@ def conversation(number: int) -> Iterator[dict[str, Any]]:
     for index in range(number):
         place, thing = places[index * 7 % 8], things[index * 5 % 8]
         if index % 2 == 0:
-            text = f"For step {index} I decided to move the {thing} review to {place}, since the old plan cost {index} euros."
+            text = f"For step {index} I moved the {thing} review to {place}, since the old plan cost {index} euros."
         else:
             text = (
-                f"Noted: the {thing} review is in {place} now. I would send the short version of item {index} on Friday, "
-                f"then check the numbers again, because {index % 97} of them still looked wrong last time. Shall I draft it?"
+                f"Noted: the {thing} review is in {place} now. I would send the short version of item {index} "
+                f"on Friday, then check the numbers again, because {index % 97} of them still looked wrong. Shall I?"
             )
         role = "user" if index % 2 == 0 else "assistant"
         yield {"role": role, "content": text, "created_at": START + timedelta(minutes=index)}
@@ -91,8 +92,8 @@ class Raw:
             body = json.dumps({"role": message["role"], "content": message["content"]}, ensure_ascii=False)
             at = message["created_at"].isoformat()
             ident = f"msg_{self.place:032d}"
-            rows.append((self.place, "default", "s", self.place, self.place // 2, ident, message["role"], body, at, "{}",
-                         None, 30, bytes(16), bytes(32), bytes(32)))  # fmt: skip
+            row = (self.place, "default", "s", self.place, self.place // 2, ident, message["role"], body, at, "{}")
+            rows.append((*row, None, 30, bytes(16), bytes(32), bytes(32)))
             words.append((self.place, "o0123456789abcdef0123", " ".join(terms(message["content"]))))
         return rows, words
 
@@ -113,14 +114,14 @@ def appends(folder: Path) -> dict[str, float]:
         memory.add("warm up", user_id="u", session_id="s")
         for message in messages[:SINGLES]:
             prepared = raw.rows([message])
-            ours.append(timed(lambda message=message: memory.add(message, user_id="u", session_id="s")))
-            bare.append(timed(lambda prepared=prepared: raw.write(*prepared)))
+            ours.append(timed(partial(memory.add, message, user_id="u", session_id="s")))
+            bare.append(timed(partial(raw.write, *prepared)))
         batches = []
         for number in range(3):
             prepared = raw.rows(messages[SINGLES:])
-            raw_seconds = timed(lambda prepared=prepared: raw.write(*prepared))
+            raw_seconds = timed(partial(raw.write, *prepared))
             session = f"batch-{number}"
-            own_seconds = timed(lambda session=session: memory.add(messages[SINGLES:], user_id="u", session_id=session))
+            own_seconds = timed(partial(memory.add, messages[SINGLES:], user_id="u", session_id=session))
             batches.append((own_seconds, raw_seconds))
     own_batch, raw_batch = (statistics.median(column) for column in zip(*batches, strict=True))
     return {
@@ -184,7 +185,7 @@ def plots(appended: dict[str, float], grown: list[dict[str, float]]) -> None:
     ):
         bars = axis.bar(["bare sqlite3", "Lamina"], [appended[raw], appended[ours]], color=["#9aa5b1", "#3f6fb5"])
         axis.bar_label(bars, fmt="%.3g")
-        axis.set_title(f"{title} ({appended[ours] / appended[raw]:.1f}×)")
+        axis.set_title(f"{title} ({appended[ours] / appended[raw]:.1f} times)")
         axis.set_ylabel(unit)
     _saved(figure, "appends.png")
     sizes = [row["messages"] for row in grown]
@@ -210,22 +211,22 @@ def _saved(figure: Any, name: str) -> None:
 
 
 def report(appended: dict[str, float], grown: list[dict[str, float]]) -> None:
-    print(
-        f"\nsingle add   {appended['add_us']:8.0f} µs   bare {appended['raw_us']:8.0f} µs   ratio {appended['add_ratio']:.2f}  (aim ≤ 5)"
-    )
-    print(
-        f"batch {BATCH:,} {appended['batch_s']:8.2f} s    bare {appended['raw_batch_s']:8.2f} s    ratio {appended['batch_ratio']:.2f}  (aim ≤ 3)\n"
-    )
-    print(
-        f"{'messages':>9} {'folds':>6} {'ms/fold':>8} {'context ms':>11} {'ratio':>6} {'with search':>12} {'tokens':>7} {'blind':>6} {'peak MB':>8} {'file MB':>8}"
-    )
-    for row in grown:
-        ratio = row["context_ms"] / grown[0]["context_ms"]
+    for name, ours, raw, ratio, unit, aim in (
+        ("single add", "add_us", "raw_us", "add_ratio", "µs", 5),
+        (f"batch of {BATCH:,}", "batch_s", "raw_batch_s", "batch_ratio", "s", 3),
+    ):
         print(
-            f"{row['messages']:>9,} {row['folds']:>6,} {row['fold_ms']:>8.1f} {row['context_ms']:>11.2f} {ratio:>6.2f} "
-            f"{row['context_with_search_ms']:>12.2f} {row['context_tokens']:>7,} {row['blind']:>6} {row['peak_mb']:>8.0f} {row['file_mb']:>8.1f}"
+            f"{name:16} {appended[ours]:8.3g} {unit:3} bare sqlite3 {appended[raw]:8.3g} {unit:3} "
+            f"ratio {appended[ratio]:.2f} (aim: at most {aim})"
         )
-    print("context grows from the first to the last row by the ratio shown (aim ≤ 2)")
+    columns = ("messages", "folds", "fold_ms", "context_ms", "ratio", "context_with_search_ms", "context_tokens",
+               "blind", "peak_mb", "file_mb")  # fmt: skip
+    print("\n" + "  ".join(columns))
+    for row in grown:
+        shown = {**row, "ratio": row["context_ms"] / grown[0]["context_ms"]}
+        cells = (f"{shown[name]:,.0f}" if shown[name] == int(shown[name]) else f"{shown[name]:.2f}" for name in columns)
+        print("  ".join(f"{cell:>{len(name)}}" for name, cell in zip(columns, cells, strict=True)))
+    print("`ratio`: how the context grows against the smallest history (aim: at most 2)")
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from lamina.profiles import Hosted
 from lamina.types import (
@@ -106,8 +106,7 @@ class Prompt:
 # Storage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageRow:
+class MessageRow(NamedTuple):
     """A message as it lies in a store. `leaf` is the digest of its content, `digest` chains the leaves."""
 
     session_id: str
@@ -349,7 +348,9 @@ class Store(Protocol):
         """The store's own integrity: file structure, rows without an owner."""
         ...
 
-    async def reindex(self, session_id: str) -> None: ...
+    async def reindex(self) -> None:
+        """Build the word index anew."""
+        ...
 
     async def recount(self, session_id: str) -> None:
         """Count again what the session row says of its messages."""

@@ -77,7 +77,8 @@ def test_a_conversation_from_end_to_end(lamina, tmp_path):
 READS = [
     ["sessions"], ["session", "s1"], ["messages", "s1", "--first", "2", "--last", "3"], ["summaries", "s1", "--all"],
     ["digest"], ["facts"], ["context", "plan?", "-s", "s1"], ["search", "harbour"], ["settle"], ["verify"], ["repair"],
-    ["profiles"], ["profiles", "chunked"], ["config"], ["version"], ["pause", "s1"], ["resume", "s1"], ["archive", "s1"],
+    ["profiles"], ["profiles", "chunked"], ["config"], ["version"], ["pause", "s1"], ["resume", "s1"],
+    ["archive", "s1"],
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_many_threads_share_one_memory(tmp_path):
     with Memory(tmp_path / "a.db", profile="project") as memory:
 
         def work(number: int) -> list[str]:
-            ids = []
+            ids: list[str] = []
             for step in range(25):
                 ids += memory.add(f"thread {number} step {step}", user_id="a", session_id="s").ids
                 assert memory.context("step", user_id="a", session_id="s", budget=500).tokens <= 500
@@ -105,7 +106,7 @@ def test_not_yet_open_says_so():
 def test_messages_come_back_as_given(tmp_path):
     """Own ids, times with their zone, metadata, model, unknown keys and parts come back unchanged."""
     zone = timezone(timedelta(hours=5, minutes=30))
-    given = [
+    given: list[dict[str, Any]] = [
         {
             "id": "m-1",
             "role": "user",

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ from lamina import PROFILES, AsyncMemory, BudgetTooSmall, Profile
 from lamina.engine.memory import Engine
 from lamina.models.tokens import ExactCounter
 from lamina.ports import SummaryDraft, SummaryTask
-from lamina.types import Context, Message, Span
+from lamina.types import Context, Message, Omission, Piece, Span
 from tests.invariants.strategies import (
     SESSION,
     START,
@@ -40,11 +41,15 @@ EXACT = ExactCounter()
 QUERIES = (None, "What is the plan for the harbour lighthouse?", "tea?")
 
 
+MORE = int(os.environ.get("LAMINA_TEST_EXAMPLES", "1"))  # so many times more examples, and random ones, if above 1
+pytestmark = pytest.mark.timeout(600 * MORE)  # shrinking a failure takes its time
+
+
 def examples(number: int) -> Callable[[Any], Any]:
     return settings(
-        max_examples=number,
+        max_examples=number * MORE,
         deadline=None,
-        derandomize=True,
+        derandomize=MORE == 1,
         database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )
@@ -217,15 +222,19 @@ async def refused(engine: Engine, query: str | None, budget: int, ask: dict[str,
 
 
 async def assert_listed(engine: Engine, found: Context, query: str | None, ask: dict[str, Any]) -> None:
-    """Whatever a larger budget holds and this one does not is listed as left out."""
+    """Whatever a larger budget holds and this one does not is listed as left out; so is all of the window."""
     whole = await context(engine, query, budget=1_000_000, **ask)
-    sections = {"summaries", "facts", "digest"}
-    listed = {item.id for item in (*found.manifest.items, *found.manifest.omitted)}
-    assert {item.id for item in whole.manifest.items if item.section in sections} <= listed
-    unread = any(item.reason == "over budget, not read" for item in found.manifest.omitted)
-    if not engine.profile.window.fill and not unread:
-        told = seqs(item.span for item in (*found.manifest.items, *found.manifest.omitted) if item.section == "recent")
-        assert set(seqs(item.span for item in whole.manifest.items if item.section == "recent")) <= set(told)
+    listed: list[Piece | Omission] = [*found.manifest.items, *found.manifest.omitted]
+    known = {item.id for item in listed}
+    assert {item.id for item in whole.manifest.items if item.section in {"summaries", "facts", "digest"}} <= known
+    if any(item.reason == "over budget, not read" for item in listed):
+        return
+    messages, window = await engine.messages(SESSION), engine.profile.window
+    newest = messages[-window.size :]
+    if window.unit == "turns":
+        newest = [message for message in messages if message.turn > messages[-1].turn - window.size]
+    told = set(seqs(item.span for item in listed if item.section == "recent"))
+    assert {message.seq for message in newest} <= told
 
 
 # 5. Nothing lost

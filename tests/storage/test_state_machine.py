@@ -34,8 +34,8 @@ TEXTS = st.lists(WORDS, max_size=4).map(" ".join) | st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12
 )
 DRAFTS = st.builds(
-    lambda number, text, role, minutes, timed: replace(
-        a_draft(f"m{number}", text, role=role, minutes=minutes), timed=timed
+    lambda number, text, role, minutes, timed: a_draft(f"m{number}", text, role=role, minutes=minutes)._replace(
+        timed=timed
     ),
     st.integers(0, 30),
     TEXTS,
@@ -109,7 +109,7 @@ class Stores(RuleBasedStateMachine):
         stored = driven(self.memory.messages(session, ALL))
         owner = driven(self.memory.session(session))
         drafts = [a_draft(m.id, m.text, role=m.role, minutes=0) for m in stored[-3:]]
-        drafts = [replace(draft, created_at=m.created_at) for draft, m in zip(drafts, stored[-3:], strict=True)]
+        drafts = [draft._replace(created_at=m.created_at) for draft, m in zip(drafts, stored[-3:], strict=True)]
         if drafts:
             append = an_append(session, *drafts, user_id=owner.user_id, minutes=self.minutes)
             assert self.both(lambda store: store.append(append)).span is None

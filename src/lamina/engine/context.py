@@ -201,6 +201,7 @@ class _Build:
                 reason=f"{fact.category}, importance {fact.importance:g}",
                 id=fact.id,
                 session_id=fact.session_id,
+                message_ids=(fact.message_id,),
             )
             for fact in self._view.facts
         ]
@@ -229,7 +230,7 @@ class _Build:
             section="summaries",
             kind=f"summary:{summary.kind}",
             text=summary.text,
-            tokens=self._count(summary.text) + self._count(label) + 4,
+            tokens=summary.tokens + self._count(label) + 4,
             reason=f"layer {summary.layer}, version {summary.version}",
             id=summary.id,
             session_id=summary.session_id,
@@ -280,6 +281,7 @@ class _Build:
             reason="its words answer the query",
             id=hit.id,
             session_id=hit.session_id,
+            message_ids=hit.message_ids,
             span=hit.span if hit.kind == "message" else None,
             label=label,
             score=hit.score,
@@ -398,7 +400,7 @@ def _verbatim(item: Item, session_id: str | None) -> bool:
 
 
 def _piece(item: Item) -> Piece:
-    ids = tuple(message.id for message in item.messages) or ((item.id,) if item.kind == "passage" and item.id else ())
+    ids = tuple(message.id for message in item.messages) or item.message_ids
     return Piece(
         section=item.section,
         kind=item.kind,

@@ -13,6 +13,7 @@ from lamina.types import Recipe, Session, Source, Span, Summary
 logger = logging.getLogger("lamina.digest")
 
 _SHORT_TERM = 10  # messages of each session that are read beside its summaries
+_LONGEST = 4_000  # characters that are read of each of them
 
 
 class Digester:
@@ -101,7 +102,7 @@ class Digester:
         recent = await store.messages(session.id, Span(first=max(1, count - _SHORT_TERM + 1), last=count))
         state = "ended" if session.status in {"ended", "archived"} else session.status
         heading = f"Session {session.started_at.date().isoformat()} ({state})"
-        return "\n".join((heading, *summaries, *(line(message) for message in recent)))
+        return "\n".join((heading, *summaries, *(line(message)[:_LONGEST] for message in recent)))
 
 
 def _unchanged(old: Sequence[Source], new: Sequence[Source], *, thorough: bool) -> bool:

@@ -28,9 +28,7 @@ class Maintenance:
         report, broken = await self._examined(session_id, progress)
         mended = [await self._mended(session, found) for session, found in broken]
         if any(problem.kind == "index" for problem in report.problems):
-            sessions = await self._parts.store.sessions(limit=1)
-            for session in sessions:
-                await self._parts.store.reindex(session.id)
+            await self._parts.store.reindex()
             mended.append(["word index rebuilt"])
         mended.append(await self._redigested(report))
         if any(mended):

@@ -279,10 +279,10 @@ class Engine:
         """What the user said of themselves, word for word, most important first."""
         return await self._parts.store.facts(user_id)
 
-    async def settle(self, timeout: float | None = None) -> Settled:
+    async def settle(self, timeout: float | None = None, *, progress: Progress | None = None) -> Settled:
         """Wait until nothing is due: every fold made, every digest written."""
         await self._note_profile()
-        return await self._worker.settle(timeout)
+        return await self._worker.settle(timeout, progress)
 
     async def lag(self) -> int:
         """How many sessions have messages that are due to be folded."""
@@ -324,7 +324,7 @@ class Engine:
         """Read a .jsonl export (or chat messages, one a line, each with a session_id) or a session .md file."""
         source = Path(path)
         try:
-            text = await asyncio.to_thread(source.read_text, "utf-8-sig")
+            text = (await asyncio.to_thread(source.read_bytes)).decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{source} cannot be read: {error}") from None
         if source.suffix == ".md":

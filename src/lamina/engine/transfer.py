@@ -166,7 +166,9 @@ class Transfer:
             status = record.get("status", "active")
             found = await self._parts.store.session(session_id)
             if found is not None and status not in {"active", found.status}:
-                await self._parts.store.set_status(session_id, status, self._parts.now())
+                ended = record.get("ended_at")
+                at = self._parts.now() if ended is None else datetime.fromisoformat(ended)
+                await self._parts.store.set_status(session_id, status, at)
 
     async def take_markdown(self, text: str, user_id: str | None) -> Imported:
         """Read a session file back. Its summary, whose messages are gone, becomes the first message of the log."""

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -17,6 +18,8 @@ from lamina.ports import Claim, FoldCommit, Reach
 from lamina.types import Session, Settled, Span, Summary
 
 logger = logging.getLogger("lamina.fold")
+
+Progress = Callable[[int, int], None]  # folds done, and 0: how many there will be is not known
 
 _FIRST_LOOK = 128  # unfolded messages read at first; doubled while no fold is found
 _SWEEP_SECONDS = 60.0
@@ -69,7 +72,7 @@ class Worker:
         while (claim := await self._claim(impatient=False, skip=())) is not None:
             await self._handled(claim, thorough=False)
 
-    async def settle(self, timeout: float | None = None) -> Settled:
+    async def settle(self, timeout: float | None = None, progress: Progress | None = None) -> Settled:
         """Work until nothing is due, here or with other workers; sessions that keep failing are named."""
         done = Settled(folds=0, digests=0, archived=await self._sweep())
         failed: list[str] = []
@@ -78,7 +81,7 @@ class Worker:
             while True:
                 claim = await self._claim(impatient=True, skip=failed)
                 if claim is not None:
-                    outcome = await self._handled(claim, thorough=True)
+                    outcome = await self._handled(claim, thorough=True, progress=progress, before=done.folds)
                     done = replace(done, folds=done.folds + outcome.folds, digests=done.digests + outcome.digests)
                     failed += outcome.failed
                 elif await self._others_at_work():
@@ -117,13 +120,17 @@ class Worker:
         until = now + timedelta(seconds=self._parts.patience.lease_seconds)
         return await self._parts.store.claim(self._parts.owner, now, until, impatient=impatient, skip=skip)
 
-    async def _handled(self, claim: Claim, *, thorough: bool) -> Settled:
+    async def _handled(
+        self, claim: Claim, *, thorough: bool, progress: Progress | None = None, before: int = 0
+    ) -> Settled:
         """Everything that is due in one session; a failure is logged, counted and tried again later."""
         keeper = asyncio.create_task(self._keep_lease(claim))
         folds = 0
         try:
             while (step := await self._next(claim.session.id)) is not None:
                 folds += await self._fold(*step)
+                if progress is not None:
+                    progress(before + folds, 0)
             digests = await self._digester.refresh(claim.session.user_id, thorough=thorough)
         except asyncio.CancelledError:
             # still due, and free at once: as if it had been touched since the claim

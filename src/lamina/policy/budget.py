@@ -24,6 +24,7 @@ class Item:
     id: str | None = None
     session_id: str | None = None
     messages: tuple[Message, ...] = ()
+    message_ids: tuple[str, ...] = ()  # where it comes from, when the messages themselves are not shown
     span: Span | None = None
     label: str = ""
     score: float | None = None

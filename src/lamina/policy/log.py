@@ -23,7 +23,7 @@ def first_digest(session_id: str) -> bytes:
 
 def leaf(salt: bytes, *content: str | None) -> bytes:
     """The digest of one message's content; the salt keeps short contents from being guessed once they are erased."""
-    joined = "\0".join(item or "" for item in content)
+    joined = "\0".join([item or "" for item in content])
     return hashlib.sha256(salt + joined.encode()).digest()
 
 
@@ -47,21 +47,10 @@ def placed(
         previous = chained(previous, own)
         rows.append(
             MessageRow(
-                session_id=session_id,
-                seq=seq,
-                turn=turn,
-                id=draft.id,
-                role=draft.role,
-                body=draft.body,
-                created_at=created_at,
-                metadata=draft.metadata,
-                model=draft.model,
-                tokens=draft.tokens,
-                salt=salt,
-                leaf=own,
-                digest=previous,
+                session_id, seq, turn, draft.id, draft.role, draft.body, created_at, draft.metadata, draft.model,
+                draft.tokens, salt, own, previous,
             )
-        )
+        )  # fmt: skip
     return rows, replace(counters, messages=seq, turns=turn, tokens=tokens, closed=closed), previous
 
 

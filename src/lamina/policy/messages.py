@@ -47,7 +47,7 @@ def draft(
     limits: Limits,
 ) -> MessageDraft:
     """One given message as a draft; `place` names it in errors."""
-    if not isinstance(raw, Mapping):
+    if type(raw) is not dict and not isinstance(raw, Mapping):
         raise InputError(
             f"{place} must be a dict such as {{'role': 'user', 'content': 'hi'}}, not {type(raw).__name__}"
         )
@@ -104,7 +104,7 @@ def calls_of(body: Mapping[str, Any]) -> tuple[str, ...]:
 
 def images_of(body: Mapping[str, Any]) -> int:
     content = body.get("content")
-    if not isinstance(content, Sequence) or isinstance(content, str):
+    if isinstance(content, str) or not isinstance(content, Sequence):
         return 0
     return sum(1 for part in content if isinstance(part, Mapping) and "image" in str(part.get("type")))
 
@@ -170,8 +170,9 @@ def checked_id(value: Any, what: str) -> str:
 
 
 def _model(raw: Mapping[str, Any], place: str) -> str | None:
-    metadata = raw.get("metadata")
-    variant = raw.get("model") or (metadata.get("model_variant") if isinstance(metadata, Mapping) else None)
+    variant, metadata = raw.get("model"), raw.get("metadata")
+    if variant is None and metadata is not None:
+        variant = metadata.get("model_variant") if isinstance(metadata, Mapping) else None
     return None if variant is None else checked_id(variant, f"{place}: model")
 
 

@@ -21,11 +21,14 @@ def groups(messages: Sequence[Message]) -> list[list[Message]]:
         if message.answers is not None and message.answers in made:
             reach[made[message.answers]] = index
             waiting.pop(message.answers, None)
-    newest = messages[-1].turn if messages else 0
-    for index in waiting.values():
-        if messages[index].turn == newest:
-            reach[index] = len(messages) - 1
+    for index in _open(messages, waiting.values()):
+        reach[index] = len(messages) - 1
     return _joined(messages, reach)
+
+
+def _open(messages: Sequence[Message], waiting: Iterable[int]) -> list[int]:
+    """Those of the calls without a result whose result may still come: they are of the newest turn."""
+    return [index for index in waiting if messages[index].turn == messages[-1].turn]
 
 
 def _joined(messages: Sequence[Message], reach: Sequence[int]) -> list[list[Message]]:
@@ -57,10 +60,20 @@ def safe_end(messages: Sequence[Message], last: int) -> int:
     """The furthest message up to `last` behind which the log may be cut without separating a tool group."""
     end = messages[0].seq - 1
     for group in groups(messages):
-        if group[-1].seq > last:
+        if group[-1].seq > last or (group[-1] is messages[-1] and _waits(group)):
             break
         end = group[-1].seq
     return end
+
+
+def _waits(group: Sequence[Message]) -> bool:
+    """Whether a call in the newest group may still get its result."""
+    waiting: dict[str, int] = {}
+    for index, message in enumerate(group):
+        waiting |= dict.fromkeys(message.calls, index)
+        if message.answers is not None:
+            waiting.pop(message.answers, None)
+    return bool(_open(group, waiting.values()))
 
 
 def newest_units(messages: Sequence[Message], unit: Literal["messages", "turns"], size: int) -> list[list[Message]]:

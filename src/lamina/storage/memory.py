@@ -379,9 +379,8 @@ class MemoryStore:
     async def check(self) -> list[Problem]:
         return []
 
-    async def reindex(self, session_id: str) -> None:
+    async def reindex(self) -> None:
         """Words are read from the messages themselves."""
-        self._require(session_id)
 
     async def recount(self, session_id: str) -> None:
         kept = self._require(session_id)

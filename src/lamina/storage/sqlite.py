@@ -164,12 +164,8 @@ class SqliteStore:
         (place,) = connection.execute("select coalesce(max(place), 0) from messages").fetchone()
         connection.executemany(
             f"insert into messages (place, tenant, {_MESSAGE}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (place + offset, self.tenant, row.session_id, row.seq, row.turn, row.id, row.role, row.body,
-                 row.created_at, row.metadata, row.model, row.tokens, row.salt, row.leaf, row.digest)
-                for offset, row in enumerate(placed, 1)
-            ],
-        )  # fmt: skip
+            [(place + offset, self.tenant, *row) for offset, row in enumerate(placed, 1)],
+        )
         owner = self._owner(user_id)
         connection.executemany(
             "insert into message_words (rowid, owner, body) values (?, ?, ?)",
@@ -678,13 +674,14 @@ class SqliteStore:
             found = connection.execute(
                 "select digest from sessions where tenant = ? and id = ?", (self.tenant, session_id)
             ).fetchone()
+            messages = self._raw_messages(connection, session_id)
             return Audit(
                 session=session,
                 last_digest=found[0],
-                rows=tuple(self._raw_messages(connection, session_id)),
+                rows=tuple(messages),
                 summaries=tuple(self._raw_summaries(connection, session_id)),
                 facts=tuple(map(_audited_fact, self._raw_facts(connection, session.user_id, session_id))),
-                unindexed=tuple(self._unindexed(connection, session_id)),
+                unindexed=tuple(self._unindexed(connection, session, messages)),
             )
 
         return await self._connections.read(work)
@@ -697,18 +694,24 @@ class SqliteStore:
         sql = f"select {_SUMMARY} from summaries where tenant = ? and session_id = ? order by first, place"
         return [_summary_row(row) for row in rows(connection, sql, (self.tenant, session_id))]
 
-    def _unindexed(self, connection: sqlite3.Connection, session_id: str) -> list[str]:
-        """Ids that the word index lacks, and folded summaries that it still has."""
-        found = rows(
+    def _unindexed(self, connection: sqlite3.Connection, session: Session, found: Sequence[MessageRow]) -> list[str]:
+        """Ids whose words the index lacks, and folded summaries that it still has."""
+        stale = rows(
             connection,
-            "select id from messages where tenant = :tenant and session_id = :session"
-            " and not exists (select 1 from message_words_docsize where message_words_docsize.id = place)"
-            " union all select id from summaries where tenant = :tenant and session_id = :session"
-            " and (status = 'live')"
+            "select id from summaries where tenant = :tenant and session_id = :session and (status = 'live')"
             " <> exists (select 1 from summary_words_docsize where summary_words_docsize.id = place)",
-            {"tenant": self.tenant, "session": session_id},
+            {"tenant": self.tenant, "session": session.id},
         )
-        return [row[0] for row in found]
+        places = dict(
+            rows(
+                connection,
+                "select id, place from messages where tenant = ? and session_id = ?",
+                (self.tenant, session.id),
+            )
+        )
+        owner = self._owner(session.user_id)
+        lacking = [row.id for row in found if not _indexed(connection, places[row.id], owner, _words_of(row))]
+        return [*lacking, *(row[0] for row in stale)]
 
     async def check(self) -> list[Problem]:
         def work(connection: sqlite3.Connection) -> list[Problem]:
@@ -737,11 +740,10 @@ class SqliteStore:
             except log.Damaged as damage:
                 yield Problem(kind="digest", where=f"user {row.user_id}", text=str(damage), derived=True)
 
-    async def reindex(self, session_id: str) -> None:
+    async def reindex(self) -> None:
         """Words are rebuilt for the whole file: an entry whose text has changed cannot be taken out alone."""
 
         def work(connection: sqlite3.Connection) -> None:
-            self._require_session(connection, session_id)
             self._reindex_messages(connection)
             self._reindex_summaries(connection)
 
@@ -844,6 +846,18 @@ def from_us(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
+def _indexed(connection: sqlite3.Connection, place: int, owner: str, text: str) -> bool:
+    """Whether the word index has this message, with its owner and (a sample of) its words."""
+    found = terms(text)
+    sample = dict.fromkeys([*found[:1], *found[len(found) // 2 : len(found) // 2 + 1], *found[-1:]])
+    if not sample:
+        sql, values = "select 1 from message_words_docsize where id = ?", (place,)
+        return connection.execute(sql, values).fetchone() is not None
+    match = " AND ".join([f"owner : {owner}", *(f'body : "{_token(term)}"' for term in sample)])
+    sql = "select 1 from message_words where message_words match ? and rowid = ?"
+    return connection.execute(sql, (match, place)).fetchone() is not None
+
+
 def _words_of(row: MessageRow) -> str:
     for message in whole_messages([row]):
         return message.text
@@ -887,21 +901,7 @@ def _session_value(row: Sequence[Any]) -> Session:
 
 
 def _message_row(row: Sequence[Any]) -> MessageRow:
-    return MessageRow(
-        session_id=row[0],
-        seq=row[1],
-        turn=row[2],
-        id=row[3],
-        role=row[4],
-        body=row[5],
-        created_at=row[6],
-        metadata=row[7],
-        model=row[8],
-        tokens=row[9],
-        salt=row[10],
-        leaf=row[11],
-        digest=row[12],
-    )
+    return MessageRow._make(row)
 
 
 def _summary_row(row: Sequence[Any]) -> SummaryRow:

@@ -98,8 +98,7 @@ class _Log(_Suite):
 
     async def test_everything_comes_back_as_given(self, store: Store) -> None:
         """Unknown keys, metadata, model, zone and any Unicode survive."""
-        draft = replace(
-            a_draft("m1", "naïve 日本語 🎈 O'Brien"),
+        draft = a_draft("m1", "naïve 日本語 🎈 O'Brien")._replace(
             body='{"role":"user","content":"naïve 日本語 🎈 O\'Brien","mood":["x",{"y":null}]}',
             metadata='{"a":1.5}',
             model="gpt-x",
@@ -121,9 +120,8 @@ class _Log(_Suite):
         """A message knows the calls it makes and the call it answers; an open call leaves its turn open."""
         call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
         body = f'{{"role":"assistant","content":null,"tool_calls":[{str(call).replace(chr(39), chr(34))}]}}'
-        calling = replace(a_draft("m1", "", role="assistant"), body=body, calls=("c1",))
-        answer = replace(
-            a_draft("m2", "tea", role="tool"),
+        calling = a_draft("m1", "", role="assistant")._replace(body=body, calls=("c1",))
+        answer = a_draft("m2", "tea", role="tool")._replace(
             body='{"role":"tool","content":"tea","tool_call_id":"c1"}',
             answers="c1",
         )
@@ -157,8 +155,8 @@ class _Log(_Suite):
             pytest.param(a_draft("m1", "I like coffee."), id="other-words"),
             pytest.param(a_draft("m1", role="assistant"), id="other-role"),
             pytest.param(a_draft("m1", minutes=1), id="other-time"),
-            pytest.param(replace(a_draft("m1"), metadata='{"a":1}'), id="other-metadata"),
-            pytest.param(replace(a_draft("m1"), model="other"), id="other-model"),
+            pytest.param(a_draft("m1")._replace(metadata='{"a":1}'), id="other-metadata"),
+            pytest.param(a_draft("m1")._replace(model="other"), id="other-model"),
         ],
     )
     async def test_an_id_with_other_content_is_a_conflict(self, store: Store, other: Any) -> None:
@@ -181,15 +179,15 @@ class _Log(_Suite):
 
     async def test_a_time_taken_from_the_clock_may_differ(self, store: Store) -> None:
         """A message without its own time is the same message later."""
-        untimed = replace(a_draft("m1"), timed=False)
+        untimed = a_draft("m1")._replace(timed=False)
         await store.append(an_append("s1", untimed))
-        again = await store.append(an_append("s1", replace(untimed, created_at=at(9))))
+        again = await store.append(an_append("s1", untimed._replace(created_at=at(9))))
         assert again.duplicates == ("m1",)
 
     async def test_an_idempotency_key_stores_once(self, store: Store) -> None:
         """The same append under the same key gives the first result; the ids may have been made anew."""
-        first = await store.append(an_append("s1", replace(a_draft("a"), named=False), key="k"))
-        again = await store.append(an_append("s1", replace(a_draft("b"), named=False), key="k", minutes=9))
+        first = await store.append(an_append("s1", a_draft("a")._replace(named=False), key="k"))
+        again = await store.append(an_append("s1", a_draft("b")._replace(named=False), key="k", minutes=9))
         assert (again.ids, again.span, again.duplicates) == (("a",), first.span, ("a",))
         assert (await session_of(store, "s1")).counters.messages == 1
 
@@ -286,7 +284,6 @@ class _Sessions(_Suite):
             pytest.param(lambda store: store.set_status("s9", "ended", at(1)), id="set_status"),
             pytest.param(lambda store: store.add_milestone(a_milestone("a", "s9")), id="add_milestone"),
             pytest.param(lambda store: store.audit("s9"), id="audit"),
-            pytest.param(lambda store: store.reindex("s9"), id="reindex"),
             pytest.param(lambda store: store.recount("s9"), id="recount"),
             pytest.param(lambda store: store.unfold("s9"), id="unfold"),
         ],
@@ -408,14 +405,14 @@ class _Reading(_Suite):
 
     async def test_words_are_found_with_the_users_own_statistics(self, store: Store) -> None:
         """Messages and live summaries of that user; frequencies count no one else's."""
-        await store.append(an_append("s1", a_draft("m1", "Green tea"), a_draft("m2", "Black coffee")))
+        await store.append(an_append("s1", a_draft("m1", "Green tea"), a_draft("m2", "Black milk")))
         await store.append(an_append("b1", a_draft("b1", "Green tea, green tea"), user_id="bob"))
         await store.commit(
             a_fold("s1", a_summary("sum1", "s1", Span(first=1, last=1), "Likes tea"), expect=0, cursor=1)
         )
-        found = await store.find_words("ann", ["tea", "coffee", "rum"], 10)
+        found = await store.find_words("ann", ["tea", "milk", "rum"], 10)
         assert found.documents == 3
-        assert found.frequency == {"tea": 2, "coffee": 1, "rum": 0}
+        assert found.frequency == {"tea": 2, "milk": 1, "rum": 0}
         assert found_ids(found) == {"m1", "m2", "sum1"}
         assert found_ids(await store.find_words("bob", ["tea"], 10)) == {"b1"}
         assert found_ids(await store.find_words("ann", [], 10)) == set()
@@ -444,7 +441,7 @@ class _Reading(_Suite):
     )
     async def test_any_word_can_be_found(self, store: Store, text: str) -> None:
         """Whatever the script or the sign, each term of a text finds it, and nothing else."""
-        await store.append(an_append("s1", a_draft("m1", text), a_draft("m2", "o brien caf zz")))
+        await store.append(an_append("s1", a_draft("m1", text), a_draft("m2", "o brien cav zz")))
         for term in set(terms(text)):
             found = await store.find_words("ann", [term], 10)
             assert (found_ids(found), found.frequency) == ({"m1"}, {term: 1})
@@ -635,7 +632,7 @@ class _Housekeeping(_Suite):
         await store.commit(a_fold("s1", a_summary("x", "s1", Span(first=1, last=2)), expect=0, cursor=2))
         before, words = await store.audit("s1"), await store.find_words("ann", ["tea"], 10)
         await store.release(await claimed(store))
-        await store.reindex("s1")
+        await store.reindex()
         await store.recount("s1")
         assert await store.audit("s1") == before
         assert await store.find_words("ann", ["tea"], 10) == words

@@ -23,7 +23,7 @@ from lamina.interfaces.cli.demo import run_demo
 from lamina.interfaces.logs import log_to_stderr
 from lamina.interfaces.settings import NAMES, Settings, load_settings
 from lamina.profiles import PROFILES, profile_named, profile_values
-from lamina.types import STATUSES, Session, Status
+from lamina.types import STATUSES, Session, Settled, Status
 
 T = TypeVar("T")
 
@@ -124,12 +124,8 @@ def _with_progress(title: str, quiet: bool, work: Callable[[Callable[[int, int],
         return work(lambda done, of: progress.update(task, completed=done, total=of or None))
 
 
-def _settled(memory: Memory, quiet: bool) -> None:
-    if quiet or not errors.is_terminal:
-        memory.settle()
-        return
-    with errors.status("folding"):
-        memory.settle()
+def _settled(memory: Memory, quiet: bool) -> Settled:
+    return _with_progress("folding", quiet, lambda tell: memory.settle(progress=tell))
 
 
 @app.command()
@@ -368,7 +364,7 @@ def archive(context: typer.Context, session_id: SessionName, as_json: JsonOption
 def settle(context: typer.Context, as_json: JsonOption = False) -> None:
     """Fold everything that is due."""
     with context.obj.existing().memory() as memory:
-        done = memory.settle()
+        done = _settled(memory, as_json)
     _out(
         done, as_json, lambda d: f"{d.folds} folds, {d.digests} digests, {d.archived} archived, {len(d.failed)} failed"
     )
