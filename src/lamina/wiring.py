@@ -119,6 +119,8 @@ async def _profile(store: Store, chosen: str | Profile | None) -> Profile:
 def _store(location: str | Path, chosen: Options) -> Store:
     if isinstance(location, Path):
         return SqliteStore(location, tenant=chosen.tenant, durable=chosen.durable)
+    if not isinstance(location, str) or not location:
+        raise InputError(f"location must be a path, ':memory:' or sqlite:///path, not {location!r}")
     if location == ":memory:":
         return MemoryStore(tenant=chosen.tenant)
     if "://" not in location:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from lamina.engine.parts import Parts
 from lamina.engine.worker import Worker
+from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from lamina.policy import integrity
 from lamina.types import Problem, Report, Session
 
@@ -60,12 +61,18 @@ class Maintenance:
     async def _examined(
         self, session_id: str | None, progress: Progress | None
     ) -> tuple[Report, list[tuple[Session, list[Problem]]]]:
+        found = await self._checked()
         sessions = await self._sessions(session_id)
-        found = list(await self._parts.store.check())
         broken: list[tuple[Session, list[Problem]]] = []
         messages = summaries = facts = 0
         for number, session in enumerate(sessions, 1):
-            audit = await self._parts.store.audit(session.id)
+            try:
+                audit = await self._parts.store.audit(session.id)
+            except StoreBusy:
+                raise
+            except StoreError as error:
+                found.append(Problem(kind="file", where=f"session {session.id}", text=str(error), derived=False))
+                continue
             own = list(integrity.problems(audit))
             messages, summaries, facts = (
                 messages + len(audit.rows),
@@ -81,6 +88,17 @@ class Maintenance:
             sessions=len(sessions), messages=messages, summaries=summaries, facts=facts, problems=tuple(found)
         )
         return report, broken
+
+    async def _checked(self) -> list[Problem]:
+        """What the store says of itself; its word index can only be checked where it may write."""
+        try:
+            return list(await self._parts.store.check())
+        except StoreReadOnly:
+            return []
+        except StoreBusy:
+            raise
+        except StoreError as error:
+            return [Problem(kind="file", where="store", text=str(error), derived=False)]
 
     async def _sessions(self, session_id: str | None) -> list[Session]:
         store = self._parts.store

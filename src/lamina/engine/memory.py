@@ -16,8 +16,7 @@ from lamina.engine.retrieve import Retrieval
 from lamina.engine.transfer import Imported, Transfer
 from lamina.engine.worker import Worker
 from lamina.errors import InputError, NotFound
-from lamina.policy.folding import may_be_due
-from lamina.policy.messages import checked_id
+from lamina.policy.messages import checked_id, main_session
 from lamina.policy.window import newest_units
 from lamina.ports import Reach
 from lamina.profiles import Profile, profile_named, profile_values
@@ -285,10 +284,8 @@ class Engine:
         return await self._worker.settle(timeout, progress)
 
     async def lag(self) -> int:
-        """How many sessions have messages that are due to be folded."""
-        return sum(
-            may_be_due(self._parts.profile, session.counters, session.status) for session in await self.sessions()
-        )
+        """How many sessions wait for a worker to look whether something is due."""
+        return await self._parts.store.pending()
 
     # keeping house
 
@@ -335,11 +332,6 @@ class Engine:
 def _check_text(name: str, given: Any) -> None:
     if not isinstance(given, str):
         raise InputError(f"{name} must be text, not {type(given).__name__}")
-
-
-def main_session(user_id: str) -> str:
-    """The session that is meant when none is named."""
-    return f"{user_id}:main"
 
 
 def as_profile(profile: str | Profile) -> Profile:

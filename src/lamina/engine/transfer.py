@@ -12,7 +12,7 @@ from lamina.engine.ingest import Ingest
 from lamina.engine.parts import Parts
 from lamina.errors import InputError, NotFound
 from lamina.policy import documents
-from lamina.types import Message, Milestone, Session, Span
+from lamina.types import ROLES, Message, Milestone, Session, Span
 
 FORMAT = "lamina-sessions"
 VERSION = 1
@@ -120,7 +120,7 @@ class Transfer:
             if kind == "header":
                 _check_header(record)
             elif kind == "session":
-                sessions[record["id"]] = record
+                sessions[str(record.get("id"))] = record
             elif kind == "milestone":
                 milestones.append(record)
             elif kind == "unreadable":
@@ -158,6 +158,14 @@ class Transfer:
 
     async def _restore(self, sessions: dict[str, dict[str, Any]], milestones: list[dict[str, Any]]) -> None:
         """What was set by hand: milestones, and the status of sessions."""
+        try:
+            await self._restored(sessions, milestones)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"a session or milestone line cannot be read ({error!r}); the messages were imported"
+            ) from None
+
+    async def _restored(self, sessions: dict[str, dict[str, Any]], milestones: list[dict[str, Any]]) -> None:
         for record in milestones:
             values = {name: record[name] for name in ("id", "session_id", "turn", "title")}
             milestone = Milestone(**values, created_at=datetime.fromisoformat(record["created_at"]))
@@ -203,12 +211,15 @@ class Transfer:
 
 
 def _spoken(who: str, said: str, call: str) -> dict[str, Any]:
-    role = who.lower()
+    """A message from its label in a session file: `User`, or `Asha, user`."""
+    name, _, last = who.rpartition(", ")
+    role = last.lower()
+    if role not in ROLES:
+        return {"role": "user", "content": said, "name": who}
+    message = {"role": role, "content": said}
     if role == "tool":
-        return {"role": "tool", "content": said, "tool_call_id": call}
-    if role in {"system", "developer", "user", "assistant"}:
-        return {"role": role, "content": said}
-    return {"role": "user", "content": said, "name": who}
+        message["tool_call_id"] = call
+    return {**message, "name": name} if name else message
 
 
 _DERIVED = frozenset({"summary", "fact"})  # written again from the messages

@@ -96,9 +96,7 @@ class SessionDocument:
 def session_markdown(session: Session, messages: Sequence[Message], summary: str, version: int) -> str:
     """A session as the markdown file of document 000."""
     end = "" if session.ended_at is None else stamp(session.ended_at)
-    said = "\n".join(
-        f"**Message {message.seq} ({_flat(speaker(message))}):** {_indented(message.text)}" for message in messages
-    )
+    said = "\n".join(f"**Message {message.seq} ({_who(message)}):** {_indented(message.text)}" for message in messages)
     return (
         f"# Session: {session.id}\n\n## Metadata\n- Start: {stamp(session.started_at)}\n- End: {end}\n"
         f"- Message Count: {session.counters.messages}\n- Summary Version: {version}\n\n"
@@ -109,6 +107,11 @@ def session_markdown(session: Session, messages: Sequence[Message], summary: str
 def _indented(text: str) -> str:
     """Later lines of a message are indented, so that none of them can pass for a heading or another message."""
     return _BREAK.sub(r"\1    ", text)
+
+
+def _who(message: Message) -> str:
+    """`User`, or `Asha, user` for a message with a name."""
+    return f"{_flat(message.name)}, {message.role}" if message.name else message.role.capitalize()
 
 
 def _flat(name: str) -> str:

@@ -14,6 +14,7 @@ AHEAD = timedelta(days=366)
 IMAGE_TOKENS = 765  # what a large picture costs an OpenAI model; a text counter cannot know
 _ENVELOPE = frozenset({"id", "created_at", "metadata", "model"})
 _LONGEST_ID = 256
+_MAIN = ":main"
 _DEEPEST = 100  # levels of lists and dicts; what is deeper could be written but not always read back
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -161,9 +162,15 @@ def _id(raw: Mapping[str, Any], place: str) -> str | None:
     return None if raw.get("id") is None else checked_id(raw["id"], f"{place}: id")
 
 
+def main_session(user_id: str) -> str:
+    """The session that is meant when none is named."""
+    return f"{user_id}{_MAIN}"
+
+
 def checked_id(value: Any, what: str) -> str:
     """An id as given, if it can be one."""
-    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_ID:
+    longest = _LONGEST_ID + len(_MAIN) if isinstance(value, str) and value.endswith(_MAIN) else _LONGEST_ID
+    if not isinstance(value, str) or not value.strip() or len(value) > longest:
         raise InputError(f"{what} must be a string of 1 to {_LONGEST_ID} characters, not {value!r:.80}")
     _check_characters(value, what)
     return value

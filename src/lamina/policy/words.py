@@ -27,7 +27,7 @@ def words(text: str) -> list[str]:
     if text.isascii():
         return [word for word in map(_bare, text.lower().translate(_ASCII).split()) if word]
     found: list[str] = []
-    for word in WORD.findall(plain(text)):
+    for word in WORD.findall(plain(text).replace("_", " ")):
         if unspaced(word):
             found.extend(word)
         else:

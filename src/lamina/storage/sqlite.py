@@ -850,12 +850,15 @@ def _indexed(connection: sqlite3.Connection, place: int, owner: str, text: str) 
     """Whether the word index has this message, with its owner and (a sample of) its words."""
     found = terms(text)
     sample = dict.fromkeys([*found[:1], *found[len(found) // 2 : len(found) // 2 + 1], *found[-1:]])
-    if not sample:
-        sql, values = "select 1 from message_words_docsize where id = ?", (place,)
-        return connection.execute(sql, values).fetchone() is not None
     match = " AND ".join([f"owner : {owner}", *(f'body : "{_token(term)}"' for term in sample)])
-    sql = "select 1 from message_words where message_words match ? and rowid = ?"
-    return connection.execute(sql, (match, place)).fetchone() is not None
+    sql = (
+        "select 1 from message_words where message_words match ? and rowid = ?"
+        " and exists (select 1 from message_words_docsize where id = ?)"
+    )
+    try:
+        return connection.execute(sql, (match, place, place)).fetchone() is not None
+    except sqlite3.DatabaseError:  # the index itself is damaged
+        return False
 
 
 def _words_of(row: MessageRow) -> str:
