@@ -177,3 +177,17 @@ def test_what_is_not_there_is_not_found(tmp_path):
             memory.message("nope")
         with pytest.raises(NotFound, match="'nope'"):
             memory.zoom("nope")
+
+
+def test_looking_with_another_profile_changes_nothing(tmp_path):
+    """A memory without a worker that only reads leaves the file's profile alone; its first append does not."""
+    with Memory(tmp_path / "a.db", profile="project") as memory:
+        memory.add("hello", session_id="s")
+    with Memory(tmp_path / "a.db", profile="chunked", worker=False) as memory:
+        memory.context("hello", session_id="s")
+    with Memory(tmp_path / "a.db", worker=False) as memory:
+        assert memory.profile.name == "project"
+    with Memory(tmp_path / "a.db", profile="chunked", worker=False) as memory:
+        memory.add("hello again", session_id="s")
+    with Memory(tmp_path / "a.db", worker=False) as memory:
+        assert memory.profile.name == "chunked"

@@ -12,7 +12,7 @@ from lamina.policy.budget import CUT_MARK, Filled, Item, fill, reserve, trimmed
 from lamina.policy.messages import message_tokens
 from lamina.policy.records import head_hash
 from lamina.policy.render import Picked, rendered
-from lamina.policy.window import newest_units, units
+from lamina.policy.window import newest_of, units
 from lamina.policy.words import terms
 from lamina.ports import Reach, View
 from lamina.profiles import Profile
@@ -161,9 +161,10 @@ class _Build:
             return []
         now = [message for message in tail if message.turn == tail[-1].turn]
         parts = [tail] if whole else [tail[: -len(now)], now]
-        start = newest_units(tail, window.unit, window.size)[0][0].seq
+        split = [unit for part in parts for unit in units(part, window.unit)]
+        start = newest_of(split, window.unit, window.size)[0][0].seq
         items = []
-        for unit in reversed([unit for part in parts for unit in units(part, window.unit)]):
+        for unit in reversed(split):
             reason = self._why(unit, start, self._view.session.counters.cursor)
             if reason is None:
                 break

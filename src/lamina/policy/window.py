@@ -78,9 +78,14 @@ def _waits(group: Sequence[Message]) -> bool:
 
 def newest_units(messages: Sequence[Message], unit: Literal["messages", "turns"], size: int) -> list[list[Message]]:
     """The units of the window, oldest first: the newest `size` messages or turns, and what must stay with them."""
+    return newest_of(units(messages, unit), unit, size)
+
+
+def newest_of(whole: Sequence[list[Message]], unit: Literal["messages", "turns"], size: int) -> list[list[Message]]:
+    """The newest of some units, oldest first, until they hold `size` messages or turns."""
     taken: list[list[Message]] = []
     count = 0
-    for item in reversed(units(messages, unit)):
+    for item in reversed(whole):
         if count >= size:
             break
         taken.append(item)
