@@ -117,7 +117,7 @@ def appends(folder: Path) -> dict[str, float]:
             ours.append(timed(partial(memory.add, message, user_id="u", session_id="s")))
             bare.append(timed(partial(raw.write, *prepared)))
         batches = []
-        for number in range(3):
+        for number in range(7):
             prepared = raw.rows(messages[SINGLES:])
             raw_seconds = timed(partial(raw.write, *prepared))
             session = f"batch-{number}"

@@ -212,6 +212,30 @@ def test_a_context_never_exceeds_its_budget(
     asyncio.run(scenario())
 
 
+def test_the_smallest_budget_does_not_depend_on_how_much_was_read() -> None:
+    """Invariant 2: a result whose call (an id used before) lies behind the window does not change what is required."""
+    words = {"type": "text", "text": "I prefer tea to coffee."}
+    picture = [words, {"type": "image_url", "image_url": {"url": "data:,"}}]
+    call = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    calls: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [call]}
+    answers: dict[str, Any] = {"role": "tool", "tool_call_id": "call_1", "content": "tea"}
+    shown: dict[str, Any] = {"role": "system", "content": picture}
+    log = [
+        *(shown, calls, shown, answers, answers, {"role": "user", "content": picture}, answers),
+        *(calls, shown, answers, shown, calls, shown, answers, answers, {"role": "assistant", "content": picture}),
+    ]
+
+    async def scenario() -> None:
+        engine = World(PROFILES["medium_term"], counter=EXACT).engine()
+        await put(engine, log)
+        smallest = await refused(engine, None, 1, {})
+        assert smallest is not None
+        assert await refused(engine, None, smallest - 1, {}) == smallest
+        assert (await context(engine, None, budget=smallest)).tokens <= smallest
+
+    asyncio.run(scenario())
+
+
 async def refused(engine: Engine, query: str | None, budget: int, ask: dict[str, Any]) -> int | None:
     """What the error says is the smallest budget, if there is an error."""
     try:

@@ -2,9 +2,8 @@
 
 import pytest
 
-from lamina.policy.window import groups, newest_units, safe_end, spans, take_back, units
+from lamina.policy.window import groups, newest_units, safe_end, take_back, units
 from lamina.ports import Reach
-from lamina.types import Span
 from tests.policy.conftest import log
 
 
@@ -90,8 +89,3 @@ def test_take_back(roles: str, reach: Reach, cursor: int, first: int) -> None:
     messages = log(roles)
     taken = take_back(reversed(messages), reach, cursor)
     assert taken == messages[first - 1 :]
-
-
-def test_spans() -> None:
-    """Numbers as the fewest spans, in order, each once."""
-    assert spans([5, 1, 2, 2, 3, 9]) == (Span(first=1, last=3), Span(first=5, last=5), Span(first=9, last=9))

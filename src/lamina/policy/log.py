@@ -93,7 +93,7 @@ def decoded(row: MessageRow) -> Message:
             role=row.role,  # type: ignore[arg-type]  # checked when it was stored, and by the digest since
             body=body,
             created_at=datetime.fromisoformat(row.created_at),
-            metadata=json.loads(row.metadata),
+            metadata=json.loads(row.metadata) if row.metadata != "{}" else {},
             model=row.model,
             tokens=row.tokens,
             text=text_of(body),

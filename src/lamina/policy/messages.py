@@ -13,6 +13,8 @@ EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 AHEAD = timedelta(days=366)
 IMAGE_TOKENS = 765  # what a large picture costs an OpenAI model; a text counter cannot know
 _ENVELOPE = frozenset({"id", "created_at", "metadata", "model"})
+_USUAL = _ENVELOPE | {"role", "content"}
+_ROLES: Mapping[str, Role] = {role: role for role in ROLES}
 _LONGEST_ID = 256
 _MAIN = ":main"
 _DEEPEST = 100  # levels of lists and dicts; what is deeper could be written but not always read back
@@ -53,12 +55,17 @@ def draft(
             f"{place} must be a dict such as {{'role': 'user', 'content': 'hi'}}, not {type(raw).__name__}"
         )
     role = _role(raw, place)
-    body = {key: value for key, value in raw.items() if key not in _ENVELOPE}
-    _check_content(raw, role, place)
+    content = raw.get("content")
+    calls: tuple[str, ...] = ()
+    if type(content) is str and raw.keys() <= _USUAL and role != "tool":  # most messages: nothing but words
+        body, text, tokens = {"role": role, "content": content}, content, count(content)
+    else:
+        body = {key: value for key, value in raw.items() if key not in _ENVELOPE}
+        _check_content(raw, role, place)
+        text, calls = text_of(body), calls_of(body)
+        tokens = message_tokens(body, count, text)
     body_text = _json(body, place)
     _check_size(body_text, place, limits)
-    text = text_of(body)
-    calls = calls_of(body)
     return MessageDraft(
         id=_id(raw, place) or new_id(),
         role=role,
@@ -66,7 +73,7 @@ def draft(
         created_at=_time(raw.get("created_at"), now, place),
         metadata=_metadata(raw.get("metadata"), place, limits),
         model=_model(raw, place),
-        tokens=message_tokens(body, count, text),
+        tokens=tokens,
         text=text,
         calls=calls,
         answers=body.get("tool_call_id") if role == "tool" else None,
@@ -133,9 +140,8 @@ def _call_text(call: Mapping[str, Any]) -> str:
 
 def _role(raw: Mapping[str, Any], place: str) -> Role:
     role = raw.get("role")
-    for known in ROLES:
-        if role == known:
-            return known
+    if isinstance(role, str) and role in _ROLES:
+        return _ROLES[role]
     raise InputError(f"{place} has role {role!r}; a role is one of {list(ROLES)}")
 
 

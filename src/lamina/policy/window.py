@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from lamina.ports import Reach
-from lamina.types import Message, Span
+from lamina.types import Message
 
 
 def groups(messages: Sequence[Message]) -> list[list[Message]]:
@@ -91,17 +91,6 @@ def newest_of(whole: Sequence[list[Message]], unit: Literal["messages", "turns"]
         taken.append(item)
         count += len(item) if unit == "messages" else item[-1].turn - item[0].turn + 1
     return taken[::-1]
-
-
-def spans(seqs: Sequence[int]) -> tuple[Span, ...]:
-    """Sequence numbers as the fewest spans."""
-    result: list[Span] = []
-    for seq in sorted(set(seqs)):
-        if result and seq == result[-1].last + 1:
-            result[-1] = Span(first=result[-1].first, last=seq)
-        else:
-            result.append(Span(first=seq, last=seq))
-    return tuple(result)
 
 
 def take_back(newest_first: Iterable[Message], reach: Reach, cursor: int) -> list[Message]:
