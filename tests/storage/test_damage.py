@@ -9,7 +9,7 @@ import pytest
 
 from lamina import PROFILES, Conflict, Memory
 from lamina.errors import StoreError
-from lamina.storage.sqlite import indexed, owner_token
+from lamina.storage.sqlite_words import indexed, owner_token
 from lamina.testing import WordCounter
 from lamina.types import Span
 

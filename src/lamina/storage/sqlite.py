@@ -1,12 +1,11 @@
 """The SQLite store: one file, safe with several threads and several processes."""
 
-import hashlib
 import json
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 from lamina.errors import NotFound, StoreBusy
 from lamina.policy import log, records
 from lamina.policy.window import take_back
-from lamina.policy.words import terms
 from lamina.ports import (
     Append,
     Appended,
@@ -40,6 +38,21 @@ from lamina.storage.shared import (
     whole_messages,
     whole_summaries,
 )
+from lamina.storage.sqlite_rows import (
+    FACT,
+    MESSAGE,
+    SESSION,
+    SUMMARY,
+    audited_fact,
+    fact_row,
+    fact_value,
+    from_us,
+    message_row,
+    session_value,
+    summary_row,
+    to_us,
+)
+from lamina.storage.sqlite_words import has_words, indexed, owner_token, token, word_index_problems, words_of
 from lamina.types import (
     Counters,
     Fact,
@@ -52,17 +65,6 @@ from lamina.types import (
     Status,
     Summary,
 )
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
-_SESSION = (
-    "id, user_id, agent_id, status, started_us, last_us, touched_us, ended_us, archived_us, messages, turns, tokens, "
-    "closed, cursor, cursor_turn, cursor_tokens, version, attempts"
-)
-_MESSAGE = "session_id, seq, turn, id, role, body, created_at, metadata, model, tokens, salt, leaf, digest"
-_SUMMARY = "id, user_id, session_id, kind, layer, version, first, last, status, folded_into, record, digest"
-_FACT = 'id, user_id, session_id, message_id, category, quote, start, "end", confidence, importance, created_at'
 
 
 class SqliteStore:
@@ -123,10 +125,10 @@ class SqliteStore:
 
     def _session_for(self, connection: sqlite3.Connection, append: Append) -> tuple[Session, bytes]:
         found = connection.execute(
-            f"select digest, {_SESSION} from sessions where tenant = ? and id = ?", (self.tenant, append.session_id)
+            f"select digest, {SESSION} from sessions where tenant = ? and id = ?", (self.tenant, append.session_id)
         ).fetchone()
         if found is not None:
-            session = _session_value(found[1:])
+            session = session_value(found[1:])
             if session.user_id != append.user_id:
                 raise foreign_session(append, session.user_id)
             return session, found[0]
@@ -153,17 +155,17 @@ class SqliteStore:
             return {}
         found = rows(
             connection,
-            f"select {_MESSAGE} from messages where tenant = ? and id in (select value from json_each(?))",
+            f"select {MESSAGE} from messages where tenant = ? and id in (select value from json_each(?))",
             (self.tenant, json.dumps(ids)),
         )
-        return {row.id: row for row in map(_message_row, found)}
+        return {row.id: row for row in map(message_row, found)}
 
     def _insert_messages(
         self, connection: sqlite3.Connection, user_id: str, placed: Sequence[MessageRow], drafts: Sequence[MessageDraft]
     ) -> None:
         (place,) = connection.execute("select coalesce(max(place), 0) from messages").fetchone()
         connection.executemany(
-            f"insert into messages (place, tenant, {_MESSAGE}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"insert into messages (place, tenant, {MESSAGE}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(place + offset, self.tenant, *row) for offset, row in enumerate(placed, 1)],
         )
         owner = self._owner(user_id)
@@ -227,11 +229,11 @@ class SqliteStore:
     async def messages(self, session_id: str, span: Span) -> list[Message]:
         def work(connection: sqlite3.Connection) -> list[Message]:
             found = connection.execute(
-                f"select {_MESSAGE} from messages where tenant = ? and session_id = ? and seq between ? and ?"
+                f"select {MESSAGE} from messages where tenant = ? and session_id = ? and seq between ? and ?"
                 " order by seq",
                 (self.tenant, session_id, span.first, span.last),
             )
-            return list(whole_messages(map(_message_row, found)))
+            return list(whole_messages(map(message_row, found)))
 
         return await self._connections.read(work)
 
@@ -246,9 +248,9 @@ class SqliteStore:
 
     def _session(self, connection: sqlite3.Connection, session_id: str) -> Session | None:
         found = connection.execute(
-            f"select {_SESSION} from sessions where tenant = ? and id = ?", (self.tenant, session_id)
+            f"select {SESSION} from sessions where tenant = ? and id = ?", (self.tenant, session_id)
         ).fetchone()
-        return None if found is None else _session_value(found)
+        return None if found is None else session_value(found)
 
     def _require_session(self, connection: sqlite3.Connection, session_id: str) -> Session:
         found = self._session(connection, session_id)
@@ -262,12 +264,12 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> list[Session]:
             found = rows(
                 connection,
-                f"select {_SESSION} from sessions where tenant = :tenant and id > :after"
+                f"select {SESSION} from sessions where tenant = :tenant and id > :after"
                 " and (:user is null or user_id = :user) and (:status is null or status = :status)"
                 " order by id limit :limit",
                 {"tenant": self.tenant, "after": after or "", "user": user_id, "status": status, "limit": limit},
             )
-            return [_session_value(row) for row in found]
+            return [session_value(row) for row in found]
 
         return await self._connections.read(work)
 
@@ -275,11 +277,11 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> list[Session]:
             found = rows(
                 connection,
-                f"select {_SESSION} from sessions where tenant = ? and user_id = ?"
+                f"select {SESSION} from sessions where tenant = ? and user_id = ?"
                 " order by started_us desc, id desc limit ?",
                 (self.tenant, user_id, limit),
             )
-            return [_session_value(row) for row in found]
+            return [session_value(row) for row in found]
 
         return await self._connections.read(work)
 
@@ -342,10 +344,10 @@ class SqliteStore:
 
     def _tail(self, connection: sqlite3.Connection, session: Session, reach: Reach) -> list[Message]:
         newest_first = connection.execute(
-            f"select {_MESSAGE} from messages where tenant = ? and session_id = ? order by seq desc",
+            f"select {MESSAGE} from messages where tenant = ? and session_id = ? order by seq desc",
             (self.tenant, session.id),
         )
-        return take_back(whole_messages(map(_message_row, newest_first)), reach, session.counters.cursor)
+        return take_back(whole_messages(map(message_row, newest_first)), reach, session.counters.cursor)
 
     async def summaries(self, session_id: str, *, live: bool = True) -> list[Summary]:
         return await self._connections.read(lambda connection: self._summaries(connection, session_id, live=live))
@@ -353,18 +355,18 @@ class SqliteStore:
     def _summaries(self, connection: sqlite3.Connection, session_id: str, *, live: bool) -> list[Summary]:
         found = rows(
             connection,
-            f"select {_SUMMARY} from summaries where tenant = ? and session_id = ? and (? = 0 or status = 'live')"
+            f"select {SUMMARY} from summaries where tenant = ? and session_id = ? and (? = 0 or status = 'live')"
             " order by first, place",
             (self.tenant, session_id, live),
         )
-        return list(whole_summaries(map(_summary_row, found)))
+        return list(whole_summaries(map(summary_row, found)))
 
     async def summary(self, summary_id: str) -> Summary | None:
         def work(connection: sqlite3.Connection) -> Summary | None:
             found = rows(
-                connection, f"select {_SUMMARY} from summaries where tenant = ? and id = ?", (self.tenant, summary_id)
+                connection, f"select {SUMMARY} from summaries where tenant = ? and id = ?", (self.tenant, summary_id)
             )
-            return next(whole_summaries(map(_summary_row, found)), None)
+            return next(whole_summaries(map(summary_row, found)), None)
 
         return await self._connections.read(work)
 
@@ -373,11 +375,11 @@ class SqliteStore:
 
     def _digests(self, connection: sqlite3.Connection, user_id: str, *, limit: int) -> list[Summary]:
         found = connection.execute(
-            f"select {_SUMMARY} from summaries where tenant = ? and user_id = ? and kind = 'digest'"
+            f"select {SUMMARY} from summaries where tenant = ? and user_id = ? and kind = 'digest'"
             " order by version desc",
             (self.tenant, user_id),
         )
-        return list(islice(whole_summaries(map(_summary_row, found)), limit))
+        return list(islice(whole_summaries(map(summary_row, found)), limit))
 
     async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
         return await self._connections.read(lambda connection: self._facts(connection, user_id, session_id))
@@ -386,7 +388,7 @@ class SqliteStore:
         whole = []
         for row in self._raw_facts(connection, user_id, session_id):
             try:
-                whole.append(_fact_value(row))
+                whole.append(fact_value(row))
             except (ValueError, TypeError) as damage:
                 skipped("facts", row[0], damage)
         return whole
@@ -394,7 +396,7 @@ class SqliteStore:
     def _raw_facts(self, connection: sqlite3.Connection, user_id: str, session_id: str | None) -> list[Any]:
         return rows(
             connection,
-            f"select {_FACT} from facts where tenant = :tenant and user_id = :user"
+            f"select {FACT} from facts where tenant = :tenant and user_id = :user"
             " and (:session is null or session_id = :session) order by importance desc, created_at, message_id, start",
             {"tenant": self.tenant, "user": user_id, "session": session_id},
         )
@@ -422,7 +424,7 @@ class SqliteStore:
             (self.tenant, user_id),
         ).fetchone()
         owner = f"owner : {self._owner(user_id)}"
-        quoted = [f'"{_token(term)}"' for term in terms]
+        quoted = [f'"{token(term)}"' for term in terms]
         frequency = {}
         for term, quote in zip(terms, quoted, strict=True):
             (frequency[term],) = connection.execute(
@@ -445,22 +447,22 @@ class SqliteStore:
     def _matching_messages(self, connection: sqlite3.Connection, match: str, limit: int) -> Iterator[WordMatch]:
         found = rows(
             connection,
-            f"select {_MESSAGE} from (select rowid as found from message_words where message_words match ?"
+            f"select {MESSAGE} from (select rowid as found from message_words where message_words match ?"
             " order by rank, rowid limit ?) join messages on place = found where tenant = ? order by place",
             (match, limit, self.tenant),
         )
-        for message in whole_messages(map(_message_row, found)):
+        for message in whole_messages(map(message_row, found)):
             yield WordMatch(kind="message", message=message, summary=None)
 
     def _matching_summaries(self, connection: sqlite3.Connection, match: str, limit: int) -> Iterator[WordMatch]:
         found = rows(
             connection,
-            f"select {_SUMMARY} from (select rowid as found from summary_words where summary_words match ?"
+            f"select {SUMMARY} from (select rowid as found from summary_words where summary_words match ?"
             " order by rank, rowid limit ?) join summaries on place = found"
             " where tenant = ? and status = 'live' order by place",
             (match, limit, self.tenant),
         )
-        for summary in whole_summaries(map(_summary_row, found)):
+        for summary in whole_summaries(map(summary_row, found)):
             yield WordMatch(kind="summary", message=None, summary=summary)
 
     # folding
@@ -470,14 +472,14 @@ class SqliteStore:
     ) -> Claim | None:
         def work(connection: sqlite3.Connection) -> Claim | None:
             found = connection.execute(
-                f"select touch, {_SESSION} from sessions where tenant = :tenant and pending = 1"
+                f"select touch, {SESSION} from sessions where tenant = :tenant and pending = 1"
                 " and (lease_us is null or lease_us < :now) and (:impatient or retry_us is null or retry_us <= :now)"
                 " and id not in (select value from json_each(:skip)) order by touched_us, id limit 1",
                 {"tenant": self.tenant, "now": to_us(now), "impatient": impatient, "skip": json.dumps(list(skip))},
             ).fetchone()
             if found is None:
                 return None
-            session = _session_value(found[1:])
+            session = session_value(found[1:])
             connection.execute(
                 "update sessions set lease_owner = ?, lease_us = ? where tenant = ? and id = ?",
                 (owner, to_us(until), self.tenant, session.id),
@@ -542,16 +544,16 @@ class SqliteStore:
             )
         self._insert_summary(connection, commit.summary)
         connection.executemany(
-            f"insert into facts (tenant, normalised, {_FACT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            f"insert into facts (tenant, normalised, {FACT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             " on conflict (tenant, user_id, normalised) do nothing",
-            [(self.tenant, normalised(fact.quote), *_fact_row(fact)) for fact in commit.facts],
+            [(self.tenant, normalised(fact.quote), *fact_row(fact)) for fact in commit.facts],
         )
         return True
 
     def _insert_summary(self, connection: sqlite3.Connection, summary: Summary) -> None:
         row = records.encoded(summary)
         place = connection.execute(
-            f"insert into summaries (tenant, {_SUMMARY}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"insert into summaries (tenant, {SUMMARY}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (self.tenant, row.id, row.user_id, row.session_id, row.kind, row.layer, row.version, row.first, row.last,
              row.status, row.folded_into, row.record, row.digest),
         ).lastrowid  # fmt: skip
@@ -563,11 +565,11 @@ class SqliteStore:
     def _unindex_summary(self, connection: sqlite3.Connection, summary_id: str) -> None:
         found = rows(
             connection,
-            f"select place, {_SUMMARY} from summaries where tenant = ? and id = ? and status = 'live'",
+            f"select place, {SUMMARY} from summaries where tenant = ? and id = ? and status = 'live'",
             (self.tenant, summary_id),
         )
         for place, *row in found:
-            for summary in whole_summaries([_summary_row(row)]):
+            for summary in whole_summaries([summary_row(row)]):
                 connection.execute(
                     "insert into summary_words (summary_words, rowid, owner, body) values ('delete', ?, ?, ?)",
                     (place, self._owner(summary.user_id), indexed(summary.text)),
@@ -680,19 +682,19 @@ class SqliteStore:
                 last_digest=found[0],
                 rows=tuple(messages),
                 summaries=tuple(self._raw_summaries(connection, session_id)),
-                facts=tuple(map(_audited_fact, self._raw_facts(connection, session.user_id, session_id))),
+                facts=tuple(map(audited_fact, self._raw_facts(connection, session.user_id, session_id))),
                 unindexed=tuple(self._unindexed(connection, session, messages)),
             )
 
         return await self._connections.read(work)
 
     def _raw_messages(self, connection: sqlite3.Connection, session_id: str) -> list[MessageRow]:
-        sql = f"select {_MESSAGE} from messages where tenant = ? and session_id = ? order by seq"
-        return [_message_row(row) for row in rows(connection, sql, (self.tenant, session_id))]
+        sql = f"select {MESSAGE} from messages where tenant = ? and session_id = ? order by seq"
+        return [message_row(row) for row in rows(connection, sql, (self.tenant, session_id))]
 
     def _raw_summaries(self, connection: sqlite3.Connection, session_id: str) -> list[SummaryRow]:
-        sql = f"select {_SUMMARY} from summaries where tenant = ? and session_id = ? order by first, place"
-        return [_summary_row(row) for row in rows(connection, sql, (self.tenant, session_id))]
+        sql = f"select {SUMMARY} from summaries where tenant = ? and session_id = ? order by first, place"
+        return [summary_row(row) for row in rows(connection, sql, (self.tenant, session_id))]
 
     def _unindexed(self, connection: sqlite3.Connection, session: Session, found: Sequence[MessageRow]) -> list[str]:
         """Ids whose words the index lacks, and folded summaries that it still has."""
@@ -710,7 +712,7 @@ class SqliteStore:
             )
         )
         owner = self._owner(session.user_id)
-        lacking = [row.id for row in found if not _indexed(connection, places[row.id], owner, _words_of(row))]
+        lacking = [row.id for row in found if not has_words(connection, places[row.id], owner, words_of(row))]
         return [*lacking, *(row[0] for row in stale)]
 
     async def check(self) -> list[Problem]:
@@ -725,7 +727,7 @@ class SqliteStore:
                 Problem(kind="stray", where=f"{table} row {row}", text=f"refers to no {parent}", derived=False)
                 for table, row, parent, _ in strays
             )
-            problems.extend(_word_index_problems(connection))
+            problems.extend(word_index_problems(connection))
             problems.extend(self._digest_problems(connection))
             return problems
 
@@ -733,8 +735,8 @@ class SqliteStore:
 
     def _digest_problems(self, connection: sqlite3.Connection) -> Iterator[Problem]:
         """Damaged digests, which belong to no session."""
-        sql = f"select {_SUMMARY} from summaries where tenant = ? and session_id is null"
-        for row in map(_summary_row, rows(connection, sql, (self.tenant,))):
+        sql = f"select {SUMMARY} from summaries where tenant = ? and session_id is null"
+        for row in map(summary_row, rows(connection, sql, (self.tenant,))):
             try:
                 records.decoded(row)
             except log.Damaged as damage:
@@ -754,21 +756,21 @@ class SqliteStore:
         for tenant, user_id in rows(connection, "select distinct tenant, user_id from sessions"):
             owner = owner_token(tenant, user_id)
             found = connection.execute(
-                f"select place, {', '.join('messages.' + name for name in _MESSAGE.split(', '))} from messages"
+                f"select place, {', '.join('messages.' + name for name in MESSAGE.split(', '))} from messages"
                 " join sessions on sessions.tenant = messages.tenant and sessions.id = session_id"
                 " where messages.tenant = ? and user_id = ?",
                 (tenant, user_id),
             )
             connection.executemany(
                 "insert into message_words (rowid, owner, body) values (?, ?, ?)",
-                ((place, owner, indexed(_words_of(_message_row(row)))) for place, *row in found.fetchall()),
+                ((place, owner, indexed(words_of(message_row(row)))) for place, *row in found.fetchall()),
             )
 
     def _reindex_summaries(self, connection: sqlite3.Connection) -> None:
         connection.execute("insert into summary_words (summary_words) values ('delete-all')")
-        live = rows(connection, f"select tenant, place, {_SUMMARY} from summaries where status = 'live'")
+        live = rows(connection, f"select tenant, place, {SUMMARY} from summaries where status = 'live'")
         for tenant, place, *row in live:
-            for summary in whole_summaries([_summary_row(row)]):
+            for summary in whole_summaries([summary_row(row)]):
                 connection.execute(
                     "insert into summary_words (rowid, owner, body) values (?, ?, ?)",
                     (place, owner_token(tenant, summary.user_id), indexed(summary.text)),
@@ -820,147 +822,3 @@ class SqliteStore:
 
     def _owner(self, user_id: str) -> str:
         return owner_token(self.tenant, user_id)
-
-
-def owner_token(tenant: str, user_id: str) -> str:
-    """One word that stands for a tenant's user in the word index."""
-    return "o" + hashlib.sha256(f"{tenant}\0{user_id}".encode()).hexdigest()[:20]
-
-
-def indexed(text: str) -> str:
-    """The terms of a text as the word index keeps them."""
-    found = " ".join(terms(text))
-    return found if found.isascii() and "'" not in found else " ".join(map(_token, found.split(" ")))
-
-
-def _token(term: str) -> str:
-    """A term as one token, whatever SQLite takes for letters; the first letter keeps it apart from plain terms."""
-    return term if term.isascii() and term.isalnum() else "\u00f8" + term.encode().hex()
-
-
-def to_us(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MICROSECOND
-
-
-def from_us(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)
-
-
-def _indexed(connection: sqlite3.Connection, place: int, owner: str, text: str) -> bool:
-    """Whether the word index has this message, with its owner and (a sample of) its words."""
-    found = terms(text)
-    sample = dict.fromkeys([*found[:1], *found[len(found) // 2 : len(found) // 2 + 1], *found[-1:]])
-    match = " AND ".join([f"owner : {owner}", *(f'body : "{_token(term)}"' for term in sample)])
-    sql = (
-        "select 1 from message_words where message_words match ? and rowid = ?"
-        " and exists (select 1 from message_words_docsize where id = ?)"
-    )
-    try:
-        return connection.execute(sql, (match, place, place)).fetchone() is not None
-    except sqlite3.DatabaseError:  # the index itself is damaged
-        return False
-
-
-def _words_of(row: MessageRow) -> str:
-    for message in whole_messages([row]):
-        return message.text
-    return ""
-
-
-def _word_index_problems(connection: sqlite3.Connection) -> list[Problem]:
-    problems = []
-    for table in ("message_words", "summary_words"):
-        try:
-            connection.execute(f"insert into {table} ({table}) values ('integrity-check')")
-        except sqlite3.DatabaseError as error:
-            problems.append(Problem(kind="index", where=table, text=str(error), derived=True))
-    return problems
-
-
-def _session_value(row: Sequence[Any]) -> Session:
-    times = [None if value is None else from_us(value) for value in row[4:9]]
-    return Session(
-        id=row[0],
-        user_id=row[1],
-        agent_id=row[2],
-        status=row[3],
-        started_at=times[0],  # type: ignore[arg-type]  # not null in the table
-        last_at=times[1],  # type: ignore[arg-type]
-        touched_at=times[2],  # type: ignore[arg-type]
-        ended_at=times[3],
-        archived_at=times[4],
-        counters=Counters(
-            messages=row[9],
-            turns=row[10],
-            tokens=row[11],
-            closed=bool(row[12]),
-            cursor=row[13],
-            cursor_turn=row[14],
-            cursor_tokens=row[15],
-            version=row[16],
-        ),
-        attempts=row[17],
-    )
-
-
-def _message_row(row: Sequence[Any]) -> MessageRow:
-    return MessageRow._make(row)
-
-
-def _summary_row(row: Sequence[Any]) -> SummaryRow:
-    return SummaryRow(
-        id=row[0],
-        user_id=row[1],
-        session_id=row[2],
-        kind=row[3],
-        layer=row[4],
-        version=row[5],
-        first=row[6],
-        last=row[7],
-        status=row[8],
-        folded_into=row[9],
-        record=row[10],
-        digest=row[11],
-    )
-
-
-def _fact_row(fact: Fact) -> tuple[Any, ...]:
-    return (
-        fact.id,
-        fact.user_id,
-        fact.session_id,
-        fact.message_id,
-        fact.category,
-        fact.quote,
-        fact.start,
-        fact.end,
-        fact.confidence,
-        fact.importance,
-        fact.created_at.isoformat(),
-    )
-
-
-def _audited_fact(row: Sequence[Any]) -> Fact:
-    """The fact in a row; without a quote, which no fact may be, if it cannot be read."""
-    try:
-        return _fact_value(row)
-    except (ValueError, TypeError):
-        return _fact_value((*row[:4], "", "", 0, 0, 0.0, 0.0, _EPOCH.isoformat()))
-
-
-def _fact_value(row: Sequence[Any]) -> Fact:
-    if not all(isinstance(value, str) for value in row[:6]) or not all(isinstance(v, int | float) for v in row[6:10]):
-        raise TypeError(f"fact {row[0]} has values of the wrong type")
-    return Fact(
-        id=row[0],
-        user_id=row[1],
-        session_id=row[2],
-        message_id=row[3],
-        category=row[4],
-        quote=row[5],
-        start=row[6],
-        end=row[7],
-        confidence=row[8],
-        importance=row[9],
-        created_at=datetime.fromisoformat(row[10]),
-    )

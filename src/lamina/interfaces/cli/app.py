@@ -23,9 +23,10 @@ from lamina.interfaces.cli.demo import run_demo
 from lamina.interfaces.logs import log_to_stderr
 from lamina.interfaces.settings import NAMES, Settings, load_settings
 from lamina.profiles import PROFILES, profile_named, profile_values
-from lamina.types import STATUSES, Session, Settled, Status
+from lamina.types import STATUSES, Report, Session, Settled, Status
 
 T = TypeVar("T")
+Tell = Callable[[int, int], None]  # how far long work is: done, of how many
 
 app = typer.Typer(
     name="lamina",
@@ -114,7 +115,7 @@ def _out(value: Any, as_json: bool, render: Callable[[Any], Any]) -> None:
         console.print(render(value))
 
 
-def _with_progress(title: str, quiet: bool, work: Callable[[Callable[[int, int], None]], T]) -> T:
+def _with_progress(title: str, quiet: bool, work: Callable[[Tell], T]) -> T:
     """Run `work` with a function it may tell how far it is."""
     if quiet or not errors.is_terminal:
         return work(lambda _done, _of: None)
@@ -372,30 +373,27 @@ def settle(context: typer.Context, as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-@app.command()
-def verify(context: typer.Context, session: SessionOption = None, as_json: JsonOption = False) -> None:
-    """Check that everything stored is whole: digests, coverage, counters, provenance, indexes."""
+def _reported(context: typer.Context, title: str, as_json: bool, look: Callable[[Memory, Tell], Report]) -> None:
     with context.obj.existing().memory() as memory:
-        found = _with_progress("verifying", as_json, lambda tell: memory.verify(session, progress=tell))
+        found = _with_progress(title, as_json, lambda tell: look(memory, tell))
     if as_json:
         _out({"ok": found.ok, **show.plain(found)}, as_json, str)
     else:
         show.report(console, found)
     if not found.ok:
         raise typer.Exit(1)
+
+
+@app.command()
+def verify(context: typer.Context, session: SessionOption = None, as_json: JsonOption = False) -> None:
+    """Check that everything stored is whole: digests, coverage, counters, provenance, indexes."""
+    _reported(context, "verifying", as_json, lambda memory, tell: memory.verify(session, progress=tell))
 
 
 @app.command()
 def repair(context: typer.Context, session: SessionOption = None, as_json: JsonOption = False) -> None:
     """Make anew what is derived and damaged."""
-    with context.obj.existing().memory() as memory:
-        found = _with_progress("repairing", as_json, lambda tell: memory.repair(session, progress=tell))
-    if as_json:
-        _out({"ok": found.ok, **show.plain(found)}, as_json, str)
-    else:
-        show.report(console, found)
-    if not found.ok:
-        raise typer.Exit(1)
+    _reported(context, "repairing", as_json, lambda memory, tell: memory.repair(session, progress=tell))
 
 
 @app.command("export")
