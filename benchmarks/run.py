@@ -185,6 +185,7 @@ def plots(appended: dict[str, float], grown: list[dict[str, float]]) -> None:
     ):
         bars = axis.bar(["bare sqlite3", "Lamina"], [appended[raw], appended[ours]], color=["#9aa5b1", "#3f6fb5"])
         axis.bar_label(bars, fmt="%.3g")
+        axis.margins(y=0.12)
         axis.set_title(f"{title} ({appended[ours] / appended[raw]:.1f} times)")
         axis.set_ylabel(unit)
     _saved(figure, "appends.png")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -162,12 +163,15 @@ class Engine:
             sources=sources,
         )
 
-    async def search(self, query: str, *, user_id: str = DEFAULT_USER, top_k: int = 10) -> list[Hit]:
-        """Messages and summaries of a user whose words answer the query, best first."""
+    async def search(
+        self, query: str, *, user_id: str = DEFAULT_USER, top_k: int = 10, explain: bool = False
+    ) -> list[Hit]:
+        """Messages and summaries whose words answer the query, best first; `explain` adds the parts of the scores."""
         _check_text("query", query)
         if not isinstance(top_k, int) or top_k < 1:
             raise InputError(f"top_k must be a whole number of at least 1, not {top_k!r}")
-        return await self._retrieval.search(query, user_id=checked_id(user_id, "user_id"), top_k=top_k)
+        hits = await self._retrieval.search(query, user_id=checked_id(user_id, "user_id"), top_k=top_k)
+        return hits if explain else [replace(hit, parts={}) for hit in hits]
 
     # sessions
 
