@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from lamina.profiles import Hosted
 from lamina.types import (
@@ -208,21 +208,12 @@ class FoldCommit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordMatch:
-    """A message or summary that has some of the words."""
-
-    kind: Literal["message", "summary"]
-    message: Message | None
-    summary: Summary | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WordMatches:
     """Word matches of one user with that user's own statistics."""
 
     documents: int
     frequency: Mapping[str, int]  # term -> how many documents of this user have it
-    matches: tuple[WordMatch, ...]
+    matches: tuple[Message | Summary, ...]  # that have some of the words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

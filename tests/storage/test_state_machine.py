@@ -59,7 +59,7 @@ def driven(work):
 
 def found(matches):
     """Word matches without their order, which stores are free to choose."""
-    items = sorted((match.message or match.summary).id for match in matches.matches)
+    items = sorted(item.id for item in matches.matches)
     return matches.documents, matches.frequency, items
 
 

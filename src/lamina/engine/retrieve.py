@@ -3,7 +3,7 @@
 from lamina.engine.parts import Parts
 from lamina.policy import ranking
 from lamina.policy.words import query_terms, terms
-from lamina.types import Hit, Span
+from lamina.types import Hit, Message, Span, Summary
 
 _CANDIDATES = 200
 
@@ -22,36 +22,31 @@ class Retrieval:
         found = await self._parts.store.find_words(user_id, wanted, _CANDIDATES)
         if not found.matches:
             return []
-        items = [(match.message or match.summary) for match in found.matches]
-        lengths = [len(terms(item.text)) for item in items if item is not None]
+        lengths = [len(terms(item.text)) for item in found.matches]
         usual = sum(lengths) / len(lengths)
         best = ranking.best_possible(wanted, found.documents, found.frequency)
         hits = []
-        for match in found.matches:
-            item = match.message or match.summary
-            if item is None:
-                continue
+        for item in found.matches:
             score = ranking.bm25(wanted, item.text, found.documents, found.frequency, usual)
-            share = min(1.0, score / best) if best else 0.0
-            message, summary = match.message, match.summary
-            hits.append(
-                Hit(
-                    kind=match.kind,
-                    id=item.id,
-                    session_id=item.session_id,
-                    message_ids=(message.id,) if message else (),
-                    span=Span(first=message.seq, last=message.seq)
-                    if message
-                    else (summary.covers if summary else None),
-                    text=item.text,
-                    score=round(share, 6),
-                    parts={"words": round(score, 6)},
-                    created_at=message.created_at if message else summary.updated_at if summary else item.created_at,
-                    role=message.role if message else None,
-                )
-            )
+            hits.append(_hit(item, score, min(1.0, score / best) if best else 0.0))
         hits.sort(key=_place)
         return hits[:top_k]
+
+
+def _hit(item: Message | Summary, score: float, share: float) -> Hit:
+    of_message = isinstance(item, Message)
+    return Hit(
+        kind="message" if of_message else "summary",
+        id=item.id,
+        session_id=item.session_id,
+        message_ids=(item.id,) if of_message else (),
+        span=Span(first=item.seq, last=item.seq) if isinstance(item, Message) else item.covers,
+        text=item.text,
+        score=round(share, 6),
+        parts={"words": round(score, 6)},
+        created_at=item.created_at if isinstance(item, Message) else item.updated_at,
+        role=item.role if isinstance(item, Message) else None,
+    )
 
 
 def _place(hit: Hit) -> tuple[object, ...]:

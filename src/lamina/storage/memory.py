@@ -1,8 +1,9 @@
 """The reference store: everything in dictionaries, gone when closed. What it does is what every store must do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeVar
 
 from lamina.errors import NotFound
 from lamina.policy import log, records
@@ -19,7 +20,6 @@ from lamina.ports import (
     Reach,
     SummaryRow,
     View,
-    WordMatch,
     WordMatches,
 )
 from lamina.storage.shared import (
@@ -40,6 +40,8 @@ from lamina.types import (
     Status,
     Summary,
 )
+
+Kind = TypeVar("Kind", Message, Summary)
 
 
 @dataclass(slots=True)
@@ -231,22 +233,14 @@ class MemoryStore:
         messages = list(whole_messages(row for kept in own for row in kept.rows))
         live = [row for row in self._summaries.values() if row.user_id == user_id and row.status == "live"]
         summaries = list(whole_summaries(live))
-        found: dict[str, list[tuple[int, WordMatch]]] = {"message": [], "summary": []}
-        frequency = dict.fromkeys(terms, 0)
-        texts: list[Message | Summary] = [*messages, *summaries]
-        for item in texts:
-            having = set(terms_of(item.text)).intersection(terms)
-            for term in having:
-                frequency[term] += 1
-            if having and isinstance(item, Message):
-                found["message"].append((len(having), WordMatch(kind="message", message=item, summary=None)))
-            elif having and isinstance(item, Summary):
-                found["summary"].append((len(having), WordMatch(kind="summary", message=None, summary=item)))
-        best = [sorted(matches, key=lambda pair: -pair[0])[:limit] for matches in found.values()]
+        wanted = frozenset(terms)
+        texts = {message.id: message.text for message in messages} | {s.id: s.text for s in summaries}
+        having = {key: wanted.intersection(terms_of(text)) for key, text in texts.items()}
+        frequency = {term: sum(term in found for found in having.values()) for term in terms}
         return WordMatches(
             documents=len(messages) + len(summaries),
             frequency=frequency,
-            matches=tuple(match for matches in best for _, match in matches),
+            matches=(*_best(messages, having, limit), *_best(summaries, having, limit)),
         )
 
     # folding
@@ -417,3 +411,9 @@ class MemoryStore:
         self._summaries = {
             key: row for key, row in self._summaries.items() if not (row.kind == "digest" and row.user_id == user_id)
         }
+
+
+def _best(items: Sequence[Kind], having: Mapping[str, frozenset[str]], limit: int) -> list[Kind]:
+    """The items with the most of the wanted terms, if any."""
+    found = [item for item in items if having[item.id]]
+    return sorted(found, key=lambda item: -len(having[item.id]))[:limit]

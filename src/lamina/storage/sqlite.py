@@ -24,7 +24,6 @@ from lamina.ports import (
     Reach,
     SummaryRow,
     View,
-    WordMatch,
     WordMatches,
 )
 from lamina.storage.connection import Connections, rows
@@ -444,17 +443,16 @@ class SqliteStore:
             else (),
         )
 
-    def _matching_messages(self, connection: sqlite3.Connection, match: str, limit: int) -> Iterator[WordMatch]:
+    def _matching_messages(self, connection: sqlite3.Connection, match: str, limit: int) -> Iterator[Message]:
         found = rows(
             connection,
             f"select {MESSAGE} from (select rowid as found from message_words where message_words match ?"
             " order by rank, rowid limit ?) join messages on place = found where tenant = ? order by place",
             (match, limit, self.tenant),
         )
-        for message in whole_messages(map(message_row, found)):
-            yield WordMatch(kind="message", message=message, summary=None)
+        return whole_messages(map(message_row, found))
 
-    def _matching_summaries(self, connection: sqlite3.Connection, match: str, limit: int) -> Iterator[WordMatch]:
+    def _matching_summaries(self, connection: sqlite3.Connection, match: str, limit: int) -> Iterator[Summary]:
         found = rows(
             connection,
             f"select {SUMMARY} from (select rowid as found from summary_words where summary_words match ?"
@@ -462,8 +460,7 @@ class SqliteStore:
             " where tenant = ? and status = 'live' order by place",
             (match, limit, self.tenant),
         )
-        for summary in whole_summaries(map(summary_row, found)):
-            yield WordMatch(kind="summary", message=None, summary=summary)
+        return whole_summaries(map(summary_row, found))
 
     # folding
 

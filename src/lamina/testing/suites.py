@@ -38,7 +38,7 @@ ALL = Span(first=1, last=1_000)
 
 
 def found_ids(matches: WordMatches) -> set[str]:
-    return {item.id for match in matches.matches if (item := match.message or match.summary)}
+    return {item.id for item in matches.matches}
 
 
 async def session_of(store: Store, session_id: str) -> Session:
