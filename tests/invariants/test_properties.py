@@ -212,25 +212,37 @@ def test_a_context_never_exceeds_its_budget(
     asyncio.run(scenario())
 
 
-def test_the_smallest_budget_does_not_depend_on_how_much_was_read() -> None:
-    """Invariant 2: a result whose call (an id used before) lies behind the window does not change what is required."""
+def _awkward_logs() -> list[Any]:
+    """Logs in which a result's call lies behind the window or before the newest turn."""
     words = {"type": "text", "text": "I prefer tea to coffee."}
     picture = [words, {"type": "image_url", "image_url": {"url": "data:,"}}]
-    call = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    calls: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [call]}
-    answers: dict[str, Any] = {"role": "tool", "tool_call_id": "call_1", "content": "tea"}
-    shown: dict[str, Any] = {"role": "system", "content": picture}
-    log = [
-        *(shown, calls, shown, answers, answers, {"role": "user", "content": picture}, answers),
-        *(calls, shown, answers, shown, calls, shown, answers, answers, {"role": "assistant", "content": picture}),
-    ]
+
+    def calls(*names: str) -> dict[str, Any]:
+        made = [{"id": name, "type": "function", "function": {"name": "look", "arguments": "{}"}} for name in names]
+        return {"role": "assistant", "content": None, "tool_calls": made}
+
+    def answers(name: str) -> dict[str, Any]:
+        return {"role": "tool", "tool_call_id": name, "content": "tea"}
+
+    shown, asked = {"role": "system", "content": picture}, {"role": "user", "content": picture}
+    pair = [calls("a"), shown, answers("a")]
+    reused = [shown, *pair, answers("a"), asked, answers("a"), *pair, shown, *pair, answers("a"), shown]
+    across = [shown, *pair, shown, *pair, shown, calls("a", "b", "c"), asked, *map(answers, "abca")]
+    return [pytest.param(reused, id="id-used-again"), pytest.param(across, id="call-before-the-newest-turn")]
+
+
+@pytest.mark.parametrize("log", _awkward_logs())
+@pytest.mark.parametrize("name", sorted(PROFILES))
+def test_the_smallest_budget_does_not_depend_on_how_much_was_read(name: str, log: Log) -> None:
+    """Invariant 2: the smallest budget is the same from whichever smaller budget one asks, and it works."""
 
     async def scenario() -> None:
-        engine = World(PROFILES["medium_term"], counter=EXACT).engine()
+        engine = World(PROFILES[name], counter=EXACT).engine()
         await put(engine, log)
         smallest = await refused(engine, None, 1, {})
         assert smallest is not None
-        assert await refused(engine, None, smallest - 1, {}) == smallest
+        for budget in (2, smallest // 8, smallest // 2, smallest - 1):
+            assert await refused(engine, None, budget, {}) == smallest
         assert (await context(engine, None, budget=smallest)).tokens <= smallest
 
     asyncio.run(scenario())

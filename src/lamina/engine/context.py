@@ -50,12 +50,19 @@ class ContextBuilder:
         budget = profile.budget if budget is None else budget
         if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
             raise InputError(f"budget must be a whole number of tokens above 0, not {budget!r}")
-        view = await self._parts.store.view(user_id, session_id, self._reach(profile, budget))
-        if view.session is not None and view.session.user_id != user_id:
-            view = View(session=None, summaries=(), tail=(), digest=view.digest, facts=view.facts)
+        view = await self._view(user_id, session_id, self._reach(profile, budget))
         hits = await self._recalled(query, profile, view, user_id)
-        build = _Build(self._parts, profile, view, query, budget, system, sources)
-        return build.context(hits)
+        try:
+            return _Build(self._parts, profile, view, query, budget, system, sources).context(hits)
+        except BudgetTooSmall as error:  # a look as wide as the smallest budget may find a way that costs less
+            view = await self._view(user_id, session_id, self._reach(profile, error.smallest))
+            return _Build(self._parts, profile, view, query, budget, system, sources).context(hits)
+
+    async def _view(self, user_id: str, session_id: str, reach: Reach) -> View:
+        view = await self._parts.store.view(user_id, session_id, reach)
+        if view.session is not None and view.session.user_id != user_id:
+            return View(session=None, summaries=(), tail=(), digest=view.digest, facts=view.facts)
+        return view
 
     def _reach(self, profile: Profile, budget: int) -> Reach:
         window = profile.window
@@ -124,8 +131,11 @@ class _Build:
             return self._finished(Filled(), [], "", 0)
         try:
             return self._fitted(candidates)
-        except BudgetTooSmall:
-            return self._fitted(candidates | {"recent": self._recent(whole=False)})
+        except BudgetTooSmall as whole:
+            try:
+                return self._fitted(candidates | {"recent": self._recent(whole=False)})
+            except BudgetTooSmall as split:
+                raise BudgetTooSmall(self._budget, min(whole.smallest, split.smallest)) from None
 
     def _fitted(self, candidates: Mapping[str, Sequence[Item]]) -> Context:
         """Fill, render and count exactly; while it is too long, fill again with so much less room."""
