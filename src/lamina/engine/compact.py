@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
 
 from lamina.engine.parts import Parts
 from lamina.errors import ModelError
@@ -18,6 +19,7 @@ from lamina.types import Fact, Message, Recipe, Session, Span, Summary
 logger = logging.getLogger("lamina.fold")
 
 NO_WORDS = "(messages without words)"
+_LONGEST_STAMP = datetime(2025, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=5, minutes=30)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,7 @@ class Compactor:
     def _frame_tokens(self, fold: Fold) -> int:
         if fold.kind != "rolling" or self._parts.profile.title is None:
             return 0
-        frame = documents.framed(self._parts.profile.title, "x", self._parts.now(), 10_000)
+        frame = documents.framed(self._parts.profile.title, "x", _LONGEST_STAMP, 10_000)
         return self._parts.counter.count(frame) + 2
 
     def prompted(self, task: SummaryTask) -> SummaryTask:
@@ -100,12 +102,13 @@ class Compactor:
             "Y": str(task.messages[-1].seq) if task.messages else "0",
             "CAP": str(task.cap),
             "LEAST": str(task.least),
-            "INPUT": turns if name == "chunked_summary" else plain,
+            "INPUT": plain,
+            "TURNS_INPUT": turns,
         }
         return replace(
             task,
             instructions=documents.filled(prompt.text, values),
-            input=values["INPUT"],
+            input=turns if "[TURNS_INPUT]" in prompt.text else plain,
             prompt=prompt.label,
         )
 
