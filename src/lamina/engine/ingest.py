@@ -38,7 +38,7 @@ class Ingest:
             session_id=checked_id(session_id, "session_id"),
             agent_id=None if agent_id is None else checked_id(agent_id, "agent_id"),
             drafts=await self._drafts(given),
-            salts=[self._parts.random_bytes(_SALT_BYTES) for _ in given],
+            salts=self._salts(len(given)),
             now=self._parts.now(),
             due=self._due,
             key=None if key is None else checked_id(key, "idempotency_key"),
@@ -52,6 +52,10 @@ class Ingest:
             span=appended.span,
             duplicates=appended.duplicates,
         )
+
+    def _salts(self, number: int) -> list[bytes]:
+        drawn = self._parts.random_bytes(number * _SALT_BYTES)
+        return [drawn[at : at + _SALT_BYTES] for at in range(0, len(drawn), _SALT_BYTES)]
 
     async def _drafts(self, given: list[Any]) -> list[MessageDraft]:
         large = len(given) > 1_000 or any(len(str(m.get("content", ""))) > _LARGE for m in given if isinstance(m, dict))  # noqa: PLR2004

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from json.encoder import encode_basestring
 from typing import Any
 
 from lamina.errors import InputError
@@ -58,13 +59,15 @@ def draft(
     content = raw.get("content")
     calls: tuple[str, ...] = ()
     if type(content) is str and raw.keys() <= _USUAL and role != "tool":  # most messages: nothing but words
-        body, text, tokens = {"role": role, "content": content}, content, count(content)
+        text, tokens = content, count(content)
+        body_text = f'{{"role":"{role}","content":{encode_basestring(content)}}}'
+        _check_characters(content, place)
     else:
         body = {key: value for key, value in raw.items() if key not in _ENVELOPE}
         _check_content(raw, role, place)
         text, calls = text_of(body), calls_of(body)
         tokens = message_tokens(body, count, text)
-    body_text = _json(body, place)
+        body_text = _json(body, place)
     _check_size(body_text, place, limits)
     return MessageDraft(
         id=_id(raw, place) or new_id(),
@@ -76,7 +79,7 @@ def draft(
         tokens=tokens,
         text=text,
         calls=calls,
-        answers=body.get("tool_call_id") if role == "tool" else None,
+        answers=raw.get("tool_call_id") if role == "tool" else None,
         timed=raw.get("created_at") is not None,
         named=raw.get("id") is not None,
     )
