@@ -36,7 +36,7 @@ def probe() -> dict[str, object]:
 
 
 def test_import_is_quick():
-    """`import lamina` takes at most 250 ms of CPU (one of twelve tries will do, so that a busy machine does not matter)."""
+    """`import lamina` takes at most 250 ms of CPU (one of twelve tries will do: a machine may be busy)."""
     assert any(float(str(probe()["cpu"])) <= 0.250 for _ in range(12))
 
 
