@@ -34,6 +34,7 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
             "interfaces/settings.py", "import lamina.storage.sqlite", "Only wiring", id="backend-in-interface"
         ),
         pytest.param("types.py", "import lamina.engine.memory", "Layers", id="value-imports-engine"),
+        pytest.param("policy/budget.py", "import lamina.policy.render", "No cycles anywhere", id="cycle"),
         pytest.param(
             "interfaces/logs.py", "import lamina.interfaces.cli.show", "What the faces share", id="shared-imports-face"
         ),
