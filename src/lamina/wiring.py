@@ -3,7 +3,6 @@
 import importlib
 import json
 import os
-import secrets
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,8 +19,6 @@ from lamina.errors import InputError, LaminaError
 from lamina.policy.messages import Limits, checked_id
 from lamina.ports import Extractor, Store, Summariser, TokenCounter
 from lamina.profiles import DEFAULT, Profile, profile_from
-from lamina.storage.memory import MemoryStore
-from lamina.storage.sqlite import SqliteStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +93,8 @@ async def _parts(store: Store, chosen: Options) -> Parts:
         profile=await _profile(store, chosen.profile),
         now=chosen.now,
         new_id=new_id,
-        random_bytes=secrets.token_bytes,
-        owner=f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}",
+        random_bytes=os.urandom,
+        owner=f"{socket.gethostname()}/{os.getpid()}/{os.urandom(4).hex()}",
         alive=worker_alive,
         limits=chosen.limits,
         patience=chosen.patience,
@@ -105,7 +102,7 @@ async def _parts(store: Store, chosen: Options) -> Parts:
 
 
 def _backend(module: str, name: str) -> Any:
-    """A model by name, imported when a memory is opened: `import lamina` stays quick."""
+    """A store or model by name, imported when a memory is opened: `import lamina` stays quick."""
     return getattr(importlib.import_module(module), name)
 
 
@@ -117,21 +114,25 @@ async def _profile(store: Store, chosen: str | Profile | None) -> Profile:
 
 
 def _store(location: str | Path, chosen: Options) -> Store:
-    if isinstance(location, Path):
-        return SqliteStore(location, tenant=chosen.tenant, durable=chosen.durable)
-    if not isinstance(location, str) or not location:
+    if not isinstance(location, str | Path) or not str(location):
         raise InputError(f"location must be a path, ':memory:' or sqlite:///path, not {location!r}")
     if location == ":memory:":
-        return MemoryStore(tenant=chosen.tenant)
-    if "://" not in location:
-        return SqliteStore(location, tenant=chosen.tenant, durable=chosen.durable)
-    parts = urlsplit(location)
-    if parts.scheme == "sqlite":
-        path = unquote(parts.path)[1:]
-        if not path:
-            raise InputError(f"{location!r} names no file; e.g. sqlite:///chat.db or sqlite:////absolute/chat.db")
-        return SqliteStore(path, tenant=chosen.tenant, durable=chosen.durable)
-    raise InputError(f"no store for {parts.scheme}://; give a path, ':memory:' or sqlite:///path")
+        memory: Store = _backend("lamina.storage.memory", "MemoryStore")(tenant=chosen.tenant)
+        return memory
+    path = location if isinstance(location, Path) or "://" not in location else _path(location)
+    sqlite: Store = _backend("lamina.storage.sqlite", "SqliteStore")(path, tenant=chosen.tenant, durable=chosen.durable)
+    return sqlite
+
+
+def _path(url: str) -> str:
+    """The path in a sqlite:/// URL."""
+    parts = urlsplit(url)
+    if parts.scheme != "sqlite":
+        raise InputError(f"no store for {parts.scheme}://; give a path, ':memory:' or sqlite:///path")
+    path = unquote(parts.path)[1:]
+    if not path:
+        raise InputError(f"{url!r} names no file; e.g. sqlite:///chat.db or sqlite:////absolute/chat.db")
+    return path
 
 
 def new_id(prefix: str) -> str:
