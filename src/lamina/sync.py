@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
+from lamina.engine.parts import on_loop
 from lamina.errors import LaminaError
 from lamina.profiles import Profile
 from lamina.wiring import AsyncMemory
@@ -39,25 +40,13 @@ class _Loop:
 
 
 def _blocking(
-    verb: Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]],
+    verb: Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]], *, here: bool = False
 ) -> Callable[Concatenate["Memory", P], T]:
-    """An awaited verb as a blocking one of the same signature."""
+    """An awaited verb as a blocking one of the same signature; `here` for one that waits for nothing but the store."""
 
     @functools.wraps(verb)
     def call(self: "Memory", *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._run(verb(self._memory, *args, **kwargs), here=False)
-
-    return cast(Callable[Concatenate["Memory", P], T], call)
-
-
-def _direct(
-    verb: Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate["Memory", P], T]:
-    """The same for a verb that waits for nothing but the store."""
-
-    @functools.wraps(verb)
-    def call(self: "Memory", *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._run(verb(self._memory, *args, **kwargs), here=True)
+        return self._run(verb(self._memory, *args, **kwargs), here=here)
 
     return cast(Callable[Concatenate["Memory", P], T], call)
 
@@ -98,29 +87,29 @@ class Memory:
         if self._loop is None:
             work.close()
             raise LaminaError("this memory is closed; open it again with Memory(path)")
-        if here and self._memory.inline and not _on_a_loop():
+        if here and self._memory.inline and not on_loop():
             return _driven(work)
         return self._loop.run(work)
 
-    add = _direct(AsyncMemory.add)
-    context = _direct(AsyncMemory.context)
-    search = _direct(AsyncMemory.search)
-    session = _direct(AsyncMemory.session)
-    sessions = _direct(AsyncMemory.sessions)
-    conversation = _direct(AsyncMemory.conversation)
-    messages = _direct(AsyncMemory.messages)
-    message = _direct(AsyncMemory.message)
-    end = _direct(AsyncMemory.end)
-    pause = _direct(AsyncMemory.pause)
-    resume = _direct(AsyncMemory.resume)
-    archive = _direct(AsyncMemory.archive)
-    milestone = _direct(AsyncMemory.milestone)
-    summaries = _direct(AsyncMemory.summaries)
-    zoom = _direct(AsyncMemory.zoom)
-    digest = _direct(AsyncMemory.digest)
-    facts = _direct(AsyncMemory.facts)
+    add = _blocking(AsyncMemory.add, here=True)
+    context = _blocking(AsyncMemory.context, here=True)
+    search = _blocking(AsyncMemory.search, here=True)
+    session = _blocking(AsyncMemory.session, here=True)
+    sessions = _blocking(AsyncMemory.sessions, here=True)
+    conversation = _blocking(AsyncMemory.conversation, here=True)
+    messages = _blocking(AsyncMemory.messages, here=True)
+    message = _blocking(AsyncMemory.message, here=True)
+    end = _blocking(AsyncMemory.end, here=True)
+    pause = _blocking(AsyncMemory.pause, here=True)
+    resume = _blocking(AsyncMemory.resume, here=True)
+    archive = _blocking(AsyncMemory.archive, here=True)
+    milestone = _blocking(AsyncMemory.milestone, here=True)
+    summaries = _blocking(AsyncMemory.summaries, here=True)
+    zoom = _blocking(AsyncMemory.zoom, here=True)
+    digest = _blocking(AsyncMemory.digest, here=True)
+    facts = _blocking(AsyncMemory.facts, here=True)
     settle = _blocking(AsyncMemory.settle)
-    lag = _direct(AsyncMemory.lag)
+    lag = _blocking(AsyncMemory.lag, here=True)
     verify = _blocking(AsyncMemory.verify)
     repair = _blocking(AsyncMemory.repair)
     export = _blocking(AsyncMemory.export)
@@ -139,14 +128,6 @@ class Memory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _on_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _close(loop: _Loop, memory: AsyncMemory) -> None:

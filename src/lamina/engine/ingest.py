@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from lamina.engine.parts import Parts
+from lamina.engine.parts import Parts, on_loop
 from lamina.errors import InputError
 from lamina.policy.folding import may_be_due
 from lamina.policy.messages import as_list, checked_id, draft
@@ -59,7 +59,7 @@ class Ingest:
 
     async def _drafts(self, given: list[Any]) -> list[MessageDraft]:
         large = len(given) > 1_000 or any(len(str(m.get("content", ""))) > _LARGE for m in given if isinstance(m, dict))  # noqa: PLR2004
-        return await asyncio.to_thread(self._drafted, given) if large and _on_loop() else self._drafted(given)
+        return await asyncio.to_thread(self._drafted, given) if large and on_loop() else self._drafted(given)
 
     def _drafted(self, given: list[Any]) -> list[MessageDraft]:
         parts, now = self._parts, self._parts.now()
@@ -83,12 +83,3 @@ class Ingest:
         counters = appended.session.counters
         if counters.messages == len(appended.ids) or self._due(counters, "active"):
             self._wake()
-
-
-def _on_loop() -> bool:
-    """Whether an event loop runs in this thread, which long work would block."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -1,15 +1,12 @@
 """Verify and repair: what is stored checked against itself, and what is derived made anew."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from lamina.engine.parts import Parts
+from lamina.engine.parts import Parts, Progress
 from lamina.engine.worker import Worker
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from lamina.policy import integrity
 from lamina.types import Problem, Report, Session
-
-Progress = Callable[[int, int], None]  # done, of how many
 
 
 class Maintenance:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,7 @@ from typing import Any, Self
 from lamina.engine.context import ContextBuilder
 from lamina.engine.ingest import Ingest
 from lamina.engine.maintain import Maintenance
-from lamina.engine.parts import Parts
+from lamina.engine.parts import Parts, Progress
 from lamina.engine.retrieve import Retrieval
 from lamina.engine.transfer import Imported, Transfer
 from lamina.engine.worker import Worker
@@ -41,7 +41,6 @@ from lamina.types import (
 logger = logging.getLogger("lamina.memory")
 
 DEFAULT_USER = "default"
-Progress = Callable[[int, int], None]
 
 
 class Engine:
@@ -51,8 +50,8 @@ class Engine:
         self._parts = parts
         self._worker = Worker(parts)
         self._ingest = Ingest(parts, self._worker.wake)
-        self._context = ContextBuilder(parts, Retrieval(parts))
         self._retrieval = Retrieval(parts)
+        self._context = ContextBuilder(parts, self._retrieval)
         self._maintenance = Maintenance(parts, self._worker)
         self._transfer = Transfer(parts, self._ingest)
         self._works = worker

@@ -1,5 +1,6 @@
 """What the engine is built from: handed in by the wiring, never imported."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,6 +8,8 @@ from datetime import datetime
 from lamina.policy.messages import Limits
 from lamina.ports import Extractor, Prompt, Store, Summariser, TokenCounter
 from lamina.profiles import Profile
+
+Progress = Callable[[int, int], None]  # how far long work is: done, of how many (0: that is not known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +41,12 @@ class Parts:
     alive: Callable[[str], bool]  # whether the worker of that name may still be at work
     limits: Limits = field(default_factory=Limits)
     patience: Patience = field(default_factory=Patience)
+
+
+def on_loop() -> bool:
+    """Whether an event loop runs in this thread, which long work would block."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -2,14 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from lamina.engine.ingest import Ingest
-from lamina.engine.parts import Parts
+from lamina.engine.parts import Parts, Progress
 from lamina.errors import InputError, NotFound
 from lamina.policy import documents
 from lamina.types import ROLES, Message, Milestone, Session, Span
@@ -21,8 +21,6 @@ _BATCH = 1_000
 _MARKDOWN_MESSAGES = 10
 _WRITE_CHARACTERS = 1_000_000
 _LINE_KEYS = frozenset({"type", "session_id", "user_id", "body"})  # what a line says beside the message itself
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

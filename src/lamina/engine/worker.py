@@ -3,14 +3,13 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
 from lamina.engine.compact import Compactor
 from lamina.engine.digest import Digester
-from lamina.engine.parts import Parts
+from lamina.engine.parts import Parts, Progress
 from lamina.errors import LaminaError, ModelError, StoreError
 from lamina.policy.folding import Fold, next_fold
 from lamina.policy.integrity import faults
@@ -19,7 +18,6 @@ from lamina.types import Session, Settled, Span, Summary
 
 logger = logging.getLogger("lamina.fold")
 
-Progress = Callable[[int, int], None]  # folds done, and 0: how many there will be is not known
 
 _FIRST_LOOK = 128  # unfolded messages read at first; doubled while no fold is found
 _SWEEP_SECONDS = 60.0
