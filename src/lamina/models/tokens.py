@@ -5,6 +5,7 @@ import gzip
 import importlib
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -82,6 +83,7 @@ class EstimatingCounter:
         return [self.count(text) for text in texts]
 
 
+@cache
 def best_counter() -> TokenCounter:
     """The exact counter where it can be had, else the estimate."""
     try:

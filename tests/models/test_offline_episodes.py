@@ -1,0 +1,384 @@
+"""The moments that mattered, found by cue phrases."""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.models.offline.episode_cues import languages
+from lamina.models.offline.episodes import (
+    LEAST,
+    LONGEST_CONTEXT,
+    LONGEST_SUMMARY,
+    LONGEST_TITLE,
+    MOST,
+    OfflineSpotter,
+    shortened,
+    spotted,
+)
+from lamina.policy.episodes import KEY_MOMENT
+from lamina.ports import EpisodeDraft, Spotter
+from lamina.types import EPISODE_KINDS, Message
+
+
+def message(text: str, role: Any = "user", message_id: str = "m1", session_id: str = "s1") -> Message:
+    return Message(
+        id=message_id,
+        session_id=session_id,
+        seq=1,
+        turn=1,
+        role=role,
+        body={"role": role, "content": text},
+        created_at=datetime(2025, 3, 3, tzinfo=UTC),
+        metadata={},
+        model=None,
+        tokens=0,
+        text=text,
+        digest="",
+    )
+
+
+def spot(text: str, role: Any = "user") -> EpisodeDraft:
+    found = spotted(message(text, role), [])
+    assert found is not None
+    return found
+
+
+def kind_of(text: str, role: Any = "user") -> str | None:
+    found = spotted(message(text, role), [])
+    return found.kind if found else None
+
+
+# Kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        pytest.param("We decided to use PostgreSQL.", "decision_made", id="decided"),
+        pytest.param("I've finally settled on the blue logo for the shop.", "decision_made", id="settled"),
+        pytest.param("OK, we're going with SQLite in WAL mode.", "decision_made", id="going-with"),
+        pytest.param("Let's go with the second design for the page", "decision_made", id="lets-go-with"),
+        pytest.param("I agreed with Tanya to limit outings to twice a week.", "decision_made", id="agreed"),
+        pytest.param("I've decided against microservices for now.", "decision_made", id="against"),
+        pytest.param("I changed my mind, PostgreSQL with PostGIS it is.", "pivot", id="changed-mind"),
+        pytest.param("We switched from Celery to a queue in Postgres.", "pivot", id="switched"),
+        pytest.param("Launch moves from 15 May to 26 June.", "pivot", id="date-moves"),
+        pytest.param("Change of plans: the harbour comes first.", "pivot", id="change-of-plans"),
+        pytest.param("Sorting by station id fixed it.", "problem_solved", id="fixed-it"),
+        pytest.param("I tracked down the deadlock in the nightly job.", "problem_solved", id="tracked-down"),
+        pytest.param("The login bug is finally fixed on staging.", "problem_solved", id="is-fixed"),
+        pytest.param("We got it working after an upgrade of the driver.", "problem_solved", id="got-it-working"),
+        pytest.param("We won the regional hackathon last night!", "breakthrough", id="won"),
+        pytest.param("I got the job at the paediatric ward.", "breakthrough", id="got-the-job"),
+        pytest.param("I've managed to reduce the load time to 400 ms.", "breakthrough", id="managed-to-reduce"),
+        pytest.param("I finally realized that the tide table was in local time.", "breakthrough", id="realized"),
+        pytest.param("I found a memory leak in the decoder.", "issue_identified", id="found-a-leak"),
+        pytest.param("The root cause is a missing datum in the import.", "issue_identified", id="root-cause"),
+        pytest.param("Problem: everything here is in NAP.", "issue_identified", id="problem-colon"),
+        pytest.param("We lost the production database backup.", "issue_identified", id="lost"),
+        pytest.param("I submitted my scholarship application on May 14.", "task_completed", id="submitted"),
+        pytest.param("We launched the new website this morning.", "task_completed", id="launched"),
+        pytest.param("Deployed to production at 17:00.", "task_completed", id="without-subject"),
+        pytest.param("The migration is done and the counts match.", "task_completed", id="is-done"),
+        pytest.param("We\u2019ve shipped the first release.", "task_completed", id="typographic-apostrophe"),
+    ],
+)
+def test_kinds(text: str, kind: str) -> None:
+    """Each kind of moment is found in plain words."""
+    assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("Should we go with Postgres?", id="question"),
+        pytest.param("Did I tell you we decided to use Postgres?", id="question-about-it"),
+        pytest.param("how do I know the bug is fixed", id="question-without-mark"),
+        pytest.param("If we decided to move, the cat would complain.", id="hypothetical"),
+        pytest.param("Maybe we switched to Postgres too early.", id="maybe"),
+        pytest.param("I want to finish the report by Friday.", id="wish"),
+        pytest.param("We will launch the site next week.", id="future"),
+        pytest.param("I'm thinking about whether we switched to soon.", id="thinking"),
+        pytest.param("We haven't decided on a name.", id="not-decided"),
+        pytest.param("I never finished the report.", id="never"),
+        pytest.param("I found no leaks in the decoder.", id="found-none"),
+        pytest.param('The email said "we decided to cancel the launch".', id="quoted"),
+        pytest.param("“We fixed the login bug. It is done.”", id="quoted-sentences"),
+        pytest.param("> We decided to use Postgres.", id="block-quote"),
+        pytest.param("```\n# we decided to use Postgres\n```", id="code"),
+        pytest.param("`we fixed the bug` is the commit message", id="inline-code"),
+        pytest.param("They decided to close the pool.", id="others"),
+        pytest.param("He said we fixed the bug.", id="reported"),
+        pytest.param("I often finished the report late.", id="habit"),
+        pytest.param("Since I lost my job at the bank, money is tight.", id="background"),
+        pytest.param("Regarding the three gardens we selected in Kyoto, book one.", id="mentioned"),
+        pytest.param("Okay, let's go with that one.", id="that-one"),
+        pytest.param("Done.", id="says-nothing"),
+        pytest.param("I like green tea in the morning.", id="no-moment"),
+        pytest.param("", id="empty"),
+        pytest.param("🙂🙂", id="emoji"),
+        pytest.param("Мы решили переехать.", id="no-such-language"),
+    ],
+)
+def test_leaves_alone(text: str) -> None:
+    """Questions, suppositions, wishes, denials, quotes, code and what others did are no moments."""
+    assert kind_of(text) is None
+
+
+@pytest.mark.parametrize(
+    ("role", "text", "kind"),
+    [
+        pytest.param("assistant", "Done, the migration ran without errors.", "task_completed", id="done"),
+        pytest.param("assistant", "All 4 tests pass, in 11.73 s.", "task_completed", id="tests-pass"),
+        pytest.param("assistant", "I've fixed the import in the loader.", "problem_solved", id="fixed"),
+        pytest.param("assistant", "We decided to use PostgreSQL.", None, id="no-decisions"),
+        pytest.param("assistant", "I found a memory leak in the decoder.", None, id="no-issues"),
+        pytest.param("assistant", "Well done on finishing the course.", None, id="praise"),
+        pytest.param("assistant", "- Fixed costs: rent and insurance", None, id="no-items"),
+        pytest.param("tool", "Done, the migration ran without errors.", None, id="tool"),
+        pytest.param("system", "We decided to use PostgreSQL.", None, id="system"),
+    ],
+)
+def test_roles(role: str, text: str, kind: str | None) -> None:
+    """Of an assistant only confirmations count, of others nothing."""
+    assert kind_of(text, role) == kind
+
+
+def test_an_assistant_counts_less() -> None:
+    """The same words weigh less from an assistant."""
+    text = "The login bug is fixed on staging."
+    assert spot(text, "assistant").significance < spot(text).significance
+
+
+# What a moment says
+
+
+def test_a_moment_in_full() -> None:
+    """Title, summary, context and outcome come from the words."""
+    before = [
+        message("Thanks. Which database should hold the tides?", message_id="m1"),
+        message("SQLite or PostgreSQL.", "assistant", "m2"),
+    ]
+    said = message("OK. We decided to use PostgreSQL 16. Because several jobs write at once.", message_id="m3")
+    assert spotted(said, before) == EpisodeDraft(
+        message_id="m3",
+        kind="decision_made",
+        title="We decided to use PostgreSQL 16",
+        summary="We decided to use PostgreSQL 16. Because several jobs write at once.",
+        context="Which database should hold the tides?",
+        outcome="use PostgreSQL 16",
+        valence=0.1,
+        significance=0.73,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        pytest.param("I decided to delay my start, but I'm unsure.", "delay my start", id="decided"),
+        pytest.param("I agreed with Tanya to limit outings.", "limit outings", id="agreed"),
+        pytest.param("I've decided against microservices.", "I've decided against microservices", id="against"),
+        pytest.param("Decision then: SQLite, in WAL mode.", "Decision then: SQLite, in WAL mode", id="colon"),
+        pytest.param("They came, and sorting by id fixed it.", "sorting by id fixed it", id="solved"),
+        pytest.param("We launched the new site, so be kind.", "We launched the new site", id="completed"),
+        pytest.param("I found a memory leak in the decoder.", None, id="issue"),
+        pytest.param("We switched from Celery to Postgres.", None, id="pivot"),
+    ],
+)
+def test_outcome(text: str, outcome: str | None) -> None:
+    """A decision, solution or completed task has the clause that says what came out."""
+    assert spot(text).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        pytest.param(
+            "I decided to delay my studies, but I'm unsure, can you help me weigh it?",
+            "I decided to delay my studies, but I'm unsure",
+            id="a-request-behind-it",
+        ),
+        pytest.param(
+            "OK: changed my mind. PostgreSQL with PostGIS. Reasons: several writers.",
+            "OK: changed my mind. PostgreSQL with PostGIS. Reasons: several writers.",
+            id="a-bare-cue-with-what-follows",
+        ),
+        pytest.param(
+            "The second floor in Lombok. Signed on Friday.",
+            "The second floor in Lombok. Signed on Friday.",
+            id="a-bare-cue-with-what-came-before",
+        ),
+    ],
+)
+def test_summary(text: str, summary: str) -> None:
+    """The summary is the sentence without what it asks, with its neighbours where it says little alone."""
+    assert spot(text).summary == summary
+
+
+def test_the_strongest_of_a_message() -> None:
+    """A message has one moment at the most, the most significant."""
+    found = spot("I updated the docs for the team. We finally decided to launch in June! I found a typo in it.")
+    assert (found.kind, found.title) == ("decision_made", "We finally decided to launch in June")
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        pytest.param("We chose the blue logo.", "We decided on the blue logo.", id="surer-words"),
+        pytest.param("We chose the blue logo.", "We chose the blue logo because it prints well.", id="a-reason"),
+        pytest.param("We chose the blue logo.", "We chose 2 of the blue logos.", id="a-number"),
+        pytest.param("We chose the blue logo.", "We chose the blue logo!", id="an-exclamation"),
+        pytest.param("We chose the blue logo.", "We chose the blue logo, a crucial step.", id="importance"),
+        pytest.param("I updated the shop page today.", "We launched the shop page today.", id="a-greater-thing"),
+    ],
+)
+def test_significance(less: str, more: str) -> None:
+    """Sure words, reasons, numbers, exclamations and importance make a moment more significant."""
+    assert spot(less).significance < spot(more).significance
+
+
+def test_a_reasoned_decision_is_a_key_moment() -> None:
+    """A plain decision is none, one with its reason is."""
+    assert spot("We decided to use Postgres.").significance < KEY_MOMENT
+    assert spot("We decided to use Postgres because many jobs write.").significance >= KEY_MOMENT
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        pytest.param("We won the regional hackathon, I'm so happy and proud!", 0.8, 1.0, id="good"),
+        pytest.param("I found a terrible bug, a disaster for the launch.", -1.0, -0.8, id="bad"),
+        pytest.param("We decided to use the blue logo.", 0.0, 0.2, id="neutral"),
+        pytest.param("We decided to move, and I'm not happy with it.", -0.3, 0.0, id="denied-good"),
+        pytest.param("We decided to move, and it's not bad at all.", 0.2, 0.5, id="denied-bad"),
+    ],
+)
+def test_valence(text: str, low: float, high: float) -> None:
+    """Good and bad words move the valence, turned by negations."""
+    assert low <= spot(text).valence <= high
+
+
+@pytest.mark.parametrize(
+    ("before", "context"),
+    [
+        pytest.param([], "", id="nothing-before"),
+        pytest.param(["u:Hi!", "a:The queue is slow today."], "", id="nothing-informative"),
+        pytest.param(["u:Thanks! The nightly queue is slow.", "a:Why?"], "The nightly queue is slow.", id="the-topic"),
+        pytest.param(
+            ["u:First topic about harbours.", "u:Second topic about tides."], "Second topic about tides.", id="last"
+        ),
+        pytest.param(["u:The nightly queue is slow.", "a:1", "a:2", "a:3", "a:4"], "", id="too-long-ago"),
+    ],
+)
+def test_context(before: list[str], context: str) -> None:
+    """The context is what the user had last spoken of, within four messages."""
+    roles = {"u": "user", "a": "assistant"}
+    said = [message(text[2:], roles[text[0]], f"m{at}") for at, text in enumerate(before)]
+    (found,) = asyncio.run(OfflineSpotter().spot([message("We decided to use Postgres.")], said))
+    assert found.context == context
+
+
+def test_context_stays_in_its_session() -> None:
+    """What was said in another session is no context."""
+    other = message("The nightly queue is slow.", session_id="s2")
+    found = spotted(message("We decided to use Postgres."), [other])
+    assert found is not None
+    assert found.context == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "expected"),
+    [
+        pytest.param("short", 10, "short", id="short"),
+        pytest.param("The first of the long clauses, then another", 40, "The first of the long clauses", id="clause"),
+        pytest.param("one two three four", 12, "one two…", id="word"),
+        pytest.param("x" * 50, 10, "x" * 9 + "…", id="one-long-word"),
+    ],
+)
+def test_shortened(text: str, most: int, expected: str) -> None:
+    """A long text is cut at a clause, else at a word, else anywhere, and never exceeds its length."""
+    assert shortened(text, most) == expected
+    assert len(expected) <= most
+
+
+# Properties
+
+_PIECES = st.sampled_from(
+    [
+        "We decided to use Postgres", "I fixed the bug", "changed my mind", "We launched the site", "Done", "if", "?",
+        "I found a leak in the decoder", "because it is fast", "can you help me", ". ", ", ", "!", "\n", '"', "“", "- ",
+        "```\n", "not", "42",
+    ]
+)  # fmt: skip
+_TEXTS = st.one_of(st.text(max_size=200), st.lists(_PIECES, max_size=16).map(" ".join))
+_SAID = st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), _TEXTS), max_size=10)
+
+
+@given(_SAID, st.lists(st.integers(1, 4), min_size=10, max_size=10))
+def test_batches_do_not_matter(said: list[tuple[str, str]], sizes: list[int]) -> None:
+    """The same messages give the same moments, however they are cut into batches."""
+    messages = [message(text, role, f"m{at}") for at, (role, text) in enumerate(said)]
+    spotter: Spotter = OfflineSpotter()
+    whole = list(asyncio.run(spotter.spot(messages, [])))
+    pieces: list[EpisodeDraft] = []
+    start = 0
+    for size in sizes:
+        batch = messages[start : start + size]
+        pieces.extend(asyncio.run(spotter.spot(batch, messages[max(0, start - 4) : start])))
+        start += size
+    assert pieces == whole
+
+
+@given(_TEXTS, st.sampled_from(["user", "assistant"]))
+def test_bounds(text: str, role: str) -> None:
+    """Whatever is said, a moment keeps its bounds and uses only words that were said."""
+    found = spotted(message(text, role), [message(text)])
+    if found is None:
+        return
+    assert found.kind in EPISODE_KINDS
+    assert 0 < len(found.title) <= LONGEST_TITLE
+    assert 0 < len(found.summary) <= LONGEST_SUMMARY
+    assert len(found.context) <= LONGEST_CONTEXT
+    assert found.outcome is None or 0 < len(found.outcome) <= LONGEST_CONTEXT
+    assert -1 <= found.valence <= 1
+    assert LEAST <= found.significance <= MOST
+    assert set(found.summary.split()) <= set(text.split()) | {part.rstrip(",;:-\u2013—") for part in text.split()}
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "We decided to go. ",
+        "a. ",
+        "a,",
+        "“",
+        '"',
+        "«",
+        "`a",
+        "(",
+        "?!",
+        "- a\n",
+        "```\n",
+        "we have just now ",
+        "猫",
+        "x",
+        "\n",
+    ],
+)
+def test_hostile_input_takes_less_than_a_second(piece: str) -> None:
+    """200,000 characters of anything are read within a second."""
+    said = message(piece * (200_000 // len(piece)))
+    languages()
+    started = time.process_time()
+    spotted(said, [said])
+    assert time.process_time() - started < 1.0
+
+
+def test_there_is_a_language() -> None:
+    """Every file of phrases beside the module is read, and knows all kinds."""
+    assert [set(language.tones) for language in languages()] == [set(EPISODE_KINDS)]
