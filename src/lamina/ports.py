@@ -8,7 +8,10 @@ from typing import NamedTuple, Protocol
 from lamina.profiles import Hosted
 from lamina.types import (
     Counters,
+    Episode,
+    EpisodeKind,
     Fact,
+    Link,
     Message,
     MessageDraft,
     Milestone,
@@ -71,15 +74,21 @@ class Summariser(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactDraft:
-    """Something said by the user of themselves: `quote` is message.text[start:end]."""
+    """Something said by the user: `quote` is message.text[start:end]."""
 
     message_id: str
-    category: str
+    category: str  # identity, preference, constraint, instruction, goal, decision, procedure, commitment, entity
+    key: str | None  # what it is about, lower case; None where there is no name for that
+    value: str
     quote: str
     start: int
     end: int
     confidence: float
     importance: float
+    holds: bool = True  # False: the user says that it is no longer so, or is not so
+    since: datetime | None = None  # when it began to hold, where the words say so
+    until: datetime | None = None  # until when
+    reason: str | None = None  # why
 
 
 class Extractor(Protocol):
@@ -88,6 +97,28 @@ class Extractor(Protocol):
     name: str
 
     async def extract(self, messages: Sequence[Message]) -> Sequence[FactDraft]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeDraft:
+    """A moment that mattered, in the turn of one message."""
+
+    message_id: str
+    kind: EpisodeKind
+    title: str
+    summary: str
+    context: str
+    outcome: str | None
+    valence: float
+    significance: float
+
+
+class Spotter(Protocol):
+    """Finds the moments that mattered; `before` are the messages just before those to look at."""
+
+    name: str
+
+    async def spot(self, messages: Sequence[Message], before: Sequence[Message]) -> Sequence[EpisodeDraft]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +153,7 @@ class MessageRow(NamedTuple):
     salt: bytes
     leaf: bytes
     digest: bytes
+    erased: bytes | None = None  # the leaf of what it said before something of it was forgotten; the chain goes by it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +170,39 @@ class SummaryRow:
     last: int | None
     status: str
     folded_into: str | None
+    record: str
+    digest: bytes
+
+
+class FactRow(NamedTuple):
+    """A fact as it lies in a store: `record` is what was said or told, as JSON; the rest is its standing and use."""
+
+    id: str
+    user_id: str
+    category: str
+    slot: str
+    session_id: str | None
+    message_id: str | None
+    status: str
+    valid_until: str | None
+    of: str | None
+    version: int
+    accesses: int
+    accessed_at: str | None
+    decay: float
+    record: str
+    digest: bytes
+
+
+class EpisodeRow(NamedTuple):
+    """An episode as it lies in a store."""
+
+    id: str
+    user_id: str
+    session_id: str
+    accesses: int
+    accessed_at: str | None
+    decay: float
     record: str
     digest: bytes
 
@@ -204,7 +269,134 @@ class FoldCommit:
     summary: Summary
     retire: tuple[str, ...]  # live summaries that the new one stands for
     cursor: int  # messages 1..cursor are covered afterwards
-    facts: tuple[Fact, ...] = ()
+
+
+Settle = Callable[[Sequence[Fact]], Sequence[Fact]]  # all facts of a slot -> the same with their standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How far a session was read for facts; refused if something else read it, or forgot of it, in between."""
+
+    session_id: str
+    expect: int  # `extracted` when the reading began
+    erasures: int
+    upto: int  # messages 1..upto are read afterwards
+    again: tuple[int, ...] = ()  # earlier messages that were read again, because a part of them was forgotten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactsCommit:
+    """Facts and episodes put, changed and dropped, and each slot they touch settled anew, in one transaction.
+
+    A fact that was said at a place where the same one stands already is left as it is, and so is one whose value was
+    forgotten. What is to be changed but is gone stays gone.
+    """
+
+    user_id: str
+    settle: Settle
+    put: tuple[Fact, ...] = ()
+    marks: Mapping[str, bytes] = field(default_factory=dict)  # fact -> its mark
+    change: tuple[Fact, ...] = ()  # known ones with other values, by id
+    drop: tuple[str, ...] = ()
+    episodes: tuple[Episode, ...] = ()
+    change_episodes: tuple[Episode, ...] = ()
+    drop_episodes: tuple[str, ...] = ()
+    most_episodes: int | None = None  # beyond these, the least significant go
+    links: tuple[Link, ...] = ()
+    unblock: tuple[bytes, ...] = ()  # marks of forgotten values that may be known again
+    reading: Reading | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How often a memory was used since the last note of it."""
+
+    id: str
+    times: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap:
+    """A session's summaries exchanged for others that cover the same, committed whole or not at all."""
+
+    session_id: str
+    expect: int  # the session's version
+    retire: tuple[str, ...]  # become `replaced`
+    put: tuple[Summary, ...]  # new, or `replaced` ones that come back with the status they bring
+    cursor: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalRow:
+    """A proposal as it lies in a store: `record` is everything else, as JSON."""
+
+    id: str
+    user_id: str
+    session_id: str
+    status: str
+    record: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """A message with other words in its place: what was forgotten is gone, its place in the chain is kept."""
+
+    session_id: str
+    seq: int
+    message_id: str
+    expect: bytes  # the leaf of what it says now
+    body: str
+    metadata: str
+    tokens: int
+    salt: bytes
+    whole: bool  # nothing is left of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """One forgetting: what is taken away, with all that was derived from it, in one transaction."""
+
+    user_id: str
+    settle: Settle
+    receipt: Callable[["Erased", str], "ReceiptRow"]  # from what was erased and the digest of the receipt before
+    block: Callable[[Sequence[Fact]], Sequence[bytes]]  # values not to be extracted again
+    rewrites: tuple[Rewrite, ...] = ()
+    sessions: tuple[str, ...] = ()  # go whole
+    facts: tuple[str, ...] = ()
+    episodes: tuple[str, ...] = ()
+    milestones: tuple[str, ...] = ()
+    unfold: Mapping[str, int] = field(default_factory=dict)  # session -> summaries that cover this message or more go
+    user: bool = False  # everything of the user goes
+    derived: bool = True  # False: what was derived from rewritten messages stays (retention)
+    rehearse: bool = False  # say what would go, and leave everything
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """What an erasure took away."""
+
+    messages: tuple[str, ...] = ()
+    redacted: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    summaries: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    episodes: tuple[str, ...] = ()
+    milestones: int = 0
+    values_blocked: int = 0
+
+
+class ReceiptRow(NamedTuple):
+    """A receipt as it lies in a store: nothing in its record tells what was forgotten."""
+
+    id: str
+    created_at: datetime
+    record: str
+    previous: str
+    digest: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +423,8 @@ class Audit:
     last_digest: bytes
     rows: tuple[MessageRow, ...]
     summaries: tuple[SummaryRow, ...]
-    facts: tuple[Fact, ...]
+    facts: tuple[FactRow, ...]  # said in it
+    episodes: tuple[EpisodeRow, ...]
     unindexed: tuple[str, ...] = field(default=())  # ids that the word index lacks, or has too many of
 
 
@@ -283,7 +476,23 @@ class Store(Protocol):
 
     async def digests(self, user_id: str) -> list[Summary]: ...
 
-    async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]: ...
+    async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
+        """All facts of a user, or those said in a session, whatever their status, in the order they were learnt."""
+        ...
+
+    async def fact(self, fact_id: str) -> Fact | None: ...
+
+    async def episodes(self, user_id: str, session_id: str | None = None) -> list[Episode]:
+        """Episodes in the order they happened."""
+        ...
+
+    async def episode(self, episode_id: str) -> Episode | None: ...
+
+    async def links(self, user_id: str) -> list[Link]: ...
+
+    async def users(self, *, limit: int = 1000, after: str | None = None) -> list[str]:
+        """Users who have a session or a fact, by id."""
+        ...
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches: ...
 
@@ -309,6 +518,45 @@ class Store(Protocol):
         ...
 
     async def commit_digest(self, digest: Summary) -> bool: ...
+
+    # facts and episodes
+    async def unread(self, session_id: str, limit: int) -> list[Message]:
+        """The next messages to read for facts: those marked to be read again, then those not read yet."""
+        ...
+
+    async def commit_facts(self, commit: FactsCommit) -> bool:
+        """Commit facts and episodes; False if the session was read or erased from in between."""
+        ...
+
+    async def note_accesses(self, accesses: Sequence[Access]) -> None:
+        """Count uses of facts and episodes, which are as fresh as new afterwards."""
+        ...
+
+    async def secret(self, fresh: bytes) -> bytes:
+        """What the marks of forgotten values are made with; `fresh` becomes it if there is none yet."""
+        ...
+
+    # making anew
+    async def swap(self, swap: Swap) -> bool:
+        """Exchange summaries; False if a fold or an erasure came first."""
+        ...
+
+    async def put_proposal(self, proposal: ProposalRow) -> None: ...
+
+    async def proposals(self, session_id: str | None = None) -> list[ProposalRow]: ...
+
+    # forgetting
+    async def erase(self, erasure: Erasure) -> Erased:
+        """Take away, or say what would go. Raises Conflict if a message has changed since it was read."""
+        ...
+
+    async def scrub(self) -> bool:
+        """Leave no old bytes in the files; False if others keep some in use for now."""
+        ...
+
+    async def receipts(self) -> list[ReceiptRow]:
+        """All receipts, the oldest first."""
+        ...
 
     async def pending(self) -> int:
         """How many sessions may be due."""
@@ -347,8 +595,8 @@ class Store(Protocol):
         """Count again what the session row says of its messages."""
         ...
 
-    async def unfold(self, session_id: str) -> None:
-        """Drop everything derived from the session's messages; folding starts over."""
+    async def unfold(self, session_id: str, settle: Settle) -> None:
+        """Drop everything derived from the session's messages; folding and reading start over."""
         ...
 
     async def drop_digests(self, user_id: str) -> None: ...

@@ -186,6 +186,22 @@ class Profile:
     hosted: Hosted | None = None
 
     facts: bool = False  # keep what the user said of themselves, word for word
+    categories: tuple[str, ...] = ()  # of facts that are kept; (): all
+    conflicts: Literal["newest", "confidence", "flag"] = "newest"  # what happens when two values meet
+    least_confidence: float = 0.4  # a fact less sure is not kept
+    least_importance: float = 0.2  # a fact less important is not kept
+    promote_confidence: float = 0.0  # a fact less sure waits as a candidate until it is promoted by hand
+    shown_importance: float = 0.5  # a fact less important is not shown unless it is asked for
+    episodes: bool = False  # keep the moments that mattered
+    max_episodes: int = 100  # of one user; beyond these, the least significant go
+    half_life_days: float = 30  # of a memory that is not used
+    consolidation_days: float = 30  # memories older than this may be archived
+    archive_below: float = 0.3  # importance x decay under which they are
+    never_archived: tuple[str, ...] = ()  # categories of facts that are never archived
+    consolidate_hours: float | None = 24  # how often consolidation runs by itself; None: only on demand
+    keep_message_days: float | None = None  # raw messages older than this are dropped, their summaries stay
+    drop_archived_days: float | None = None  # sessions archived longer than this are dropped whole
+    short_term_retention_turns: int | None = None  # turns that are shown word for word at the most
     summary_order: Literal["newest", "coverage", "relevance"] = "newest"  # which summaries come first when not all fit
     excerpt: int | None = None  # characters of a summary that the layout shows
     system_prompt_tokens: int = 0  # reserved for the caller's system prompt
@@ -219,6 +235,8 @@ KNOBS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "fold_tokens": (("schedule", "tokens"),),
     "prompt_id_summary_global": (("hosted", "id"),),
     "prompt_version_summary_global": (("hosted", "version"),),
+    "max_episodic_memories": (("max_episodes",),),
+    "consolidation_threshold_days": (("consolidation_days",),),
 }
 
 
@@ -276,8 +294,9 @@ MEDIUM_TERM = Profile(
     schedule=Stepped(window=10, step=10),
     kind="rolling",
     layout="medium_term",
-    steps=(Step(section="recent"), Step(section="digest"), Step(section="summaries", cut=True)),
+    steps=(Step(section="recent"), Step(section="facts"), Step(section="digest"), Step(section="summaries", cut=True)),
     budget=16_000,
+    facts=True,
     cap=1_000,
     least=500,
     total_cap=7_000,
@@ -314,6 +333,10 @@ PROJECT = Profile(
     budget=128_000,
     cap=200,
     least=100,
+    facts=True,
+    promote_confidence=0.7,
+    episodes=True,
+    short_term_retention_turns=50,
     system_prompt_tokens=2_000,
     working_memory_tokens=8_000,
     digest_sessions=0,
@@ -331,6 +354,8 @@ ASSISTANT = Profile(
     cap=250,
     excerpt=150,
     facts=True,
+    categories=("identity", "preference", "constraint", "instruction"),
+    conflicts="confidence",
     summary_order="relevance",
     digest_sessions=0,
     prompts={"chunk": "chunk", "final": "chunk", "compress": "compress"},
@@ -370,6 +395,8 @@ LAYERED = Profile(
     budget=4_000,
     cap=300,
     facts=True,
+    categories=("identity", "preference", "goal", "constraint"),
+    conflicts="flag",
     digest_sessions=0,
     prompts={"medium": "medium", "final": "medium", "long": "long", "compress": "compress"},
 )
@@ -400,6 +427,8 @@ DEFAULT = Profile(
     relevance_threshold=0.1,
     cap=300,
     facts=True,
+    episodes=True,
+    never_archived=("identity", "constraint", "instruction"),
     summary_order="coverage",
     digest_cap=350,  # with its heading within its share of the budget
     idle_hours=24,
@@ -444,6 +473,7 @@ def profile_from(values: Mapping[str, Any]) -> Profile:
             plain[part] = _RULES[rule.pop("rule")](**rule)
     plain["window"] = Window(**plain["window"])
     plain["steps"] = tuple(Step(**step) for step in plain["steps"])
-    plain["sections"] = tuple(plain["sections"])
+    for name in ("sections", "categories", "never_archived"):
+        plain[name] = tuple(plain.get(name, ()))
     plain["hosted"] = None if plain.get("hosted") is None else Hosted(**plain["hosted"])
     return Profile(**plain)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "developer", "user", "assistant", "tool")
@@ -60,9 +60,11 @@ class Message:
     model: str | None
     tokens: int
     text: str
-    digest: str
+    digest: str  # of the log up to it
     calls: tuple[str, ...] = ()
     answers: str | None = None
+    forgotten: bool = False  # something of it, or all, was erased
+    leaf: str = ""  # the digest of what it says
 
     @property
     def content(self) -> Any:
@@ -101,6 +103,7 @@ class Counters:
     cursor_turn: int = 0  # turn of the message at the cursor
     cursor_tokens: int = 0  # tokens of the covered messages
     version: int = 0  # how many folds were committed
+    extracted: int = 0  # messages 1..extracted were read for facts and episodes
 
     @property
     def unfolded(self) -> int:
@@ -130,6 +133,7 @@ class Session:
     archived_at: datetime | None = None
     counters: Counters = field(default_factory=Counters)
     attempts: int = 0  # failed folds since the last good one
+    erasures: int = 0  # how often something of it was forgotten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +162,7 @@ class Recipe:
 
 
 SummaryKind = Literal["rolling", "chunk", "merged", "layer", "medium", "long", "digest"]
-SummaryStatus = Literal["live", "folded"]
+SummaryStatus = Literal["live", "folded", "replaced"]  # replaced: by a regenerated version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,28 +199,273 @@ class Summary:
     sources: tuple[Source, ...] = ()
 
 
+FactType = Literal["fact", "decision", "preference", "entity", "procedure", "constraint", "goal"]
+FACT_TYPES: Mapping[FactType, float] = {  # with the importance that a memory told by hand has by default
+    "fact": 0.5,
+    "decision": 0.7,
+    "preference": 0.6,
+    "entity": 0.5,
+    "procedure": 0.5,
+    "constraint": 0.6,
+    "goal": 0.8,
+}
+FactStatus = Literal["candidate", "active", "superseded", "retracted", "conflicted", "archived", "evidence"]
+FACT_STATUSES: tuple[FactStatus, ...] = get_args(FactStatus)
+Verdict = Literal["promoted", "demoted", "retracted", "archived", "merged"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """Something the user said of themselves, word for word."""
+    """Something known of a user: said by them, word for word, or told by hand.
+
+    Facts of one user and category with the same slot are about the same thing; their standing (status, valid_until,
+    of, version) follows from all of them together.
+    """
 
     id: str
     user_id: str
-    session_id: str
-    message_id: str
+    type: FactType
     category: str
-    quote: str
-    start: int
-    end: int
+    key: str | None  # what it is about: name, location, favourite colour
+    slot: str  # the key made comparable; of a fact without a key, its value
+    value: str
+    origin: Literal["said", "told"]
     confidence: float
     importance: float
+    learnt_at: datetime  # when it was said or told
+    valid_from: datetime  # since when it holds
+    created_at: datetime  # when it was written down
+    until: datetime | None = None  # until when, if the words say so
+    holds: bool = True  # False: it was said to hold no longer
+    session_id: str | None = None  # where it was said
+    message_id: str | None = None
+    seq: int = 0
+    role: str | None = None
+    quote: str = ""  # the words, a piece of the message's text
+    start: int = 0
+    end: int = 0
+    reason: str | None = None  # why, as said
+    tags: tuple[str, ...] = ()
+    model: str | None = None  # the extractor that found it
+    tokens: int = 0
+    replaces: str | None = None  # the version that it was made to replace
+    # by hand, or by consolidation
+    verdict: Verdict | None = None
+    verdict_at: datetime | None = None
+    verdict_by: str | None = None  # the fact it was merged into
+    # standing
+    status: FactStatus = "candidate"
+    valid_until: datetime | None = None
+    of: str | None = None  # the fact that took its place, that it conflicts with, or that it bears out
+    version: int = 1
+    # use
+    accesses: int = 0
+    accessed_at: datetime | None = None
+    decay: float = 1.0  # at the last access or consolidation
+
+
+LINK_TYPES = ("related_to", "depends_on", "contradicts", "supersedes", "part_of", "causes", "supports", "derived_from")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A relation between two memories (facts or episodes) of one user."""
+
+    source: str
+    target: str
+    type: str
+    strength: float
     created_at: datetime
+
+
+EpisodeKind = Literal["decision_made", "problem_solved", "breakthrough", "issue_identified", "task_completed", "pivot"]
+EPISODE_KINDS: tuple[EpisodeKind, ...] = get_args(EpisodeKind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """A titled moment of a conversation."""
+
+    id: str
+    user_id: str
+    kind: EpisodeKind
+    title: str
+    summary: str
+    context: str  # what it came out of
+    participants: tuple[str, ...]
+    outcome: str | None
+    valence: float  # -1 (bad) to 1 (good)
+    significance: float  # 0 to 1
+    session_id: str
+    turns: Span
+    message_ids: tuple[str, ...]
+    happened_at: datetime
+    created_at: datetime
+    origin: Literal["said", "told"] = "said"
+    model: str | None = None  # what spotted it
+    linked: tuple[str, ...] = ()  # ids of facts and other memories
+    merged: tuple[str, ...] = ()  # ids of the episodes it was made from
+    tokens: int = 0
+    accesses: int = 0
+    accessed_at: datetime | None = None
+    decay: float = 1.0
+
+
+Memorable = Fact | Episode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arc:
+    """The course of a session in episodes: its thirds, and the moments that mattered most."""
+
+    beginning: tuple[Episode, ...]
+    middle: tuple[Episode, ...]
+    end: tuple[Episode, ...]
+    key_moments: tuple[Episode, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """Memories that can be reached from one by its links, with those links."""
+
+    nodes: tuple[Memorable, ...]
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Where a fact comes from and why it stands as it does."""
+
+    fact: Fact
+    message: Message | None  # None if it was told by hand
+    evidence: tuple[Fact, ...]  # the other times it was said
+    before: Fact | None  # the value it took the place of
+    after: Fact | None  # the value that took its place
+    conflicts: tuple[Fact, ...]
+    links: tuple[Link, ...]
+    reasons: tuple[str, ...]  # in words, in order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserProfile:
+    """What is known of a user at a time, by category, most important first."""
+
+    user_id: str
+    as_of: datetime
+    known_at: datetime
+    facts: tuple[Fact, ...]
+    markdown: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The profile as plain data: value, confidence, validity and source of each fact, by category."""
+        categories: dict[str, list[dict[str, Any]]] = {}
+        for fact in self.facts:
+            categories.setdefault(fact.category, []).append(
+                {
+                    "id": fact.id,
+                    "key": fact.key,
+                    "value": fact.value,
+                    "status": fact.status,
+                    "confidence": fact.confidence,
+                    "importance": fact.importance,
+                    "valid_from": fact.valid_from.isoformat(),
+                    "valid_until": None if fact.valid_until is None else fact.valid_until.isoformat(),
+                    "message_id": fact.message_id,
+                    "quote": fact.quote,
+                }
+            )
+        return {
+            "user_id": self.user_id,
+            "as_of": self.as_of.isoformat(),
+            "known_at": self.known_at.isoformat(),
+            "categories": categories,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidated:
+    """What a consolidation did."""
+
+    decayed: int = 0  # memories whose decay was brought up to date
+    archived: tuple[str, ...] = ()  # facts that were put away
+    merged: tuple[str, ...] = ()  # facts that went into others
+    merged_episodes: tuple[str, ...] = ()
+    dropped_episodes: tuple[str, ...] = ()  # past the cap
+    tokens_reclaimed: int = 0
+    messages_dropped: int = 0  # by retention rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What one forgetting erased, and what was written anew; signed by a chain of digests."""
+
+    id: str
+    at: datetime
+    target: str  # what was asked for, without the words that were to be forgotten
+    rehearsal: bool  # a dry run: nothing was erased
+    messages: tuple[str, ...]  # ids; of whole sessions and users, hashes of them
+    redacted: tuple[str, ...]  # messages of which a part was erased
+    sessions: tuple[str, ...]
+    summaries: tuple[str, ...]
+    digests: tuple[str, ...]
+    facts: tuple[str, ...]
+    episodes: tuple[str, ...]
+    milestones: int
+    values_blocked: int  # values that will not be extracted again
+    rewritten: tuple[str, ...]  # summaries written anew from what is left
+    mentions_left: tuple[str, ...]  # messages that still have a forgotten fact's value in other words
+    scrubbed: bool  # whether no old bytes are left in the files
+    previous: str
+    digest: str
+
+    @property
+    def empty(self) -> bool:
+        """Whether there was nothing to erase; such a receipt is not stored."""
+        lists = (self.messages, self.redacted, self.sessions, self.summaries, self.digests, self.facts, self.episodes)
+        return not any(lists) and not self.milestones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One difference between what is stored and what was made anew."""
+
+    kind: Literal["summary", "fact"]
+    span: Span | None
+    before: str | None  # None: new
+    after: str | None  # None: gone
+    diff: str
+    drift: float  # semantic distance, 0 (same) to 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """Summaries and facts of a session made anew beside the old ones, to be accepted or rolled back."""
+
+    id: str
+    session_id: str
+    status: Literal["open", "accepted", "rolled_back"]
+    recipe: str  # the models that made it
+    changes: tuple[Change, ...]
+    drift: float  # of all summaries together
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """A summary that does not agree with the facts."""
+
+    kind: Literal["stale", "missing"]  # it has a value that no longer holds; it lacks one that it should have
+    fact_id: str
+    summary_id: str
+    session_id: str | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """Something found by a search, with the parts of its score."""
 
-    kind: Literal["message", "summary"]
+    kind: Literal["message", "summary", "fact", "episode"]
     id: str
     session_id: str | None
     message_ids: tuple[str, ...]
@@ -364,3 +613,19 @@ class Settled:
     digests: int
     archived: int
     failed: tuple[str, ...] = ()  # sessions whose fold could not be made; still due
+    facts: int = 0  # that were found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import brought in; what was there already is not counted again."""
+
+    sessions: int  # that the file tells of
+    messages: int
+    duplicates: int  # messages that were there already
+    summaries: int = 0
+    facts: int = 0
+    episodes: int = 0
+    links: int = 0
+    milestones: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)  # why something was left out -> how often

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from lamina.policy import log, records
+from lamina.policy.redaction import is_dropped
 from lamina.ports import Audit, MessageRow, SummaryRow
 from lamina.types import Message, Problem, Span
 
@@ -16,6 +17,7 @@ def problems(audit: Audit) -> Iterator[Problem]:
     yield from _summaries(audit)
     yield from _coverage(audit)
     yield from _facts(audit)
+    yield from _episodes(audit)
     for item in audit.unindexed:
         yield Problem(kind="index", where=item, text="the word index does not agree with what is stored", derived=True)
 
@@ -31,7 +33,7 @@ def _messages(audit: Audit) -> Iterator[Problem]:
             yield _problem("log", row, damage)
         if not follows:
             yield _gone("log", audit, Span(first=last + 1, last=row.seq - 1))
-        elif row.digest != _chained(digest, row.leaf):
+        elif row.digest != _chained(digest, log.link_of(row)):
             yield _problem("chain", row, "breaks the chain of digests")
         if row.turn != turn:
             yield _problem("log", row, f"is in turn {row.turn}, not {turn}")
@@ -138,18 +140,38 @@ def faults(live: Iterable[Span], cursor: int) -> Iterator[str]:
 
 def _facts(audit: Audit) -> Iterator[Problem]:
     texts = dict(_texts(audit))
-    for fact in audit.facts:
-        if not fact.quote or texts.get(fact.message_id, "")[fact.start : fact.end] != fact.quote:
-            where = f"fact {fact.id}"
+    for row in audit.facts:
+        where = f"fact {row.id}"
+        try:
+            fact = records.fact_of(row)
+        except log.Damaged as damage:
+            yield Problem(kind="fact", where=where, text=str(damage), derived=True)
+            continue
+        said = texts.get(fact.message_id or "", "")
+        if said is not None and (not fact.quote or said[fact.start : fact.end] != fact.quote):
             yield Problem(kind="fact", where=where, text="its quote is not in its message", derived=True)
 
 
-def _texts(audit: Audit) -> Iterator[tuple[str, str]]:
-    wanted = {fact.message_id for fact in audit.facts}
+def _episodes(audit: Audit) -> Iterator[Problem]:
+    known = {row.id for row in audit.rows}
+    for row in audit.episodes:
+        where = f"episode {row.id}"
+        try:
+            episode = records.episode_of(row)
+        except log.Damaged as damage:
+            yield Problem(kind="fact", where=where, text=str(damage), derived=True)
+            continue
+        if not known.issuperset(episode.message_ids):
+            yield Problem(kind="fact", where=where, text="comes from messages that are gone", derived=True)
+
+
+def _texts(audit: Audit) -> Iterator[tuple[str, str | None]]:
+    """What the messages of facts say; None for one whose words were dropped by a retention rule."""
+    wanted = {row.message_id for row in audit.facts}
     for row in audit.rows:
         if row.id in wanted:
             try:
                 message: Message = log.decoded(row)
             except (log.Damaged, json.JSONDecodeError):
                 continue
-            yield row.id, message.text
+            yield row.id, None if is_dropped(message) else message.text

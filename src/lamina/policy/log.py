@@ -8,7 +8,7 @@ from datetime import datetime
 
 from lamina.errors import Conflict
 from lamina.policy.messages import calls_of, text_of
-from lamina.ports import Append, MessageRow
+from lamina.ports import Append, MessageRow, Rewrite
 from lamina.types import Counters, Json, Message, MessageDraft
 
 
@@ -61,6 +61,25 @@ def closes(role: str, has_calls: bool, *, was: bool) -> bool:
     return role == "assistant" and not has_calls
 
 
+def rewritten(row: MessageRow, change: Rewrite) -> MessageRow:
+    """A row with other words; its place in the chain of digests stays."""
+    own = leaf(change.salt, row.id, row.role, change.body, row.created_at, change.metadata, None)
+    return row._replace(
+        body=change.body,
+        metadata=change.metadata,
+        model=None,
+        tokens=change.tokens,
+        salt=change.salt,
+        leaf=own,
+        erased=row.leaf if row.erased is None else row.erased,
+    )
+
+
+def link_of(row: MessageRow) -> bytes:
+    """The leaf by which a message is in the chain: that of its first words, even if they are gone."""
+    return row.leaf if row.erased is None else row.erased
+
+
 def recounted(messages: Iterable[Message | MessageRow]) -> Counters:
     """The counters that these messages, all of a session, give; the cursor is left at the start."""
     last = turns = tokens = 0
@@ -97,9 +116,11 @@ def decoded(row: MessageRow) -> Message:
             model=row.model,
             tokens=row.tokens,
             text=text_of(body),
+            leaf=row.leaf.hex(),
             digest=row.digest.hex(),
             calls=calls_of(body),
             answers=body.get("tool_call_id") if row.role == "tool" else None,
+            forgotten=row.erased is not None,
         )
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise Damaged(f"message {row.id} cannot be read: {error}") from error
@@ -116,13 +137,18 @@ def unstored(
         if row is None and twin is None:
             fresh[draft.id] = draft
             salts.append(salt)
-        elif (row is not None and row.session_id == append.session_id and same_content(row, draft)) or (
+        elif (row is not None and row.session_id == append.session_id and _stands(row, draft)) or (
             twin is not None and _same(twin, json.loads(twin.body), json.loads(twin.metadata), draft)
         ):
             duplicates.append(draft.id)
         else:
             raise Conflict(f"message id {draft.id!r} is taken by other content; use another id")
     return list(fresh.values()), salts, tuple(duplicates)
+
+
+def _stands(row: MessageRow, draft: MessageDraft) -> bool:
+    """Whether a draft is a stored message again; one that was forgotten stays so, whatever it comes with."""
+    return row.erased is not None or same_content(row, draft)
 
 
 def same_content(row: MessageRow, draft: MessageDraft) -> bool:

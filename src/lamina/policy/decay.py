@@ -1,0 +1,29 @@
+"""How fresh a memory is: it halves with every half life since its last use, and each use lifts it again."""
+
+from datetime import datetime, timedelta
+
+from lamina.types import Episode, Fact
+
+HALF_LIFE_DAYS = 30.0
+_LIFT = 0.1  # for each access
+_MOST_LIFT = 0.5
+_DAY = timedelta(days=1)
+
+
+def decay(accesses: int, last: datetime, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
+    """The freshness of a memory last used at `last`: 1 just used, 0 long forgotten."""
+    days = max((now - last) / _DAY, 0.0)
+    lift = min(_LIFT * max(accesses, 0), _MOST_LIFT)
+    return min(1.0, _faded(days, half_life_days) + lift)
+
+
+def decayed(item: Fact | Episode, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
+    """The freshness of a fact since it was learnt, of an episode since it happened, or since the last access."""
+    came = item.learnt_at if isinstance(item, Fact) else item.happened_at
+    return decay(item.accesses, item.accessed_at or came, now, half_life_days)
+
+
+def _faded(days: float, half_life_days: float) -> float:
+    if half_life_days <= 0:  # nothing lasts
+        return 0.0 if days else 1.0
+    return float(0.5 ** (days / half_life_days))

@@ -1,0 +1,201 @@
+"""Values as plain JSON data and back: whole on the way out, strict about every field on the way in."""
+
+import math
+import types
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from lamina.errors import InputError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How data is written: as our fields are named, or as document 001 names them (camelCase, no nulls)."""
+
+    camel: bool = False
+    ignored: Counter[str] | None = None  # unknown fields are counted here; without it they are errors
+
+
+OURS = Form()
+_Reader = Callable[[Any, str, Form], Any]
+_JSON_NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+
+
+def plain(value: Any, form: Form = OURS) -> Any:
+    """A value as what JSON can hold: dataclasses as objects, times as ISO 8601."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return [plain(item, form) for item in value]
+    if isinstance(value, Mapping):
+        return {key: plain(item, form) for key, item in value.items()}
+    if is_dataclass(value):
+        held = {_name(field.name, form): getattr(value, field.name) for field in fields(value)}
+        return {name: plain(item, form) for name, item in held.items() if not form.camel or item is not None}
+    return value
+
+
+def made(kind: type[T], data: Any, place: str, form: Form = OURS) -> T:
+    """The value that data describes; an error says which field of which item is wrong. `place` names the item."""
+    if not isinstance(data, Mapping):
+        raise InputError(f"{place} must be an object, not {named(data)}")
+    shape = _shape(kind, form.camel)  # type: ignore[arg-type]  # a class is hashable
+    unknown = [name for name in data if name not in shape]
+    if unknown and form.ignored is None:
+        raise InputError(f"{place} has the unknown field {unknown[0]!r}; its fields are {list(shape)}")
+    if unknown and form.ignored is not None:
+        form.ignored.update(f"field {name!r} is not known" for name in unknown)
+    if missing := [name for name, entry in shape.items() if entry.required and name not in data]:
+        raise InputError(f"{place} lacks {', '.join(repr(name) for name in missing)}")
+    return kind(
+        **{
+            shape[name].field: shape[name].read(value, f"{place}: {name}", form)
+            for name, value in data.items()
+            if name in shape
+        }
+    )
+
+
+def named(data: Any) -> str:
+    """What a piece of JSON is, in words."""
+    return _JSON_NAMES.get(type(data), "a number" if isinstance(data, int | float) else f"a {type(data).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    field: str
+    read: _Reader
+    required: bool
+
+
+@cache
+def _shape(kind: Any, camel: bool) -> Mapping[str, _Entry]:
+    hints = get_type_hints(kind)
+    form = Form(camel=camel)
+    return {
+        _name(field.name, form): _Entry(field.name, _reader(hints[field.name]), _is_required(field))
+        for field in fields(kind)
+    }
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _name(field: str, form: Form) -> str:
+    if not form.camel:
+        return field
+    first, *rest = field.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+@cache
+def _reader(hint: Any) -> _Reader:
+    """What reads a field of this type."""
+    if hint in _READERS:
+        return _READERS[hint]
+    if is_dataclass(hint):
+        return lambda data, place, form: made(hint, data, place, form)  # type: ignore[arg-type]  # a class, not a value
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in {Union, types.UnionType}:
+        return _optional(*inner)
+    if origin is Literal:
+        return _one_of(inner)
+    if origin is tuple:
+        return _several(inner[0])
+    if origin is Mapping:
+        return _object
+    raise TypeError(f"no reader for {hint}")
+
+
+def _optional(*inner: Any) -> _Reader:
+    (one,) = (hint for hint in inner if hint is not type(None))
+    read = _reader(one)
+    return lambda data, place, form: None if data is None else read(data, place, form)
+
+
+def _one_of(known: tuple[Any, ...]) -> _Reader:
+    def read(data: Any, place: str, _: Form) -> Any:
+        if not isinstance(data, str) or data not in known:
+            raise InputError(f"{place} is {data!r:.80}; it is one of {list(known)}")
+        return data
+
+    return read
+
+
+def _several(hint: Any) -> _Reader:
+    one = _reader(hint)
+
+    def read(data: Any, place: str, form: Form) -> Any:
+        if not isinstance(data, list | tuple):
+            raise InputError(f"{place} must be a list, not {named(data)}")
+        return tuple(one(item, f"{place} {number}", form) for number, item in enumerate(data, 1))
+
+    return read
+
+
+def _object(data: Any, place: str, _: Form) -> Any:
+    if not isinstance(data, Mapping):
+        raise InputError(f"{place} must be an object, not {named(data)}")
+    return dict(data)
+
+
+def _text(data: Any, place: str, _: Form) -> str:
+    if not isinstance(data, str):
+        raise InputError(f"{place} must be text, not {named(data)}")
+    if not data.isascii() or "\0" in data:
+        _check_characters(data, place)
+    return data
+
+
+def _check_characters(text: str, place: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{place} has a lone surrogate, which is no valid Unicode; remove it") from None
+    if "\0" in text:
+        raise InputError(f"{place} has a NUL character; remove it")
+
+
+def _flag(data: Any, place: str, _: Form) -> bool:
+    if not isinstance(data, bool):
+        raise InputError(f"{place} must be true or false, not {named(data)}")
+    return data
+
+
+def _whole(data: Any, place: str, _: Form) -> int:
+    if isinstance(data, bool) or not isinstance(data, int):
+        raise InputError(f"{place} must be a whole number, not {data!r:.80}")
+    return data
+
+
+def _number(data: Any, place: str, _: Form) -> float:
+    if isinstance(data, bool) or not isinstance(data, int | float) or not math.isfinite(data):
+        raise InputError(f"{place} must be a number, not {data!r:.80}")
+    return float(data)
+
+
+def _moment(data: Any, place: str, _: Form) -> datetime:
+    try:
+        moment = data if isinstance(data, datetime) else datetime.fromisoformat(data)
+    except (TypeError, ValueError):
+        raise InputError(f"{place} is {data!r:.80}; a time is ISO 8601, e.g. 2025-03-14T09:30:00+01:00") from None
+    if moment.utcoffset() is None:
+        raise InputError(f"{place} is {data!r:.80}, which has no time zone; e.g. {moment.isoformat()}+00:00")
+    return moment
+
+
+_READERS: Mapping[Any, _Reader] = {
+    str: _text,
+    bool: _flag,
+    int: _whole,
+    float: _number,
+    datetime: _moment,
+    Any: lambda data, _place, _form: data,
+}

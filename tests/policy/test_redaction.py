@@ -1,0 +1,129 @@
+"""What is left of a forgotten message, and receipts."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.policy import redaction
+from lamina.types import Message, Receipt
+
+NOW = datetime(2025, 3, 1, tzinfo=UTC)
+
+
+def a_message(body: dict[str, Any], **changes: Any) -> Message:
+    calls = tuple(call["id"] for call in body.get("tool_calls") or ())
+    values: dict[str, Any] = {
+        "id": "m1",
+        "session_id": "s1",
+        "seq": 1,
+        "turn": 1,
+        "role": body["role"],
+        "body": body,
+        "created_at": NOW,
+        "metadata": {},
+        "model": None,
+        "tokens": 1,
+        "text": str(body.get("content")),
+        "digest": "",
+        "calls": calls,
+        "answers": body.get("tool_call_id"),
+    }
+    return Message(**{**values, **changes})
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"who": "Ann"}'}}
+
+
+@pytest.mark.parametrize(
+    ("body", "want"),
+    [
+        pytest.param({"role": "user", "content": "Ann", "name": "Ann"}, {"role": "user"}, id="plain"),
+        pytest.param(
+            {"role": "tool", "content": "Ann", "tool_call_id": "c1"},
+            {"role": "tool", "tool_call_id": "c1"},
+            id="result",
+        ),
+        pytest.param(
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "assistant", "tool_calls": [{**CALL, "function": {"name": "look", "arguments": "{}"}}]},
+            id="call",
+        ),
+    ],
+)
+def test_an_emptied_message_keeps_its_place(body: dict[str, Any], want: dict[str, Any]) -> None:
+    """Calls and results still find each other; nothing else is left."""
+    assert redaction.emptied(a_message(body), redaction.FORGOTTEN) == {**want, "content": "[forgotten]"}
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "has"),
+    [
+        pytest.param("Card 4242 4242", "4242  4242", True, id="spaces"),
+        pytest.param({"a": ["x", {"Straße": 1}]}, "STRASSE", True, id="keys-and-case"),
+        pytest.param("\uff14\uff12\uff14\uff12", "4242", True, id="width"),
+        pytest.param("4 2 4 2", "4242", False, id="other-words"),
+        pytest.param(None, "x y", False, id="nothing"),
+        pytest.param("أحب القهوة", "القهوة", True, id="arabic"),
+    ],
+)
+def test_words_are_found_wherever_they_are(value: Any, wanted: str, has: bool) -> None:
+    """In any text of a value, names of fields too; case, width and spaces do not count."""
+    assert redaction.has(value, wanted) is has
+
+
+texts = st.text(st.sampled_from("ab [forgotten]é猫"), max_size=30)
+bodies = st.recursive(texts, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3))
+
+
+@given(
+    content=bodies,
+    metadata=st.dictionaries(texts, bodies, max_size=2),
+    pieces=st.lists(texts.filter(str.strip), min_size=1, max_size=2),
+)
+def test_a_piece_taken_out_is_gone_or_nothing_is_left(content: Any, metadata: Any, pieces: list[str]) -> None:
+    """Either no text of the message has a piece any more, or the message has to go whole."""
+    message = a_message({"role": "user", "content": content}, metadata=metadata)
+    left = redaction.without(message, pieces)
+    if left is not None:
+        found = [text for part in left for text in redaction.strings(part)]
+        assert not any(piece in text for piece in pieces for text in found)
+
+
+def a_receipt(number: int, previous: str) -> Receipt:
+    empty = Receipt(
+        id=f"r{number}",
+        at=NOW,
+        target="a session",
+        rehearsal=False,
+        messages=("m1",),
+        redacted=(),
+        sessions=(),
+        summaries=(),
+        digests=(),
+        facts=(),
+        episodes=(),
+        milestones=0,
+        values_blocked=number,
+        rewritten=(),
+        mentions_left=(),
+        scrubbed=True,
+        previous="",
+        digest="",
+    )
+    return redaction.signed(empty, previous)
+
+
+def test_receipts_are_chained() -> None:
+    """A receipt that was changed, or one that is missing, breaks the chain at that place."""
+    first = a_receipt(1, redaction.FIRST_RECEIPT)
+    second = a_receipt(2, first.digest)
+    rows = [redaction.receipt_row(receipt) for receipt in (first, second)]
+    assert list(redaction.broken_receipts(rows)) == []
+    assert redaction.receipt_of(rows[1]) == second
+    assert list(redaction.broken_receipts(rows[1:])) == ["r2"]
+    changed = rows[0]._replace(record=redaction.receipt_record(replace(first, values_blocked=9)))
+    assert list(redaction.broken_receipts([changed, rows[1]])) == ["r1"]
