@@ -1,19 +1,23 @@
 """Damage done to the file behind Lamina's back: skipped in reads, reported by `verify`, mended where it is derived."""
 
+import asyncio
 import hashlib
 import json
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
 
 from lamina import PROFILES, Conflict, Memory
 from lamina.errors import StoreError
+from lamina.storage.sqlite import SqliteStore
 from lamina.storage.sqlite_words import indexed, owner_token
 from lamina.testing import WordCounter
+from lamina.testing.samples import a_rewrite, a_told_episode, a_told_fact, an_erasure, some_facts
 from lamina.types import Span
 
-PROFILE = PROFILES["layered"].but(archive_days=None, digest_sessions=5, facts=True)
+PROFILE = PROFILES["layered"].but(archive_days=None, digest_sessions=5, facts=True, episodes=True)
 SAID = [
     "I'm Ann and I live in Lisbon.",
     "I prefer green tea over coffee.",
@@ -73,9 +77,15 @@ def summaries_of(memory):
     """What is derived, without the ids and times of its making."""
     kept = [s for session in ("s1", "s2") for s in memory.summaries(session, live=False)]
     shown = [(s.session_id, s.kind, s.layer, s.version, s.covers, s.text, s.topics, s.status) for s in kept]
-    facts = [(f.message_id, f.quote, f.category) for f in memory.facts("ann")]
+    facts = [(f.message_id, f.quote, f.category, f.key, f.value, f.status) for f in known(memory, "facts")]
+    seen = [(e.message_ids, e.kind, e.title, e.summary) for e in known(memory, "episodes")]
     digest = memory.digest("ann")
-    return shown, facts, digest.text if digest else None
+    return shown, facts, seen, digest.text if digest else None
+
+
+def known(memory, what):
+    """All facts or episodes of ann in the store, whatever their status."""
+    return asyncio.run(getattr(memory._memory._parts.store, what)("ann"))
 
 
 def read_everything(memory):
@@ -136,6 +146,8 @@ def test_a_session_with_a_damaged_message_goes_on(file, damage):
             memory.add({"role": "user", "content": "again", "id": "s1-3"}, user_id="ann", session_id="s1")
 
 
+FACT = "id = (select min(id) from facts where session_id = 's1' and status = 'active')"
+EPISODE = "id = (select min(id) from episodes where session_id = 's1')"
 LIVE = "session_id = 's1' and status = 'live' and kind = 'long'"
 DIGEST = "kind = 'digest' and status = 'live'"
 
@@ -161,9 +173,23 @@ DERIVED = [
     pytest.param(changed(f"delete from summaries where {LIVE}"), "coverage", False, id="summary-gone"),
     pytest.param(changed("delete from summaries where status = 'folded'"), "provenance", False, id="inputs-gone"),
     pytest.param(changed(f"update summaries set last = last - 2 where {LIVE}"), "summary", False, id="columns"),
-    pytest.param(changed("update facts set quote = 'I prefer rum'"), "fact", False, id="quote"),
-    pytest.param(changed("update facts set created_at = 'soon'"), "fact", True, id="fact-time"),
-    pytest.param(changed("update facts set importance = 'high'"), "fact", True, id="fact-type"),
+    pytest.param(lambda f: f.flip("facts", "record", FACT), "fact", True, id="fact-bit-flip"),
+    pytest.param(changed(f"update facts set record = '{{' where {FACT}"), "fact", True, id="fact-json"),
+    pytest.param(changed(f"update facts set record = cast(x'ff' as text) where {FACT}"), "fact", True, id="fact-utf-8"),
+    pytest.param(changed(f"update facts set record = x'00ff' where {FACT}"), "fact", True, id="fact-bytes"),
+    pytest.param(changed("update facts set digest = x'00'"), "fact", True, id="fact-digests"),
+    pytest.param(changed(f"update facts set digest = 'text' where {FACT}"), "fact", True, id="fact-digest-text"),
+    pytest.param(changed(f"update facts set valid_until = 'soon' where {FACT}"), "fact", True, id="fact-time"),
+    pytest.param(changed(f"update facts set accessed_at = 7 where {FACT}"), "fact", True, id="fact-use"),
+    pytest.param(changed(f"update facts set message_id = 's1-9' where {FACT}"), "fact", False, id="fact-source"),
+    pytest.param(
+        changed("update facts set status = 'retracted' where status = 'active'"), "standing", False, id="fact-status"
+    ),
+    pytest.param(changed("update facts set version = 7"), "standing", False, id="fact-version"),
+    pytest.param(lambda f: f.flip("episodes", "record", EPISODE), "fact", True, id="episode-bit-flip"),
+    pytest.param(changed(f"update episodes set record = '{{' where {EPISODE}"), "fact", True, id="episode-json"),
+    pytest.param(changed("update episodes set digest = x'00'"), "fact", True, id="episode-digests"),
+    pytest.param(changed(f"update episodes set accessed_at = 'x' where {EPISODE}"), "fact", True, id="episode-use"),
     pytest.param(changed("update sessions set messages = messages + 3"), "counter", False, id="messages"),
     pytest.param(changed("update sessions set turns = 1, tokens = 7"), "counter", False, id="turns-and-tokens"),
     pytest.param(changed("update sessions set closed = 0"), "counter", False, id="closed"),
@@ -277,6 +303,103 @@ def test_a_digest_is_written_again_over_a_damaged_one(file):
         assert memory.settle().failed == ()
         assert memory.digest("ann") is not None
         assert memory.verify().ok
+
+
+@pytest.fixture
+def store(file):
+    store = SqliteStore(file.path)
+    asyncio.run(store.open())
+    yield store
+    asyncio.run(store.close())
+
+
+def kinds_of(problems):
+    return {(problem.kind, problem.derived) for problem in problems}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(changed("update receipts set record = '{}' where id = 'r2'"), id="record"),
+        pytest.param(changed("update receipts set digest = 'x' where id = 'r2'"), id="digest"),
+        pytest.param(changed("delete from receipts where id = 'r1'"), id="first-gone"),
+        pytest.param(changed("delete from receipts where id = 'r2'"), id="one-gone"),
+        pytest.param(changed("update receipts set place = 99 where id = 'r1'"), id="order"),
+    ],
+)
+def test_receipts_that_were_changed_are_reported_for_good(file, store, damage):
+    """They are evidence: `verify` says that one does not follow, and `repair` does not smooth it over."""
+    for number in (1, 2, 3):
+        asyncio.run(store.erase(an_erasure(receipt_id=f"r{number}", facts=("nothing",), derived=False)))
+    with opened(file.path) as memory:
+        assert memory.verify().ok
+    damage(file)
+    with opened(file.path) as memory:
+        assert kinds_of(memory.verify().problems) == {("receipt", False)}
+        assert kinds_of(memory.repair().problems) == {("receipt", False)}
+
+
+def test_a_damaged_fact_that_was_told_is_reported_for_good(file, store, caplog):
+    """Nothing can bring it back; the other facts of its slot take their standing without it."""
+    told = [a_told_fact("t1", "tea", minutes=1), a_told_fact("t2", "rum", minutes=2)]
+    asyncio.run(store.commit_facts(some_facts(*told)))
+    file.flip("facts", "record", "id = 't2'")
+    with opened(file.path) as memory:
+        assert kinds_of(memory.verify().problems) == {("told", False), ("standing", True)}
+        assert kinds_of(memory.repair().problems) == {("told", False)}
+        assert ("facts", "t2") in skipped(caplog)
+    assert asyncio.run(store.fact("t1")).status == "active"
+    assert asyncio.run(store.fact("t2")) is None
+
+
+def test_a_slot_with_a_damaged_fact_takes_new_ones(file, store):
+    """One that cannot be read holds no place: the next is active, and whatever comes after it too."""
+    asyncio.run(store.commit_facts(some_facts(a_told_fact("t1", minutes=1))))
+    file.flip("facts", "record", "id = 't1'")
+    for number in (2, 3):
+        assert asyncio.run(store.commit_facts(some_facts(a_told_fact(f"t{number}", f"tea {number}", minutes=number))))
+        assert asyncio.run(store.fact(f"t{number}")).status == "active"
+    asyncio.run(store.erase(an_erasure(facts=("t1", "t3"))))
+    assert file.run("select count(*) from facts where id = 't1'") == [(0,)]
+    assert asyncio.run(store.fact("t2")).status == "active"
+
+
+def test_episodes_told_by_hand_outlive_a_repair(file, store):
+    """Damage beside them has the session folded and read again; they were not derived from it."""
+    asyncio.run(store.commit_facts(some_facts(episodes=(a_told_episode("told"),))))
+    file.flip("episodes", "record", EPISODE)
+    with opened(file.path) as memory:
+        assert memory.repair().ok
+    assert asyncio.run(store.episode("told")) == a_told_episode("told")
+
+
+def test_damaged_rows_do_not_stop_forgetting(file, store):
+    """Messages can be forgotten beside an append, an episode or a fact that cannot be read."""
+    file.run("insert into appends values ('default', 'k', 'print', '{\"ids\": [')")
+    file.run("update episodes set record = '{'")
+    file.run("update facts set record = '{'")
+    row = asyncio.run(store.audit("s1")).rows[0]
+    asyncio.run(store.erase(an_erasure(a_rewrite(row))))
+    message = asyncio.run(store.message(row.id))
+    assert message is not None
+    assert message.forgotten
+    assert file.run("select count(*) from episodes where session_id = 's1'") == [(0,)]
+
+
+def test_a_message_that_was_damaged_after_it_was_forgotten_in_part_is_reported(file, store):
+    """Its place in the chain is checked by what it first said, its words by what it says now."""
+    row = asyncio.run(store.audit("s1")).rows[2]
+    asyncio.run(store.erase(an_erasure(a_rewrite(row, "Day of [forgotten].", whole=False))))
+    with opened(file.path) as memory:
+        memory.settle()
+        assert memory.verify().ok
+    with closing(sqlite3.connect(file.path)) as connection, connection:
+        connection.execute("update messages set body = replace(body, 'Day', 'Way') where id = ?", (row.id,))
+    with opened(file.path) as memory:
+        assert ("log", False) in kinds_of(memory.verify().problems)
+    file.run("update messages set body = replace(body, 'Way', 'Day'), erased = x'00' where id = ?", row.id)
+    with opened(file.path) as memory:
+        assert kinds_of(memory.verify().problems) == {("chain", False)}
 
 
 def test_a_damaged_page_is_named_and_not_hidden(file):

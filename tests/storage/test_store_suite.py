@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -34,6 +35,12 @@ class TestSqliteStore(StoreSuite):
         await neighbour.open()
         yield neighbour
         await neighbour.close()
+
+
+def test_no_part_of_the_suite_hides_another():
+    """Its parts are joined into one class, so a name in two of them would take a test away unseen."""
+    names = Counter(name for part in StoreSuite.__mro__[1:-1] for name in vars(part) if not name.startswith("__"))
+    assert [name for name, count in names.items() if count > 1 and name != "pytestmark"] == []
 
 
 def test_lamina_does_not_import_pytest():

@@ -1,11 +1,10 @@
 """The reference store: everything in dictionaries, gone when closed. What it does is what every store must do."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from lamina.errors import NotFound
 from lamina.policy import log, records
 from lamina.policy.window import take_back
 from lamina.policy.words import terms as terms_of
@@ -16,22 +15,25 @@ from lamina.ports import (
     Claim,
     FoldCommit,
     Lease,
-    MessageRow,
+    ProposalRow,
     Reach,
-    SummaryRow,
+    Settle,
+    Swap,
     View,
     WordMatches,
 )
+from lamina.storage.memory_erasing import MemoryErasing
+from lamina.storage.memory_tables import Kept
 from lamina.storage.shared import (
+    FORGOTTEN_APPEND,
     append_fingerprint,
     foreign_session,
-    normalised,
     reused_key,
     whole_messages,
     whole_summaries,
 )
 from lamina.types import (
-    Fact,
+    Counters,
     Message,
     Milestone,
     Problem,
@@ -44,33 +46,10 @@ from lamina.types import (
 Kind = TypeVar("Kind", Message, Summary)
 
 
-@dataclass(slots=True)
-class _Kept:
-    """A session with its log and its standing in the queue of work."""
-
-    session: Session
-    digest: bytes
-    rows: list[MessageRow] = field(default_factory=list)
-    pending: bool = True
-    touch: int = 0
-    retry_at: datetime | None = None
-    lease: Lease | None = None
-
-
-class MemoryStore:
+class MemoryStore(MemoryErasing):
     """One tenant's memory in this process."""
 
     inline = False
-
-    def __init__(self, *, tenant: str = "default") -> None:
-        self.tenant = tenant
-        self._sessions: dict[str, _Kept] = {}
-        self._by_id: dict[str, MessageRow] = {}
-        self._summaries: dict[str, SummaryRow] = {}
-        self._facts: dict[tuple[str, str], Fact] = {}
-        self._milestones: list[Milestone] = []
-        self._appends: dict[str, tuple[str, Appended]] = {}
-        self._settings: dict[str, str] = {}
 
     async def open(self) -> None:
         """Nothing to open."""
@@ -83,7 +62,9 @@ class MemoryStore:
     async def append(self, append: Append) -> Appended:
         if append.key is not None and append.key in self._appends:
             fingerprint, known = self._appends[append.key]
-            if fingerprint != append_fingerprint(append):
+            own = {row.session_id for message_id in known.ids if (row := self._by_id.get(message_id))}
+            forgotten = fingerprint == FORGOTTEN_APPEND and append.session_id in own
+            if not forgotten and fingerprint != append_fingerprint(append):
                 raise reused_key(append)
             return replace(known, session=self._require(append.session_id).session, duplicates=known.ids)
         kept = self._sessions.get(append.session_id)
@@ -118,9 +99,9 @@ class MemoryStore:
             self._appends[append.key] = (append_fingerprint(append), result)
         return result
 
-    def _new_session(self, append: Append) -> _Kept:
+    def _new_session(self, append: Append) -> Kept:
         started = append.drafts[0].created_at
-        return _Kept(
+        return Kept(
             session=Session(
                 id=append.session_id,
                 user_id=append.user_id,
@@ -129,6 +110,8 @@ class MemoryStore:
                 started_at=started,
                 last_at=started,
                 touched_at=append.now,
+                counters=Counters(version=self._generation),
+                erasures=self._generation,
             ),
             digest=log.first_digest(append.session_id),
         )
@@ -146,11 +129,6 @@ class MemoryStore:
     async def session(self, session_id: str) -> Session | None:
         kept = self._sessions.get(session_id)
         return kept.session if kept else None
-
-    def _require(self, session_id: str) -> _Kept:
-        if session_id not in self._sessions:
-            raise NotFound(f"no session {session_id!r}")
-        return self._sessions[session_id]
 
     async def sessions(
         self, *, user_id: str | None = None, status: Status | None = None, limit: int = 1000, after: str | None = None
@@ -203,16 +181,12 @@ class MemoryStore:
             if kept
             else (),
             digest=digests[0] if digests else None,
-            facts=tuple(await self.facts(user_id)),
+            facts=tuple(f for f in await self.facts(user_id) if f.status in {"active", "conflicted"}),
         )
 
     async def summaries(self, session_id: str, *, live: bool = True) -> list[Summary]:
         own = [row for row in self._own_summaries(session_id) if not live or row.status == "live"]
         return list(whole_summaries(own))
-
-    def _own_summaries(self, session_id: str) -> list[SummaryRow]:
-        own = [row for row in self._summaries.values() if row.session_id == session_id]
-        return sorted(own, key=lambda row: row.first or 0)
 
     async def summary(self, summary_id: str) -> Summary | None:
         row = self._summaries.get(summary_id)
@@ -221,12 +195,6 @@ class MemoryStore:
     async def digests(self, user_id: str) -> list[Summary]:
         own = [row for row in self._summaries.values() if row.user_id == user_id and row.kind == "digest"]
         return list(whole_summaries(sorted(own, key=lambda row: row.version, reverse=True)))
-
-    async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
-        own = [
-            fact for fact in self._facts.values() if fact.user_id == user_id and session_id in {None, fact.session_id}
-        ]
-        return sorted(own, key=lambda f: (-f.importance, f.created_at.isoformat(), f.message_id, f.start))
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
         own = [kept for kept in self._sessions.values() if kept.session.user_id == user_id]
@@ -262,7 +230,7 @@ class MemoryStore:
         kept.lease = Lease(session_id=kept.session.id, owner=owner, until=until)
         return Claim(session=kept.session, owner=owner, touch=kept.touch)
 
-    def _held(self, claim: Claim) -> _Kept | None:
+    def _held(self, claim: Claim) -> Kept | None:
         kept = self._sessions.get(claim.session.id)
         return kept if kept and kept.lease and kept.lease.owner == claim.owner else None
 
@@ -300,8 +268,6 @@ class MemoryStore:
         kept.retry_at = None
         self._retire(commit.retire, commit.summary.id)
         self._summaries[commit.summary.id] = records.encoded(commit.summary)
-        for fact in commit.facts:
-            self._facts.setdefault((fact.user_id, normalised(fact.quote)), fact)
         return True
 
     def _retire(self, retired: Sequence[str], into: str) -> None:
@@ -312,9 +278,34 @@ class MemoryStore:
         newest = await self.digests(digest.user_id)
         if newest and newest[0].version >= digest.version:
             return False
+        for source in digest.sources:
+            kept = self._sessions.get(source.session_id)
+            if kept is None or kept.session.counters.version != source.version:
+                return False
         self._retire([summary.id for summary in newest[:1]], digest.id)
         self._summaries[digest.id] = records.encoded(digest)
         return True
+
+    # making anew
+
+    async def swap(self, swap: Swap) -> bool:
+        kept = self._sessions.get(swap.session_id)
+        if kept is None or kept.session.counters.version != swap.expect:
+            return False
+        for row in [self._summaries[summary_id] for summary_id in swap.retire if summary_id in self._summaries]:
+            self._summaries[row.id] = replace(row, status="replaced")
+        for summary in swap.put:
+            self._summaries[summary.id] = records.encoded(summary)
+        self._set_cursor(kept, swap.cursor)
+        return True
+
+    async def put_proposal(self, proposal: ProposalRow) -> None:
+        self._require(proposal.session_id)
+        self._proposals[proposal.id] = proposal
+
+    async def proposals(self, session_id: str | None = None) -> list[ProposalRow]:
+        own = [row for row in self._proposals.values() if session_id in {None, row.session_id}]
+        return sorted(own, key=lambda row: (row.created_at, row.id))
 
     async def pending(self) -> int:
         return sum(kept.pending for kept in self._sessions.values())
@@ -367,7 +358,8 @@ class MemoryStore:
             last_digest=kept.digest,
             rows=tuple(kept.rows),
             summaries=tuple(self._own_summaries(session_id)),
-            facts=tuple(await self.facts(kept.session.user_id, session_id)),
+            facts=tuple(sorted(map(records.fact_row, await self.facts(kept.session.user_id, session_id)))),
+            episodes=tuple(records.episode_row(e) for e in await self.episodes(kept.session.user_id, session_id)),
         )
 
     async def check(self) -> list[Problem]:
@@ -378,34 +370,35 @@ class MemoryStore:
 
     async def recount(self, session_id: str) -> None:
         kept = self._require(session_id)
-        counted = log.recounted(kept.rows)
         old = kept.session.counters
         covered = [row for row in kept.rows if row.seq <= old.cursor]
         kept.session = replace(
             kept.session,
             counters=replace(
-                counted,
+                log.recounted(kept.rows),
                 cursor=old.cursor,
                 cursor_turn=max((row.turn for row in covered), default=0),
                 cursor_tokens=sum(row.tokens for row in covered),
                 version=old.version,
+                extracted=old.extracted,
             ),
         )
         kept.digest = kept.rows[-1].digest if kept.rows else log.first_digest(session_id)
         kept.pending = True
         kept.touch += 1
 
-    async def unfold(self, session_id: str) -> None:
+    async def unfold(self, session_id: str, settle: Settle) -> None:
         kept = self._require(session_id)
         self._summaries = {key: row for key, row in self._summaries.items() if row.session_id != session_id}
-        self._facts = {key: fact for key, fact in self._facts.items() if fact.session_id != session_id}
-        counters = replace(
-            kept.session.counters, cursor=0, cursor_turn=0, cursor_tokens=0, version=kept.session.counters.version + 1
-        )
-        kept.session = replace(kept.session, counters=counters, attempts=0)
+        seen = [one.id for one in self._episodes.values() if one.session_id == session_id and one.origin == "said"]
+        self._drop_episodes(kept.session.user_id, seen)
+        self._proposals = {key: row for key, row in self._proposals.items() if row.session_id != session_id}
+        said = [fact.id for fact in self._facts.values() if fact.session_id == session_id and fact.message_id]
+        self._drop_facts(kept.session.user_id, said, settle)
+        counters = replace(kept.session.counters, extracted=0)
+        kept.session = replace(kept.session, counters=counters, attempts=0, erasures=kept.session.erasures + 1)
         kept.retry_at = None
-        kept.pending = True
-        kept.touch += 1
+        self._set_cursor(kept, 0)
 
     async def drop_digests(self, user_id: str) -> None:
         self._summaries = {

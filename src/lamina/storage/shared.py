@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from lamina.errors import Conflict
 from lamina.policy import log, records
-from lamina.policy.words import plain
-from lamina.ports import Append, MessageRow, SummaryRow
-from lamina.types import Message, Summary
+from lamina.ports import Append, EpisodeRow, FactRow, MessageRow, SummaryRow
+from lamina.types import Episode, Fact, Message, Summary
 
 logger = logging.getLogger("lamina.storage")
+
+FORGOTTEN_APPEND = "forgotten"  # the fingerprint of an append of which something was forgotten
 
 
 def append_fingerprint(append: Append) -> str:
@@ -20,10 +21,6 @@ def append_fingerprint(append: Append) -> str:
         given = (draft.id if draft.named else "", draft.created_at.isoformat() if draft.timed else "")
         content += [*given, draft.role, draft.body, draft.metadata, draft.model or ""]
     return hashlib.sha256("\0".join(content).encode()).hexdigest()
-
-
-def normalised(quote: str) -> str:
-    return " ".join(plain(quote).split())
 
 
 def whole_messages(found: Iterable[MessageRow]) -> Iterator[Message]:
@@ -41,6 +38,22 @@ def whole_summaries(found: Iterable[SummaryRow]) -> Iterator[Summary]:
             yield records.decoded(row)
         except log.Damaged as damage:
             skipped("summaries", row.id, damage)
+
+
+def whole_facts(found: Iterable[FactRow]) -> Iterator[Fact]:
+    for row in found:
+        try:
+            yield records.fact_of(row)
+        except log.Damaged as damage:
+            skipped("facts", row.id, damage)
+
+
+def whole_episodes(found: Iterable[EpisodeRow]) -> Iterator[Episode]:
+    for row in found:
+        try:
+            yield records.episode_of(row)
+        except log.Damaged as damage:
+            skipped("episodes", row.id, damage)
 
 
 def skipped(table: str, row: str, damage: Exception) -> None:

@@ -7,74 +7,72 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from lamina.errors import NotFound, StoreBusy
+from lamina.errors import StoreBusy
 from lamina.policy import log, records
+from lamina.policy.redaction import broken_receipts
 from lamina.policy.window import take_back
 from lamina.ports import (
     Append,
     Appended,
     Audit,
     Claim,
+    FactRow,
     FoldCommit,
     Lease,
     MessageRow,
+    ProposalRow,
     Reach,
+    Settle,
     SummaryRow,
+    Swap,
     View,
     WordMatches,
 )
-from lamina.storage.connection import Connections, rows
+from lamina.storage.connection import rows
 from lamina.storage.migrations import inspect, migrate
 from lamina.storage.shared import (
+    FORGOTTEN_APPEND,
     append_fingerprint,
     foreign_session,
-    normalised,
     reused_key,
     skipped,
+    whole_episodes,
     whole_messages,
     whole_summaries,
 )
+from lamina.storage.sqlite_erasing import Erasing
 from lamina.storage.sqlite_rows import (
     FACT,
     MESSAGE,
     SESSION,
     SUMMARY,
-    audited_fact,
-    fact_row,
-    fact_value,
     from_us,
     message_row,
     session_value,
     summary_row,
     to_us,
 )
-from lamina.storage.sqlite_words import has_words, indexed, owner_token, token, word_index_problems, words_of
+from lamina.storage.sqlite_words import has_words, indexed, token, word_index_problems, words_of
 from lamina.types import (
     Counters,
-    Fact,
     Message,
     MessageDraft,
     Milestone,
     Problem,
     Session,
+    Source,
     Span,
     Status,
     Summary,
 )
 
 
-class SqliteStore:
+class SqliteStore(Erasing):
     """One tenant's memory in one SQLite file."""
 
     inline = True
-
-    def __init__(self, path: str | Path, *, tenant: str = "default", durable: bool = False) -> None:
-        self.tenant = tenant
-        self.path = Path(path)
-        self._connections = Connections(self.path, durable=durable)
 
     async def open(self) -> None:
         await self._connections.alone(lambda connection: inspect(connection, self.path))
@@ -133,20 +131,13 @@ class SqliteStore:
             return session, found[0]
         started = to_us(append.drafts[0].created_at)
         digest = log.first_digest(append.session_id)
+        generation = self._generation(connection)
         connection.execute(
-            "insert into sessions (tenant, id, user_id, agent_id, status, started_us, last_us, touched_us, digest)"
-            " values (?, ?, ?, ?, 'active', ?, ?, ?, ?)",
-            (
-                self.tenant,
-                append.session_id,
-                append.user_id,
-                append.agent_id,
-                started,
-                started,
-                to_us(append.now),
-                digest,
-            ),
-        )
+            "insert into sessions (tenant, id, user_id, agent_id, status, started_us, last_us, touched_us, digest,"
+            " version, erasures) values (?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?)",
+            (self.tenant, append.session_id, append.user_id, append.agent_id, started, started, to_us(append.now),
+             digest, generation, generation),
+        )  # fmt: skip
         return self._require_session(connection, append.session_id), digest
 
     def _stored(self, connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, MessageRow]:
@@ -164,7 +155,7 @@ class SqliteStore:
     ) -> None:
         (place,) = connection.execute("select coalesce(max(place), 0) from messages").fetchone()
         connection.executemany(
-            f"insert into messages (place, tenant, {MESSAGE}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"insert into messages (place, tenant, {MESSAGE}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(place + offset, self.tenant, *row) for offset, row in enumerate(placed, 1)],
         )
         owner = self._owner(user_id)
@@ -207,9 +198,11 @@ class SqliteStore:
         ).fetchone()
         if found is None:
             return None
-        if found[0] != append_fingerprint(append):
+        if found[0] not in {FORGOTTEN_APPEND, append_fingerprint(append)}:
             raise reused_key(append)
         result = json.loads(found[1])
+        if found[0] == FORGOTTEN_APPEND and not self._is_in(connection, append.session_id, result["ids"]):
+            raise reused_key(append)
         span = result["span"]
         return Appended(
             session=self._require_session(connection, append.session_id),
@@ -217,6 +210,9 @@ class SqliteStore:
             span=Span(first=span[0], last=span[1]) if span else None,
             duplicates=tuple(result["ids"]),
         )
+
+    def _is_in(self, connection: sqlite3.Connection, session_id: str, ids: Sequence[str]) -> bool:
+        return any(row.session_id == session_id for row in self._stored(connection, ids).values())
 
     def _remember_append(self, connection: sqlite3.Connection, append: Append, result: Appended) -> None:
         span = [result.span.first, result.span.last] if result.span else None
@@ -244,18 +240,6 @@ class SqliteStore:
 
     async def session(self, session_id: str) -> Session | None:
         return await self._connections.read(lambda connection: self._session(connection, session_id))
-
-    def _session(self, connection: sqlite3.Connection, session_id: str) -> Session | None:
-        found = connection.execute(
-            f"select {SESSION} from sessions where tenant = ? and id = ?", (self.tenant, session_id)
-        ).fetchone()
-        return None if found is None else session_value(found)
-
-    def _require_session(self, connection: sqlite3.Connection, session_id: str) -> Session:
-        found = self._session(connection, session_id)
-        if found is None:
-            raise NotFound(f"no session {session_id!r}")
-        return found
 
     async def sessions(
         self, *, user_id: str | None = None, status: Status | None = None, limit: int = 1000, after: str | None = None
@@ -336,7 +320,7 @@ class SqliteStore:
                 summaries=tuple(self._summaries(connection, session.id, live=True)) if session else (),
                 tail=tuple(self._tail(connection, session, reach)) if session else (),
                 digest=digests[0] if digests else None,
-                facts=tuple(self._facts(connection, user_id)),
+                facts=tuple(self._standing_facts(connection, user_id)),
             )
 
         return await self._connections.read(work)
@@ -379,26 +363,6 @@ class SqliteStore:
             (self.tenant, user_id),
         )
         return list(islice(whole_summaries(map(summary_row, found)), limit))
-
-    async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
-        return await self._connections.read(lambda connection: self._facts(connection, user_id, session_id))
-
-    def _facts(self, connection: sqlite3.Connection, user_id: str, session_id: str | None = None) -> list[Fact]:
-        whole = []
-        for row in self._raw_facts(connection, user_id, session_id):
-            try:
-                whole.append(fact_value(row))
-            except (ValueError, TypeError) as damage:
-                skipped("facts", row[0], damage)
-        return whole
-
-    def _raw_facts(self, connection: sqlite3.Connection, user_id: str, session_id: str | None) -> list[Any]:
-        return rows(
-            connection,
-            f"select {FACT} from facts where tenant = :tenant and user_id = :user"
-            " and (:session is null or session_id = :session) order by importance desc, created_at, message_id, start",
-            {"tenant": self.tenant, "user": user_id, "session": session_id},
-        )
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
         def work(connection: sqlite3.Connection) -> WordMatches:
@@ -540,42 +504,14 @@ class SqliteStore:
                 (commit.summary.id, self.tenant, retired),
             )
         self._insert_summary(connection, commit.summary)
-        connection.executemany(
-            f"insert into facts (tenant, normalised, {FACT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " on conflict (tenant, user_id, normalised) do nothing",
-            [(self.tenant, normalised(fact.quote), *fact_row(fact)) for fact in commit.facts],
-        )
         return True
-
-    def _insert_summary(self, connection: sqlite3.Connection, summary: Summary) -> None:
-        row = records.encoded(summary)
-        place = connection.execute(
-            f"insert into summaries (tenant, {SUMMARY}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (self.tenant, row.id, row.user_id, row.session_id, row.kind, row.layer, row.version, row.first, row.last,
-             row.status, row.folded_into, row.record, row.digest),
-        ).lastrowid  # fmt: skip
-        connection.execute(
-            "insert into summary_words (rowid, owner, body) values (?, ?, ?)",
-            (place, self._owner(row.user_id), indexed(summary.text)),
-        )
-
-    def _unindex_summary(self, connection: sqlite3.Connection, summary_id: str) -> None:
-        found = rows(
-            connection,
-            f"select place, {SUMMARY} from summaries where tenant = ? and id = ? and status = 'live'",
-            (self.tenant, summary_id),
-        )
-        for place, *row in found:
-            for summary in whole_summaries([summary_row(row)]):
-                connection.execute(
-                    "insert into summary_words (summary_words, rowid, owner, body) values ('delete', ?, ?, ?)",
-                    (place, self._owner(summary.user_id), indexed(summary.text)),
-                )
 
     async def commit_digest(self, digest: Summary) -> bool:
         def work(connection: sqlite3.Connection) -> bool:
             newest = self._digests(connection, digest.user_id, limit=1)
             if newest and newest[0].version >= digest.version:
+                return False
+            if any(self._changed_since(connection, source) for source in digest.sources):
                 return False
             for old in newest:
                 self._unindex_summary(connection, old.id)
@@ -593,6 +529,62 @@ class SqliteStore:
             return True
 
         return await self._connections.write(work)
+
+    def _changed_since(self, connection: sqlite3.Connection, source: Source) -> bool:
+        """Whether a session was folded, or something of it forgotten, since a digest read it."""
+        session = self._session(connection, source.session_id)
+        return session is None or session.counters.version != source.version
+
+    # making anew
+
+    async def swap(self, swap: Swap) -> bool:
+        return await self._connections.write(lambda connection: self._swap(connection, swap))
+
+    def _swap(self, connection: sqlite3.Connection, swap: Swap) -> bool:
+        moved = connection.execute(
+            "update sessions set cursor = ?, version = version + 1, touch = touch + 1, pending = 1"
+            " where tenant = ? and id = ? and version = ?",
+            (swap.cursor, self.tenant, swap.session_id, swap.expect),
+        )
+        if moved.rowcount == 0:
+            return False
+        for retired in swap.retire:
+            self._unindex_summary(connection, retired)
+            connection.execute(
+                "update summaries set status = 'replaced' where tenant = ? and id = ?", (self.tenant, retired)
+            )
+        for summary in sorted(swap.put, key=lambda summary: summary.status == "live"):
+            self._insert_summary(connection, summary)
+        self._recount_cursor(connection, swap.session_id)
+        return True
+
+    async def put_proposal(self, proposal: ProposalRow) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            self._require_session(connection, proposal.session_id)
+            connection.execute(
+                "insert into proposals (tenant, id, user_id, session_id, status, created_us, record)"
+                " values (?, ?, ?, ?, ?, ?, ?) on conflict (tenant, id) do update set status = excluded.status,"
+                " record = excluded.record",
+                (self.tenant, proposal.id, proposal.user_id, proposal.session_id, proposal.status,
+                 to_us(proposal.created_at), proposal.record),
+            )  # fmt: skip
+
+        await self._connections.write(work)
+
+    async def proposals(self, session_id: str | None = None) -> list[ProposalRow]:
+        def work(connection: sqlite3.Connection) -> list[ProposalRow]:
+            found = rows(
+                connection,
+                "select id, user_id, session_id, status, record, created_us from proposals where tenant = :tenant"
+                " and (:session is null or session_id = :session) order by created_us, id",
+                {"tenant": self.tenant, "session": session_id},
+            )
+            return [
+                ProposalRow(id=a, user_id=b, session_id=c, status=d, record=e, created_at=from_us(f))
+                for a, b, c, d, e, f in found
+            ]
+
+        return await self._connections.read(work)
 
     async def pending(self) -> int:
         def work(connection: sqlite3.Connection) -> int:
@@ -679,15 +671,12 @@ class SqliteStore:
                 last_digest=found[0],
                 rows=tuple(messages),
                 summaries=tuple(self._raw_summaries(connection, session_id)),
-                facts=tuple(map(audited_fact, self._raw_facts(connection, session.user_id, session_id))),
+                facts=tuple(self._raw_facts(connection, session.user_id, session_id)),
+                episodes=tuple(self._raw_episodes(connection, session.user_id, session_id)),
                 unindexed=tuple(self._unindexed(connection, session, messages)),
             )
 
         return await self._connections.read(work)
-
-    def _raw_messages(self, connection: sqlite3.Connection, session_id: str) -> list[MessageRow]:
-        sql = f"select {MESSAGE} from messages where tenant = ? and session_id = ? order by seq"
-        return [message_row(row) for row in rows(connection, sql, (self.tenant, session_id))]
 
     def _raw_summaries(self, connection: sqlite3.Connection, session_id: str) -> list[SummaryRow]:
         sql = f"select {SUMMARY} from summaries where tenant = ? and session_id = ? order by first, place"
@@ -726,6 +715,8 @@ class SqliteStore:
             )
             problems.extend(word_index_problems(connection))
             problems.extend(self._digest_problems(connection))
+            problems.extend(self._told_problems(connection))
+            problems.extend(self._receipt_problems(connection))
             return problems
 
         return await self._connections.write(work)
@@ -739,6 +730,21 @@ class SqliteStore:
             except log.Damaged as damage:
                 yield Problem(kind="digest", where=f"user {row.user_id}", text=str(damage), derived=True)
 
+    def _told_problems(self, connection: sqlite3.Connection) -> Iterator[Problem]:
+        """Damaged facts that were told by hand, which belong to no session."""
+        sql = f"select {FACT} from facts where tenant = ? and session_id is null"
+        for row in rows(connection, sql, (self.tenant,)):
+            try:
+                records.fact_of(FactRow(*row))
+            except log.Damaged as damage:
+                yield Problem(kind="told", where=f"fact {row[0]}", text=str(damage), derived=False)
+
+    def _receipt_problems(self, connection: sqlite3.Connection) -> Iterator[Problem]:
+        """Receipts that were changed, or one before which others are gone."""
+        for receipt_id in broken_receipts(self._receipts(connection)):
+            text = "does not follow from the receipt before it, or was changed"
+            yield Problem(kind="receipt", where=f"receipt {receipt_id}", text=text, derived=False)
+
     async def reindex(self) -> None:
         """Words are rebuilt for the whole file: an entry whose text has changed cannot be taken out alone."""
 
@@ -747,31 +753,6 @@ class SqliteStore:
             self._reindex_summaries(connection)
 
         await self._connections.write(work)
-
-    def _reindex_messages(self, connection: sqlite3.Connection) -> None:
-        connection.execute("insert into message_words (message_words) values ('delete-all')")
-        for tenant, user_id in rows(connection, "select distinct tenant, user_id from sessions"):
-            owner = owner_token(tenant, user_id)
-            found = connection.execute(
-                f"select place, {', '.join('messages.' + name for name in MESSAGE.split(', '))} from messages"
-                " join sessions on sessions.tenant = messages.tenant and sessions.id = session_id"
-                " where messages.tenant = ? and user_id = ?",
-                (tenant, user_id),
-            )
-            connection.executemany(
-                "insert into message_words (rowid, owner, body) values (?, ?, ?)",
-                ((place, owner, indexed(words_of(message_row(row)))) for place, *row in found.fetchall()),
-            )
-
-    def _reindex_summaries(self, connection: sqlite3.Connection) -> None:
-        connection.execute("insert into summary_words (summary_words) values ('delete-all')")
-        live = rows(connection, f"select tenant, place, {SUMMARY} from summaries where status = 'live'")
-        for tenant, place, *row in live:
-            for summary in whole_summaries([summary_row(row)]):
-                connection.execute(
-                    "insert into summary_words (rowid, owner, body) values (?, ?, ?)",
-                    (place, owner_token(tenant, summary.user_id), indexed(summary.text)),
-                )
 
     async def recount(self, session_id: str) -> None:
         def work(connection: sqlite3.Connection) -> None:
@@ -794,17 +775,28 @@ class SqliteStore:
 
         await self._connections.write(work)
 
-    async def unfold(self, session_id: str) -> None:
+    async def unfold(self, session_id: str, settle: Settle) -> None:
         def work(connection: sqlite3.Connection) -> None:
-            self._require_session(connection, session_id)
+            session = self._require_session(connection, session_id)
             connection.execute("delete from summaries where tenant = ? and session_id = ?", (self.tenant, session_id))
-            connection.execute("delete from facts where tenant = ? and session_id = ?", (self.tenant, session_id))
+            found = self._raw_episodes(connection, session.user_id, session_id)
+            told = {one.id for one in whole_episodes(found) if one.origin == "told"}
+            self._drop_episodes(connection, session.user_id, [row.id for row in found if row.id not in told])
+            connection.execute("delete from proposals where tenant = ? and session_id = ?", (self.tenant, session_id))
+            gone = rows(
+                connection,
+                "delete from facts where tenant = ? and session_id = ? and message_id is not null"
+                " returning category, slot",
+                (self.tenant, session_id),
+            )
             connection.execute(
                 "update sessions set cursor = 0, cursor_turn = 0, cursor_tokens = 0, version = version + 1,"
-                " touch = touch + 1, pending = 1, attempts = 0, retry_us = null where tenant = ? and id = ?",
+                " extracted = 0, erasures = erasures + 1, touch = touch + 1, pending = 1, attempts = 0, retry_us = null"
+                " where tenant = ? and id = ?",
                 (self.tenant, session_id),
             )
             self._reindex_summaries(connection)
+            self._settle(connection, session.user_id, set(gone), settle)
 
         await self._connections.write(work)
 
@@ -816,6 +808,3 @@ class SqliteStore:
             self._reindex_summaries(connection)
 
         await self._connections.write(work)
-
-    def _owner(self, user_id: str) -> str:
-        return owner_token(self.tenant, user_id)

@@ -4,19 +4,25 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from lamina.policy import records
+from lamina.policy.facts import normalised
 from lamina.ports import MessageRow, SummaryRow
-from lamina.types import Counters, Fact, Session
+from lamina.types import Counters, Episode, Fact, Session
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 SESSION = (
     "id, user_id, agent_id, status, started_us, last_us, touched_us, ended_us, archived_us, messages, turns, tokens, "
-    "closed, cursor, cursor_turn, cursor_tokens, version, attempts"
+    "closed, cursor, cursor_turn, cursor_tokens, version, attempts, extracted, erasures"
 )
-MESSAGE = "session_id, seq, turn, id, role, body, created_at, metadata, model, tokens, salt, leaf, digest"
+MESSAGE = "session_id, seq, turn, id, role, body, created_at, metadata, model, tokens, salt, leaf, digest, erased"
 SUMMARY = "id, user_id, session_id, kind, layer, version, first, last, status, folded_into, record, digest"
-FACT = 'id, user_id, session_id, message_id, category, quote, start, "end", confidence, importance, created_at'
+FACT = (
+    "id, user_id, category, slot, session_id, message_id, status, valid_until, of_fact, version, accesses, "
+    "accessed_at, decay, record, digest"
+)
+EPISODE = "id, user_id, session_id, accesses, accessed_at, decay, record, digest"
 
 
 def to_us(moment: datetime) -> int:
@@ -48,8 +54,10 @@ def session_value(row: Sequence[Any]) -> Session:
             cursor_turn=row[14],
             cursor_tokens=row[15],
             version=row[16],
+            extracted=row[18],
         ),
         attempts=row[17],
+        erasures=row[19],
     )
 
 
@@ -74,43 +82,25 @@ def summary_row(row: Sequence[Any]) -> SummaryRow:
     )
 
 
-def fact_row(fact: Fact) -> tuple[Any, ...]:
-    return (
-        fact.id,
-        fact.user_id,
-        fact.session_id,
-        fact.message_id,
-        fact.category,
-        fact.quote,
-        fact.start,
-        fact.end,
-        fact.confidence,
-        fact.importance,
-        fact.created_at.isoformat(),
-    )
+def fact_columns(fact: Fact) -> dict[str, Any]:
+    """A fact as the columns of its row; its standing is set when its slot is settled."""
+    row = records.fact_row(fact)
+    return {
+        **row._asdict(),
+        "start": fact.start,
+        "end": fact.end,
+        "claim": ("+" if fact.holds else "-") + normalised(fact.value),
+        "learnt": to_us(fact.learnt_at),
+    }
 
 
-def audited_fact(row: Sequence[Any]) -> Fact:
-    """The fact in a row; without a quote, which no fact may be, if it cannot be read."""
-    try:
-        return fact_value(row)
-    except (ValueError, TypeError):
-        return fact_value((*row[:4], "", "", 0, 0, 0.0, 0.0, _EPOCH.isoformat()))
-
-
-def fact_value(row: Sequence[Any]) -> Fact:
-    if not all(isinstance(value, str) for value in row[:6]) or not all(isinstance(v, int | float) for v in row[6:10]):
-        raise TypeError(f"fact {row[0]} has values of the wrong type")
-    return Fact(
-        id=row[0],
-        user_id=row[1],
-        session_id=row[2],
-        message_id=row[3],
-        category=row[4],
-        quote=row[5],
-        start=row[6],
-        end=row[7],
-        confidence=row[8],
-        importance=row[9],
-        created_at=datetime.fromisoformat(row[10]),
-    )
+def episode_columns(episode: Episode) -> dict[str, Any]:
+    row = records.episode_row(episode)
+    anchor = episode.message_ids[0] if episode.origin == "said" and episode.message_ids else None
+    return {
+        **row._asdict(),
+        "anchor": anchor,
+        "kind": episode.kind,
+        "significance": episode.significance,
+        "happened": to_us(episode.happened_at),
+    }

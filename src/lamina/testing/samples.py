@@ -1,12 +1,44 @@
 """Small values to fill a store with."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from lamina.ports import Append, FoldCommit
-from lamina.types import Counters, Fact, MessageDraft, Milestone, Recipe, Role, Source, Span, Status, Summary
+from lamina.policy.facts import Rule, mark, settled, slot_of
+from lamina.policy.redaction import FORGOTTEN, chained
+from lamina.ports import (
+    Append,
+    Erased,
+    Erasure,
+    FactsCommit,
+    FoldCommit,
+    MessageRow,
+    ProposalRow,
+    Reading,
+    ReceiptRow,
+    Rewrite,
+    Swap,
+)
+from lamina.types import (
+    Counters,
+    Episode,
+    EpisodeKind,
+    Fact,
+    Link,
+    MessageDraft,
+    Milestone,
+    Recipe,
+    Role,
+    Session,
+    Source,
+    Span,
+    Status,
+    Summary,
+)
 
+SECRET = b"secret"
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)
 
 
@@ -69,6 +101,7 @@ def a_summary(
     user_id: str = "ann",
     version: int = 1,
     inputs: tuple[str, ...] = (),
+    sources: tuple[Source, ...] = (),
 ) -> Summary:
     return Summary(
         id=summary_id,
@@ -87,49 +120,179 @@ def a_summary(
         recipe=Recipe(profile="test", kind="chunk", model="fake", details={"temperature": 0.5}),
         updated_at=at(5),
         created_at=at(6),
-        sources=(Source(session_id="s1", messages=2, version=1),) if session_id is None else (),
+        sources=sources,
     )
 
 
-def a_digest(user_id: str, version: int, text: str = "Ann spoke of tea.") -> Summary:
-    return a_summary(f"digest-{user_id}-{version}", None, None, text, user_id=user_id, version=version)
+def a_digest(
+    user_id: str, version: int, text: str = "Ann spoke of tea.", *, sources: tuple[Source, ...] = ()
+) -> Summary:
+    digest_id = f"digest-{user_id}-{version}"
+    return a_summary(digest_id, None, None, text, user_id=user_id, version=version, sources=sources)
 
 
-def a_fold(
-    session_id: str,
-    summary: Summary,
-    *,
-    expect: int,
-    cursor: int,
-    retire: tuple[str, ...] = (),
-    facts: tuple[Fact, ...] = (),
-) -> FoldCommit:
-    return FoldCommit(session_id=session_id, expect=expect, summary=summary, retire=retire, cursor=cursor, facts=facts)
+def a_fold(session_id: str, summary: Summary, *, expect: int, cursor: int, retire: tuple[str, ...] = ()) -> FoldCommit:
+    return FoldCommit(session_id=session_id, expect=expect, summary=summary, retire=retire, cursor=cursor)
 
 
-def a_fact(
-    fact_id: str,
-    quote: str,
-    *,
-    user_id: str = "ann",
-    session_id: str = "s1",
-    message_id: str = "m1",
-    importance: float = 0.5,
-) -> Fact:
-    return Fact(
-        id=fact_id,
-        user_id=user_id,
-        session_id=session_id,
-        message_id=message_id,
-        category="preference",
-        quote=quote,
-        start=0,
-        end=len(quote),
-        confidence=0.9,
-        importance=importance,
-        created_at=START,
+def a_swap(session_id: str, *put: Summary, expect: int, cursor: int, retire: tuple[str, ...] = ()) -> Swap:
+    return Swap(session_id=session_id, expect=expect, retire=retire, put=put, cursor=cursor)
+
+
+def a_proposal(proposal_id: str, session_id: str, *, user_id: str = "ann", minutes: float = 0) -> ProposalRow:
+    return ProposalRow(
+        id=proposal_id, user_id=user_id, session_id=session_id, status="open", record="{}", created_at=at(minutes)
     )
 
 
 def a_milestone(milestone_id: str, session_id: str, turn: int = 1) -> Milestone:
     return Milestone(id=milestone_id, session_id=session_id, turn=turn, title="a start", created_at=START)
+
+
+# facts and episodes
+
+
+def a_fact(
+    fact_id: str,
+    value: str = "tea",
+    *,
+    user_id: str = "ann",
+    session_id: str | None = "s1",
+    message_id: str | None = "m1",
+    key: str | None = "drink",
+    category: str = "preference",
+    quote: str | None = None,
+    minutes: float = 0,
+    confidence: float = 0.9,
+    importance: float = 0.5,
+    holds: bool = True,
+) -> Fact:
+    """Something that was said in a message, at its start: `I like tea.` unless a quote is given."""
+    words = f"I like {value}." if quote is None else quote
+    return Fact(
+        id=fact_id,
+        user_id=user_id,
+        type="preference",
+        category=category,
+        key=key,
+        slot=slot_of(key, value),
+        value=value,
+        origin="said",
+        confidence=confidence,
+        importance=importance,
+        learnt_at=at(minutes),
+        valid_from=at(minutes),
+        created_at=START,
+        holds=holds,
+        session_id=session_id,
+        message_id=message_id,
+        seq=1,
+        role="user",
+        quote=words,
+        start=0,
+        end=len(words),
+        tags=("tea",),
+        model="fake",
+        tokens=2,
+    )
+
+
+def a_told_fact(fact_id: str, value: str = "tea", **options: Any) -> Fact:
+    """Something that was told by hand, and so belongs to no session."""
+    said = a_fact(fact_id, value, session_id=None, message_id=None, quote="", **options)
+    return replace(said, origin="told", seq=0, role=None, model=None)
+
+
+def an_episode(
+    episode_id: str,
+    message_id: str = "m1",
+    *,
+    user_id: str = "ann",
+    session_id: str = "s1",
+    kind: EpisodeKind = "decision_made",
+    significance: float = 0.5,
+    minutes: float = 0,
+) -> Episode:
+    return Episode(
+        id=episode_id,
+        user_id=user_id,
+        kind=kind,
+        title="Tea it is",
+        summary="Ann decided on tea.",
+        context="",
+        participants=("user",),
+        outcome=None,
+        valence=0.25,
+        significance=significance,
+        session_id=session_id,
+        turns=Span(first=1, last=1),
+        message_ids=(message_id,),
+        happened_at=at(minutes),
+        created_at=START,
+        model="fake",
+        tokens=6,
+    )
+
+
+def a_told_episode(episode_id: str, **options: Any) -> Episode:
+    return replace(an_episode(episode_id, **options), origin="told", message_ids=(), model=None)
+
+
+def a_link(source: str, target: str, *, strength: float = 0.5, minutes: float = 0) -> Link:
+    return Link(source=source, target=target, type="related_to", strength=strength, created_at=at(minutes))
+
+
+def settle(facts: Sequence[Fact]) -> list[Fact]:
+    """The standing of a slot's facts, by the usual rule."""
+    return settled(facts, Rule())
+
+
+def some_facts(*put: Fact, user_id: str = "ann", **options: Any) -> FactsCommit:
+    """A commit of facts, with their marks."""
+    marks = {fact.id: mark(SECRET, fact) for fact in put}
+    return FactsCommit(user_id=user_id, settle=settle, put=put, marks=marks, **options)
+
+
+def a_reading(session: Session, upto: int, again: tuple[int, ...] = ()) -> Reading:
+    """Of a session as it is known."""
+    return Reading(
+        session_id=session.id, expect=session.counters.extracted, erasures=session.erasures, upto=upto, again=again
+    )
+
+
+# forgetting
+
+
+def a_rewrite(row: MessageRow, text: str = FORGOTTEN, *, whole: bool = True) -> Rewrite:
+    """A message with other words."""
+    return Rewrite(
+        session_id=row.session_id,
+        seq=row.seq,
+        message_id=row.id,
+        expect=row.leaf,
+        body=json.dumps({"role": row.role, "content": text}, ensure_ascii=False),
+        metadata="{}",
+        tokens=len(text.split()),
+        salt=b"other salt",
+        whole=whole,
+    )
+
+
+def an_erasure(
+    *rewrites: Rewrite, user_id: str = "ann", receipt_id: str = "r1", minutes: float = 0, **options: Any
+) -> Erasure:
+    """An erasure that blocks the values it takes, and whose receipt says what it took."""
+
+    def receipt(erased: Erased, previous: str) -> ReceiptRow:
+        told = {name: sorted(item) if isinstance(item, tuple) else item for name, item in asdict(erased).items()}
+        record = json.dumps(told, sort_keys=True)
+        return ReceiptRow(receipt_id, at(minutes), record, previous, chained(previous, record))
+
+    return Erasure(
+        user_id=user_id,
+        settle=settle,
+        receipt=receipt,
+        block=lambda facts: [mark(SECRET, fact) for fact in facts],
+        rewrites=rewrites,
+        **options,
+    )

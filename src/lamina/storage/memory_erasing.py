@@ -1,0 +1,189 @@
+"""Forgetting in the reference store."""
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from lamina.errors import Conflict, NotFound
+from lamina.policy import log
+from lamina.policy.integrity import faults
+from lamina.policy.redaction import FIRST_RECEIPT
+from lamina.ports import Erased, Erasure, ReceiptRow
+from lamina.storage.memory_tables import Kept, MemoryTables
+from lamina.storage.shared import FORGOTTEN_APPEND
+from lamina.types import Fact, Span
+
+
+@dataclass(slots=True)
+class _Gone:
+    messages: list[str] = field(default_factory=list)
+    redacted: list[str] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
+    summaries: list[str] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    episodes: list[str] = field(default_factory=list)
+    milestones: int = 0
+
+
+class MemoryErasing(MemoryTables):
+    """Takes away what is to be forgotten."""
+
+    async def erase(self, erasure: Erasure) -> Erased:
+        before = {name: copy.copy(value) for name, value in vars(self).items()}
+        before["_sessions"] = {key: _copied(kept) for key, kept in self._sessions.items()}
+        try:
+            erased = self._erase(erasure)
+        except BaseException:
+            vars(self).update(before)
+            raise
+        if erasure.rehearse:
+            vars(self).update(before)
+        return erased
+
+    def _erase(self, erasure: Erasure) -> Erased:
+        gone = _Gone()
+        self._erase_rewrites(erasure, gone)
+        for session_id in erasure.sessions:
+            self._owned(erasure, session_id)
+            self._erase_session(session_id, erasure, gone)
+        gone.facts += self._drop_facts(erasure.user_id, erasure.facts, erasure.settle)
+        self._erase_episodes(erasure.user_id, erasure.episodes, gone)
+        own = {session_id for session_id, kept in self._sessions.items() if kept.session.user_id == erasure.user_id}
+        told = {m.id for m in self._milestones if m.id in erasure.milestones and m.session_id in own}
+        self._erase_milestones(told, gone)
+        if erasure.user:
+            self._erase_user(erasure, gone)
+        elif erasure.derived:
+            self._erase_digests(erasure.user_id, gone)
+            self._proposals = {key: row for key, row in self._proposals.items() if row.user_id != erasure.user_id}
+        dead = {fact.id for fact in gone.facts} | set(gone.episodes)
+        self._links = {key: link for key, link in self._links.items() if not dead & {key[0], key[1]}}
+        marks = [] if erasure.user else list(erasure.block(gone.facts))
+        self._forgotten |= {(erasure.user_id, mark) for mark in marks}
+        erased = Erased(
+            messages=tuple(dict.fromkeys(gone.messages)),
+            redacted=tuple(gone.redacted),
+            sessions=tuple(gone.sessions),
+            summaries=tuple(dict.fromkeys(gone.summaries)),
+            digests=tuple(gone.digests),
+            facts=tuple(fact.id for fact in gone.facts),
+            episodes=tuple(dict.fromkeys(gone.episodes)),
+            milestones=gone.milestones,
+            values_blocked=len(marks),
+        )
+        previous = self._receipts[-1].digest if self._receipts else FIRST_RECEIPT
+        self._receipts = [*self._receipts, erasure.receipt(erased, previous)]
+        return erased
+
+    def _owned(self, erasure: Erasure, session_id: str) -> Kept:
+        kept = self._require(session_id)
+        if kept.session.user_id != erasure.user_id:
+            raise NotFound(f"no session {session_id!r} of user {erasure.user_id!r}")
+        return kept
+
+    def _erase_rewrites(self, erasure: Erasure, gone: _Gone) -> None:
+        first: dict[str, int] = dict(erasure.unfold)
+        for change in erasure.rewrites:
+            kept = self._sessions.get(change.session_id)
+            row = next((row for row in kept.rows if row.seq == change.seq), None) if kept else None
+            if kept is None or row is None or row.leaf != change.expect:
+                raise Conflict(f"message {change.message_id!r} has changed meanwhile; try again")
+            new = log.rewritten(row, change)
+            kept.rows[kept.rows.index(row)] = new
+            self._by_id[new.id] = new
+            kept.unread = kept.unread - {change.seq} if change.whole else kept.unread | {change.seq}
+            (gone.messages if change.whole else gone.redacted).append(change.message_id)
+            first[change.session_id] = min(change.seq, first.get(change.session_id, change.seq))
+        ids = {change.message_id for change in erasure.rewrites}
+        if erasure.derived:
+            said = [fact.id for fact in self._facts.values() if fact.message_id in ids]
+            gone.facts += self._drop_facts(erasure.user_id, said, erasure.settle)
+            told = [key for key, one in self._episodes.items() if ids & set(one.message_ids)]
+            self._erase_episodes(erasure.user_id, told, gone)
+        for key, (_, known) in list(self._appends.items()):
+            if ids & set(known.ids):
+                self._appends[key] = (FORGOTTEN_APPEND, known)
+        for session_id, seq in first.items():
+            if session_id in self._sessions:
+                self._unfold_after(session_id, seq, erasure, gone)
+
+    def _unfold_after(self, session_id: str, seq: int, erasure: Erasure, gone: _Gone) -> None:
+        kept = self._owned(erasure, session_id)
+        kept.session = replace(kept.session, erasures=kept.session.erasures + 1)
+        if erasure.derived:
+            self._unfold_from(kept, seq, gone)
+        else:
+            version = kept.session.counters.version
+            self._set_cursor(kept, kept.session.counters.cursor)
+            kept.session = replace(kept.session, counters=replace(kept.session.counters, version=version))
+
+    def _unfold_from(self, kept: Kept, seq: int, gone: _Gone) -> None:
+        session_id = kept.session.id
+        doomed = {row.id: row.status for row in self._own_summaries(session_id) if (row.last or 0) >= seq}
+        gone.summaries += doomed
+        for summary_id in doomed:
+            del self._summaries[summary_id]
+        for row in self._own_summaries(session_id):
+            if row.status == "folded" and row.folded_into in doomed:
+                status = "replaced" if doomed[row.folded_into] == "replaced" else "live"
+                self._summaries[row.id] = replace(row, status=status, folded_into=None)
+        live = [row for row in self._own_summaries(session_id) if row.status == "live"]
+        spans = [Span(first=row.first or 0, last=row.last or 0) for row in live]
+        cursor = max((span.last for span in spans), default=0)
+        if next(faults(spans, cursor), None):
+            self._unfold_from(kept, 0, gone)
+            return
+        kept.session = replace(kept.session, attempts=0)
+        kept.retry_at = None
+        self._set_cursor(kept, cursor)
+
+    def _erase_session(self, session_id: str, erasure: Erasure, gone: _Gone) -> None:
+        kept = self._require(session_id)
+        gone.messages += [row.id for row in kept.rows]
+        ids = {row.id for row in kept.rows}
+        gone.summaries += [row.id for row in self._own_summaries(session_id)]
+        self._summaries = {key: row for key, row in self._summaries.items() if row.session_id != session_id}
+        said = [fact.id for fact in self._facts.values() if fact.session_id == session_id]
+        gone.facts += self._drop_facts(kept.session.user_id, said, erasure.settle)
+        told = [key for key, one in self._episodes.items() if one.session_id == session_id]
+        self._erase_episodes(kept.session.user_id, told, gone)
+        self._erase_milestones({m.id for m in self._milestones if m.session_id == session_id}, gone)
+        self._proposals = {key: row for key, row in self._proposals.items() if row.session_id != session_id}
+        self._appends = {key: known for key, known in self._appends.items() if not ids & set(known[1].ids)}
+        self._by_id = {key: row for key, row in self._by_id.items() if key not in ids}
+        self._sessions = {key: one for key, one in self._sessions.items() if key != session_id}
+        self._generation = max(self._generation, kept.session.counters.version + 1, kept.session.erasures + 1)
+        gone.sessions.append(session_id)
+
+    def _erase_user(self, erasure: Erasure, gone: _Gone) -> None:
+        user_id = erasure.user_id
+        for session_id in [key for key, kept in self._sessions.items() if kept.session.user_id == user_id]:
+            self._erase_session(session_id, erasure, gone)
+        gone.facts += self._drop_facts(user_id, list(self._facts), erasure.settle)
+        self._erase_digests(user_id, gone)
+        self._links = {key: link for key, link in self._links.items() if link[0] != user_id}
+        self._forgotten = {entry for entry in self._forgotten if entry[0] != user_id}
+
+    def _erase_digests(self, user_id: str, gone: _Gone) -> None:
+        ids = [row.id for row in self._summaries.values() if row.kind == "digest" and row.user_id == user_id]
+        gone.digests += ids
+        for summary_id in ids:
+            del self._summaries[summary_id]
+
+    def _erase_episodes(self, user_id: str, ids: Iterable[str], gone: _Gone) -> None:
+        gone.episodes += self._drop_episodes(user_id, ids)
+
+    def _erase_milestones(self, ids: set[str], gone: _Gone) -> None:
+        gone.milestones += len(ids)
+        self._milestones = [one for one in self._milestones if one.id not in ids]
+
+    async def scrub(self) -> bool:
+        return True
+
+    async def receipts(self) -> list[ReceiptRow]:
+        return list(self._receipts)
+
+
+def _copied(kept: Kept) -> Kept:
+    return replace(kept, rows=list(kept.rows), unread=set(kept.unread))

@@ -1,0 +1,221 @@
+"""What the reference store keeps: dictionaries, and the rows that several parts touch."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from lamina.errors import NotFound
+from lamina.policy import facts as policy
+from lamina.policy.episodes import capped
+from lamina.ports import (
+    Access,
+    Appended,
+    FactsCommit,
+    Lease,
+    MessageRow,
+    ProposalRow,
+    Reading,
+    ReceiptRow,
+    Settle,
+    SummaryRow,
+)
+from lamina.storage.shared import whole_messages
+from lamina.types import Episode, Fact, Link, Message, Milestone, Session
+
+
+@dataclass(slots=True)
+class Kept:
+    """A session with its log and its standing in the queue of work."""
+
+    session: Session
+    digest: bytes
+    rows: list[MessageRow] = field(default_factory=list)
+    unread: set[int] = field(default_factory=set)  # messages to read for facts again
+    pending: bool = True
+    touch: int = 0
+    retry_at: datetime | None = None
+    lease: Lease | None = None
+
+
+class MemoryTables:
+    """One tenant's memory in this process: facts, episodes and links; sessions and summaries are beside them."""
+
+    def __init__(self, *, tenant: str = "default") -> None:
+        self.tenant = tenant
+        self._sessions: dict[str, Kept] = {}
+        self._by_id: dict[str, MessageRow] = {}
+        self._summaries: dict[str, SummaryRow] = {}
+        self._facts: dict[str, Fact] = {}
+        self._episodes: dict[str, Episode] = {}
+        self._anchors: dict[str, tuple[str, str]] = {}  # episode -> the message it was first seen at, and its kind
+        self._links: dict[tuple[str, str, str], tuple[str, Link]] = {}  # with the user
+        self._forgotten: set[tuple[str, bytes]] = set()
+        self._proposals: dict[str, ProposalRow] = {}
+        self._receipts: list[ReceiptRow] = []
+        self._milestones: list[Milestone] = []
+        self._appends: dict[str, tuple[str, Appended]] = {}
+        self._settings: dict[str, str] = {}
+        self._generation = 0  # where the versions of a new session begin: past those of all that were erased
+
+    def _require(self, session_id: str) -> Kept:
+        if session_id not in self._sessions:
+            raise NotFound(f"no session {session_id!r}")
+        return self._sessions[session_id]
+
+    def _own_summaries(self, session_id: str) -> list[SummaryRow]:
+        own = [row for row in self._summaries.values() if row.session_id == session_id]
+        return sorted(own, key=lambda row: row.first or 0)
+
+    def _set_cursor(self, kept: Kept, cursor: int) -> None:
+        covered = [row for row in kept.rows if row.seq <= cursor]
+        counters = replace(
+            kept.session.counters,
+            cursor=cursor,
+            cursor_turn=max((row.turn for row in covered), default=0),
+            cursor_tokens=sum(row.tokens for row in covered),
+            tokens=sum(row.tokens for row in kept.rows),
+            version=kept.session.counters.version + 1,
+        )
+        kept.session = replace(kept.session, counters=counters)
+        kept.pending = True
+        kept.touch += 1
+
+    # reading
+
+    async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
+        own = [
+            fact for fact in self._facts.values() if fact.user_id == user_id and session_id in {None, fact.session_id}
+        ]
+        return sorted(own, key=policy.order)
+
+    async def fact(self, fact_id: str) -> Fact | None:
+        return self._facts.get(fact_id)
+
+    async def episodes(self, user_id: str, session_id: str | None = None) -> list[Episode]:
+        own = [
+            one for one in self._episodes.values() if one.user_id == user_id and session_id in {None, one.session_id}
+        ]
+        return sorted(own, key=lambda one: (one.happened_at, one.id))
+
+    async def episode(self, episode_id: str) -> Episode | None:
+        return self._episodes.get(episode_id)
+
+    async def links(self, user_id: str) -> list[Link]:
+        own = [link for owner, link in self._links.values() if owner == user_id]
+        return sorted(own, key=lambda link: (link.created_at.isoformat(), link.source, link.target, link.type))
+
+    async def users(self, *, limit: int = 1000, after: str | None = None) -> list[str]:
+        known = {kept.session.user_id for kept in self._sessions.values()}
+        known |= {fact.user_id for fact in self._facts.values()}
+        return sorted(user_id for user_id in known if user_id > (after or ""))[:limit]
+
+    async def unread(self, session_id: str, limit: int) -> list[Message]:
+        kept = self._sessions.get(session_id)
+        if kept is None:
+            return []
+        again = [row for row in kept.rows if row.seq in kept.unread][:limit]
+        fresh = [row for row in kept.rows if row.seq > kept.session.counters.extracted][:limit]
+        wanted = sorted({row.seq: row for row in (*again, *fresh)}.values(), key=lambda row: row.seq)
+        return list(whole_messages(wanted[:limit]))
+
+    # writing
+
+    async def commit_facts(self, commit: FactsCommit) -> bool:
+        joined = {one for episode in commit.change_episodes for one in episode.merged} & set(commit.drop_episodes)
+        if not joined.issubset(self._episodes):
+            return False
+        if commit.reading is not None and not self._read_on(commit.reading):
+            return False
+        for session_id in {fact.session_id for fact in commit.put} | {one.session_id for one in commit.episodes}:
+            if session_id is not None:
+                self._require(session_id)
+        self._forgotten -= {(commit.user_id, mark) for mark in commit.unblock}
+        touched = {(fact.category, fact.slot) for fact in commit.put}
+        self._drop_facts(commit.user_id, commit.drop, commit.settle)
+        for fact in commit.put:
+            forgotten = (commit.user_id, commit.marks.get(fact.id, b"")) in self._forgotten
+            if not forgotten and fact.id not in self._facts and not self._said_before(fact):
+                self._facts[fact.id] = fact
+        for fact in commit.change:
+            if (old := self._facts.get(fact.id)) is not None and old.user_id == commit.user_id:
+                self._facts[fact.id] = replace(fact, accesses=old.accesses, accessed_at=old.accessed_at)
+                touched.add((fact.category, fact.slot))
+        self._settle(commit.user_id, touched, commit.settle)
+        self._put_episodes(commit)
+        for link in commit.links:
+            key = (link.source, link.target, link.type)
+            user_id, known = self._links.get(key, (commit.user_id, link))
+            self._links[key] = (user_id, replace(known, strength=link.strength))
+        return True
+
+    def _read_on(self, reading: Reading) -> bool:
+        kept = self._sessions.get(reading.session_id)
+        if kept is None or (kept.session.counters.extracted, kept.session.erasures) != (
+            reading.expect,
+            reading.erasures,
+        ):
+            return False
+        counters = replace(kept.session.counters, extracted=max(reading.expect, reading.upto))
+        kept.session = replace(kept.session, counters=counters)
+        kept.unread -= {*reading.again, *range(reading.expect + 1, reading.upto + 1)}
+        return True
+
+    def _said_before(self, fact: Fact) -> bool:
+        return fact.message_id is not None and any(_claim(known) == _claim(fact) for known in self._facts.values())
+
+    def _drop_facts(self, user_id: str, ids: Iterable[str], settle: Settle) -> list[Fact]:
+        named = [self._facts[fact_id] for fact_id in dict.fromkeys(ids) if fact_id in self._facts]
+        gone = [fact for fact in named if fact.user_id == user_id]
+        for fact in gone:
+            del self._facts[fact.id]
+        self._settle(user_id, {(fact.category, fact.slot) for fact in gone}, settle)
+        return gone
+
+    def _settle(self, user_id: str, slots: Iterable[tuple[str, str]], settle: Settle) -> None:
+        for slot in slots:
+            own = [f for f in self._facts.values() if f.user_id == user_id and (f.category, f.slot) == slot]
+            self._facts.update({fact.id: fact for fact in settle(own)})
+
+    def _put_episodes(self, commit: FactsCommit) -> None:
+        self._drop_episodes(commit.user_id, commit.drop_episodes)
+        for episode in commit.episodes:
+            anchor = _anchor(episode)
+            if episode.id not in self._episodes and (anchor is None or anchor not in self._anchors.values()):
+                self._episodes[episode.id] = episode
+                if anchor is not None:
+                    self._anchors[episode.id] = anchor
+        for episode in commit.change_episodes:
+            if (old := self._episodes.get(episode.id)) is not None and old.user_id == commit.user_id:
+                self._episodes[episode.id] = replace(episode, accesses=old.accesses, accessed_at=old.accessed_at)
+        if commit.most_episodes is not None and commit.episodes:
+            own = [one for one in self._episodes.values() if one.user_id == commit.user_id]
+            self._drop_episodes(commit.user_id, [one.id for one in capped(own, commit.most_episodes)[1]])
+
+    def _drop_episodes(self, user_id: str, ids: Iterable[str]) -> list[str]:
+        gone = [key for key in dict.fromkeys(ids) if key in self._episodes and self._episodes[key].user_id == user_id]
+        for episode_id in gone:
+            del self._episodes[episode_id]
+            self._anchors.pop(episode_id, None)
+        return gone
+
+    async def note_accesses(self, accesses: Sequence[Access]) -> None:
+        for access in accesses:
+            if (fact := self._facts.get(access.id)) is not None:
+                used = replace(fact, accesses=fact.accesses + access.times, accessed_at=access.at, decay=1.0)
+                self._facts[access.id] = used
+            if (one := self._episodes.get(access.id)) is not None:
+                recalled = replace(one, accesses=one.accesses + access.times, accessed_at=access.at, decay=1.0)
+                self._episodes[access.id] = recalled
+
+    async def secret(self, fresh: bytes) -> bytes:
+        return bytes.fromhex(self._settings.setdefault("secret", fresh.hex()))
+
+
+def _claim(fact: Fact) -> tuple[object, ...]:
+    value = policy.normalised(fact.value)
+    return fact.message_id, fact.start, fact.end, fact.category, fact.slot, fact.holds, value
+
+
+def _anchor(episode: Episode) -> tuple[str, str] | None:
+    """Where a moment was spotted: another of the same kind there is the same one."""
+    return (episode.message_ids[0], episode.kind) if episode.origin == "said" and episode.message_ids else None
