@@ -17,7 +17,7 @@ from lamina.engine.memory import Engine, as_profile
 from lamina.engine.parts import Parts, Patience
 from lamina.errors import InputError, LaminaError
 from lamina.policy.messages import Limits, checked_id
-from lamina.ports import Extractor, Store, Summariser, TokenCounter
+from lamina.ports import Extractor, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import DEFAULT, Profile, profile_from
 
 
@@ -29,6 +29,7 @@ class Options:
     tenant: str = "default"
     summariser: Summariser | None = None  # None: offline
     extractor: Extractor | None = None  # None: offline
+    spotter: Spotter | None = None  # finds episodes; None: offline
     counter: TokenCounter | None = None  # None: exact
     worker: bool = True  # fold in the background of this process
     durable: bool = False  # wait for the disk at each append: survives power loss too
@@ -71,7 +72,12 @@ def _options(given: dict[str, Any]) -> Options:
         raise InputError(f"unknown options {unknown}; there are {known}")
     options = Options(**given)
     checked_id(options.tenant, "tenant")
-    for name, verb in (("summariser", "summarise"), ("extractor", "extract"), ("counter", "count")):
+    for name, verb in (
+        ("summariser", "summarise"),
+        ("extractor", "extract"),
+        ("spotter", "spot"),
+        ("counter", "count"),
+    ):
         model = getattr(options, name)
         if model is not None and not callable(getattr(model, verb, None)):
             raise InputError(f"{name} must have the verb `{verb}` (see lamina.ports), {type(model).__name__} has not")
@@ -89,6 +95,7 @@ async def _parts(store: Store, chosen: Options) -> Parts:
         summariser=chosen.summariser or offline,
         offline=offline,
         extractor=chosen.extractor or _backend("lamina.models.offline.extractor", "OfflineExtractor")(),
+        spotter=chosen.spotter or _backend("lamina.models.offline.episodes", "OfflineSpotter")(),
         prompts=_backend("lamina.models.prompts", "prompts")(),
         profile=await _profile(store, chosen.profile),
         now=chosen.now,

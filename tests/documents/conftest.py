@@ -1,4 +1,4 @@
-"""What the tests of the documents share: a clock, a conversation to hold, and summarisers that can be watched."""
+"""What the tests of the documents share: a clock, a conversation to hold, and models that can be watched."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lamina import Memory, Profile
-from lamina.ports import SummaryDraft, SummaryTask
-from lamina.types import Added
+from lamina.ports import FactDraft, SummaryDraft, SummaryTask
+from lamina.types import Added, Fact, Message
 
 USER, SESSION = "alex", "s1"
 
@@ -62,6 +62,45 @@ class Gate:
         finally:
             self.inside -= 1
         return SummaryDraft(text=echo(task))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What a table finds in a message that has the words."""
+
+    words: str
+    value: str
+    key: str | None = None
+    category: str = "identity"
+    confidence: float = 0.9
+    importance: float = 0.8
+
+    def draft(self, message: Message) -> FactDraft:
+        start = message.text.index(self.words)
+        return FactDraft(
+            message_id=message.id,
+            category=self.category,
+            key=self.key,
+            value=self.value,
+            quote=self.words,
+            start=start,
+            end=start + len(self.words),
+            confidence=self.confidence,
+            importance=self.importance,
+        )
+
+
+@dataclass
+class Table:
+    """An extractor that finds exactly what it was told to find, and keeps the texts that it was given to read."""
+
+    findings: Sequence[Finding]
+    name: str = "table"
+    read: list[str] = field(default_factory=list)
+
+    async def extract(self, messages: Sequence[Message]) -> list[FactDraft]:
+        self.read.extend(message.text for message in messages)
+        return [one.draft(message) for message in messages for one in self.findings if one.words in message.text]
 
 
 def echo(task: SummaryTask) -> str:
@@ -136,3 +175,7 @@ def verbatim(context: Any) -> list[int]:
 
 def spans(found: Sequence[Any]) -> list[tuple[int, int]]:
     return [(span.first, span.last) for span in found]
+
+
+def values(facts: Sequence[Fact]) -> list[str]:
+    return [fact.value for fact in facts]

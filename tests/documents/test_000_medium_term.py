@@ -354,3 +354,40 @@ def test_the_offline_digest_names_each_session_and_fits(opened: Opener, clock: C
     text = memory.context("Hi", user_id=USER, session_id="new").text
     for topic in ("Corsica", "lichens", "knee operation"):
         assert topic in text
+
+
+def test_the_long_term_profile_is_known_in_every_new_session(opened: Opener, clock: Clock) -> None:
+    """000.11: what a user said of themselves in any session stands in the context of a new one, of theirs alone."""
+    memory = opened("medium_term")
+    first, second = Talk(memory, session_id="c1"), Talk(memory, session_id="c2")
+    first.add("user", "My name is Alex and I live in Porto.")
+    clock.ahead(days=40)
+    second.add("user", "I prefer Python.")
+    memory.settle()
+    lines = memory.context("Hello", user_id=USER, session_id="new").text.splitlines()
+    at = lines.index("## Long-Term Memory (User Profile)")
+    profile = lines[at + 1 : lines.index("", at)]
+    assert [line.split(" [")[0] for line in profile] == ["- name: Alex", "- location: Porto", "- language: Python"]
+    assert lines[0] == "# Current Conversation Context"
+    assert at < lines.index("## Current Message")
+    assert "Long-Term" not in memory.context("Hello", user_id="sam", session_id="other").text
+
+
+def test_the_user_profile_as_a_page_and_as_data(opened: Opener, clock: Clock) -> None:
+    """000.11: `user_profile` has what holds now, or held then, by category, with the words it comes from."""
+    memory = opened("medium_term")
+    Talk(memory, session_id="c1").add("user", "My name is Alex and I live in Porto.")
+    before = clock.moment
+    clock.ahead(days=40)
+    Talk(memory, session_id="c2").add("user", "I live in Lisbon now. I prefer Python.")
+    memory.settle()
+    now, then = memory.user_profile(USER), memory.user_profile(USER, as_of=before)
+    identity = now.to_dict()["categories"]["identity"]
+    assert [(one["key"], one["value"]) for one in identity] == [("name", "Alex"), ("location", "Lisbon")]
+    assert identity[0]["quote"] == "My name is Alex"
+    assert memory.message(identity[0]["message_id"]).session_id == "c1"
+    assert "- location: Lisbon (since 2025-04-10)" in now.markdown
+    assert "Porto" not in now.markdown
+    assert now.markdown.index("## Who they are") < now.markdown.index("## Preferences")
+    assert {fact.value for fact in then.facts} == {"Alex", "Porto"}
+    assert "Nothing is known yet." in memory.user_profile("sam").markdown

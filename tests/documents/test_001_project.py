@@ -1,4 +1,4 @@
-"""Document 001, project memory, as the profile `project`: what issue 2 covers of it, through the public face."""
+"""Document 001, project memory, as the profile `project`: chunks, contexts, settings, the usage example, numbers."""
 
 from collections.abc import Callable
 
@@ -193,7 +193,7 @@ def test_recent_messages_come_before_memories_and_memories_before_chunks(opened:
 
 def test_the_reserves_are_kept_free(opened: Opener) -> None:
     """001.12: of 128,000 tokens the memory takes at most 118,000: 2,000 and 8,000 are for the system and this turn."""
-    profile = PROFILES["project"].but(max_recent_messages=400)
+    profile = PROFILES["project"].but(max_recent_messages=400, short_term_retention_turns=None)
     talk = Talk(opened(profile))
     text = "alpha beta gamma delta epsilon zeta " * 100
     messages = [{"role": "assistant" if n % 2 else "user", "content": text} for n in range(300)]

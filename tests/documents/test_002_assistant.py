@@ -1,4 +1,4 @@
-"""Document 002, session, episodes and facts, as the profile `assistant`: what issue 2 covers of it."""
+"""Document 002, session and episodes, as the profile `assistant`: window, compression, layout, size and speed."""
 
 import time
 from collections.abc import Callable
@@ -104,7 +104,11 @@ def test_the_hundred_turn_example(opened: Opener) -> None:
 def test_the_injection_layout(opened: Opener) -> None:
     """002.11: long-term memory (profile, episodes with turn range and excerpt), then the recent conversation."""
     words = said(1, 60)
-    episodes = {1: f"Compared vector databases. {words}", 11: "Talked about retrieval w21x0.", 31: "Cooking w61x0."}
+    episodes = {
+        1: f"Alex compared vector databases. {words}",
+        11: "Talked about retrieval w21x0.",
+        31: "Cooking w61x0.",
+    }
     recorder = Recorder(lambda task: episodes[task.messages[0].turn])
     talk = Talk(opened("assistant", summariser=recorder))
     talk.add("user", "My name is Alex. " + said(1, 60))
@@ -115,8 +119,8 @@ def test_the_injection_layout(opened: Opener) -> None:
     long_term, _, conversation = text.partition("\n\n# Recent Conversation\n")
     lines = long_term.splitlines()
     assert lines[:2] == ["# Long-term Memory", "## User Profile"]
-    assert "- My name is Alex." in lines
     at = lines.index("## Recent Context")
+    assert lines[2:at] == ["- name: Alex", ""]
     first = " ".join(episodes[1].split())[:150]
     assert lines[at + 1 :] == [
         f"- turns 1-10: {first}...",

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import pairwise
@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import PROFILES, AsyncMemory, BudgetTooSmall, Profile
 from lamina.engine.memory import Engine
 from lamina.models.tokens import ExactCounter
 from lamina.ports import SummaryDraft, SummaryTask
-from lamina.types import Context, Message, Omission, Piece, Span
+from lamina.types import FACT_STATUSES, Context, Message, Omission, Piece, Span
 from tests.invariants.strategies import (
+    MORE,
     SESSION,
     START,
     USER,
@@ -31,6 +32,7 @@ from tests.invariants.strategies import (
     Crash,
     Log,
     World,
+    examples,
     logs,
     profiles,
     put,
@@ -41,18 +43,7 @@ EXACT = ExactCounter()
 QUERIES = (None, "What is the plan for the harbour lighthouse?", "tea?")
 
 
-MORE = int(os.environ.get("LAMINA_TEST_EXAMPLES", "1"))  # so many times more examples, and random ones, if above 1
 pytestmark = pytest.mark.timeout(600 * MORE)  # shrinking a failure takes its time
-
-
-def examples(number: int) -> Callable[[Any], Any]:
-    return settings(
-        max_examples=number * MORE,
-        deadline=None,
-        derandomize=MORE == 1,
-        database=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-    )
 
 
 def seqs(spans: Iterable[Span | None]) -> list[int]:
@@ -438,8 +429,13 @@ async def picture(engine: Engine) -> tuple[Any, ...]:
         for s in await engine.summaries(SESSION, live=False)
     ]
     facts = [
-        (f.category, f.quote, f.start, f.end, f.confidence, f.importance, f.created_at)
-        for f in await engine.facts(USER)
+        (f.category, f.key, f.value, f.quote, f.start, f.end, f.confidence, f.importance, f.status, f.version, f.holds,
+         f.learnt_at, f.valid_from, f.valid_until)
+        for f in await engine.facts(USER, statuses=FACT_STATUSES)
+    ]  # fmt: skip
+    episodes = [
+        (e.kind, e.title, e.summary, e.context, e.turns, e.significance, e.valence, e.outcome)
+        for e in await engine.episodes(USER)
     ]
     contexts: list[Any] = []
     for query in QUERIES:
@@ -451,7 +447,7 @@ async def picture(engine: Engine) -> tuple[Any, ...]:
             else:
                 contexts.append((found.text, json.dumps(found.messages), found.tokens, found.manifest.coverage))
     hits = [(hit.kind, hit.span, hit.text, hit.score) for hit in await engine.search("tea Porto plan", user_id=USER)]
-    return sorted(summaries, key=repr), facts, contexts, hits
+    return sorted(summaries, key=repr), facts, sorted(episodes, key=repr), contexts, hits
 
 
 @examples(40)

@@ -6,19 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 
+from lamina.engine.extract import rule_of
 from lamina.engine.parts import Parts
 from lamina.errors import ModelError
 from lamina.policy import documents
+from lamina.policy import facts as policy
 from lamina.policy.acceptance import inputs_of, objection
 from lamina.policy.budget import trimmed
+from lamina.policy.drift import adds_nothing
 from lamina.policy.folding import Fold
 from lamina.policy.records import head_hash
-from lamina.ports import Extractor, FactDraft, FoldCommit, Summariser, SummaryDraft, SummaryTask
-from lamina.types import Fact, Message, Recipe, Session, Span, Summary
+from lamina.policy.redaction import is_emptied
+from lamina.ports import FoldCommit, Summariser, SummaryDraft, SummaryTask
+from lamina.types import Message, Recipe, Session, Span, Summary
 
 logger = logging.getLogger("lamina.fold")
 
 NO_WORDS = "(messages without words)"
+GONE = "(messages that were forgotten)"
 _LONGEST_STAMP = datetime(2025, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=5, minutes=30)))
 
 
@@ -44,29 +49,44 @@ class Compactor:
         messages = await self._parts.store.messages(session.id, fold.reads) if fold.reads else []
         if fold.task == "merge":
             written = await self._merged(fold, session.attempts)
+        elif messages and not fold.retire and all(is_emptied(message) for message in messages):
+            written = Written(text=GONE, topics=(), model="none", prompt=None, fallback=None)
         else:
-            written = await self.written(self._task(fold, messages), session.attempts)
+            keep = await self._values(session, fold)
+            written = await self.written(self._task(fold, messages, keep), session.attempts)
         summary = self._summary(session, fold, messages, written)
         summary, retire = self._without_twin(summary, live, fold)
-        fresh = [message for message in messages if message.seq > session.counters.cursor]
+        summary, retire = self._unless_idle(summary, retire, fold)
         return FoldCommit(
             session_id=session.id,
             expect=session.counters.version,
             summary=summary,
             retire=retire,
             cursor=max(session.counters.cursor, fold.covers.last),
-            facts=await self._facts(session, fresh),
         )
 
     # the task
 
-    def _task(self, fold: Fold, messages: Sequence[Message]) -> SummaryTask:
+    async def _values(self, session: Session, fold: Fold) -> tuple[str, ...]:
+        """The values of facts that the summary must keep: those that held at its end, by its own messages alone.
+
+        What was said later, or elsewhere, does not count: the same log must give the same summary at any time.
+        """
+        if not self._parts.profile.facts or fold.reads is None:
+            return ()
+        said = await self._parts.store.facts(session.user_id, session.id)
+        known = [fact for fact in said if fact.seq in fold.reads and fact.verdict is None]
+        slots = policy.by_slot(known).values()
+        standing = [fact for slot in slots for fact in policy.settled(slot, rule_of(self._parts.profile))]
+        return policy.worth_keeping(standing, fold.cap)
+
+    def _task(self, fold: Fold, messages: Sequence[Message], keep: tuple[str, ...]) -> SummaryTask:
         profile = self._parts.profile
         previous = "\n\n".join(documents.unframed(profile.title, summary.text) for summary in fold.previous) or None
         task = SummaryTask(
             kind=fold.task,
             profile=profile.name,
-            messages=tuple(messages),
+            messages=tuple(message for message in messages if not is_emptied(message)),
             previous=previous,
             summaries=tuple(summary.text for summary in fold.folds),
             sections=profile.sections if fold.kind == "rolling" else (),
@@ -74,6 +94,7 @@ class Compactor:
             least=fold.least,
             model=profile.summarizer_model,
             hosted=profile.hosted,
+            keep=keep,
         )
         return self.prompted(task)
 
@@ -227,6 +248,16 @@ class Compactor:
             created_at=parts.now(),
         )
 
+    def _unless_idle(self, summary: Summary, retire: tuple[str, ...], fold: Fold) -> tuple[Summary, tuple[str, ...]]:
+        """A long summary that adds nothing to the last is no new version; the last one stands for more (004)."""
+        if fold.kind != "long" or len(fold.previous) != 1 or not adds_nothing(fold.previous[0].text, summary.text):
+            return summary, retire
+        (last,) = fold.previous
+        logger.info("summary_unchanged", extra={"session": summary.session_id, "version": last.version})
+        inputs = tuple(dict.fromkeys((*last.inputs, *(one.id for one in fold.folds))))
+        wider = replace(last, covers=summary.covers, turns=summary.turns, inputs=inputs, updated_at=summary.updated_at)
+        return wider, tuple(one for one in retire if one != last.id)
+
     def _without_twin(self, summary: Summary, live: Sequence[Summary], fold: Fold) -> tuple[Summary, tuple[str, ...]]:
         """A summary that begins like the one before it takes its place, covering both (document 004)."""
         before = [s for s in live if s.covers and summary.covers and s.covers.last == summary.covers.first - 1]
@@ -239,44 +270,6 @@ class Compactor:
         turns = Span(first=twin.turns.first, last=summary.turns.last) if twin.turns and summary.turns else None
         joined = replace(summary, covers=covers, turns=turns, inputs=(twin.id,), version=twin.version + 1)
         return joined, (twin.id,)
-
-    async def _facts(self, session: Session, messages: Sequence[Message]) -> tuple[Fact, ...]:
-        extractor = self._parts.extractor
-        if extractor is None or not self._parts.profile.facts or not messages:
-            return ()
-        texts = {message.id: message for message in messages}
-        drafts = await self._extracted(extractor, session, messages)
-        return tuple(
-            Fact(
-                id=self._parts.new_id("fact"),
-                user_id=session.user_id,
-                session_id=session.id,
-                message_id=draft.message_id,
-                category=draft.category,
-                quote=draft.quote,
-                start=draft.start,
-                end=draft.end,
-                confidence=draft.confidence,
-                importance=draft.importance,
-                created_at=texts[draft.message_id].created_at,
-            )
-            for draft in drafts
-            if draft.message_id in texts and texts[draft.message_id].text[draft.start : draft.end] == draft.quote
-        )
-
-    async def _extracted(
-        self, extractor: Extractor, session: Session, messages: Sequence[Message]
-    ) -> Sequence[FactDraft]:
-        patience = self._parts.patience
-        try:
-            async with asyncio.timeout(patience.model_seconds):
-                return await extractor.extract(messages)
-        except Exception as error:
-            # as with a summary: tried again later; a fold is not held up for ever by an extractor that never works
-            if session.attempts + 1 < patience.attempts:
-                raise ModelError(f"{extractor.name}: {type(error).__name__}: {error}") from error
-            logger.warning("facts_skipped", extra={"session": session.id, "reason": f"{type(error).__name__}: {error}"})
-            return ()
 
 
 def _turns(messages: Sequence[Message], taken: Sequence[Summary]) -> Span | None:

@@ -5,18 +5,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lamina.engine.parts import Parts
-from lamina.engine.retrieve import Retrieval
+from lamina.engine.retrieve import HIT_KINDS, Retrieval
 from lamina.errors import BudgetTooSmall, InputError
 from lamina.policy import coverage
 from lamina.policy.budget import CUT_MARK, Filled, Item, fill, reserve, trimmed
+from lamina.policy.facts import holding
 from lamina.policy.messages import message_tokens
 from lamina.policy.records import head_hash
-from lamina.policy.render import Picked, rendered
+from lamina.policy.render import Picked, fact_line, rendered
 from lamina.policy.window import newest_of, units
 from lamina.policy.words import terms
 from lamina.ports import Reach, View
 from lamina.profiles import Profile
-from lamina.types import Context, Hit, Manifest, Message, Omission, Piece, Span, Summary, TokenBudget
+from lamina.types import Context, Fact, Hit, Manifest, Message, Omission, Piece, Span, Summary, TokenBudget
 
 logger = logging.getLogger("lamina.context")
 
@@ -88,7 +89,9 @@ class ContextBuilder:
         return found
 
     async def _relevant(self, query: str, profile: Profile, user_id: str) -> list[Hit]:
-        hits = await self._retrieval.search(query, user_id=user_id, top_k=profile.retrieval_top_k * 3)
+        known = any(step.section == "facts" for step in profile.steps)  # facts have their own section
+        kinds = frozenset(("message", "summary") if known else HIT_KINDS)
+        hits = await self._retrieval.search(query, user_id=user_id, top_k=profile.retrieval_top_k * 3, kinds=kinds)
         return [hit for hit in hits if hit.score >= profile.relevance_threshold]
 
 
@@ -113,6 +116,7 @@ class _Build:
         self._system = system
         self._sources = tuple(sources)
         self._duplicates: list[tuple[Item, str]] = []
+        self._now = parts.now()
         newest = view.tail[-1] if view.tail else None
         stored = newest is not None and newest.role == "user" and newest.text == query
         self._query = None if stored or not query else query
@@ -183,6 +187,9 @@ class _Build:
 
     def _why(self, unit: Sequence[Message], start: int, cursor: int) -> str | None:
         """Why a unit is wanted; None if it is not."""
+        most = self._profile.short_term_retention_turns
+        if most is not None and self._view.tail[-1].turn - unit[-1].turn >= most:
+            return None
         if unit[-1].seq >= start:
             return "in the verbatim window"
         if self._profile.close_gaps and unit[-1].seq > cursor:
@@ -203,19 +210,22 @@ class _Build:
         )
 
     def _facts(self) -> list[Item]:
-        return [
-            Item(
-                section="facts",
-                kind="fact",
-                text=fact.quote,
-                tokens=self._count(fact.quote) + 3,
-                reason=f"{fact.category}, importance {fact.importance:g}",
-                id=fact.id,
-                session_id=fact.session_id,
-                message_ids=(fact.message_id,),
-            )
-            for fact in self._view.facts
-        ]
+        """The facts that hold, the most important first."""
+        held = holding(self._view.facts, self._now)
+        return [self._fact(fact) for fact in held if fact.importance >= self._profile.shown_importance]
+
+    def _fact(self, fact: Fact) -> Item:
+        text = fact_line(self._profile.layout, fact)
+        return Item(
+            section="facts",
+            kind="fact",
+            text=text,
+            tokens=self._count(text) + 3,
+            reason=f"{fact.category}, importance {fact.importance:g}, {fact.status}",
+            id=fact.id,
+            session_id=fact.session_id,
+            message_ids=(fact.message_id,) if fact.message_id else (),
+        )
 
     def _summaries(self, hits: Sequence[Hit]) -> list[Item]:
         scores = {hit.id: hit.score for hit in hits}
@@ -281,12 +291,12 @@ class _Build:
         cut = self._count(text) > _PASSAGE_TOKENS
         if cut:
             text = f"{trimmed(text, _PASSAGE_TOKENS - 4, self._count)} {CUT_MARK.strip()}"
-        where = f"message {hit.span.first}" if hit.span and hit.kind == "message" else "summary"
+        where = f"message {hit.span.first}" if hit.span and hit.kind == "message" else hit.kind
         who = f" {hit.role}" if hit.role else ""
         label = f"{hit.created_at.date()}{who}, {where}" + ("" if hit.session_id == own else f" of {hit.session_id}")
         return Item(
             section="recalled",
-            kind="passage" if hit.kind == "message" else "summary",
+            kind="passage" if hit.kind == "message" else hit.kind,
             text=" ".join(text.split("\n")),
             tokens=self._count(text) + self._count(label) + 5,
             reason="its words answer the query",

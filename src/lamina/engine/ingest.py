@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from lamina.engine.extract import is_unread
 from lamina.engine.parts import Parts, on_loop
 from lamina.errors import InputError
 from lamina.policy.folding import may_be_due
@@ -77,7 +78,8 @@ class Ingest:
         ]
 
     def _due(self, counters: Counters, status: Status) -> bool:
-        return may_be_due(self._parts.profile, counters, status)
+        profile = self._parts.profile
+        return is_unread(profile, counters) or may_be_due(profile, counters, status)
 
     def _notice(self, appended: Appended) -> None:
         counters = appended.session.counters

@@ -5,8 +5,13 @@ from dataclasses import replace
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.worker import Worker
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
+from lamina.policy import facts as policy
 from lamina.policy import integrity
-from lamina.types import Problem, Report, Session
+from lamina.policy.redaction import is_dropped
+from lamina.ports import FactsCommit
+from lamina.types import Problem, Report, Session, Span
+
+_PAGE = 500
 
 
 class Maintenance:
@@ -29,6 +34,7 @@ class Maintenance:
             await self._parts.store.reindex()
             mended.append(["word index rebuilt"])
         mended.append(await self._redigested(report))
+        mended.append(await self._resettled(report))
         if any(mended):
             await self._worker.settle()
         after, _ = await self._examined(session_id, progress)
@@ -40,11 +46,50 @@ class Maintenance:
         if kinds & {"counter", "chain"}:
             await self._parts.store.recount(session.id)
             done.append(f"session {session.id}: counted again")
-        if kinds & {"summary", "provenance", "coverage", "fact"}:
-            await self._parts.store.unfold(session.id)
+        if kinds & {"summary", "provenance", "coverage", "fact"} and await self._has_all_words(session):
+            await self._parts.store.unfold(session.id, self._worker.reader.settle)
             await self._parts.store.drop_digests(session.user_id)
             done.append(f"session {session.id}: folded again from its messages")
         return done
+
+    async def _has_all_words(self, session: Session) -> bool:
+        """Whether a session can be folded again: no message of it was dropped by a retention rule."""
+        for first in range(1, session.counters.messages + 1, _PAGE):
+            found = await self._parts.store.messages(session.id, Span(first=first, last=first + _PAGE - 1))
+            if any(is_dropped(message) for message in found):
+                return False
+        return True
+
+    async def _resettled(self, report: Report) -> list[str]:
+        """Facts whose standing does not follow from what was said, given their standing again."""
+        users = sorted(
+            {problem.where.removeprefix("user ") for problem in report.problems if problem.kind == "standing"}
+        )
+        settle = self._worker.reader.settle
+        for user_id in users:
+            known = tuple(await self._parts.store.facts(user_id))
+            await self._parts.store.commit_facts(FactsCommit(user_id=user_id, settle=settle, change=known))
+        return [f"user {user_id}: facts settled again" for user_id in users]
+
+    async def _misjudged(self, users: list[str]) -> list[Problem]:
+        """Users with facts whose standing is not what a replay of all that was said gives."""
+        found = []
+        for user_id in users:
+            known = await self._parts.store.facts(user_id)
+            replayed = {
+                fact.id: fact for slot in policy.by_slot(known).values() for fact in self._worker.reader.settle(slot)
+            }
+            wrong = [fact.id for fact in known if fact != replayed[fact.id]]
+            if wrong:
+                text = f"{len(wrong)} facts do not stand as what was said says, e.g. {wrong[0]}"
+                found.append(Problem(kind="standing", where=f"user {user_id}", text=text, derived=True))
+        return found
+
+    async def _users(self) -> list[str]:
+        users: list[str] = []
+        while page := await self._parts.store.users(limit=1000, after=users[-1] if users else None):
+            users.extend(page)
+        return users
 
     async def _redigested(self, report: Report) -> list[str]:
         """Damaged digests dropped, to be written again."""
@@ -81,6 +126,8 @@ class Maintenance:
                 found.extend(own)
             if progress is not None:
                 progress(number, len(sessions))
+        users = await self._users() if session_id is None else sorted({session.user_id for session in sessions})
+        found.extend(await self._misjudged(users))
         report = Report(
             sessions=len(sessions), messages=messages, summaries=summaries, facts=facts, problems=tuple(found)
         )

@@ -1,22 +1,29 @@
 """The engine's verbs, awaited: what `AsyncMemory` and `Memory` offer."""
 
 import asyncio
+import importlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from lamina.engine.accesses import Accesses
 from lamina.engine.context import ContextBuilder
+from lamina.engine.forget import Forgetting
 from lamina.engine.ingest import Ingest
+from lamina.engine.knowledge import Knowledge
+from lamina.engine.known import DEFAULT_USER, KnownVerbs, as_filter, one_of
 from lamina.engine.maintain import Maintenance
 from lamina.engine.parts import Parts, Progress
-from lamina.engine.retrieve import Retrieval
-from lamina.engine.transfer import Imported, Transfer
+from lamina.engine.regenerate import Regeneration
+from lamina.engine.retrieve import HIT_KINDS, Retrieval
 from lamina.engine.worker import Worker
-from lamina.errors import InputError, NotFound
+from lamina.errors import InputError, LaminaError, NotFound
+from lamina.policy.episodes import KEY_MOMENT, milestone_of
 from lamina.policy.messages import checked_id, main_session
 from lamina.policy.window import newest_units
 from lamina.ports import Reach
@@ -26,8 +33,8 @@ from lamina.types import (
     Added,
     Context,
     Conversation,
-    Fact,
     Hit,
+    Imported,
     Message,
     Milestone,
     Report,
@@ -40,20 +47,25 @@ from lamina.types import (
 
 logger = logging.getLogger("lamina.memory")
 
-DEFAULT_USER = "default"
+MEMORABLE = frozenset(("fact", "episode"))  # kinds of things whose use is counted
 
 
-class Engine:
+class Engine(KnownVerbs):
     """Layered memory for conversations over the parts it is given."""
 
     def __init__(self, parts: Parts, *, worker: bool = True) -> None:
         self._parts = parts
-        self._worker = Worker(parts)
+        self._accesses = Accesses(parts)
+        self._worker = Worker(parts, self._accesses)
         self._ingest = Ingest(parts, self._worker.wake)
         self._retrieval = Retrieval(parts)
         self._context = ContextBuilder(parts, self._retrieval)
         self._maintenance = Maintenance(parts, self._worker)
-        self._transfer = Transfer(parts, self._ingest)
+        self._knowledge = Knowledge(parts, self._worker.reader)
+        self._consolidation = self._worker.consolidation
+        self._forgetting = Forgetting(parts, self._worker)
+        self._regeneration = Regeneration(parts, self._worker)
+        self._importing = asyncio.Lock()
         self._works = worker
         self._task: asyncio.Task[None] | None = None
         self._noted = False
@@ -93,10 +105,13 @@ class Engine:
 
     async def close(self) -> None:
         """Stop the worker and close the store; what is due stays due."""
+        self._works = False
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
             self._task = None
+        with suppress(LaminaError):  # counts of use are no reason to fail
+            await self._accesses.flush()
         await self._parts.store.close()
 
     async def __aenter__(self) -> Self:
@@ -152,7 +167,7 @@ class Engine:
                 _check_text(name, text)
         if isinstance(sources, str) or not all(isinstance(source, str) for source in sources):
             raise InputError("sources must be a list of texts")
-        return await self._context.build(
+        context = await self._context.build(
             query,
             user_id=checked_id(user_id, "user_id"),
             session_id=main_session(user_id) if session_id is None else checked_id(session_id, "session_id"),
@@ -161,15 +176,43 @@ class Engine:
             system=system,
             sources=sources,
         )
+        self._accesses.note(piece.id for piece in context.manifest.items if piece.id and piece.kind in MEMORABLE)
+        return context
 
     async def search(
-        self, query: str, *, user_id: str = DEFAULT_USER, top_k: int = 10, explain: bool = False
+        self,
+        query: str,
+        *,
+        user_id: str = DEFAULT_USER,
+        top_k: int = 10,
+        explain: bool = False,
+        kinds: Sequence[str] = HIT_KINDS,
+        types: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        since: Any = None,
+        until: Any = None,
+        min_importance: float = 0.0,
     ) -> list[Hit]:
-        """Messages and summaries whose words answer the query, best first; `explain` adds the parts of the scores."""
+        """Messages, summaries, facts and episodes whose words answer the query, best first.
+
+        `explain` adds the parts of the scores; the rest are filters: kinds of hits; types, categories, tags and
+        least importance of facts (with one of the first three, only facts are found); and times.
+        """
         _check_text("query", query)
         if not isinstance(top_k, int) or top_k < 1:
             raise InputError(f"top_k must be a whole number of at least 1, not {top_k!r}")
-        hits = await self._retrieval.search(query, user_id=checked_id(user_id, "user_id"), top_k=top_k)
+        wanted = as_filter(
+            types=types, categories=categories, tags=tags, since=since, until=until, min_importance=min_importance
+        )
+        hits = await self._retrieval.search(
+            query,
+            user_id=checked_id(user_id, "user_id"),
+            top_k=top_k,
+            kinds=one_of(kinds, HIT_KINDS, "kind"),
+            wanted=wanted,
+        )
+        self._accesses.note(hit.id for hit in hits if hit.kind in {"fact", "episode"})
         return hits if explain else [replace(hit, parts={}) for hit in hits]
 
     # sessions
@@ -202,9 +245,16 @@ class Engine:
             session=session,
             chunks=view.summaries,
             recent=tuple(message for unit in recent for message in unit),
-            active_facts=tuple(await self._parts.store.facts(session.user_id, session_id)),
-            milestones=tuple(await self._parts.store.milestones(session_id)),
+            active_facts=tuple(await self.facts(session.user_id, session_id=session_id)),
+            milestones=tuple(await self._milestones(session)),
         )
+
+    async def _milestones(self, session: Session) -> list[Milestone]:
+        """What was marked by hand, and the episodes that mattered most."""
+        marked = await self._parts.store.milestones(session.id)
+        found = await self._parts.store.episodes(session.user_id, session.id)
+        moments = [milestone_of(episode) for episode in found if episode.significance >= KEY_MOMENT]
+        return sorted((*marked, *moments), key=lambda one: (one.turn, one.created_at, one.id))
 
     async def messages(self, session_id: str, first: int = 1, last: int | None = None) -> list[Message]:
         """Messages of a session by sequence number, first and last included."""
@@ -277,10 +327,6 @@ class Engine:
         found = await self._parts.store.digests(user_id)
         return found[0] if found else None
 
-    async def facts(self, user_id: str = DEFAULT_USER) -> list[Fact]:
-        """What the user said of themselves, word for word, most important first."""
-        return await self._parts.store.facts(user_id)
-
     async def settle(self, timeout: float | None = None, *, progress: Progress | None = None) -> Settled:
         """Wait until nothing is due: every fold made, every digest written."""
         await self._note_profile()
@@ -308,28 +354,35 @@ class Engine:
         user_id: str | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Write sessions to a .jsonl file, or one session to a .md file; returns the bytes written."""
-        target = Path(path)
-        if target.suffix == ".md":
-            if session_id is None:
-                raise InputError("a markdown file holds one session; give its session_id, or export to .jsonl")
-            return await asyncio.to_thread(target.write_text, await self._transfer.markdown(session_id), "utf-8")
-        if target.suffix != ".jsonl":
-            raise InputError(f"{target} ends in {target.suffix!r}; sessions go to .jsonl, one session also to .md")
-        return await self._transfer.write(target, session_id, user_id, progress)
+        """Write all, or what is of a session or user, to a .jsonl file, a folder, or (one session) a .md file."""
+        size: int = await self._transfer().write(Path(path), session_id, user_id, progress)
+        return size
 
     async def import_(
         self, path: str | Path, *, user_id: str | None = None, progress: Progress | None = None
     ) -> Imported:
-        """Read a .jsonl export (or chat messages, one a line, each with a session_id) or a session .md file."""
-        source = Path(path)
+        """Read what `export` wrote, or chats and memories of other tools; what is here already is left as it is."""
+        await self._note_profile()
+        async with self._importing, self._resting():
+            taken: Imported = await self._transfer().read(Path(path), user_id, progress)
+        return taken
+
+    def _transfer(self) -> Any:
+        """Loaded when it is needed: the formats of other tools would be a good part of the time of `import lamina`."""
+        return importlib.import_module("lamina.engine.transfer").Transfer(self._parts, self._worker.reader)
+
+    @asynccontextmanager
+    async def _resting(self) -> AsyncIterator[None]:
+        """Have the worker rest: what it would make anew of a session may be in the file that is being read."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
         try:
-            text = (await asyncio.to_thread(source.read_bytes)).decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{source} cannot be read: {error}") from None
-        if source.suffix == ".md":
-            return await self._transfer.take_markdown(text, user_id)
-        return await self._transfer.take_lines(text.split("\n"), user_id, progress)
+            yield
+        finally:
+            if task is not None and self._works:
+                self._task = asyncio.create_task(self._worker.run(), name="lamina-worker")
 
 
 def _check_text(name: str, given: Any) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lamina.policy.messages import Limits
-from lamina.ports import Extractor, Prompt, Store, Summariser, TokenCounter
+from lamina.ports import Extractor, Prompt, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import Profile
 
 Progress = Callable[[int, int], None]  # how far long work is: done, of how many (0: that is not known)
@@ -32,6 +32,7 @@ class Parts:
     summariser: Summariser
     offline: Summariser  # writes when the configured summariser cannot
     extractor: Extractor | None
+    spotter: Spotter | None
     prompts: Mapping[str, Prompt]
     profile: Profile
     now: Callable[[], datetime]

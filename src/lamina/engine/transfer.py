@@ -1,283 +1,193 @@
-"""Sessions out and in: JSON Lines with everything, and the markdown file of document 000."""
+"""Files out and in: which format a path means."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Iterable, Iterator
-from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from lamina.engine.ingest import Ingest
+from lamina.engine import files
+from lamina.engine.export import Export, Scope
+from lamina.engine.extract import Reader
+from lamina.engine.importing import DEFAULT_OWNER, Importing, Records, gone_here
 from lamina.engine.parts import Parts, Progress
-from lamina.errors import InputError, NotFound
-from lamina.policy import documents
-from lamina.types import ROLES, Message, Milestone, Session, Span
-
-FORMAT = "lamina-sessions"
-VERSION = 1
-_PAGE = 500
-_BATCH = 1_000
-_MARKDOWN_MESSAGES = 10
-_WRITE_CHARACTERS = 1_000_000
-_LINE_KEYS = frozenset({"type", "session_id", "user_id", "body"})  # what a line says beside the message itself
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """What an import brought in; messages that were there already are not counted again."""
-
-    sessions: int
-    messages: int
-    duplicates: int
+from lamina.errors import InputError
+from lamina.policy import documents, folder, foreign
+from lamina.policy.documents import SessionDocument
+from lamina.policy.folder_reading import read
+from lamina.policy.lines import Converted, Record, laid_out
+from lamina.types import ROLES, Imported, Span
 
 
 class Transfer:
-    """Writes sessions to lines of text and reads them back."""
+    """Writes memories to files and reads them back."""
 
-    def __init__(self, parts: Parts, ingest: Ingest) -> None:
+    def __init__(self, parts: Parts, reader: Reader) -> None:
         self._parts = parts
-        self._ingest = ingest
+        self._reader = reader
+        self._export = Export(parts)
+
+    # out
 
     async def write(self, target: Path, session_id: str | None, user_id: str | None, progress: Progress | None) -> int:
-        """Write lines to a file, which is there only once it is whole; returns its bytes."""
-        part = target.with_name(target.name + ".part")
+        """Write a file, or the files of a folder, each of which is there only once it is whole; returns the bytes."""
+        scope = Scope(session_id=session_id, user_id=user_id, progress=progress)
+        suffix = "" if await asyncio.to_thread(target.is_dir) else target.suffix.lower()
         try:
-            return await self._written(part, target, self.lines(session_id, user_id, progress))
+            if suffix == ".jsonl":
+                return await self._export.lines(target, scope)
+            if not suffix:
+                return await self._export.folder(target, scope)
+            if suffix == ".md" and session_id is not None:
+                return await self._export.markdown(target, session_id)
         except OSError as error:
             raise InputError(f"{target} cannot be written: {error}") from None
-        finally:
-            await asyncio.to_thread(part.unlink, missing_ok=True)
-
-    async def _written(self, part: Path, target: Path, lines: AsyncIterator[str]) -> int:
-        waiting: list[str] = []
-        size = held = 0
-        with part.open("wb") as file:
-            async for line in lines:
-                waiting.append(line)
-                held += len(line)
-                if held > _WRITE_CHARACTERS:
-                    size += await asyncio.to_thread(file.write, "".join(waiting).encode())
-                    waiting, held = [], 0
-            size += await asyncio.to_thread(file.write, "".join(waiting).encode())
-        await asyncio.to_thread(part.replace, target)
-        return size
-
-    async def lines(self, session_id: str | None, user_id: str | None, progress: Progress | None) -> AsyncIterator[str]:
-        """Sessions with messages, summaries, facts and milestones, one JSON object a line."""
-        sessions = await self._sessions(session_id, user_id)
-        yield _line({"type": "header", "format": FORMAT, "version": VERSION, "sessions": len(sessions)})
-        for number, session in enumerate(sessions, 1):
-            yield _line({"type": "session", **_plain(asdict(session))})
-            for first in range(1, session.counters.messages + 1, _PAGE):
-                for message in await self._parts.store.messages(session.id, Span(first=first, last=first + _PAGE - 1)):
-                    yield _line(_message_record(message))
-            for summary in await self._parts.store.summaries(session.id, live=False):
-                yield _line({"type": "summary", **_plain(asdict(summary))})
-            for fact in await self._parts.store.facts(session.user_id, session.id):
-                yield _line({"type": "fact", **_plain(asdict(fact))})
-            for milestone in await self._parts.store.milestones(session.id):
-                yield _line({"type": "milestone", **_plain(asdict(milestone))})
-            if progress is not None:
-                progress(number, len(sessions))
-
-    async def _sessions(self, session_id: str | None, user_id: str | None) -> list[Session]:
-        if session_id is not None:
-            found = await self._parts.store.session(session_id)
-            if found is None:
-                raise NotFound(f"no session {session_id!r}")
-            return [found]
-        sessions: list[Session] = []
-        while page := await self._parts.store.sessions(
-            user_id=user_id, limit=1000, after=sessions[-1].id if sessions else None
-        ):
-            sessions.extend(page)
-        return sessions
-
-    async def markdown(self, session_id: str) -> str:
-        """One session as the markdown file of document 000."""
-        (session,) = await self._sessions(session_id, None)
-        count = session.counters.messages
-        span = Span(first=max(1, count - _MARKDOWN_MESSAGES + 1), last=count)
-        messages = await self._parts.store.messages(session.id, span)
-        live = await self._parts.store.summaries(session.id)
-        summary = "\n\n".join(summary.text for summary in live)
-        return documents.session_markdown(session, messages, summary, max((s.version for s in live), default=0))
-
-    async def take_lines(self, lines: Iterable[str], user_id: str | None, progress: Progress | None) -> Imported:
-        """Read exported sessions, or plain chat messages, one JSON object a line. What is there already is left."""
-        sessions: dict[str, dict[str, Any]] = {}
-        totals = {"messages": 0, "duplicates": 0}
-        waiting: list[dict[str, Any]] = []
-        milestones: list[dict[str, Any]] = []
-        for number, record in _records(lines):
-            kind = record.get("type", "message")
-            if waiting and not _goes_with(waiting, record):
-                await self._take_batch(waiting, sessions, user_id, totals)
-                waiting = []
-            if kind == "header":
-                _check_header(record)
-            elif kind == "session":
-                sessions[str(record.get("id"))] = record
-            elif kind == "milestone":
-                milestones.append(record)
-            elif kind == "unreadable":
-                raise InputError(f"line {number} {record['reason']}; everything before it was imported")
-            elif kind not in _DERIVED:
-                waiting.append(record)
-            if progress is not None and number % 100 == 0:
-                progress(number, 0)
-        if waiting:
-            await self._take_batch(waiting, sessions, user_id, totals)
-        await self._restore(sessions, milestones)
-        return Imported(sessions=len(sessions), messages=totals["messages"], duplicates=totals["duplicates"])
-
-    async def _take_batch(
-        self,
-        batch: list[dict[str, Any]],
-        sessions: dict[str, dict[str, Any]],
-        user_id: str | None,
-        totals: dict[str, int],
-    ) -> None:
-        session_id = batch[0].get("session_id")
-        if session_id is None:
-            raise InputError("a message line has no session_id; give one, or add the messages with `lamina add`")
-        known = sessions.setdefault(session_id, {})
-        owner = user_id or known.get("user_id") or batch[0].get("user_id") or "default"
-        added = await self._ingest.add(
-            [_message_of(record) for record in batch],
-            user_id=owner,
-            session_id=session_id,
-            agent_id=known.get("agent_id"),
-            key=None,
+        if suffix == ".md":
+            raise InputError("a markdown file holds one session; give its session_id, or export to .jsonl")
+        raise InputError(
+            f"{target} ends in {target.suffix!r}; everything goes to a .jsonl file or, as readable JSON, to a folder "
+            "(a name without a suffix, or a folder that exists), one session also to a .md file"
         )
-        totals["messages"] += len(added.ids) - len(added.duplicates)
-        totals["duplicates"] += len(added.duplicates)
 
-    async def _restore(self, sessions: dict[str, dict[str, Any]], milestones: list[dict[str, Any]]) -> None:
-        """What was set by hand: milestones, and the status of sessions."""
+    # in
+
+    async def read(self, source: Path, user_id: str | None, progress: Progress | None) -> Imported:
+        """Read a file or folder, of Lamina or of another tool."""
+        importing = Importing(self._parts, self._reader, user_id, await gone_here(self._parts))
         try:
-            await self._restored(sessions, milestones)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"a session or milestone line cannot be read ({error!r}); the messages were imported"
-            ) from None
+            if await asyncio.to_thread(source.is_dir):
+                taken = await self._folder(source)
+            elif source.suffix.lower() == ".md":
+                taken = await self._markdown(source, user_id)
+            elif source.suffix.lower() == ".json" and not await _is_lines(source):
+                taken = _converted(files.parsed(await files.text_of(source), source.name), source.name)
+            else:
+                foreign_lines = await _foreign_lines(source)
+                if foreign_lines is None:
+                    return await importing.run(_placed(source), progress, 0, {})
+                taken = _converted(foreign_lines, source.name)
+        except OSError as error:
+            raise InputError(f"{source} cannot be read: {error}") from None
+        records = _named(taken.records, source.name)
+        return await importing.run(records, progress, len(taken.records), taken.skipped)
 
-    async def _restored(self, sessions: dict[str, dict[str, Any]], milestones: list[dict[str, Any]]) -> None:
-        for record in milestones:
-            values = {name: record[name] for name in ("id", "session_id", "turn", "title")}
-            milestone = Milestone(**values, created_at=datetime.fromisoformat(record["created_at"]))
-            await self._parts.store.add_milestone(milestone)
-        for session_id, record in sessions.items():
-            status = record.get("status", "active")
-            found = await self._parts.store.session(session_id)
-            if found is not None and status not in {"active", found.status}:
-                ended = record.get("ended_at")
-                at = self._parts.now() if ended is None else datetime.fromisoformat(ended)
-                await self._parts.store.set_status(session_id, status, at)
+    async def _folder(self, source: Path) -> Converted:
+        found = {}
+        for name in folder.FILES:
+            if await asyncio.to_thread((source / name).is_file):
+                found[name] = files.parsed(await files.text_of(source / name), name)
+        if not found:
+            raise InputError(f"{source} has no file of a memory folder; its files are {list(folder.FILES)}")
+        talks = found.get(folder.CONVERSATIONS)
+        if isinstance(talks, list) and talks and isinstance(talks[0], dict) and "mapping" in talks[0]:
+            return foreign.converted(talks, folder.CONVERSATIONS)  # ChatGPT's file of this name, in its folder
+        taken = read(found)
+        return _counted(taken) if len(found) == len(folder.FILES) else taken
 
-    async def take_markdown(self, text: str, user_id: str | None) -> Imported:
+    async def _markdown(self, source: Path, user_id: str | None) -> Converted:
         """Read a session file back. Its summary, whose messages are gone, becomes the first message of the log."""
-        document = documents.parsed_session(text)
-        messages: list[dict[str, Any]] = []
-        if document.summary:
-            messages.append(
-                {
-                    "id": f"{document.session_id}:summary",
-                    "role": "system",
-                    "content": document.summary,
-                    "created_at": document.start,
-                    "metadata": {"imported": "summary", "version": document.summary_version},
-                }
-            )
-        for number, who, said in document.messages:
-            messages.append(
-                {
-                    "id": f"{document.session_id}:{number}",
-                    **_spoken(who, said, f"{document.session_id}:{number}"),
-                    "created_at": document.start + timedelta(seconds=number),
-                    "metadata": {"number": number},
-                }
-            )
-        added = await self._ingest.add(
-            messages, user_id=user_id or "default", session_id=document.session_id, agent_id=None, key=None
-        )
+        document = documents.parsed_session(await files.text_of(source))
+        session = await self._parts.store.session(document.session_id)
+        owner = user_id or (session.user_id if session else DEFAULT_OWNER)
+        head = {"type": "session", "id": document.session_id, "user_id": owner}
         if document.end is not None:
-            await self._parts.store.set_status(document.session_id, "ended", document.end)
-        fresh = len(added.ids) - len(added.duplicates)
-        return Imported(sessions=1, messages=fresh, duplicates=len(added.duplicates))
+            head |= {"status": "ended", "ended_at": document.end.isoformat()}
+        here = await self._said_here(document)
+        if here and here == len(document.messages):
+            return Converted(records=[], skipped=Counter({"message that is here under its own id": here}))
+        return Converted(records=[head, *_said(document)])
+
+    async def _said_here(self, document: SessionDocument) -> int:
+        """How many messages of a session file are those of the session it was written from."""
+        numbers = [number for number, _, _ in document.messages]
+        if not numbers:
+            return 0
+        span = Span(first=min(numbers), last=max(numbers))
+        stored = {one.seq: one for one in await self._parts.store.messages(document.session_id, span)}
+        return sum(number in stored and stored[number].text == text for number, _, text in document.messages)
 
 
-def _spoken(who: str, said: str, call: str) -> dict[str, Any]:
+async def _is_lines(source: Path) -> bool:
+    """Whether a file has several objects, one a line, whatever its name says."""
+    number = 0
+    async for _, record in files.numbered(source):
+        number += 1
+        if record.get("type") == "unreadable":
+            return False
+        if number > 1:
+            return True
+    return False
+
+
+async def _foreign_lines(source: Path) -> list[Record] | None:
+    """The lines of another tool's file, which are read together; None for lines of our own."""
+    found: list[Record] = []
+    async for number, record in files.numbered(source):
+        unreadable = record.get("type") == "unreadable"
+        if not found and (unreadable or foreign.recognised([record], source.name) == "lamina"):
+            return None
+        if unreadable:
+            raise InputError(f"line {number} {record['reason']}; nothing was imported")
+        found.append(record)
+    return found
+
+
+async def _placed(source: Path) -> Records:
+    async for number, record in files.numbered(source):
+        yield f"line {number}", record
+
+
+async def _named(records: Sequence[Record], name: str) -> AsyncIterator[tuple[str, Record]]:
+    for record in records:
+        yield f"{name}, {record.get('type', 'message')} {record.get('id', '')!r:.80}", record
+
+
+def _converted(data: Any, name: str) -> Converted:
+    if foreign.recognised(data, name) != "lamina":
+        return foreign.converted(data, name)
+    records = data if isinstance(data, list) else [data]
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, dict):
+            raise InputError(f"{name}, item {number} must be an object; nothing was imported")
+    return Converted(records=records)
+
+
+def _counted(taken: Converted) -> Converted:
+    """A whole folder's records: what it has of each session is all there is, also if some was taken out by hand."""
+    held = Counter((record["type"], str(record.get("session_id"))) for record in taken.records)
+    kinds = {"summaries": "summary", "facts": "fact", "episodes": "episode"}
+    records = [
+        {**record, "holds": {name: held[kind, record["id"]] for name, kind in kinds.items()}}
+        if record["type"] == "session"
+        else record
+        for record in taken.records
+    ]
+    return Converted(records=records, skipped=taken.skipped)
+
+
+def _said(document: SessionDocument) -> list[Record]:
+    """The messages of a session file."""
+    session_id, records = document.session_id, []
+    if document.summary:
+        about = {"imported": "summary", "version": document.summary_version}
+        body = {"role": "system", "content": document.summary}
+        summary_id = f"{session_id}:summary-{document.summary_version}"
+        records.append(laid_out(session_id, summary_id, body, document.start.isoformat(), about))
+    for number, who, text in document.messages:
+        at = (document.start + timedelta(seconds=number)).isoformat()
+        message_id = f"{session_id}:{number}"
+        records.append(laid_out(session_id, message_id, _spoken(who, text, message_id), at, {"number": number}))
+    return records
+
+
+def _spoken(who: str, text: str, call: str) -> dict[str, Any]:
     """A message from its label in a session file: `User`, or `Asha, user`."""
     name, _, last = who.rpartition(", ")
     role = last.lower()
     if role not in ROLES:
-        return {"role": "user", "content": said, "name": who}
-    message = {"role": role, "content": said}
+        return {"role": "user", "content": text, "name": who}
+    message = {"role": role, "content": text}
     if role == "tool":
         message["tool_call_id"] = call
     return {**message, "name": name} if name else message
-
-
-_DERIVED = frozenset({"summary", "fact"})  # written again from the messages
-
-
-def _records(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects on the lines; one that cannot be read comes as such, after what was read before it."""
-    for number, text in enumerate(lines, 1):
-        if not text.strip():
-            continue
-        try:
-            record = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            record = {"type": "unreadable", "reason": f"is not JSON: {error}"}
-        if not isinstance(record, dict):
-            record = {"type": "unreadable", "reason": "is not a JSON object"}
-        yield number, record
-
-
-def _goes_with(waiting: list[dict[str, Any]], record: dict[str, Any]) -> bool:
-    """Whether a line may be added in one batch with those that wait."""
-    kind = record.get("type", "message")
-    same = waiting[-1].get("session_id") == record.get("session_id")
-    return same and len(waiting) < _BATCH and kind not in {"header", "session", "unreadable"}
-
-
-def _check_header(record: dict[str, Any]) -> None:
-    if record.get("format") != FORMAT or record.get("version") != VERSION:
-        raise InputError(
-            f"the file says format {record.get('format')!r} version {record.get('version')!r}; "
-            f"this Lamina reads {FORMAT!r} version {VERSION}"
-        )
-
-
-def _message_record(message: Message) -> dict[str, Any]:
-    """A message as one flat line; apart, as `body`, if it has keys that a line uses itself."""
-    clashes = any(key in message.body for key in _LINE_KEYS)
-    said: dict[str, Any] = {"body": message.body} if clashes else dict(message.body)
-    record = {"type": "message", "session_id": message.session_id, "id": message.id, **said}
-    record["created_at"] = message.created_at.isoformat()
-    if message.metadata:
-        record["metadata"] = message.metadata
-    if message.model is not None:
-        record["model"] = message.model
-    return record
-
-
-def _message_of(record: dict[str, Any]) -> dict[str, Any]:
-    envelope = {key: value for key, value in record.items() if key not in _LINE_KEYS}
-    apart = record.get("body")
-    return {**apart, **envelope} if isinstance(apart, dict) and "role" not in record else envelope
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-def _line(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False) + "\n"

@@ -3,12 +3,16 @@
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
+from lamina.engine.accesses import Accesses
 from lamina.engine.compact import Compactor
+from lamina.engine.consolidate import Consolidation
 from lamina.engine.digest import Digester
+from lamina.engine.extract import Reader
 from lamina.engine.parts import Parts, Progress
 from lamina.errors import LaminaError, ModelError, StoreError
 from lamina.policy.folding import Fold, next_fold
@@ -26,10 +30,14 @@ _SWEEP_SECONDS = 60.0
 class Worker:
     """Folds sessions, one at a time, under a lease that other workers respect."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, accesses: Accesses | None = None) -> None:
         self._parts = parts
+        self._accesses = accesses or Accesses(parts)
         self._compactor = Compactor(parts)
         self._digester = Digester(parts, self._compactor)
+        self.reader = Reader(parts)
+        self.consolidation = Consolidation(parts, self.reader)
+        self.retention: Callable[[], Awaitable[int]] | None = None  # set by who can forget
         self._wakened = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._next_sweep = 0.0
@@ -67,11 +75,22 @@ class Worker:
             self._next_sweep = time.monotonic() + _SWEEP_SECONDS
             await self._revoke_the_dead()
             await self._sweep()
+            await self._tidy()
+        await self._accesses.flush()
         while (claim := await self._claim(impatient=False, skip=())) is not None:
             await self._handled(claim, thorough=False)
 
-    async def settle(self, timeout: float | None = None, progress: Progress | None = None) -> Settled:
+    async def _tidy(self) -> None:
+        """Consolidation and retention, if they are due."""
+        await self.consolidation.if_due()
+        if self.retention is not None:
+            await self.retention()
+
+    async def settle(
+        self, timeout: float | None = None, progress: Progress | None = None, *, tidy: bool = True
+    ) -> Settled:
         """Work until nothing is due, here or with other workers; sessions that keep failing are named."""
+        await self._accesses.flush()
         done = Settled(folds=0, digests=0, archived=await self._sweep())
         failed: list[str] = []
         async with asyncio.timeout(timeout):
@@ -80,13 +99,20 @@ class Worker:
                 claim = await self._claim(impatient=True, skip=failed)
                 if claim is not None:
                     outcome = await self._handled(claim, thorough=True, progress=progress, before=done.folds)
-                    done = replace(done, folds=done.folds + outcome.folds, digests=done.digests + outcome.digests)
+                    done = replace(
+                        done,
+                        folds=done.folds + outcome.folds,
+                        digests=done.digests + outcome.digests,
+                        facts=done.facts + outcome.facts,
+                    )
                     failed += outcome.failed
                 elif await self._others_at_work():
                     await asyncio.sleep(0.02)
                 else:
                     break
         digests = await self._refresh_digests(timeout)
+        if tidy:
+            await self._tidy()
         return replace(
             done, digests=done.digests + digests, archived=done.archived + await self._sweep(), failed=tuple(failed)
         )
@@ -123,8 +149,9 @@ class Worker:
     ) -> Settled:
         """Everything that is due in one session; a failure is logged, counted and tried again later."""
         keeper = asyncio.create_task(self._keep_lease(claim))
-        folds = 0
+        folds = facts = 0
         try:
+            facts, unread = await self._read(claim.session.id)
             while (step := await self._next(claim.session.id)) is not None:
                 folds += await self._fold(*step)
                 if progress is not None:
@@ -138,8 +165,17 @@ class Worker:
             return await self._failed(claim, error, folds)
         finally:
             keeper.cancel()
+        if unread is not None:
+            return await self._failed(claim, unread, folds)
         await self._parts.store.release(claim)
-        return Settled(folds=folds, digests=int(digests), archived=0)
+        return Settled(folds=folds, digests=int(digests), archived=0, facts=facts)
+
+    async def _read(self, session_id: str) -> tuple[int, ModelError | None]:
+        """Facts found; and what kept them from being found, which must not keep the session from being folded."""
+        try:
+            return await self.reader.read(session_id), None
+        except ModelError as error:
+            return 0, error
 
     async def _failed(self, claim: Claim, error: Exception, folds: int) -> Settled:
         patience = self._parts.patience

@@ -1,0 +1,96 @@
+"""Consolidation: memories decay, fade into the archive, and are merged; on demand, and by schedule in the worker."""
+
+import logging
+from datetime import datetime
+
+from lamina.engine.extract import Reader
+from lamina.engine.parts import Parts, Progress
+from lamina.policy.consolidation import Rules, plan
+from lamina.ports import FactsCommit
+from lamina.types import Consolidated
+
+logger = logging.getLogger("lamina.consolidate")
+
+_LAST = "consolidated_at"
+
+
+class Consolidation:
+    """Keeps what is known small and fresh."""
+
+    def __init__(self, parts: Parts, reader: Reader) -> None:
+        self._parts = parts
+        self._reader = reader
+
+    async def consolidate(self, user_id: str | None, progress: Progress | None = None) -> Consolidated:
+        """Consolidate one user's memories, or everyone's; doing it twice changes nothing more."""
+        users = [user_id] if user_id is not None else await self._users()
+        done = Consolidated()
+        for number, one in enumerate(users, 1):
+            done = _together(done, await self._one(one))
+            if progress is not None:
+                progress(number, len(users))
+        return done
+
+    async def _users(self) -> list[str]:
+        users: list[str] = []
+        while page := await self._parts.store.users(limit=1000, after=users[-1] if users else None):
+            users.extend(page)
+        return users
+
+    async def _one(self, user_id: str) -> Consolidated:
+        profile, store = self._parts.profile, self._parts.store
+        rules = Rules(
+            half_life_days=profile.half_life_days,
+            days=profile.consolidation_days,
+            threshold=profile.archive_below,
+            most_episodes=profile.max_episodes,
+            durable=frozenset(profile.never_archived),
+        )
+        planned = plan(await store.facts(user_id), await store.episodes(user_id), self._parts.now(), rules)
+        if planned.facts or planned.episodes or planned.drop_episodes:
+            await store.commit_facts(
+                FactsCommit(
+                    user_id=user_id,
+                    settle=self._reader.settle,
+                    change=tuple(planned.facts),
+                    change_episodes=tuple(planned.episodes),
+                    drop_episodes=tuple(planned.drop_episodes),
+                )
+            )
+        return planned.result
+
+    async def if_due(self) -> Consolidated | None:
+        """Consolidate everyone if the last time was long enough ago."""
+        hours = self._parts.profile.consolidate_hours
+        if hours is None:
+            return None
+        now, last = self._parts.now(), await self._parts.store.setting(_LAST)
+        if last is None:  # a new memory has nothing to consolidate; the first time is counted from now
+            await self._parts.store.put_setting(_LAST, now.isoformat())
+            return None
+        if (now - datetime.fromisoformat(last)).total_seconds() < hours * 3600:
+            return None
+        await self._parts.store.put_setting(_LAST, now.isoformat())
+        done = await self.consolidate(None)
+        logger.info(
+            "consolidated",
+            extra={
+                "archived": len(done.archived),
+                "merged": len(done.merged),
+                "merged_episodes": len(done.merged_episodes),
+                "dropped_episodes": len(done.dropped_episodes),
+                "tokens_reclaimed": done.tokens_reclaimed,
+            },
+        )
+        return done
+
+
+def _together(one: Consolidated, other: Consolidated) -> Consolidated:
+    return Consolidated(
+        decayed=one.decayed + other.decayed,
+        archived=one.archived + other.archived,
+        merged=one.merged + other.merged,
+        merged_episodes=one.merged_episodes + other.merged_episodes,
+        dropped_episodes=one.dropped_episodes + other.dropped_episodes,
+        tokens_reclaimed=one.tokens_reclaimed + other.tokens_reclaimed,
+    )

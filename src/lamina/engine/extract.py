@@ -1,0 +1,192 @@
+"""Facts and episodes: read from each message once, in the background, and committed with how far was read."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from lamina.engine.parts import Parts
+from lamina.errors import ModelError
+from lamina.policy import facts as policy
+from lamina.policy.redaction import is_emptied
+from lamina.ports import EpisodeDraft, FactDraft, FactsCommit, Reading
+from lamina.profiles import Profile
+from lamina.types import Counters, Episode, Fact, Message, Session, Span
+
+Found = TypeVar("Found", FactDraft, EpisodeDraft)
+
+logger = logging.getLogger("lamina.facts")
+
+_BATCH = 200  # messages read at once
+_BEFORE = 4  # messages before them, so that a moment can be told apart from what it came out of
+_SECRET_BYTES = 32
+
+
+def reads(profile: Profile) -> bool:
+    return profile.facts or profile.episodes
+
+
+def is_unread(profile: Profile, counters: Counters) -> bool:
+    """Whether a session has messages that were not read for facts and episodes yet."""
+    return reads(profile) and counters.extracted < counters.messages
+
+
+def rule_of(profile: Profile) -> policy.Rule:
+    return policy.Rule(conflicts=profile.conflicts, promote=profile.promote_confidence)
+
+
+class Reader:
+    """Reads messages for what is worth knowing."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def settle(self, facts: Sequence[Fact]) -> list[Fact]:
+        """The facts of one slot with their standing, by the profile's rule."""
+        return policy.settled(facts, rule_of(self._parts.profile))
+
+    async def read(self, session_id: str) -> int:
+        """Read all of a session that was not read; how many facts were found. Raises ModelError to be tried again."""
+        found = 0
+        while reads(self._parts.profile):
+            session = await self._parts.store.session(session_id)
+            messages = await self._parts.store.unread(session_id, _BATCH) if session else []
+            if session is None or not (messages or is_unread(self._parts.profile, session.counters)):
+                break
+            found += await self._read(session, messages)
+        return found
+
+    async def _read(self, session: Session, messages: Sequence[Message]) -> int:
+        done = session.counters.extracted
+        reading = Reading(
+            session_id=session.id,
+            expect=done,
+            erasures=session.erasures,
+            upto=max((message.seq for message in messages), default=session.counters.messages),
+            again=tuple(message.seq for message in messages if message.seq <= done),
+        )
+        facts, episodes = await self.found(session, messages)
+        commit = FactsCommit(
+            user_id=session.user_id,
+            settle=self.settle,
+            put=facts,
+            marks=await self.marks(facts),
+            episodes=episodes,
+            most_episodes=self._parts.profile.max_episodes,
+            reading=reading,
+        )
+        if not await self._parts.store.commit_facts(commit):
+            logger.info("reading_overtaken", extra={"session": session.id, "extracted": done})
+            return 0
+        if facts or episodes:
+            logger.info(
+                "extracted", extra={"session": session.id, "upto": reading.upto, "facts": len(facts),
+                                    "episodes": len(episodes)}
+            )  # fmt: skip
+        return len(facts)
+
+    async def marks(self, facts: Sequence[Fact]) -> dict[str, bytes]:
+        """What would be kept of each fact if it were forgotten."""
+        if not facts:
+            return {}
+        secret = await self._parts.store.secret(self._parts.random_bytes(_SECRET_BYTES))
+        return {fact.id: policy.mark(secret, fact) for fact in facts}
+
+    async def found(
+        self, session: Session, messages: Sequence[Message]
+    ) -> tuple[tuple[Fact, ...], tuple[Episode, ...]]:
+        """The facts and episodes in messages of a session."""
+        whole = [message for message in messages if not is_emptied(message)]
+        if not whole:
+            return (), ()
+        return await self._facts(session, whole), await self._episodes(session, whole)
+
+    # facts
+
+    async def _facts(self, session: Session, messages: Sequence[Message]) -> tuple[Fact, ...]:
+        extractor, profile = self._parts.extractor, self._parts.profile
+        spoken = [message for message in messages if message.role == "user"]
+        if extractor is None or not profile.facts or not spoken:
+            return ()
+        drafts = await self._asked(session, extractor.name, extractor.extract(spoken))
+        by_id = {message.id: message for message in spoken}
+        found: dict[tuple[object, ...], Fact] = {}
+        for draft in drafts:
+            message = by_id.get(draft.message_id)
+            if message is None or not policy.true_to(draft, message):
+                logger.warning(
+                    "draft_refused", extra={"session": session.id, "model": extractor.name, "category": draft.category}
+                )
+            elif self._worth_keeping(draft):
+                fact = self._fact(draft, message, session.user_id, extractor.name)
+                same = (fact.message_id, fact.category, fact.slot, fact.holds, policy.normalised(fact.value))
+                found.setdefault(same, fact)
+        return tuple(found.values())
+
+    def _worth_keeping(self, draft: FactDraft) -> bool:
+        profile = self._parts.profile
+        wanted = not profile.categories or draft.category in profile.categories
+        sure = draft.confidence >= profile.least_confidence and draft.importance >= profile.least_importance
+        return wanted and sure
+
+    def _fact(self, draft: FactDraft, message: Message, user_id: str, model: str) -> Fact:
+        parts = self._parts
+        fact_id, now = parts.new_id("fact"), parts.now()
+        fact = policy.drafted(draft, message, user_id=user_id, fact_id=fact_id, model=model, now=now)
+        return replace(fact, tokens=parts.counter.count(policy.said(fact)))
+
+    # episodes
+
+    async def _episodes(self, session: Session, messages: Sequence[Message]) -> tuple[Episode, ...]:
+        spotter = self._parts.spotter
+        if spotter is None or not self._parts.profile.episodes:
+            return ()
+        first = messages[0].seq
+        before = await self._parts.store.messages(session.id, Span(first=max(1, first - _BEFORE), last=first - 1))
+        drafts = await self._asked(session, spotter.name, spotter.spot(messages, before))
+        known = {message.id: message for message in (*before, *messages)}
+        read = {message.id for message in messages}
+        return tuple(
+            self._episode(draft, known[draft.message_id], list(known.values()), session.user_id, spotter.name)
+            for draft in drafts
+            if draft.message_id in read
+        )
+
+    def _episode(
+        self, draft: EpisodeDraft, message: Message, known: Sequence[Message], user_id: str, model: str
+    ) -> Episode:
+        near = [one for one in known if message.seq - _BEFORE <= one.seq < message.seq]
+        sources = [one.id for one in near if draft.context and draft.context.rstrip("… ") in one.text]
+        speakers = (message, *(one for one in near if one.turn == message.turn))
+        return Episode(
+            id=self._parts.new_id("epi"),
+            user_id=user_id,
+            kind=draft.kind,
+            title=draft.title,
+            summary=draft.summary,
+            context=draft.context if sources else "",
+            participants=tuple(dict.fromkeys(one.name or one.role for one in speakers)),
+            outcome=draft.outcome,
+            valence=draft.valence,
+            significance=draft.significance,
+            session_id=message.session_id,
+            turns=Span(first=message.turn, last=message.turn),
+            message_ids=(message.id, *sources),
+            happened_at=message.created_at,
+            created_at=self._parts.now(),
+            model=model,
+            tokens=self._parts.counter.count(f"{draft.title}\n{draft.summary}"),
+        )
+
+    async def _asked(self, session: Session, name: str, answer: Awaitable[Sequence[Found]]) -> Sequence[Found]:
+        """A model's answer; after too many failures nothing, so that one that never works holds up nobody."""
+        patience = self._parts.patience
+        try:
+            async with asyncio.timeout(patience.model_seconds):
+                return await answer
+        except Exception as error:
+            if session.attempts + 1 < patience.attempts:
+                raise ModelError(f"{name}: {type(error).__name__}: {error}") from error
+            logger.warning("facts_skipped", extra={"session": session.id, "reason": f"{type(error).__name__}: {error}"})
+            return ()

@@ -1,0 +1,339 @@
+"""Forgetting: what is meant is found, erased with all that came of it, written anew from the rest, and certified."""
+
+import json
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from lamina.engine.parts import Parts, Progress
+from lamina.engine.worker import Worker
+from lamina.errors import InputError, NotFound
+from lamina.policy import facts as policy
+from lamina.policy import redaction
+from lamina.policy.messages import text_of
+from lamina.ports import Erased, Erasure, ReceiptRow, Rewrite
+from lamina.types import Fact, Json, Message, Receipt, Session, Span
+
+logger = logging.getLogger("lamina.forget")
+
+_PAGE = 500
+_SALT_BYTES = 16
+_SECRET_BYTES = 32
+_SHORTEST = 2  # characters of a text to forget
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What one forgetting is about to take."""
+
+    user_id: str
+    target: str
+    rewrites: list[Rewrite] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+    episodes: list[str] = field(default_factory=list)
+    milestones: list[str] = field(default_factory=list)
+    unfold: dict[str, int] = field(default_factory=dict)
+    mentions: list[str] = field(default_factory=list)
+    digests: bool = False
+    user: bool = False
+    derived: bool = True
+
+    @property
+    def empty(self) -> bool:
+        named = (self.rewrites, self.sessions, self.facts, self.episodes, self.milestones, self.unfold)
+        return not self.user and not self.digests and not any(named)
+
+
+class Forgetting:
+    """Forgets, and shows what it did."""
+
+    def __init__(self, parts: Parts, worker: Worker) -> None:
+        self._parts = parts
+        self._worker = worker
+        worker.retention = self.retain
+
+    # what is meant
+
+    async def messages(self, ids: Sequence[str], *, dry_run: bool, progress: Progress | None) -> Receipt:
+        """Forget whole messages, of one user."""
+        found = [await self._message(message_id) for message_id in dict.fromkeys(ids)]
+        users = {await self._user_of(message.session_id) for message in found}
+        if len(users) != 1:
+            raise InputError("give messages of one user at a time")
+        plan = _Plan(user_id=users.pop(), target=f"{len(found)} messages")
+        plan.rewrites = [self._emptied(message, redaction.FORGOTTEN) for message in found if not _is_gone(message)]
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def span(self, session_id: str, span: Span, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        """Forget consecutive messages of a session."""
+        session = await self._session(session_id)
+        found = await self._parts.store.messages(session_id, span)
+        plan = _Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of session {session_id}")
+        plan.rewrites = [self._emptied(message, redaction.FORGOTTEN) for message in found if not _is_gone(message)]
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def session(self, session_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        session = await self._session(session_id)
+        plan = _Plan(user_id=session.user_id, target="a session", sessions=[session_id])
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def user(self, user_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        plan = _Plan(user_id=user_id, target="a user", user=True)
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def fact(self, fact_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        """Forget one value: wherever it was said as this fact, its words are taken out of the message."""
+        fact = await self._parts.store.fact(fact_id)
+        if fact is None:
+            raise NotFound(f"no fact {fact_id!r}")
+        known = await self._parts.store.facts(fact.user_id)
+        same = [one for one in known if _same_value(one, fact)]
+        plan = _Plan(user_id=fact.user_id, target=f"fact {fact_id}", facts=[one.id for one in same])
+        quotes: dict[str, list[str]] = {}
+        for one in same:
+            if one.message_id is not None:
+                quotes.setdefault(one.message_id, []).extend((one.quote, *policy.telling(one)))
+        for message_id, pieces in quotes.items():
+            message = await self._parts.store.message(message_id)
+            if message is not None and not _is_gone(message):
+                plan.rewrites.append(self._without(message, sorted(pieces, key=len, reverse=True)))
+        await self._note_traces(plan, fact)
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def _note_traces(self, plan: _Plan, fact: Fact) -> None:
+        """Name the messages that have the value elsewhere."""
+        telling = policy.telling(fact) or [fact.value]
+        rewritten = {change.message_id: (change.body, change.metadata) for change in plan.rewrites}
+        async for message in self._all_messages(plan.user_id, None):
+            left: object = (message.body, message.metadata)
+            if message.id in rewritten:
+                left = [json.loads(text) for text in rewritten[message.id]]
+            if any(redaction.has(left, words) for words in telling):
+                plan.mentions.append(message.id)
+
+    async def text(
+        self, wanted: str, user_id: str, session_id: str | None, *, dry_run: bool, progress: Progress | None
+    ) -> Receipt:
+        """Forget every message that has the words, and whatever else has them; case, width and spaces do not count."""
+        if not isinstance(wanted, str) or len(policy.normalised(wanted)) < _SHORTEST:
+            raise InputError(f"text must have at least {_SHORTEST} characters, so that not everything matches")
+        if session_id is not None:
+            user_id = (await self._session(session_id)).user_id
+        plan = _Plan(user_id=user_id, target="messages that have a text")
+        async for message in self._all_messages(user_id, session_id):
+            if redaction.message_has(message, wanted) and not _is_gone(message):
+                plan.rewrites.append(self._emptied(message, redaction.FORGOTTEN))
+        await self._match_derived(plan, wanted, session_id)
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def _match_derived(self, plan: _Plan, wanted: str, session_id: str | None) -> None:
+        """What has the words though no message of it has: told by hand, or written by a model in its own words."""
+        store = self._parts.store
+        for fact in await store.facts(plan.user_id, session_id):
+            if redaction.has((fact.value, fact.quote, fact.key, fact.reason, fact.category, fact.tags), wanted):
+                plan.facts.append(fact.id)
+        for one in await store.episodes(plan.user_id, session_id):
+            told = (one.title, one.summary, one.context, one.outcome, one.participants)
+            if redaction.has(told, wanted):
+                plan.episodes.append(one.id)
+        for session in await self._sessions(plan.user_id, session_id):
+            await self._match_session(plan, wanted, session)
+        digests = await store.digests(plan.user_id)
+        plan.digests = any(redaction.has((digest.text, digest.topics), wanted) for digest in digests)
+
+    async def _match_session(self, plan: _Plan, wanted: str, session: Session) -> None:
+        store = self._parts.store
+        for summary in await store.summaries(session.id, live=False):
+            if summary.covers is not None and redaction.has((summary.text, summary.topics), wanted):
+                first = plan.unfold.get(session.id, summary.covers.first)
+                plan.unfold[session.id] = min(first, summary.covers.first)
+        if any(redaction.has(json.loads(row.record), wanted) for row in await store.proposals(session.id)):
+            plan.unfold.setdefault(session.id, session.counters.messages + 1)
+        for milestone in await store.milestones(session.id):
+            if redaction.has(milestone.title, wanted):
+                plan.milestones.append(milestone.id)
+
+    # carrying it out
+
+    async def _carried_out(self, plan: _Plan, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        secret = await self._parts.store.secret(self._parts.random_bytes(_SECRET_BYTES)) if not dry_run else b""
+        made: list[Receipt] = []
+
+        def receipt(erased: Erased, previous: str) -> ReceiptRow:
+            made.append(redaction.signed(self._receipt(plan, erased, rehearsal=dry_run), previous))
+            return redaction.receipt_row(made[-1])
+
+        named = frozenset(plan.facts)
+        if plan.empty:
+            return self._receipt(plan, Erased(), rehearsal=dry_run)
+        affected = {change.session_id for change in plan.rewrites} | set(plan.unfold)
+        before = await self._live(affected)
+        await self._parts.store.erase(
+            Erasure(
+                user_id=plan.user_id,
+                settle=self._worker.reader.settle,
+                receipt=receipt,
+                block=lambda facts: [policy.mark(secret, fact) for fact in facts if fact.id in named],
+                rewrites=tuple(plan.rewrites),
+                sessions=tuple(plan.sessions),
+                facts=tuple(plan.facts),
+                episodes=tuple(plan.episodes),
+                milestones=tuple(plan.milestones),
+                unfold=plan.unfold,
+                user=plan.user,
+                derived=plan.derived,
+                rehearse=dry_run,
+            )
+        )
+        (done,) = made
+        if dry_run:
+            return done
+        if plan.derived:
+            await self._worker.settle(progress=progress, tidy=False)
+        rewritten = tuple(one for one in await self._live(affected) if one not in before)
+        scrubbed = await self._parts.store.scrub()
+        logger.info(
+            "forgot",
+            extra={"receipt": done.id, "messages": len(done.messages), "redacted": len(done.redacted),
+                   "sessions": len(done.sessions), "summaries": len(done.summaries), "facts": len(done.facts),
+                   "episodes": len(done.episodes), "scrubbed": scrubbed},
+        )  # fmt: skip
+        return replace(done, rewritten=rewritten, scrubbed=scrubbed)
+
+    async def _live(self, sessions: set[str]) -> tuple[str, ...]:
+        found = [await self._parts.store.summaries(session_id) for session_id in sorted(sessions)]
+        return tuple(summary.id for summaries in found for summary in summaries)
+
+    def _receipt(self, plan: _Plan, erased: Erased, *, rehearsal: bool) -> Receipt:
+        receipt_id = self._parts.new_id("rcpt")
+
+        def hidden(ids: tuple[str, ...]) -> tuple[str, ...]:
+            whole = plan.user or bool(plan.sessions)
+            return tuple(redaction.hashed(item, receipt_id) for item in ids) if whole else ids
+
+        return Receipt(
+            id=receipt_id,
+            at=self._parts.now(),
+            target=plan.target,
+            rehearsal=rehearsal,
+            messages=hidden(erased.messages),
+            redacted=erased.redacted,
+            sessions=hidden(erased.sessions),
+            summaries=erased.summaries,
+            digests=erased.digests,
+            facts=erased.facts,
+            episodes=erased.episodes,
+            milestones=erased.milestones,
+            values_blocked=erased.values_blocked,
+            rewritten=(),
+            mentions_left=tuple(plan.mentions),
+            scrubbed=False,
+            previous="",
+            digest="",
+        )
+
+    # retention
+
+    async def retain(self) -> int:
+        """Drop what the profile's retention rules say is too old; how many messages went. Scrubs what is still due."""
+        profile, now = self._parts.profile, self._parts.now()
+        dropped = 0
+        if await self._parts.store.setting("scrub") is not None:
+            await self._parts.store.scrub()
+        if profile.drop_archived_days is not None:
+            dropped += await self._drop_archived(now - timedelta(days=profile.drop_archived_days))
+        if profile.keep_message_days is not None:
+            dropped += await self._drop_raw(now - timedelta(days=profile.keep_message_days))
+        return dropped
+
+    async def _drop_archived(self, before: datetime) -> int:
+        dropped = 0
+        for session in await self._sessions(None, None):
+            if session.status == "archived" and session.archived_at is not None and session.archived_at < before:
+                plan = _Plan(user_id=session.user_id, target="an archived session", sessions=[session.id])
+                receipt = await self._carried_out(plan, dry_run=False, progress=None)
+                dropped += len(receipt.messages)
+        return dropped
+
+    async def _drop_raw(self, before: datetime) -> int:
+        """Drop the words of old messages that summaries stand for; these and the facts stay."""
+        dropped = 0
+        for session in await self._sessions(None, None):
+            cursor = min(session.counters.cursor, session.counters.extracted or session.counters.cursor)
+            plan = _Plan(user_id=session.user_id, target=f"old messages of session {session.id}", derived=False)
+            async for message in self._messages(session, cursor):
+                if message.created_at < before and not redaction.is_emptied(message):
+                    plan.rewrites.append(self._emptied(message, redaction.DROPPED))
+            if not plan.empty:
+                receipt = await self._carried_out(plan, dry_run=False, progress=None)
+                dropped += len(receipt.messages)
+        return dropped
+
+    # pieces
+
+    def _emptied(self, message: Message, placeholder: str) -> Rewrite:
+        return self._rewrite(message, redaction.emptied(message, placeholder), {}, whole=True)
+
+    def _without(self, message: Message, pieces: Sequence[str]) -> Rewrite:
+        left = redaction.without(message, pieces)
+        if left is None:
+            return self._emptied(message, redaction.FORGOTTEN)
+        return self._rewrite(message, *left, whole=False)
+
+    def _rewrite(self, message: Message, body: Json, metadata: Json, *, whole: bool) -> Rewrite:
+        return Rewrite(
+            session_id=message.session_id,
+            seq=message.seq,
+            message_id=message.id,
+            expect=bytes.fromhex(message.leaf),
+            body=json.dumps(body, ensure_ascii=False, separators=(",", ":")),
+            metadata=json.dumps(metadata, ensure_ascii=False, separators=(",", ":")),
+            tokens=self._parts.counter.count(text_of(body)),
+            salt=self._parts.random_bytes(_SALT_BYTES),
+            whole=whole,
+        )
+
+    async def _message(self, message_id: str) -> Message:
+        found = await self._parts.store.message(message_id)
+        if found is None:
+            raise NotFound(f"no message {message_id!r}")
+        return found
+
+    async def _session(self, session_id: str) -> Session:
+        found = await self._parts.store.session(session_id)
+        if found is None:
+            raise NotFound(f"no session {session_id!r}")
+        return found
+
+    async def _user_of(self, session_id: str) -> str:
+        return (await self._session(session_id)).user_id
+
+    async def _sessions(self, user_id: str | None, session_id: str | None) -> list[Session]:
+        if session_id is not None:
+            return [await self._session(session_id)]
+        found: list[Session] = []
+        while page := await self._parts.store.sessions(user_id=user_id, after=found[-1].id if found else None):
+            found.extend(page)
+        return found
+
+    async def _all_messages(self, user_id: str, session_id: str | None) -> AsyncIterator[Message]:
+        for session in await self._sessions(user_id, session_id):
+            async for message in self._messages(session, session.counters.messages):
+                yield message
+
+    async def _messages(self, session: Session, last: int) -> AsyncIterator[Message]:
+        for first in range(1, last + 1, _PAGE):
+            span = Span(first=first, last=min(last, first + _PAGE - 1))
+            for message in await self._parts.store.messages(session.id, span):
+                yield message
+
+
+def _is_gone(message: Message) -> bool:
+    return message.forgotten and message.body.get("content") == redaction.FORGOTTEN
+
+
+def _same_value(one: Fact, fact: Fact) -> bool:
+    same_slot = (one.category, one.slot) == (fact.category, fact.slot)
+    return same_slot and policy.normalised(one.value) == policy.normalised(fact.value)

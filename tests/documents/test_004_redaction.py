@@ -1,0 +1,237 @@
+"""Document 004, layered memory: what is forgotten is gone, and what the document only had as ideas."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lamina import PROFILES, Memory
+from lamina.ports import SummaryTask
+from lamina.profiles import Batches
+from lamina.types import FACT_STATUSES, Receipt
+from tests.documents.conftest import SESSION, USER, Clock, Finding, Recorder, Table, Talk, echo, said, spans, values
+
+Opener = Callable[..., Memory]
+
+SECRET = "Zanzibar"
+
+
+def repeating(task: SummaryTask) -> str:
+    """A summary that has the first words it was given."""
+    return f"{task.messages[0].text} {echo(task)}" if task.messages else f"{task.summaries[0]} And so on."
+
+
+def confided(opened: Opener) -> Talk:
+    """A talk in which a place was said, repeated and summed up, and summed up again by others."""
+    memory = opened("layered", summariser=Recorder(repeating))
+    talk = Talk(memory)
+    talk.add("user", f"I live in {SECRET}.", metadata={"place": SECRET})
+    talk.add("assistant", f"{SECRET} is far away.")
+    talk.turns(20, words=4)
+    memory.settle()
+    memory.accept(memory.regenerate(SESSION, summariser=Recorder(lambda task: f"Anew: {repeating(task)}")).id)
+    memory.regenerate(SESSION)
+    memory.milestone(SESSION, f"Moved to {SECRET}")
+    memory.add_episode(SESSION, "pivot", f"Away to {SECRET}")
+    memory.remember(f"The house in {SECRET} is blue", user_id=USER, tags=[SECRET])
+    memory.search(SECRET, user_id=USER)
+    assert SECRET in talk.context("Where is my house?").text
+    return talk
+
+
+def everything(talk: Talk) -> str:
+    """All that a caller can still read of a user, as one text."""
+    memory, user_id = talk.memory, talk.user_id
+    sessions = [session.id for session in memory.sessions(user_id)]
+    known = memory.facts(user_id, statuses=FACT_STATUSES), memory.episodes(user_id), memory.user_profile(user_id)
+    held = [(memory.conversation(one), memory.messages(one), memory.summaries(one, live=False)) for one in sessions]
+    found = memory.search("house in the place far away", user_id=user_id, top_k=100)
+    made = memory.proposals(), memory.receipts(), memory.digest(user_id)
+    return repr((known, held, found, made, talk.context("Where is my house?"))).casefold()
+
+
+def every_byte(folder: Path) -> bytes:
+    return b"\n".join(path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()).lower()
+
+
+@pytest.mark.parametrize(
+    "forget",
+    [
+        pytest.param(lambda memory: memory.forget(text=SECRET.upper(), user_id=USER), id="by-its-words"),
+        pytest.param(lambda memory: memory.forget(user_id=USER), id="the-whole-user"),
+    ],
+)
+def test_what_is_forgotten_is_nowhere(opened: Opener, tmp_path: Path, forget: Callable[[Memory], Receipt]) -> None:
+    """004.10: forgotten by its words or with the whole user, no verb tells it and no byte of the files has it."""
+    talk = confided(opened)
+    assert SECRET.casefold().encode() in every_byte(tmp_path)
+    receipt = forget(talk.memory)
+    assert (receipt.scrubbed, receipt.rehearsal) == (True, False)
+    assert (len(receipt.messages), len(receipt.facts), len(receipt.episodes), receipt.milestones) == (
+        (2 if talk.memory.sessions(USER) else 42), 2, 1, 1,
+    )  # fmt: skip
+    assert receipt.summaries
+    assert SECRET.casefold() not in everything(talk)
+    assert SECRET.casefold().encode() not in every_byte(tmp_path), "while it is open"
+    assert talk.memory.verify().ok
+    talk.memory.close()
+    assert SECRET.casefold().encode() not in every_byte(tmp_path), "once it is closed"
+
+
+@pytest.mark.parametrize(
+    "forget",
+    [
+        pytest.param(lambda memory, ids: memory.forget(message_id=ids[:2]), id="messages"),
+        pytest.param(lambda memory, ids: memory.forget(session_id=SESSION, first=1, last=2), id="a-span"),
+        pytest.param(lambda memory, ids: memory.forget(session_id=SESSION), id="a-session"),
+        pytest.param(lambda memory, ids: memory.forget(fact_id=memory.facts(USER)[0].id), id="a-fact"),
+    ],
+)
+def test_what_was_derived_goes_too(opened: Opener, tmp_path: Path, forget: Callable[..., Receipt]) -> None:
+    """004.10: with messages, a session or a fact go the summaries, facts and index that came of them, and no more."""
+    talk = Talk(opened("layered", summariser=Recorder(repeating)))
+    talk.add("user", f"Hello, I live in {SECRET}.")
+    talk.add("assistant", "That is far away.")
+    talk.turns(29, words=4)
+    other = Talk(talk.memory, session_id="other")
+    other.add("user", "I prefer tea to coffee.")
+    talk.memory.settle()
+    ids = [message.id for message in talk.memory.messages(SESSION)]
+    forget(talk.memory, ids)
+    assert SECRET.casefold() not in everything(talk)
+    assert SECRET.casefold().encode() not in every_byte(tmp_path)
+    assert [fact.quote for fact in talk.memory.facts(USER)] == ["I prefer tea to coffee"]
+    sessions = [session.id for session in talk.memory.sessions(USER)]
+    if SESSION in sessions:
+        assert [message.text for message in talk.memory.messages(SESSION, 3)] == [said(n, 4) for n in range(3, 61)]
+        assert spans([summary.covers for summary in talk.summaries()]) == [(1, 20), (21, 40), (41, 60)], "written anew"
+    assert "other" in sessions
+    assert talk.memory.verify().ok
+
+
+def test_a_forgotten_fact_leaves_the_rest_of_its_message_and_is_not_learnt_again(opened: Opener, clock: Clock) -> None:
+    """004.10: only its own words go; said again it is no fact any more, until it is told by hand."""
+    talk = Talk(opened("layered"))
+    talk.add("user", f"I am vegetarian. I live in {SECRET}.")
+    talk.memory.settle()
+    fact = next(one for one in talk.memory.facts(USER) if one.key == "location")
+    receipt = talk.memory.forget(fact_id=fact.id)
+    assert (len(receipt.redacted), receipt.values_blocked, receipt.mentions_left) == (1, 1, ())
+    assert talk.memory.messages(SESSION)[0].text == "I am vegetarian. [forgotten]."
+    assert values(talk.memory.facts(USER)) == ["vegetarian"]
+    clock.ahead(days=1)
+    talk.add("user", f"Did I say it? I live in {SECRET}.")
+    talk.memory.settle()
+    assert values(talk.memory.facts(USER, statuses=FACT_STATUSES)) == ["vegetarian"]
+    talk.memory.remember(SECRET, user_id=USER, category="identity", key="location")
+    assert SECRET in values(talk.memory.facts(USER))
+
+
+def test_a_rehearsal_changes_nothing(opened: Opener) -> None:
+    """004.10: a dry run tells what would go, and leaves everything; the real one leaves a receipt without words."""
+    talk = confided(opened)
+    before = everything(talk)
+    rehearsal = talk.memory.forget(text=SECRET, user_id=USER, dry_run=True)
+    assert rehearsal.rehearsal
+    assert everything(talk) == before
+    done = talk.memory.forget(text=SECRET, user_id=USER)
+    assert (done.messages, done.facts, done.summaries) == (rehearsal.messages, rehearsal.facts, rehearsal.summaries)
+    (receipt,) = talk.memory.receipts()
+    assert receipt.id == done.id
+    assert SECRET not in repr(receipt)
+
+
+def test_opting_out(opened: Opener, tmp_path: Path) -> None:
+    """004.10: a user who leaves is gone, others are not; without facts and episodes nothing is ever extracted."""
+    memory = opened("layered")
+    leaving, staying = Talk(memory, session_id="a", user_id="zoe"), Talk(memory, session_id="b", user_id="sam")
+    for talk in (leaving, staying):
+        talk.add("user", f"My name is {talk.user_id.capitalize()}quill.")
+        talk.turns(10, words=4)
+    memory.settle()
+    memory.forget(user_id="zoe")
+    assert not memory.sessions("zoe")
+    assert leaving.context("Who am I?").text == ""
+    assert b"zoe" not in every_byte(tmp_path)
+    assert values(memory.facts("sam")) == ["Samquill"]
+    assert "Samquill" in staying.context("Who am I?").text
+    private = Talk(opened(PROFILES["layered"].but(facts=False, episodes=False), name="private.db"))
+    private.add("user", "My name is Alex.")
+    private.memory.settle()
+    assert not private.memory.facts(USER, statuses=FACT_STATUSES)
+
+
+@pytest.mark.parametrize("news", [False, True], ids=["adds-nothing", "has-news"])
+def test_a_long_summary_that_adds_nothing_is_no_new_version(opened: Opener, news: bool) -> None:
+    """004.11: compared by meaning before it is taken: the same again only widens the old one; news make version 2."""
+
+    def long(task: SummaryTask) -> str:
+        again = task.previous is not None and news
+        return f"They count w1x0 and w2x0{' and now w99x0 too' * again}."
+
+    talk = Talk(opened("layered", summariser=Recorder(lambda task: echo(task) if task.messages else long(task))))
+    talk.turns(40, words=4)
+    talk.memory.settle()
+    (first,) = talk.summaries()
+    talk.turns(40, words=4)
+    talk.memory.settle()
+    (second,) = talk.summaries()
+    assert spans([first.covers, second.covers]) == [(1, 80), (1, 160)]
+    versions = [summary.version for summary in talk.summaries(live=False) if summary.kind == "long"]
+    assert (sorted(versions), second.version) == (([1, 2], 2) if news else ([1], 1))
+    assert (second.id == first.id) is not news
+    assert len(talk.memory.zoom(second.id)) == 160
+    assert len(set(second.inputs)) == (5 if news else 8), "it refers to all it was made from"
+    assert talk.memory.verify().ok
+
+
+def test_summaries_are_checked_against_the_facts(opened: Opener, clock: Clock) -> None:
+    """004.11: a summary with a value that no longer holds is reported as stale, one that lacks a value as missing."""
+    table = Table(
+        [
+            Finding(words="I live in Porto", key="location", value="Porto", importance=0.9),
+            Finding(words="I live in Lisbon", key="location", value="Lisbon", importance=0.9),
+        ]
+    )
+    recorder = Recorder(lambda task: f"They live in Porto. {echo(task)}")
+    talk = Talk(opened("layered", summariser=recorder, extractor=table))
+    for text in ("I live in Porto", "I live in Lisbon"):
+        talk.add("user", text)
+        talk.add("assistant", "Noted.")
+        clock.ahead(days=1)
+    talk.turns(8, words=4)
+    talk.memory.settle()
+    (summary,) = talk.summaries()
+    porto, lisbon = talk.memory.facts(USER)
+    assert not talk.memory.consistency(USER), "Porto still holds"
+    talk.memory.promote(lisbon.id)
+    found = {(one.kind, one.fact_id, one.summary_id) for one in talk.memory.consistency(USER)}
+    assert found == {("stale", porto.id, summary.id), ("missing", lisbon.id, summary.id)}
+    both = Recorder(lambda task: f"They moved from Porto to Lisbon. {echo(task)}")
+    talk.memory.accept(talk.memory.regenerate(SESSION, summariser=both).id)
+    assert not talk.memory.consistency(USER), "written anew, it tells the change"
+
+
+def test_five_thousand_repetitions_are_one_fact(opened: Opener) -> None:
+    """004.11: exact detection at scale: 5,000 times the same, and one like it, are two facts, found in seconds."""
+    table = Table(
+        [
+            Finding(words="I prefer tea", category="preference", value="Tea"),
+            Finding(words="i PREFER TEA", category="preference", value="tEA"),
+            Finding(words="I prefer the tee", category="preference", value="tee"),
+        ]
+    )
+    profile = PROFILES["layered"].but(schedule=Batches(least=9_000, most=9_000))
+    talk = Talk(opened(profile, extractor=table))
+    texts = ["I prefer tea" if number % 2 else "i PREFER TEA" for number in range(5_000)]
+    texts.insert(2_500, "I prefer the tee")
+    talk.memory.add([{"role": "user", "content": text} for text in texts], user_id=USER, session_id=SESSION)
+    began = time.process_time()
+    assert talk.memory.settle().facts == 5_001
+    assert time.process_time() - began < 30
+    assert sorted(values(talk.memory.facts(USER))) == ["tEA", "tee"]
+    began = time.process_time()
+    context = talk.context("Hello")
+    assert time.process_time() - began < 0.5
+    assert sum(1 for item in context.manifest.items if item.section == "facts") == 2

@@ -1,0 +1,255 @@
+"""Forgetting and retention: killed half-way, raced by a worker, shared with other processes, by the clock."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamina import PROFILES, AsyncMemory, InputError, Memory, NotFound
+from lamina.ports import SummaryDraft, SummaryTask
+from lamina.storage.sqlite import SqliteStore
+
+USER, WORD = "ann", "Zanzibarquay"
+START = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def talk(turns: int, word: str = WORD) -> list[dict[str, Any]]:
+    """Turns of which the third has the word."""
+    said = []
+    for number in range(1, turns + 1):
+        text = f"I live in {word}." if number == 3 else f"Turn {number} is about lamps and ladders."
+        at = (START + timedelta(minutes=number)).isoformat()
+        said += [
+            {"role": "user", "content": text, "id": f"m{number}", "created_at": at},
+            {"role": "assistant", "content": f"Noted, number {number}.", "id": f"r{number}", "created_at": at},
+        ]
+    return said
+
+
+def scan(path: Path, word: str = WORD) -> bool:
+    return any(word.encode() in found.read_bytes() for found in path.parent.glob(path.name + "*"))
+
+
+_KILLED = """
+import os, signal, sys
+from lamina import Memory
+from lamina.storage.sqlite import SqliteStore
+
+async def die(self):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+SqliteStore.scrub = die
+Memory(sys.argv[1], worker=False).forget(text=sys.argv[2], user_id="ann")
+"""
+
+
+def test_a_forget_killed_before_the_files_are_scrubbed_is_finished_later(tmp_path: Path) -> None:
+    """What was erased stays erased after kill -9, and the next worker leaves no old byte in the files."""
+    path = tmp_path / "f.db"
+    with Memory(path, worker=False) as memory:
+        memory.add(talk(30), user_id=USER, session_id="s1")
+        memory.settle()
+    assert scan(path)
+    done = subprocess.run([sys.executable, "-c", _KILLED, str(path), WORD], check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    with Memory(path, worker=False) as memory:
+        assert memory.search(WORD, user_id=USER) == []
+        assert len(memory.receipts()) == 1
+        memory.consolidate()
+        memory.settle()
+        assert not scan(path)
+        assert memory.verify().ok
+
+
+class _Slow:
+    """A summariser that waits until told, then repeats what it was given."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.started = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def summarise(self, task: SummaryTask) -> SummaryDraft:
+        self.started.set()
+        await self.go.wait()
+        return SummaryDraft(text="\n".join(message.text for message in task.messages)[:900])
+
+
+@pytest.mark.anyio
+async def test_a_fold_under_way_does_not_bring_the_words_back(tmp_path: Path) -> None:
+    """The summary that a slow model writes from the old words comes too late to be stored."""
+    path = tmp_path / "f.db"
+    slow = _Slow()
+    async with AsyncMemory(path, profile=PROFILES["project"], summariser=slow, worker=False) as memory:
+        await memory.add(talk(15), user_id=USER, session_id="s1")
+        folding = asyncio.create_task(memory.settle())
+        await slow.started.wait()
+        async with AsyncMemory(path, profile=PROFILES["project"], worker=False) as other:
+            asyncio.get_running_loop().call_later(0.5, slow.go.set)
+            receipt = await other.forget(message_id="m3")
+        assert receipt.messages == ("m3",)
+        await folding
+        texts = [summary.text for summary in await memory.summaries("s1", live=False)]
+        assert texts
+        assert not any(WORD in text for text in texts)
+
+
+@pytest.mark.anyio
+async def test_an_extraction_under_way_does_not_bring_the_fact_back(tmp_path: Path) -> None:
+    """Facts read from words that were forgotten meanwhile are not stored."""
+    path = tmp_path / "f.db"
+    async with AsyncMemory(path, worker=False) as memory:
+        await memory.add(talk(4), user_id=USER, session_id="s1")
+        reader = memory._worker.reader
+        session = await memory.session("s1")
+        unread = await memory._parts.store.unread("s1", 100)
+        await memory.forget(message_id="m3")
+        assert await reader._read(session, unread) == 0
+        assert [fact.value for fact in await memory.facts(USER)] == []
+
+
+def test_old_messages_are_dropped_and_their_summaries_stay(tmp_path: Path) -> None:
+    """By `keep_message_days` the words of old, folded messages go; what was derived from them stays."""
+    path = tmp_path / "f.db"
+    clock = [START + timedelta(hours=2)]
+    profile = PROFILES["project"].but(keep_message_days=30.0, promote_confidence=0.0)
+    with Memory(path, profile=profile, worker=False, now=lambda: clock[0]) as memory:
+        memory.add(talk(30), user_id=USER, session_id="s1")
+        memory.settle()
+        before = [summary.text for summary in memory.summaries("s1")]
+        assert memory.consolidate().messages_dropped == 0
+        clock[0] = START + timedelta(days=31)
+        dropped = memory.consolidate().messages_dropped
+        assert dropped == memory.session("s1").counters.cursor == 40
+        assert memory.message("m3").content == "[dropped]"
+        assert memory.message("m3").forgotten
+        assert [summary.text for summary in memory.summaries("s1")] == before
+        assert [fact.value for fact in memory.facts(USER)] == [WORD]
+        assert memory.verify().problems == ()
+        assert memory.consolidate().messages_dropped == 0
+        assert memory.settle().folds == 0
+
+
+def test_sessions_archived_long_ago_are_dropped_whole(tmp_path: Path) -> None:
+    """By `drop_archived_days`: nothing is left of them, and a receipt says when that was."""
+    path = tmp_path / "f.db"
+    clock = [START + timedelta(hours=2)]
+    profile = PROFILES["default"].but(drop_archived_days=90.0)
+    with Memory(path, profile=profile, worker=False, now=lambda: clock[0]) as memory:
+        memory.add(talk(5), user_id=USER, session_id="s1")
+        memory.archive("s1")
+        memory.settle()
+        clock[0] += timedelta(days=91)
+        assert memory.consolidate().messages_dropped == 10
+        assert memory.sessions(USER) == []
+        assert memory.facts(USER) == []
+        assert [receipt.target for receipt in memory.receipts()] == ["an archived session"]
+        assert not scan(path)
+
+
+def test_a_forgotten_value_is_not_found_again(tmp_path: Path) -> None:
+    """A value forgotten as a fact is not extracted when it is said again; told by hand, it may be known again."""
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add(talk(4), user_id=USER, session_id="s1")
+        memory.settle()
+        (fact,) = memory.facts(USER)
+        memory.forget(fact_id=fact.id)
+        memory.add(f"I live in {WORD.lower()}.", user_id=USER, session_id="s2")
+        memory.add("I live in Porto.", user_id=USER, session_id="s3")
+        memory.settle()
+        assert [found.value for found in memory.facts(USER)] == ["Porto"]
+        memory.remember(WORD, user_id=USER, category="identity", key="location")
+        assert [found.value for found in memory.facts(USER)] == [WORD]
+
+
+def test_a_part_of_a_message_is_forgotten_with_a_fact(tmp_path: Path) -> None:
+    """The rest of the message stays, and so do the other facts in it, found again at their new places."""
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add("My name is Ann. I live in Porto. I'm allergic to nuts.", user_id=USER, session_id="s1")
+        memory.settle()
+        (place,) = [fact for fact in memory.facts(USER) if fact.key == "location"]
+        receipt = memory.forget(fact_id=place.id)
+        (message,) = memory.messages("s1")
+        assert receipt.redacted == (message.id,)
+        assert message.content == "My name is Ann. [forgotten]. I'm allergic to nuts."
+        left = {fact.key: fact for fact in memory.facts(USER)}
+        assert set(left) == {"name", "allergy nuts"}
+        for fact in left.values():
+            assert message.text[fact.start : fact.end] == fact.quote
+
+
+def test_an_answer_that_repeats_a_forgotten_fact_is_named(tmp_path: Path) -> None:
+    """Other messages that have the value are left alone, and the receipt names them."""
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add(
+            [
+                {"role": "user", "content": "I live in Porto.", "id": "u"},
+                {"role": "assistant", "content": "PORTO is lovely.", "id": "a"},
+            ],
+            user_id=USER,
+            session_id="s1",
+        )
+        memory.settle()
+        (fact,) = memory.facts(USER)
+        assert memory.forget(fact_id=fact.id, dry_run=True).mentions_left == ("a",)
+        assert memory.forget(fact_id=fact.id).mentions_left == ("a",)
+
+
+def test_a_receipt_can_be_checked(tmp_path: Path) -> None:
+    """Who knows the id of a forgotten session finds its hash in the receipt; a changed receipt is noticed."""
+    path = tmp_path / "f.db"
+    with Memory(path, worker=False) as memory:
+        memory.add(talk(2), user_id=USER, session_id="s1")
+        receipt = memory.forget(session_id="s1")
+        assert "s1" not in json.dumps(receipt.sessions)
+        (stored,) = memory.receipts()
+        assert (stored.digest, stored.sessions) == (receipt.digest, receipt.sessions)
+        assert memory.verify().ok
+    store = SqliteStore(path)
+
+    async def tamper() -> None:
+        await store.open()
+        await store._connections.write(
+            lambda connection: connection.execute("update receipts set record = replace(record, 'session', 'thing')")
+        )
+        await store.close()
+
+    asyncio.run(tamper())
+    with Memory(path, worker=False) as memory:
+        assert [problem.kind for problem in memory.verify().problems] == ["receipt"]
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "hint"),
+    [
+        pytest.param({}, InputError, "say what to forget", id="nothing"),
+        pytest.param({"text": ""}, InputError, "at least 2 characters", id="empty-text"),
+        pytest.param({"text": " . "}, InputError, "at least 2 characters", id="only-a-point"),
+        pytest.param({"message_id": "m1", "text": "x y"}, InputError, "one thing at a time", id="two-things"),
+        pytest.param({"first": 1, "last": 2}, InputError, "with the session_id", id="span-without-session"),
+        pytest.param({"session_id": "s1", "first": 1}, InputError, "given together", id="half-a-span"),
+        pytest.param({"message_id": "nope"}, NotFound, "no message 'nope'", id="unknown-message"),
+        pytest.param({"session_id": "nope"}, NotFound, "no session 'nope'", id="unknown-session"),
+        pytest.param({"fact_id": "nope"}, NotFound, "no fact 'nope'", id="unknown-fact"),
+    ],
+)
+def test_an_unclear_wish_is_refused(tmp_path: Path, target: dict[str, Any], error: type[Exception], hint: str) -> None:
+    """The error says what would work, and nothing is lost."""
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add(talk(2), user_id=USER, session_id="s1")
+        with pytest.raises(error, match=hint):
+            memory.forget(**target)
+        assert len(memory.messages("s1")) == 4
+        assert memory.receipts() == []
