@@ -21,7 +21,9 @@ import typer.main
 import lamina
 from lamina.interfaces.cli.app import app
 from lamina.interfaces.settings import DOCUMENT_KNOBS, NAMES, Settings
+from lamina.policy.facts import CATEGORIES, TYPES
 from lamina.profiles import KNOBS, PROFILES, Profile
+from lamina.types import EPISODE_KINDS, FACT_STATUSES, LINK_TYPES, Receipt
 from lamina.wiring import Options
 
 ROOT = Path(__file__).parents[2]
@@ -309,7 +311,7 @@ def test_every_command_is_documented_with_its_options(command):
 
 
 def test_every_documented_command_exists():
-    documented = re.findall(r"^### `lamina ([a-z]+)", (DOCS / "command-line.md").read_text("utf-8"), re.MULTILINE)
+    documented = re.findall(r"^### `lamina ([a-z-]+)", (DOCS / "command-line.md").read_text("utf-8"), re.MULTILINE)
     assert sorted(documented) == sorted(_cli().commands)
 
 
@@ -329,7 +331,7 @@ def _row(page: str, first: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_setting_is_documented_with_its_default(name):
-    row = _row((DOCS / "settings.md").read_text("utf-8"), name)
+    row = _row(_sections(DOCS / "settings.md", "##")["The settings"], name)
     assert f"`LAMINA_{name.upper()}`" in row
     default = {setting.name: setting.default for setting in fields(Settings)}[name]
     shown = "unset" if default is None else f"`{str(default).lower()}`"
@@ -343,7 +345,7 @@ def test_every_other_variable_is_documented(variable):
 
 @pytest.mark.parametrize("knob", sorted({*KNOBS, *(value.name for value in fields(Profile))}))
 def test_every_value_of_a_profile_is_documented(knob):
-    assert _row((DOCS / "settings.md").read_text("utf-8"), knob)
+    assert _row(_sections(DOCS / "settings.md", "##")["Values of a profile"], knob)
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
@@ -362,6 +364,26 @@ def test_every_verb_is_documented_with_its_parameters(verb):
     if callable(member):
         for parameter in list(inspect.signature(member).parameters)[1:]:
             assert f"`{parameter}`" in section, f"parameter {parameter} of {verb}"
+
+
+def test_every_documented_verb_exists():
+    assert sorted(re.findall(r"^### `(\w+)", (DOCS / "python.md").read_text("utf-8"), re.MULTILINE)) == VERBS
+
+
+@pytest.mark.parametrize("page", ["facts.md", "python.md"])
+@pytest.mark.parametrize("word", [*FACT_STATUSES, *LINK_TYPES, *EPISODE_KINDS])
+def test_every_status_link_and_kind_of_episode_is_documented(word, page):
+    assert re.search(rf'`"?{word}"?`', (DOCS / page).read_text("utf-8"))
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_every_category_of_facts_is_documented_with_its_type(category):
+    assert _row((DOCS / "facts.md").read_text("utf-8"), category).endswith(f"| {TYPES[category]} |")
+
+
+@pytest.mark.parametrize("name", [value.name for value in fields(Receipt) if value.name not in {"id", "at"}])
+def test_everything_on_a_receipt_is_documented(name):
+    assert f"`{name}`" in _sections(DOCS / "forgetting.md", "##")["The receipt"]
 
 
 @pytest.mark.parametrize("option", [option.name for option in fields(Options)])

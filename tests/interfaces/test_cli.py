@@ -1,37 +1,9 @@
 """The command line, run as its users run it."""
 
 import json
-import os
-import pty
 import sqlite3
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-LAMINA = str(Path(sys.executable).with_name("lamina"))
-
-
-@pytest.fixture
-def lamina(tmp_path):
-    """Runs `lamina` in an empty folder; gives the finished process."""
-
-    def run(*words: str, given: str | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
-        plain = {
-            key: value for key, value in os.environ.items() if not key.startswith(("LAMINA", "MEMORY_", "PROMPT_"))
-        }
-        return subprocess.run(
-            [LAMINA, *words],
-            cwd=tmp_path,
-            input=given,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**plain, "COLUMNS": "100", **environ},
-        )
-
-    return run
 
 
 def lines(number: int) -> str:
@@ -78,16 +50,18 @@ READS = [
     ["sessions"], ["session", "s1"], ["messages", "s1", "--first", "2", "--last", "3"], ["summaries", "s1", "--all"],
     ["digest"], ["facts"], ["context", "plan?", "-s", "s1"], ["search", "harbour"], ["settle"], ["verify"], ["repair"],
     ["profiles"], ["profiles", "chunked"], ["config"], ["version"], ["pause", "s1"], ["resume", "s1"],
-    ["archive", "s1"],
+    ["archive", "s1"], ["user-profile"], ["episodes"], ["arc", "s1"], ["consolidate"], ["consistency"],
+    ["remember", "The quay closes at 18:00"], ["regenerate", "s1", "--from", "3"], ["proposals"], ["receipts"],
+    ["add-episode", "s1", "First plan", "--kind", "task_completed"], ["forget", "--session", "s1", "--dry-run"],
 ]  # fmt: skip
 
 
-def test_every_command_speaks_text_and_json(lamina):
+def test_every_command_speaks_text_and_json(cli):
     """Each command prints something for people, and valid JSON with --json."""
-    assert lamina("add", "-", "-s", "s1", given=lines(30)).returncode == 0
+    assert cli("add", "-", "-s", "s1", given=lines(30)).code == 0
     for words in READS:
-        text, data = lamina(*words), lamina(*words, "--json")
-        assert text.returncode == 0, (words, text.stderr)
+        text, data = cli(*words), cli(*words, "--json")
+        assert text.code == 0, (words, text.stderr)
         assert text.stdout.strip(), words
         json.loads(data.stdout)
         assert not data.stderr, words
@@ -147,47 +121,3 @@ def test_damage_is_reported_with_exit_code_1(lamina, tmp_path):
     done = lamina("verify")
     assert done.returncode == 1
     assert "does not match its digest" in " ".join(done.stdout.split())
-
-
-def test_the_demo_runs_and_leaves_a_clean_file(lamina, tmp_path):
-    """`lamina demo` ends within 30 s, without a blind message, and its file verifies clean."""
-    done = lamina("demo")
-    assert done.returncode == 0, done.stderr
-    assert "clean" in done.stdout
-    assert "of 30" in done.stdout
-    assert "0 blind" in done.stdout
-    seconds = float(done.stdout.split("Ready in ")[1].split(" s")[0])
-    assert seconds < 30
-    assert lamina("--db", "lamina-demo.db", "verify").returncode == 0
-    again = json.loads(lamina("demo", "--json").stdout)
-    assert (again["clean"], again["messages"], again["questions"]) == (True, 1516, 30)
-
-
-def test_the_demo_never_overwrites_another_memory(lamina, tmp_path):
-    """A file that is no demo is left as it is."""
-    lamina("--db", "own.db", "add", "precious words", "-s", "s1")
-    done = lamina("demo", "--file", "own.db")
-    assert done.returncode == 2
-    assert "is no demo" in " ".join(done.stderr.split())
-    assert "precious words" in lamina("--db", "own.db", "messages", "s1").stdout
-
-
-def test_progress_is_shown_in_a_terminal(tmp_path):
-    """In a real terminal the demo draws a progress bar."""
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [LAMINA, "demo"], cwd=tmp_path, stdout=follower, stderr=follower, env={**os.environ, "TERM": "xterm"}
-    )
-    os.close(follower)
-    seen = b""
-    while True:
-        try:
-            chunk = os.read(leader, 65536)
-        except OSError:
-            break
-        if not chunk:
-            break
-        seen += chunk
-    assert process.wait() == 0
-    os.close(leader)
-    assert b"replaying" in seen

@@ -76,3 +76,47 @@ def test_a_knob_that_the_profile_lacks_is_a_problem():
     """A knob of another profile is refused with the reason."""
     with pytest.raises(ConfigError, match="chunk_size"):
         load_settings({"LAMINA_PROFILE": "chunked", "LAMINA_PROFILE_CHUNK_SIZE": "5"})
+
+
+KEEPING = [
+    pytest.param("conflicts", "flag", "flag", id="conflicts"),
+    pytest.param("keep_message_days", "90", 90, id="keep-messages"),
+    pytest.param("keep_message_days", "none", None, id="keep-messages-always"),
+    pytest.param("drop_archived_days", "365.5", 365.5, id="drop-archived"),
+    pytest.param("consolidate_hours", "None", None, id="consolidate-on-demand"),
+    pytest.param("max_episodes", "20", 20, id="episodes"),
+    pytest.param("half_life_days", "14", 14, id="half-life"),
+    pytest.param("categories", "identity, constraint", ("identity", "constraint"), id="categories"),
+    pytest.param("never_archived", "none", (), id="nothing-durable"),
+]
+
+
+@pytest.mark.parametrize(("knob", "text", "value"), KEEPING)
+def test_what_is_kept_and_how_long_can_be_set(tmp_path, knob, text, value):
+    """By variable and by file alike; `none` takes a limit away, a list is words with commas."""
+    file = tmp_path / "lamina.toml"
+    file.write_text(f'[profile_values]\n{knob} = "{text}"\n')
+    for settings in (load_settings({f"LAMINA_PROFILE_{knob.upper()}": text}), load_settings({}, file)):
+        assert settings.profile == PROFILES["default"].but(**{knob: value})
+
+
+def test_a_list_in_the_file_is_a_list(tmp_path):
+    """As TOML writes it."""
+    file = tmp_path / "lamina.toml"
+    file.write_text('[profile_values]\ncategories = ["identity", "goal"]\n')
+    assert load_settings({}, file).profile == PROFILES["default"].but(categories=("identity", "goal"))
+
+
+@pytest.mark.parametrize(
+    ("knob", "text", "said"),
+    [
+        pytest.param("conflicts", "loudest", "takes newest or confidence or flag, not 'loudest'", id="word"),
+        pytest.param("keep_message_days", "soon", "a number of at least 0 or nothing, not 'soon'", id="number"),
+        pytest.param("max_episodes", "none", "a whole number of at least 0, not None", id="no-limit"),
+        pytest.param("keep_mesage_days", "3", "did you mean keep_message_days", id="name"),
+    ],
+)
+def test_a_bad_value_of_a_profile_says_what_would_do(knob, text, said):
+    """By name and kind."""
+    with pytest.raises(ConfigError, match=said):
+        load_settings({f"LAMINA_PROFILE_{knob.upper()}": text})

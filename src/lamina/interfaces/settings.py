@@ -23,6 +23,7 @@ DOCUMENT_KNOBS: Mapping[str, str] = {
     "PROMPT_VERSION_SUMMARY_GLOBAL": "prompt_version_summary_global",
 }
 LEVELS = ("debug", "info", "warning", "error")
+_LIST_KNOBS = frozenset({"categories", "never_archived"})  # values of a profile that are lists of words
 _TEXT_KNOBS = frozenset({"summarizer_model", "prompt_id_summary_global", "prompt_version_summary_global"})
 
 
@@ -61,7 +62,7 @@ def load_settings(environ: Mapping[str, str], toml_path: Path | None = None) -> 
     knobs: dict[str, Any] = {}
     for name, value in told.items():
         if name == "profile_values" and isinstance(value, dict):
-            knobs.update(value)
+            knobs.update({knob: _told_knob(knob, told_value) for knob, told_value in value.items()})
         elif name in NAMES:
             _take(values, name, value, f"lamina.toml: {name}", problems)
         else:
@@ -114,9 +115,20 @@ def _unknown(name: str, known: Any) -> str:
     return f"{name} is no setting" + (f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}")
 
 
+def _told_knob(name: str, value: Any) -> Any:
+    """A value of a profile as TOML has it: lists become tuples, and `none` is how nothing is said."""
+    if isinstance(value, list):
+        return tuple(value)
+    return _knob(name, value) if isinstance(value, str) else value
+
+
 def _knob(name: str, text: str) -> Any:
     if name in _TEXT_KNOBS:
         return text
+    if text.lower() == "none":
+        return () if name in _LIST_KNOBS else None
+    if name in _LIST_KNOBS:
+        return tuple(word.strip() for word in text.split(",") if word.strip())
     if text.lower() in {"true", "false"}:
         return text.lower() == "true"
     for number in (int, float):

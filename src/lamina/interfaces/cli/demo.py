@@ -17,6 +17,7 @@ from rich.text import Text
 from lamina import Memory
 from lamina.errors import InputError
 from lamina.interfaces.cli import show
+from lamina.interfaces.cli.demo_known import DAYS, Forgotten, Known, forget_card, show_facts
 from lamina.types import Context
 
 USER = "mara"
@@ -53,12 +54,14 @@ class Shown:
     questions: int
     answered: int  # questions whose answer stands in a context of the budget
     budget: int
+    known: Known
+    forgotten: Forgotten
     clean: bool
     seconds: float
 
 
 def run_demo(console: Console, file: Path) -> Shown:
-    """Replay, show, ask; leaves the memory in `file`."""
+    """Replay, show, ask, forget; leaves the memory in `file`."""
     started = time.perf_counter()
     _clear(file)
     with Memory(file) as memory:
@@ -66,6 +69,8 @@ def run_demo(console: Console, file: Path) -> Shown:
         _replay(console, memory)
         _show_endless(console, memory)
         asked, answered = _ask(console, memory)
+        known = show_facts(console, memory, USER)
+        forgotten = forget_card(console, memory, file, (USER, ENDLESS))
         report = memory.verify()
         console.rule("[bold]Proof")
         show.report(console, report)
@@ -76,6 +81,9 @@ def run_demo(console: Console, file: Path) -> Shown:
         f"lamina --db {file} session 2025-09-30-launch-week",
         f'lamina --db {file} context "when is the wedding?" --user {USER} --budget 1500',
         f'lamina --db {file} search "physio" --user {USER}',
+        f"lamina --db {file} user-profile {USER} --as-of {DAYS[0]}",
+        f"lamina --db {file} facts --user {USER} --status active --status superseded",
+        f"lamina --db {file} receipts",
         f"lamina --db {file} verify",
     ):
         console.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
@@ -87,6 +95,8 @@ def run_demo(console: Console, file: Path) -> Shown:
         questions=asked,
         answered=answered,
         budget=_BUDGET,
+        known=known,
+        forgotten=forgotten,
         clean=report.ok,
         seconds=round(seconds, 2),
     )
@@ -133,7 +143,7 @@ def _look(console: Console, memory: Memory, session_id: str, number: int, of: in
 def _picture(console: Console, memory: Memory, session_id: str, context: Context) -> None:
     session = memory.session(session_id)
     history = memory.summaries(session_id, live=False)
-    console.print(show.strata(session.counters.messages, history, context.manifest.coverage.verbatim))
+    console.print(show.strata(session, history, context.manifest.coverage.verbatim))
     console.print(show.budget_bar(context))
     console.print(show.coverage_line(context.manifest.coverage))
 

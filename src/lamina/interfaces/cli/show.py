@@ -24,6 +24,7 @@ COLOURS: Mapping[str, str] = {
     "query": "white",
 }
 _WIDTH = 44
+_SHOWN = 8  # characters of an id in tables: the last, which are random; the first are a time
 
 
 def plain(value: Any) -> Any:
@@ -39,6 +40,10 @@ def plain(value: Any) -> Any:
 
 def as_json(value: Any) -> str:
     return json.dumps(plain(value), ensure_ascii=False, indent=2)
+
+
+def short(memory_id: str) -> str:
+    return memory_id[-_SHOWN:]
 
 
 def sessions_table(sessions: Sequence[Session]) -> Table:
@@ -64,10 +69,13 @@ def summaries_table(summaries: Sequence[Summary]) -> Group:
     parts: list[RenderableType] = []
     for summary in summaries:
         covers = "" if summary.covers is None else f"messages {summary.covers.first}-{summary.covers.last} · "
+        standing = "" if summary.status == "live" else f" · {summary.status}"
         title = f"{summary.kind} · layer {summary.layer} · version {summary.version} · {covers}{summary.tokens} tokens"
         subtitle = f"{summary.id} · {summary.recipe.model}" + (" · fallback" if summary.recipe.fallback else "")
         parts.append(
-            Panel(Text(summary.text), title=title, subtitle=subtitle, title_align="left", subtitle_align="left")
+            Panel(
+                Text(summary.text), title=title + standing, subtitle=subtitle, title_align="left", subtitle_align="left"
+            )
         )
     return Group(*parts)
 
@@ -87,9 +95,17 @@ def hits_table(hits: Sequence[Hit]) -> Table:
     for column in ("score", "when", "where", "text"):
         table.add_column(column, overflow="fold")
     for hit in hits:
-        where = f"{hit.session_id} #{hit.span.first}" if hit.span and hit.kind == "message" else f"summary {hit.id}"
-        table.add_row(f"{hit.score:.2f}", f"{hit.created_at:%Y-%m-%d}", escape(where), Text(hit.text))
+        table.add_row(f"{hit.score:.2f}", f"{hit.created_at:%Y-%m-%d}", escape(_where(hit)), Text(hit.text))
+        if hit.parts:
+            parts = "  ".join(f"{name} {value:.2f}" for name, value in hit.parts.items())
+            table.add_row("", "", "", Text(parts, style="dim"))
     return table
+
+
+def _where(hit: Hit) -> str:
+    if hit.kind == "message" and hit.span:
+        return f"{hit.session_id} #{hit.span.first}"
+    return f"{hit.kind} {hit.id if hit.kind == 'summary' else short(hit.id)}"
 
 
 def budget_bar(context: Context) -> Group:
@@ -122,9 +138,11 @@ def coverage_line(coverage: Coverage) -> Text:
     return text
 
 
-def strata(messages: int, summaries: Sequence[Summary], shown: Iterable[Span] = ()) -> Group:
+def strata(session: Session, history: Sequence[Summary], shown: Iterable[Span] = ()) -> Group:
     """The session as a core sample: messages from left to right, layers from the top down to the raw log."""
     lines: list[RenderableType] = []
+    messages = session.counters.messages
+    summaries = [summary for summary in history if summary.status != "replaced"]
     for layer in sorted({summary.layer for summary in summaries}, reverse=True):
         line = Text(f"layer {layer}  ", style="bold")
         cells: list[tuple[str, str]] = [(" ", "")] * _WIDTH
@@ -142,7 +160,7 @@ def strata(messages: int, summaries: Sequence[Summary], shown: Iterable[Span] = 
     verbatim = {cell for span in shown for cell in _cells(span, messages)}
     for cell in range(_WIDTH):
         raw.append("█" if cell in verbatim else "▒", style="green" if cell in verbatim else "white")
-    raw.append(f" {messages:,} messages, all kept")
+    raw.append(f" {messages:,} messages, {'some of their words forgotten' if session.erasures else 'all kept'}")
     lines.append(raw)
     return Group(*lines)
 

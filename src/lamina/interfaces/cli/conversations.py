@@ -1,0 +1,274 @@
+"""Commands for messages and sessions: in, out, files, status."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.panel import Panel
+from rich.text import Text
+
+from lamina import Memory
+from lamina.errors import InputError
+from lamina.interfaces.cli import show, show_known
+from lamina.interfaces.cli.face import (
+    CategoryOption,
+    Face,
+    ImportanceOption,
+    JsonOption,
+    NoSettle,
+    OnlyUser,
+    SessionName,
+    SessionOption,
+    SinceOption,
+    TagOption,
+    TypeOption,
+    UntilOption,
+    UserOption,
+    console,
+    out,
+    settled,
+    with_progress,
+)
+from lamina.profiles import profile_named
+from lamina.types import STATUSES, Session, Status
+
+commands = typer.Typer()
+
+
+@commands.command()
+def add(
+    context: typer.Context,
+    text: Annotated[str | None, typer.Argument(help="The message; '-' reads JSON lines from standard input.")] = None,
+    user: UserOption = None,
+    session: SessionOption = None,
+    role: Annotated[str, typer.Option("--role", help="Who says it.")] = "user",
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="Chat messages, one JSON object a line.")] = None,
+    no_settle: NoSettle = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Append a message, or many, to a session."""
+    face: Face = context.obj
+    messages = _given_messages(text, file, role)
+    with face.memory() as memory:
+        added = memory.add(messages, user_id=face.user(user), session_id=session)
+        if not no_settle:
+            settled(memory, as_json)
+    out(added, as_json, lambda a: f"added {len(a.ids) - len(a.duplicates)} to [bold]{escape(a.session_id)}[/]")
+
+
+def _given_messages(text: str | None, file: Path | None, role: str) -> list[Any]:
+    if file is None and text is None:
+        raise InputError("nothing to add; give a text, '-' for standard input, or --file messages.jsonl")
+    if file is None and text != "-":
+        return [{"role": role, "content": text}]
+    try:
+        lines = sys.stdin.read() if file is None else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file or 'standard input'} cannot be read: {error}") from None
+    messages = []
+    for number, line in enumerate(lines.splitlines(), 1):
+        if line.strip():
+            try:
+                messages.append(json.loads(line))
+            except ValueError as error:
+                raise InputError(f"line {number} is not JSON: {error}; nothing was added") from None
+    return messages
+
+
+@commands.command("import")
+def import_(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="A .jsonl export or chat messages, or a session .md file.")],
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose they become; else as the file says.")] = None,
+    no_settle: NoSettle = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read sessions from a file; what is there already is left as it is."""
+    with context.obj.memory() as memory:
+        taken = with_progress("importing", as_json, lambda tell: memory.import_(path, user_id=user, progress=tell))
+        if not no_settle:
+            settled(memory, as_json)
+    out(taken, as_json, lambda t: f"{t.messages:,} messages in {t.sessions:,} sessions, {t.duplicates:,} known already")
+
+
+@commands.command("export")
+def export_(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="A .jsonl file for sessions, a .md file for one session.")],
+    session: SessionOption = None,
+    user: OnlyUser = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write sessions to a file."""
+    with context.obj.existing().memory() as memory:
+        size = with_progress(
+            "exporting",
+            as_json,
+            lambda tell: memory.export(path, session_id=session, user_id=user, progress=tell),
+        )
+    out({"path": str(path), "bytes": size}, as_json, lambda d: f"wrote {d['bytes']:,} bytes to {escape(d['path'])}")
+
+
+@commands.command()
+def context(
+    context: typer.Context,
+    query: Annotated[str | None, typer.Argument(help="The current message.")] = None,
+    user: UserOption = None,
+    session: SessionOption = None,
+    budget: Annotated[int | None, typer.Option("--budget", "-b", help="Tokens it may have at the most.")] = None,
+    profile: Annotated[str | None, typer.Option("--profile", "-p", help="Build it as this profile would.")] = None,
+    system: Annotated[str | None, typer.Option("--system", help="Your own system prompt.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Build the context for the next message and show what is in it and why."""
+    face: Face = context.obj.existing()
+    with face.memory() as memory:
+        built = memory.context(
+            query,
+            user_id=face.user(user),
+            session_id=session,
+            budget=budget,
+            profile=None if profile is None else profile_named(profile),
+            system=system,
+        )
+    if as_json:
+        out(built, as_json, str)
+        return
+    console.print(Panel(Text(built.text or "(empty)"), title="context", title_align="left"))
+    console.print(show.budget_bar(built))
+    console.print(show.coverage_line(built.manifest.coverage))
+    for warning in built.manifest.warnings:
+        console.print(f"[yellow]{escape(warning)}[/]")
+
+
+@commands.command()
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="Words to look for.")],
+    user: UserOption = None,
+    top: Annotated[int, typer.Option("--top", "-k", help="How many hits.")] = 10,
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", help="Only message, summary, fact or episode; may be repeated.")
+    ] = None,
+    type: TypeOption = None,  # noqa: A002 - the word of the glossary
+    category: CategoryOption = None,
+    tag: TagOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    min_importance: ImportanceOption = 0.0,
+    explain: Annotated[bool, typer.Option("--explain", help="Add the parts of the scores.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find messages, summaries, facts and episodes by their words."""
+    face: Face = context.obj.existing()
+    kinds = {"kinds": kind} if kind else {}
+    with face.memory() as memory:
+        hits = memory.search(
+            query,
+            user_id=face.user(user),
+            top_k=top,
+            explain=explain,
+            types=type or (),
+            categories=category or (),
+            tags=tag or (),
+            since=since,
+            until=until,
+            min_importance=min_importance,
+            **kinds,
+        )
+    out(hits, as_json, lambda found: show.hits_table(found) if found else "nothing found")
+
+
+@commands.command()
+def sessions(
+    context: typer.Context,
+    user: OnlyUser = None,
+    status: Annotated[str | None, typer.Option("--status", help=f"One of {', '.join(STATUSES)}.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List sessions."""
+    face: Face = context.obj.existing()
+    with face.memory() as memory:
+        found = memory.sessions(user, status=_status(status))
+    out(found, as_json, show.sessions_table)
+
+
+def _status(given: str | None) -> Status | None:
+    for known in STATUSES:
+        if given == known:
+            return known
+    if given is None:
+        return None
+    raise InputError(f"no status {given!r}; there are {list(STATUSES)}")
+
+
+@commands.command()
+def session(context: typer.Context, session_id: SessionName, as_json: JsonOption = False) -> None:
+    """Show one session: its layers, recent messages, facts and milestones."""
+    with context.obj.existing().memory() as memory:
+        record = memory.conversation(session_id)
+        history = memory.summaries(session_id, live=False)
+    if as_json:
+        out(record, as_json, str)
+        return
+    console.print(show.sessions_table([record.session]))
+    console.print(show.strata(record.session, history))
+    console.print(show.messages_table(record.recent))
+    for fact in record.active_facts:
+        console.print(Text(f"{fact.category}: {show_known.said(fact)}", style="magenta"))
+    for milestone in record.milestones:
+        console.print(Text(f"turn {milestone.turn}: {milestone.title}", style="cyan"))
+
+
+@commands.command()
+def messages(
+    context: typer.Context,
+    session_id: SessionName,
+    first: Annotated[int, typer.Option("--first", help="First message number.")] = 1,
+    last: Annotated[int | None, typer.Option("--last", help="Last message number.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the raw messages of a session."""
+    with context.obj.existing().memory() as memory:
+        found = memory.messages(session_id, first, last)
+    out(found, as_json, show.messages_table)
+
+
+def _change(context: typer.Context, as_json: bool, change: Callable[[Memory], Session]) -> None:
+    with context.obj.existing().memory() as memory:
+        changed = change(memory)
+        settled(memory, as_json)
+    out(changed, as_json, lambda s: f"[bold]{escape(s.id)}[/] is {s.status}")
+
+
+@commands.command()
+def end(
+    context: typer.Context,
+    session_id: SessionName,
+    outcome: Annotated[str | None, typer.Option("--outcome", help="What came of it; becomes a milestone.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End a session: it gets its final summary and feeds the digest."""
+    _change(context, as_json, lambda memory: memory.end(session_id, outcome))
+
+
+@commands.command()
+def pause(context: typer.Context, session_id: SessionName, as_json: JsonOption = False) -> None:
+    """Pause a session."""
+    _change(context, as_json, lambda memory: memory.pause(session_id))
+
+
+@commands.command()
+def resume(context: typer.Context, session_id: SessionName, as_json: JsonOption = False) -> None:
+    """Make a paused, ended or archived session active again."""
+    _change(context, as_json, lambda memory: memory.resume(session_id))
+
+
+@commands.command()
+def archive(context: typer.Context, session_id: SessionName, as_json: JsonOption = False) -> None:
+    """Archive a session; it can be brought back with `resume`."""
+    _change(context, as_json, lambda memory: memory.archive(session_id))

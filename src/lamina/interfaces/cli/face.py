@@ -1,0 +1,95 @@
+"""What every command starts from and ends with: options, the memory, progress, output."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from lamina import Memory
+from lamina.errors import InputError
+from lamina.interfaces.cli import show
+from lamina.interfaces.settings import Settings
+from lamina.types import Settled
+
+T = TypeVar("T")
+Tell = Callable[[int, int], None]  # how far long work is: done, of how many
+
+console = Console()
+errors = Console(stderr=True)
+
+UserOption = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory; default from the settings.")]
+OnlyUser = Annotated[str | None, typer.Option("--user", "-u", help="Only this user's; all users' when not given.")]
+SessionOption = Annotated[str | None, typer.Option("--session", "-s", help="Which conversation.")]
+SessionName = Annotated[str, typer.Argument(help="Id of the session.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+NoSettle = Annotated[bool, typer.Option("--no-settle", help="Leave folding to a later command.")]
+
+TypeOption = Annotated[list[str] | None, typer.Option("--type", help="Only facts of this type; may be repeated.")]
+CategoryOption = Annotated[list[str] | None, typer.Option("--category", help="Only of this category; repeatable.")]
+TagOption = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag, or one of these.")]
+SinceOption = Annotated[str | None, typer.Option("--since", help="Only from this time on, e.g. 2025-03-14.")]
+UntilOption = Annotated[str | None, typer.Option("--until", help="Only before this time.")]
+ImportanceOption = Annotated[float, typer.Option("--min-importance", help="Only facts at least so important, 0 to 1.")]
+AsOf = Annotated[str | None, typer.Option("--as-of", help="What held at this time; default: now.")]
+KnownAt = Annotated[str | None, typer.Option("--known-at", help="With what was known at this time; default: now.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """What every command starts from."""
+
+    settings: Settings
+
+    @contextmanager
+    def memory(self) -> Iterator[Memory]:
+        """The memory the settings name; what is due is done by the commands that say so, not behind them."""
+        settings = self.settings
+        with Memory(
+            settings.database,
+            tenant=settings.tenant,
+            profile=settings.profile,
+            durable=settings.durable,
+            worker=False,
+            limits=settings.limits(),
+            patience=settings.patience(),
+        ) as memory:
+            yield memory
+
+    def existing(self) -> "Face":
+        """The same, sure that there is something to read."""
+        path = self.settings.database.removeprefix("sqlite:///")
+        if not Path(path).exists():
+            raise InputError(f"there is no memory at {path}; `lamina add` or `lamina import` makes one (--db names it)")
+        return self
+
+    def user(self, given: str | None) -> str:
+        return given or self.settings.user
+
+
+def out(value: Any, as_json: bool, render: Callable[[Any], Any]) -> None:
+    """Print a value as JSON, or as `render` makes it."""
+    if as_json:
+        sys.stdout.write(show.as_json(value) + "\n")
+    else:
+        console.print(render(value))
+
+
+def with_progress(title: str, quiet: bool, work: Callable[[Tell], T]) -> T:
+    """Run `work` with a function it may tell how far it is."""
+    if quiet or not errors.is_terminal:
+        return work(lambda _done, _of: None)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=errors, transient=True) as progress:
+        task = progress.add_task(title, total=None)
+        return work(lambda done, of: progress.update(task, completed=done, total=of or None))
+
+
+def settled(memory: Memory, quiet: bool) -> Settled:
+    """Fold what is due."""
+    return with_progress("folding", quiet, lambda tell: memory.settle(progress=tell))

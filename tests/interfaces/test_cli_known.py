@@ -1,0 +1,269 @@
+"""The commands for what is known: facts in time, by hand, linked, consolidated, written anew."""
+
+import json
+import shutil
+
+import pytest
+
+from lamina import Memory
+
+SAID = [
+    ("s1", "I'm Alex and I live in Ghent.", "2025-01-10T09:00:00+00:00"),
+    ("s1", "My editor is Helix.", "2025-01-10T09:05:00+00:00"),
+    ("s2", "I moved to Lisbon. My editor is Zed now.", "2025-05-02T09:00:00+00:00"),
+]
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory):
+    """A memory of a user who moved."""
+    path = tmp_path_factory.mktemp("moved") / "lamina.db"
+    with Memory(path, worker=False) as memory:
+        for session, text, at in SAID:
+            memory.add({"role": "user", "content": text, "created_at": at}, user_id="alex", session_id=session)
+        memory.settle()
+    return path
+
+
+@pytest.fixture
+def told(cli, moved):
+    """The command line over a copy of it."""
+    shutil.copy(moved, "lamina.db")
+    return cli
+
+
+def data(done):
+    assert (done.code, done.stderr) == (0, ""), done
+    return json.loads(done.stdout)
+
+
+def place(cli, *words):
+    found = data(cli("facts", "-u", "alex", "--json", *words))
+    return [fact["value"] for fact in found if fact["key"] == "location"]
+
+
+def fact(cli, key, user="alex", status="active"):
+    found = data(cli("facts", "-u", user, "--status", status, "--json"))
+    return next(one["id"] for one in found if one["key"] == key)
+
+
+@pytest.mark.parametrize(
+    ("words", "places"),
+    [
+        pytest.param([], ["Lisbon"], id="now"),
+        pytest.param(["--as-of", "2025-03-01"], ["Ghent"], id="as-of"),
+        pytest.param(["--as-of", "2024-01-01"], [], id="before-anything"),
+        pytest.param(["--known-at", "2025-03-01"], ["Ghent"], id="known-at"),
+        pytest.param(["--status", "superseded"], ["Ghent"], id="status"),
+        pytest.param(["--status", "superseded", "--status", "active"], ["Ghent", "Lisbon"], id="two-statuses"),
+        pytest.param(["--category", "identity"], ["Lisbon"], id="category"),
+        pytest.param(["--category", "preference"], [], id="other-category"),
+        pytest.param(["--type", "decision"], [], id="type"),
+        pytest.param(["--tag", "home"], [], id="tag"),
+        pytest.param(["--since", "2025-02-01"], ["Lisbon"], id="since"),
+        pytest.param(["--until", "2025-02-01"], [], id="until"),
+        pytest.param(["--min-importance", "0.99"], [], id="importance"),
+        pytest.param(["--session", "s1"], [], id="session"),
+    ],
+)
+def test_facts_by_time_and_by_filter(told, words, places):
+    """What holds now, or then, or by what was known then; and only what was asked for."""
+    assert place(told, *words) == places
+
+
+def test_facts_are_a_table(told):
+    """Short id, category, key and value, status, since, until, confidence."""
+    shown = told("facts", "-u", "alex", "--status", "superseded").out
+    assert "id category fact status since until sure" in shown
+    editor = fact(told, "editor", status="superseded")
+    assert f"{editor[-8:]} preference editor: Helix superseded 2025-01-10 2025-05-02 0.9" in shown
+    assert told("facts", "-u", "nobody").out == "no facts"
+
+
+def test_a_fact_tells_its_history_and_why(told):
+    """Every value in order; the words, the message, and what it took the place of."""
+    location = fact(told, "location")
+    assert [one["value"] for one in data(told("history", location, "--json"))] == ["Ghent", "Lisbon"]
+    assert "I live in Ghent" in told("history", location).out
+    found = data(told("why", location, "--json"))
+    assert (found["fact"]["quote"], found["before"]["value"]) == ("I moved to Lisbon", "Ghent")
+    shown = told("why", location).out
+    assert "I moved to Lisbon. My editor is Zed now." in shown
+    assert "took the place of 'location: Ghent'" in shown
+
+
+@pytest.mark.parametrize("piece", [slice(-8, None), slice(-4, None), slice(5, 35), slice(0, 36)])
+def test_a_fact_may_be_named_by_a_piece_of_its_id(told, piece):
+    """Its end, as tables show it, or its beginning."""
+    location = fact(told, "location")
+    assert data(told("why", location[piece], "--json"))["fact"]["id"] == location
+
+
+def test_a_piece_that_many_have_is_refused(told):
+    """With pieces that would do."""
+    done = told("why", "fact")
+    assert done.code == 2
+    assert "5 facts begin or end with 'fact'; give more of the id" in done.err
+    assert "too little of an id" in told("why", "a").err
+    assert (told("why", "zzzz").code, told("why", "zzzz").err) == (1, "error: no fact 'zzzz'")
+
+
+def test_a_piece_of_an_id_of_a_user_without_sessions_is_found_with_the_user(cli):
+    """Others are looked for among those who have sessions."""
+    stored = data(cli("remember", "Likes dill", "-u", "bea", "--json"))["id"]
+    assert cli("why", stored[-8:]).code == 1
+    assert data(cli("why", stored[-8:], "-u", "bea", "--json"))["fact"]["id"] == stored
+
+
+def test_the_profile_is_a_page_or_data(told):
+    """Markdown as it is, not wrapped for a terminal."""
+    page = told("user-profile", "alex", "--as-of", "2025-03-01").stdout
+    assert page.startswith("# alex\n\nAs of 2025-03-01.\n\n## Who they are\n")
+    assert "- location: Ghent (since 2025-01-10, until 2025-05-02)\n" in page
+    assert "- location: Ghent (since 2025-01-10)\n" in told("user-profile", "alex", "--known-at", "2025-03-01").stdout
+    identity = data(told("user-profile", "alex", "--json"))["categories"]["identity"]
+    assert {one["key"]: one["value"] for one in identity} == {"name": "Alex", "location": "Lisbon"}
+
+
+def test_memories_by_hand(cli):
+    """Remembered, updated, demoted, promoted, retracted; the history has all of it."""
+    words = ["--type", "preference", "--category", "food", "--key", "drink", "--tag", "kitchen", "--importance", "0.9"]
+    until = ["--valid-from", "2025-01-01", "--valid-until", "2099-01-01", "--confidence", "0.8"]
+    first = data(cli("remember", "tea", *words, *until, "--json"))
+    assert (first["value"], first["tags"], first["importance"], first["confidence"]) == ("tea", ["kitchen"], 0.9, 0.8)
+    assert cli("remember", "tea", *words).out == f"{first['id'][-8:]} drink: tea active"
+    second = data(cli("update", first["id"], "coffee", "--tag", "morning", "--json"))
+    assert (second["value"], second["tags"], second["version"]) == ("coffee", ["morning"], 2)
+    assert cli("update", second["id"][-8:], "--importance", "0.1", "--valid-until", "2098-01-01").code == 0
+    third = fact(cli, "drink", user="default")
+    assert data(cli("demote", third, "--json"))["status"] == "candidate"
+    assert data(cli("promote", third, "--json"))["status"] == "active"
+    assert data(cli("retract", third, "--json"))["status"] == "retracted"
+    assert [one["value"] for one in data(cli("history", third, "--json"))] == ["tea", "coffee", "coffee"]
+
+
+def test_memories_are_linked_and_walked(told):
+    """Facts and episodes, as far as asked."""
+    location, editor, name = (fact(told, key) for key in ("location", "editor", "name"))
+    assert (
+        data(told("link", location, editor[-8:], "--type", "causes", "--strength", "0.5", "--json"))["strength"] == 0.5
+    )
+    episode = data(told("add-episode", "s2", "Moved", "--kind", "pivot", "--first", "1", "--json"))["id"]
+    assert told("link", editor, name).out == f"{editor[-8:]} related to {name[-8:]} (1)"
+    assert told("link", name, episode[-8:]).code == 0
+    near = data(told("graph", location, "--depth", "1", "--json"))
+    assert {node["id"] for node in near["nodes"]} == {location, editor}
+    assert len(data(told("graph", location, "--depth", "3", "--json"))["nodes"]) == 4
+    assert len(data(told("graph", location, "--depth", "3", "--type", "causes", "--json"))["nodes"]) == 2
+    shown = told("graph", episode[-8:]).out
+    assert "episode Moved" in shown
+    assert "fact name: Alex" in shown
+
+
+def test_episodes_and_the_arc(told):
+    """Told by hand they are found by kind, time, weight and session, and have a place in the arc."""
+    words = ["--summary", "Lisbon it is", "--outcome", "keys in hand", "--significance", "0.9", "--valence", "0.5"]
+    made = data(told("add-episode", "s2", "Signed the lease", "--kind", "decision_made", *words, "--json"))
+    assert made["turns"] == {"first": 1, "last": 1}
+    asked = ["--kind", "decision_made", "--since", "2025-05-01", "--min-significance", "0.8", "--session", "s2"]
+    assert [one["id"] for one in data(told("episodes", "-u", "alex", *asked, "--json"))] == [made["id"]]
+    assert told("episodes", "-u", "alex", *asked, "--until", "2025-05-01").out == "no episodes"
+    assert "decision made Signed the lease s2, turn 1 0.90" in told("episodes", "-u", "alex").out
+    assert made["id"] in [one["id"] for one in data(told("arc", "s2", "--json"))["key_moments"]]
+    assert "★ turn 1, decision made: Signed the lease" in told("arc", "s2").out
+
+
+def test_search_finds_what_is_known_with_filters(told):
+    """Facts by type, category, tag; kinds of hits; times; the parts of the score on request."""
+    told("remember", "Lisbon office is on the third floor", "-u", "alex", "--tag", "office")
+    kinds = {hit["kind"] for hit in data(told("search", "Lisbon", "-u", "alex", "--json"))}
+    assert {"message", "fact"} <= kinds
+    asked = ["search", "Lisbon", "-u", "alex", "--json"]
+    assert {hit["kind"] for hit in data(told(*asked, "--kind", "fact", "--kind", "episode"))} <= {"fact", "episode"}
+    assert [hit["text"] for hit in data(told(*asked, "--tag", "office"))] == ["Lisbon office is on the third floor"]
+    assert [hit["text"] for hit in data(told(*asked, "--category", "identity"))] == ["location: Lisbon"]
+    assert data(told(*asked, "--type", "goal")) == []
+    assert data(told(*asked, "--until", "2025-02-01")) == []
+    assert data(told(*asked, "--kind", "fact", "--min-importance", "0.99")) == []
+    assert data(told(*asked, "--since", "2025-02-01", "--explain"))[0]["parts"]["words"] > 0
+    assert "words" in told("search", "Lisbon", "-u", "alex", "--explain").out
+
+
+def test_a_session_is_written_anew_accepted_and_rolled_back(told):
+    """Beside what there is; a proposal may be named by a piece of its id, too."""
+    told("end", "s1")
+    made = data(told("regenerate", "s1", "--from", "2", "--json"))
+    assert made["status"] == "open"
+    assert "open" in told("proposals", "--session", "s1").out
+    assert told("proposals", "--session", "s2").out == "no proposals"
+    assert data(told("accept", made["id"][-8:], "--json"))["status"] == "accepted"
+    assert "rolled back" in told("roll-back", made["id"]).out
+    assert data(told("regenerate", "s1", "--accept", "--json"))["status"] == "accepted"
+    assert told("verify").code == 0
+
+
+def test_consolidation_and_agreement(told):
+    """Numbers for people, everything for scripts; memories of half a year ago have decayed."""
+    assert "decayed" in told("consolidate", "--user", "alex").out
+    assert data(told("consolidate", "--json"))["decayed"] == 0
+    assert told("consistency", "-u", "alex").out == "the summaries of alex agree with the facts"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(["facts", "--as-of", "soon"], "as_of 'soon' is no time; e.g. 2025-03-14", id="time"),
+        pytest.param(["facts", "--status", "gone"], "no status 'gone'; there are", id="status"),
+        pytest.param(["facts", "--type", "thought"], "no type 'thought'; there are", id="type"),
+        pytest.param(["facts", "--min-importance", "7"], "a number from 0 to 1, not 7", id="importance"),
+        pytest.param(["search", "x", "--kind", "dream"], "no kind 'dream'; there are", id="search-kind"),
+        pytest.param(["episodes", "--kind", "dream"], "no kind 'dream'; there are", id="episode-kind"),
+        pytest.param(["add-episode", "s1", "x", "--kind", "dream"], "no kind 'dream'; there are", id="new-kind"),
+        pytest.param(["add-episode", "s1", "x", "--kind", "pivot", "--last", "2"], "goes with --first", id="turns"),
+        pytest.param(
+            ["add-episode", "s1", "x", "--kind", "pivot", "--first", "2", "--last", "1"],
+            "not before it",
+            id="backwards",
+        ),
+        pytest.param(["add-episode", "s1", "x", "--kind", "pivot", "--first", "9"], "within 1 to", id="far-turn"),
+        pytest.param(["remember", " "], "a memory needs text", id="empty"),
+        pytest.param(["remember", "x", "--type", "thought"], "no type 'thought'; there are", id="told-type"),
+        pytest.param(["remember", "x", "--importance", "2"], "importance must be a number from 0 to 1", id="weight"),
+        pytest.param(
+            ["remember", "x", "--valid-from", "2025-02-01", "--valid-until", "2025-01-01"],
+            "valid_until must be later",
+            id="ends-before-it-begins",
+        ),
+        pytest.param(["update", "zzzz"], "nothing to change; give a value", id="no-change"),
+        pytest.param(["link", "FACT", "FACT"], "cannot be linked to itself", id="self-link"),
+        pytest.param(["link", "FACT", "EDITOR", "--type", "loves"], "no link type 'loves'; there are", id="link-type"),
+        pytest.param(["graph", "FACT", "--depth", "99"], "from 0 to 10, not 99", id="depth"),
+        pytest.param(["regenerate", "s1", "--from", "0"], "a message number from 1 to", id="from"),
+        pytest.param(["update", "OLD", "Faro"], "is superseded; update the one that holds", id="old-fact"),
+    ],
+)
+def test_mistakes_are_said_in_one_line(told, words, said):
+    """Exit code 2, an `error:` line that says what would work."""
+    ids = {"FACT": ("location", "active"), "EDITOR": ("editor", "active"), "OLD": ("location", "superseded")}
+    done = told(*(fact(told, ids[word][0], status=ids[word][1]) if word in ids else word for word in words))
+    assert done.code == 2
+    assert done.err.startswith("error: ")
+    assert said in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["history", "fact_" + "0" * 32], id="fact"),
+        pytest.param(["graph", "epi_" + "0" * 32], id="memory"),
+        pytest.param(["arc", "s9"], id="session"),
+        pytest.param(["accept", "prop_" + "0" * 32], id="proposal"),
+        pytest.param(["forget", "--message", "nowhere", "--yes"], id="message"),
+        pytest.param(["forget", "--fact", "nowhere", "--yes"], id="fact-to-forget"),
+    ],
+)
+def test_what_is_not_there_is_not_found(told, words):
+    """Exit code 1 and its name."""
+    done = told(*words)
+    assert done.code == 1
+    assert "error: no " in done.err
