@@ -480,6 +480,10 @@ class Store(Protocol):
         """All facts of a user, or those said in a session, whatever their status, in the order they were learnt."""
         ...
 
+    async def facts_in(self, session_id: str, span: Span) -> list[Fact]:
+        """The facts said in these messages, whatever their status."""
+        ...
+
     async def fact(self, fact_id: str) -> Fact | None: ...
 
     async def episodes(self, user_id: str, session_id: str | None = None) -> list[Episode]:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from lamina.policy.facts import claim
 from lamina.policy.redaction import hashed
-from lamina.policy.restoring import claim, flaw, forgotten, is_said_in
+from lamina.policy.restoring import flaw, forgotten, is_said_in
 from lamina.types import Receipt, Span
 from tests.policy.conftest import START, message, summary
 from tests.policy.test_lines import FACT

@@ -74,8 +74,8 @@ class Compactor:
         """
         if not self._parts.profile.facts or fold.reads is None:
             return ()
-        said = await self._parts.store.facts(session.user_id, session.id)
-        known = [fact for fact in said if fact.seq in fold.reads and fact.verdict is None]
+        said = await self._parts.store.facts_in(session.id, fold.reads)
+        known = [fact for fact in said if fact.verdict is None]
         slots = policy.by_slot(known).values()
         standing = [fact for slot in slots for fact in policy.settled(slot, rule_of(self._parts.profile))]
         return policy.worth_keeping(standing, fold.cap)

@@ -100,7 +100,8 @@ class Reader:
         whole = [message for message in messages if not is_emptied(message)]
         if not whole:
             return (), ()
-        return await self._facts(session, whole), await self._episodes(session, whole)
+        facts = await self._facts(session, whole)
+        return facts, tuple(_linked(episode, facts) for episode in await self._episodes(session, whole))
 
     # facts
 
@@ -190,3 +191,8 @@ class Reader:
                 raise ModelError(f"{name}: {type(error).__name__}: {error}") from error
             logger.warning("facts_skipped", extra={"session": session.id, "reason": f"{type(error).__name__}: {error}"})
             return ()
+
+
+def _linked(episode: Episode, facts: Sequence[Fact]) -> Episode:
+    """An episode with the facts that were said in the same message."""
+    return replace(episode, linked=tuple(fact.id for fact in facts if fact.message_id == episode.message_ids[0]))

@@ -239,7 +239,8 @@ class Knowledge:
         await self._parts.store.commit_facts(
             FactsCommit(user_id=one.user_id, settle=self._reader.settle, links=(link,))
         )
-        return link
+        known = await self._parts.store.links(one.user_id)
+        return next((old for old in known if (old.source, old.target, old.type) == (source, target, kind)), link)
 
     async def _memory(self, memory_id: str) -> Memorable:
         found = await self._parts.store.fact(memory_id) or await self._parts.store.episode(memory_id)

@@ -134,9 +134,9 @@ class Regeneration:
 
     async def _exchange(self, session: Session, gone: Sequence[Fact], come: Sequence[Fact]) -> None:
         """Facts exchanged; one that is in both keeps its id and what was decided of it by hand."""
-        same = {_claim(fact) for fact in gone} & {_claim(fact) for fact in come}
+        same = {policy.claim(fact) for fact in gone} & {policy.claim(fact) for fact in come}
         now = await self._session(session.id)
-        put = tuple(fact for fact in come if _claim(fact) not in same)
+        put = tuple(fact for fact in come if policy.claim(fact) not in same)
         done = now.counters.extracted
         reading = Reading(session_id=session.id, expect=done, erasures=session.erasures, upto=done)
         commit = FactsCommit(
@@ -144,7 +144,7 @@ class Regeneration:
             settle=self._worker.reader.settle,
             put=put,
             marks=await self._worker.reader.marks(put),
-            drop=tuple(fact.id for fact in gone if _claim(fact) not in same),
+            drop=tuple(fact.id for fact in gone if policy.claim(fact) not in same),
             reading=reading,
         )
         if not await self._parts.store.commit_facts(commit):
@@ -275,13 +275,8 @@ def _summary_changes(old: Sequence[Summary], new: Sequence[Summary]) -> list[Cha
     return changes
 
 
-def _claim(fact: Fact) -> tuple[object, ...]:
-    value = policy.normalised(fact.value)
-    return fact.message_id, fact.start, fact.end, fact.category, fact.slot, fact.holds, value
-
-
 def _fact_changes(old: Sequence[Fact], new: Sequence[Fact]) -> list[Change]:
-    before, after = {_claim(fact): fact for fact in old}, {_claim(fact): fact for fact in new}
+    before, after = {policy.claim(fact): fact for fact in old}, {policy.claim(fact): fact for fact in new}
     gone = [fact for claim, fact in before.items() if claim not in after]
     come = [fact for claim, fact in after.items() if claim not in before]
     return [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from lamina.engine.extract import Reader
 from lamina.engine.parts import Parts
+from lamina.policy import facts as policy
 from lamina.policy import redaction, restoring
 from lamina.policy.lines import SessionHead
 from lamina.policy.restoring import Forgotten
@@ -218,10 +219,10 @@ class Restoring:
 
     async def _recognise(self, incoming: Incoming, session: Session, known: Sequence[Fact]) -> None:
         """Of a session that was read here: which facts are those of the file, and what was decided of them by hand."""
-        by_claim = {restoring.claim(fact): fact for fact in known}
+        by_claim = {policy.claim(fact): fact for fact in known}
         change = []
         for fact in incoming.facts:
-            own = by_claim.get(restoring.claim(fact))
+            own = by_claim.get(policy.claim(fact))
             if own is None:
                 gone = fact.id in self._forgotten.ids
                 self._skip("fact that was forgotten here" if gone else "fact to be found again in its messages", 1)

@@ -68,11 +68,22 @@ class Retrieval:
 
 
 def _text(item: _Found) -> str:
+    """What a query's words may match: of facts and episodes, also what they are."""
     if isinstance(item, Fact):
-        return " ".join((policy.said(item), *item.tags))
+        return " ".join((item.category, policy.said(item), *item.tags))
     if isinstance(item, Episode):
-        return item.summary if item.title in item.summary else f"{item.title}. {item.summary}"
+        return f"{item.kind.replace('_', ' ')} {_told(item)}"
     return item.text
+
+
+def _told(episode: Episode) -> str:
+    return episode.summary if episode.title in episode.summary else f"{episode.title}. {episode.summary}"
+
+
+def _shown(item: _Found) -> str:
+    if isinstance(item, Fact):
+        return policy.said(item)
+    return _told(item) if isinstance(item, Episode) else item.text
 
 
 def _kind(item: _Found) -> str:
@@ -94,7 +105,7 @@ def _hit(item: _Found, score: float, share: float) -> Hit:
         session_id=item.session_id,
         message_ids=_messages(item),
         span=_span(item),
-        text=policy.said(item) if isinstance(item, Fact) else _text(item),
+        text=_shown(item),
         score=round(share, 6),
         parts={"words": round(score, 6)},
         created_at=_when(item),

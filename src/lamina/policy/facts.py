@@ -98,6 +98,11 @@ def true_to(draft: FactDraft, message: Message | None) -> bool:
     return sure and draft.category in TYPES and message.text[draft.start : draft.end] == draft.quote
 
 
+def claim(fact: Fact) -> tuple[object, ...]:
+    """What makes two facts the same saying, whatever their ids."""
+    return fact.message_id, fact.start, fact.end, fact.category, fact.slot, fact.holds, normalised(fact.value)
+
+
 def mark(secret: bytes, fact: Fact) -> bytes:
     """What is kept of a forgotten value, so that it is not extracted again; it tells nothing without the secret."""
     said = f"{fact.user_id}\0{fact.slot}\0{normalised(fact.value)}"
@@ -149,8 +154,9 @@ def settled(facts: Iterable[Fact], rule: Rule) -> list[Fact]:
 
 
 def order(fact: Fact) -> tuple[object, ...]:
-    """By when and where facts were said; by id only if nothing else tells them apart."""
-    return fact.learnt_at, fact.session_id or "", fact.seq, fact.start, fact.end, fact.value, fact.id
+    """By when and where facts were said; what was told by hand at the same time comes behind, as its ids sort."""
+    told = fact.id if fact.origin == "told" else ""
+    return fact.learnt_at, told, fact.session_id or "", fact.seq, fact.start, fact.end, fact.value, fact.id
 
 
 @dataclass(frozen=True, slots=True)

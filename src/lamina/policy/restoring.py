@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lamina.policy.facts import normalised
 from lamina.policy.integrity import faults
 from lamina.policy.redaction import hashed, is_dropped
 from lamina.types import Fact, Message, Receipt, Summary
@@ -73,8 +72,3 @@ def is_said_in(fact: Fact, message: Message | None) -> bool:
     if message is None or message.session_id != fact.session_id or not fact.quote:
         return False
     return is_dropped(message) or message.text[fact.start : fact.end] == fact.quote
-
-
-def claim(fact: Fact) -> tuple[object, ...]:
-    """What makes two facts the same saying, whatever their ids."""
-    return fact.message_id, fact.start, fact.end, fact.category, fact.slot, fact.holds, normalised(fact.value)

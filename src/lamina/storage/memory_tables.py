@@ -20,7 +20,7 @@ from lamina.ports import (
     SummaryRow,
 )
 from lamina.storage.shared import whole_messages
-from lamina.types import Episode, Fact, Link, Message, Milestone, Session
+from lamina.types import Episode, Fact, Link, Message, Milestone, Session, Span
 
 
 @dataclass(slots=True)
@@ -86,6 +86,10 @@ class MemoryTables:
         own = [
             fact for fact in self._facts.values() if fact.user_id == user_id and session_id in {None, fact.session_id}
         ]
+        return sorted(own, key=policy.order)
+
+    async def facts_in(self, session_id: str, span: Span) -> list[Fact]:
+        own = [fact for fact in self._facts.values() if fact.session_id == session_id and fact.seq in span]
         return sorted(own, key=policy.order)
 
     async def fact(self, fact_id: str) -> Fact | None:
@@ -161,7 +165,9 @@ class MemoryTables:
         return True
 
     def _said_before(self, fact: Fact) -> bool:
-        return fact.message_id is not None and any(_claim(known) == _claim(fact) for known in self._facts.values())
+        return fact.message_id is not None and any(
+            policy.claim(known) == policy.claim(fact) for known in self._facts.values()
+        )
 
     def _drop_facts(self, user_id: str, ids: Iterable[str], settle: Settle) -> list[Fact]:
         named = [self._facts[fact_id] for fact_id in dict.fromkeys(ids) if fact_id in self._facts]
@@ -209,11 +215,6 @@ class MemoryTables:
 
     async def secret(self, fresh: bytes) -> bytes:
         return bytes.fromhex(self._settings.setdefault("secret", fresh.hex()))
-
-
-def _claim(fact: Fact) -> tuple[object, ...]:
-    value = policy.normalised(fact.value)
-    return fact.message_id, fact.start, fact.end, fact.category, fact.slot, fact.holds, value
 
 
 def _anchor(episode: Episode) -> tuple[str, str] | None:

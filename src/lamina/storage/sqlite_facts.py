@@ -11,9 +11,9 @@ from lamina.policy.records import fact_row
 from lamina.ports import Access, EpisodeRow, FactRow, FactsCommit, Reading, Settle
 from lamina.storage.connection import rows
 from lamina.storage.shared import whole_episodes, whole_facts, whole_messages
-from lamina.storage.sqlite_rows import EPISODE, FACT, MESSAGE, episode_columns, fact_columns, message_row
+from lamina.storage.sqlite_rows import EPISODE, FACT, MESSAGE, episode_columns, fact_columns, message_row, to_us
 from lamina.storage.sqlite_tables import SqliteTables
-from lamina.types import Episode, Fact, Link, Message
+from lamina.types import Episode, Fact, Link, Message, Span
 
 Slot = tuple[str, str]  # category and slot
 
@@ -45,6 +45,18 @@ class FactTables(SqliteTables):
             (self.tenant, user_id),
         )
         return sorted(whole_facts(FactRow(*row) for row in found), key=order)
+
+    async def facts_in(self, session_id: str, span: Span) -> list[Fact]:
+        def work(connection: sqlite3.Connection) -> list[Fact]:
+            found = rows(
+                connection,
+                f"select {FACT} from facts where tenant = :tenant and message_id in (select id from messages"
+                " where tenant = :tenant and session_id = :session and seq between :first and :last)",
+                {"tenant": self.tenant, "session": session_id, "first": span.first, "last": span.last},
+            )
+            return sorted(whole_facts(FactRow(*row) for row in found), key=order)
+
+        return await self._connections.read(work)
 
     async def fact(self, fact_id: str) -> Fact | None:
         def work(connection: sqlite3.Connection) -> Fact | None:
@@ -140,7 +152,8 @@ class FactTables(SqliteTables):
         for fact in commit.put:
             if commit.marks.get(fact.id) not in forgotten:
                 self._put_fact(connection, fact)
-                touched.add((fact.category, fact.slot))
+                if not self._repeats(connection, fact, commit.settle):
+                    touched.add((fact.category, fact.slot))
         for fact in commit.change:
             self._change_fact(connection, commit.user_id, fact)
             touched.add((fact.category, fact.slot))
@@ -182,6 +195,31 @@ class FactTables(SqliteTables):
             " on conflict do nothing",
             {"tenant": self.tenant, **fact_columns(fact)},
         )
+
+    def _repeats(self, connection: sqlite3.Connection, fact: Fact, settle: Settle) -> bool:
+        """Whether a new fact, behind all others of its slot, only says again what holds; then it stands at once.
+
+        It saves the replay of a slot that may have thousands of such facts.
+        """
+        found = connection.execute(
+            f"select {FACT} from facts where tenant = :tenant and user_id = :user and category = :category"
+            " and slot = :slot and status = 'active' and not exists (select 1 from facts as later where"
+            " later.tenant = :tenant and later.user_id = :user and later.category = :category and later.slot = :slot"
+            " and later.learnt_us >= :learnt and later.id <> :id)",
+            {"tenant": self.tenant, "user": fact.user_id, "category": fact.category, "slot": fact.slot,
+             "learnt": to_us(fact.learnt_at), "id": fact.id},
+        ).fetchone()  # fmt: skip
+        holds = None if found is None else next(whole_facts([FactRow(*found)]), None)
+        if holds is None or (holds.verdict, fact.verdict, holds.until) != (None, None, None):
+            return False
+        (new,) = [one for one in settle([holds, fact]) if one.id == fact.id]
+        if new.status != "evidence" or not new.holds:
+            return False
+        connection.execute(
+            "update facts set status = 'evidence', of_fact = ?, valid_until = ? where tenant = ? and id = ?",
+            (holds.id, None if new.valid_until is None else new.valid_until.isoformat(), self.tenant, fact.id),
+        )
+        return True
 
     def _change_fact(self, connection: sqlite3.Connection, user_id: str, fact: Fact) -> None:
         row = fact_row(fact)

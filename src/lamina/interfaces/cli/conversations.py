@@ -34,9 +34,12 @@ from lamina.interfaces.cli.face import (
     with_progress,
 )
 from lamina.profiles import profile_named
-from lamina.types import STATUSES, Session, Status
+from lamina.types import STATUSES, Imported, Session, Status
 
 commands = typer.Typer()
+
+_SOURCES = "An export (.jsonl, folder, .md), or another tool's file: ChatGPT, ShareGPT, mem0, chat messages, logs."
+_TARGETS = "A .jsonl file for everything, a folder for readable JSON, a .md file for one session."
 
 
 @commands.command()
@@ -82,28 +85,36 @@ def _given_messages(text: str | None, file: Path | None, role: str) -> list[Any]
 @commands.command("import")
 def import_(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="A .jsonl export or chat messages, or a session .md file.")],
+    path: Annotated[Path, typer.Argument(help=_SOURCES)],
     user: Annotated[str | None, typer.Option("--user", "-u", help="Whose they become; else as the file says.")] = None,
     no_settle: NoSettle = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read sessions from a file; what is there already is left as it is."""
+    """Read memories from a file or folder; what is here already, and what was forgotten here, is left as it is."""
     with context.obj.memory() as memory:
         taken = with_progress("importing", as_json, lambda tell: memory.import_(path, user_id=user, progress=tell))
         if not no_settle:
             settled(memory, as_json)
-    out(taken, as_json, lambda t: f"{t.messages:,} messages in {t.sessions:,} sessions, {t.duplicates:,} known already")
+    out(taken, as_json, _taken)
+
+
+def _taken(taken: Imported) -> str:
+    lines = [f"{taken.messages:,} messages in {taken.sessions:,} sessions, {taken.duplicates:,} known already"]
+    if taken.facts or taken.episodes or taken.links:
+        lines.append(f"{taken.facts:,} facts, {taken.episodes:,} episodes, {taken.links:,} links")
+    lines += [f"left out: {times:,} x {escape(reason)}" for reason, times in taken.skipped.items()]
+    return "\n".join(lines)
 
 
 @commands.command("export")
 def export_(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="A .jsonl file for sessions, a .md file for one session.")],
+    path: Annotated[Path, typer.Argument(help=_TARGETS)],
     session: SessionOption = None,
     user: OnlyUser = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write sessions to a file."""
+    """Write what is stored to a file or a folder."""
     with context.obj.existing().memory() as memory:
         size = with_progress(
             "exporting",

@@ -85,8 +85,8 @@ class Tenants(Suite):
             found = await own.find_words("ann", ["tea", "rain"], 9)
             assert {term for term, count in found.frequency.items() if count} == {word}
             assert [(f.id, f.value, f.status) for f in await own.facts("ann")] == [
-                ("f2", text, "active"),
                 ("f1", text, "active"),
+                ("f2", text, "active"),
             ]
             assert len(await own.links("ann")) == len(await own.receipts()) == 1
             assert await own.secret(b"late") == text.encode()

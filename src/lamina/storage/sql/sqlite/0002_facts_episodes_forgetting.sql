@@ -68,7 +68,7 @@ create unique index facts_one_active on facts (tenant, user_id, category, slot) 
 create unique index facts_said_once on facts (tenant, message_id, start, "end", category, slot, claim)
   where message_id is not null;
 create index facts_by_user on facts (tenant, user_id, status);
-create index facts_by_slot on facts (tenant, user_id, category, slot);
+create index facts_by_slot on facts (tenant, user_id, category, slot, learnt_us);
 create index facts_by_session on facts (tenant, session_id);
 
 create table episodes (
