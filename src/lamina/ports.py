@@ -529,7 +529,10 @@ class Store(Protocol):
         ...
 
     async def commit_facts(self, commit: FactsCommit) -> bool:
-        """Commit facts and episodes; False if the session was read or erased from in between."""
+        """Commit facts and episodes; False if what was read, or is to be joined, was read or erased in between.
+
+        Raises NotFound for a session that is gone.
+        """
         ...
 
     async def note_accesses(self, accesses: Sequence[Access]) -> None:
@@ -545,7 +548,9 @@ class Store(Protocol):
         """Exchange summaries; False if a fold or an erasure came first."""
         ...
 
-    async def put_proposal(self, proposal: ProposalRow) -> None: ...
+    async def put_proposal(self, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
+        """Store a proposal; False if something of its session was forgotten since it had so many erasures."""
+        ...
 
     async def proposals(self, session_id: str | None = None) -> list[ProposalRow]: ...
 

@@ -102,7 +102,7 @@ class Counters:
     cursor: int = 0  # messages 1..cursor are covered by summaries
     cursor_turn: int = 0  # turn of the message at the cursor
     cursor_tokens: int = 0  # tokens of the covered messages
-    version: int = 0  # how many folds were committed
+    version: int = 0  # grows with each fold and each erasure
     extracted: int = 0  # messages 1..extracted were read for facts and episodes
 
     @property
@@ -133,7 +133,7 @@ class Session:
     archived_at: datetime | None = None
     counters: Counters = field(default_factory=Counters)
     attempts: int = 0  # failed folds since the last good one
-    erasures: int = 0  # how often something of it was forgotten
+    erasures: int = 0  # grows each time something of it is forgotten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

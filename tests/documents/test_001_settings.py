@@ -106,7 +106,7 @@ def test_the_usage_example(tmp_path: Path) -> None:
         assert record.status == "ended"
         assert record.milestones[-1].title == "Database selection complete"
         assert [fact.value for fact in record.active_facts] == ["use PostgreSQL"]
-        later = memory.context("PostgreSQL database", session_id="a new one")
+        later = memory.context("What was our database decision?", session_id="a new one")
         assert "use PostgreSQL" in later.text
         assert {item.kind for item in later.manifest.items} >= {"fact", "episode"}
 

@@ -152,8 +152,9 @@ def test_memories_are_linked_and_walked(told):
     assert told("link", editor, name).out == f"{editor[-8:]} related to {name[-8:]} (1)"
     assert told("link", name, episode[-8:]).code == 0
     near = data(told("graph", location, "--depth", "1", "--json"))
-    assert {node["id"] for node in near["nodes"]} == {location, editor}
-    assert len(data(told("graph", location, "--depth", "3", "--json"))["nodes"]) == 4
+    assert {node["id"] for node in near["nodes"] if node["id"].startswith("fact")} == {location, editor}
+    far = {node["id"] for node in data(told("graph", location, "--depth", "3", "--json"))["nodes"]}
+    assert far >= {location, editor, name, episode}
     assert len(data(told("graph", location, "--depth", "3", "--type", "causes", "--json"))["nodes"]) == 2
     shown = told("graph", episode[-8:]).out
     assert "episode Moved" in shown

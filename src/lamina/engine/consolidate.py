@@ -48,7 +48,7 @@ class Consolidation:
         )
         planned = plan(await store.facts(user_id), await store.episodes(user_id), self._parts.now(), rules)
         if planned.facts or planned.episodes or planned.drop_episodes:
-            await store.commit_facts(
+            committed = await store.commit_facts(
                 FactsCommit(
                     user_id=user_id,
                     settle=self._reader.settle,
@@ -57,6 +57,8 @@ class Consolidation:
                     drop_episodes=tuple(planned.drop_episodes),
                 )
             )
+            if not committed:  # something was forgotten meanwhile; what is left is for the next time
+                return Consolidated()
         return planned.result
 
     async def if_due(self) -> Consolidated | None:

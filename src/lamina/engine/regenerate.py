@@ -161,7 +161,8 @@ class Regeneration:
             record=json.dumps(plain(draft), ensure_ascii=False),
             created_at=created_at,
         )
-        await self._parts.store.put_proposal(row)
+        if not await self._parts.store.put_proposal(row, erasures=session.erasures):
+            raise Conflict("something of the session was forgotten meanwhile; regenerate again")
         return _proposal(row, draft)
 
     async def _row(self, proposal_id: str) -> tuple[ProposalRow, _Draft]:

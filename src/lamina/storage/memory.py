@@ -299,9 +299,11 @@ class MemoryStore(MemoryErasing):
         self._set_cursor(kept, swap.cursor)
         return True
 
-    async def put_proposal(self, proposal: ProposalRow) -> None:
-        self._require(proposal.session_id)
+    async def put_proposal(self, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
+        if erasures not in {None, self._require(proposal.session_id).session.erasures}:
+            return False
         self._proposals[proposal.id] = proposal
+        return True
 
     async def proposals(self, session_id: str | None = None) -> list[ProposalRow]:
         own = [row for row in self._proposals.values() if session_id in {None, row.session_id}]

@@ -558,9 +558,11 @@ class SqliteStore(Erasing):
         self._recount_cursor(connection, swap.session_id)
         return True
 
-    async def put_proposal(self, proposal: ProposalRow) -> None:
-        def work(connection: sqlite3.Connection) -> None:
-            self._require_session(connection, proposal.session_id)
+    async def put_proposal(self, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
+        def work(connection: sqlite3.Connection) -> bool:
+            session = self._require_session(connection, proposal.session_id)
+            if erasures not in {None, session.erasures}:
+                return False
             connection.execute(
                 "insert into proposals (tenant, id, user_id, session_id, status, created_us, record)"
                 " values (?, ?, ?, ?, ?, ?, ?) on conflict (tenant, id) do update set status = excluded.status,"
@@ -568,8 +570,9 @@ class SqliteStore(Erasing):
                 (self.tenant, proposal.id, proposal.user_id, proposal.session_id, proposal.status,
                  to_us(proposal.created_at), proposal.record),
             )  # fmt: skip
+            return True
 
-        await self._connections.write(work)
+        return await self._connections.write(work)
 
     async def proposals(self, session_id: str | None = None) -> list[ProposalRow]:
         def work(connection: sqlite3.Connection) -> list[ProposalRow]:

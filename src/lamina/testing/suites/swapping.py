@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from lamina.ports import Store
-from lamina.testing.samples import a_draft, a_fold, a_proposal, a_summary, a_swap, a_turn, an_append, at
+from lamina.testing.samples import a_draft, a_fold, a_proposal, a_summary, a_swap, a_turn, an_append, at, settle
 from lamina.testing.suites.checks import Suite, claimed, everything, found_ids, is_whole, session_of
 from lamina.types import Span
 
@@ -83,3 +83,13 @@ class Swapping(Suite):
         await store.put_proposal(done)
         assert await store.proposals("s1") == [first, done]
         assert done.created_at == at(2)
+
+    async def test_a_proposal_from_words_forgotten_meanwhile_is_refused(self, store: Store) -> None:
+        """It is stored only if its session has no more erasures than when it was begun."""
+        await self.summarised(store)
+        session = await store.session("s1")
+        assert session is not None
+        assert await store.put_proposal(a_proposal("a", "s1"), erasures=session.erasures)
+        await store.unfold("s1", settle)
+        assert not await store.put_proposal(a_proposal("b", "s1"), erasures=session.erasures)
+        assert await store.proposals() == []
