@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from lamina.errors import Conflict, NotFound
 from lamina.policy import log
@@ -10,20 +10,8 @@ from lamina.policy.integrity import faults
 from lamina.policy.redaction import FIRST_RECEIPT
 from lamina.ports import Erased, Erasure, ReceiptRow
 from lamina.storage.memory_tables import Kept, MemoryTables
-from lamina.storage.shared import FORGOTTEN_APPEND
-from lamina.types import Fact, Span
-
-
-@dataclass(slots=True)
-class _Gone:
-    messages: list[str] = field(default_factory=list)
-    redacted: list[str] = field(default_factory=list)
-    sessions: list[str] = field(default_factory=list)
-    summaries: list[str] = field(default_factory=list)
-    digests: list[str] = field(default_factory=list)
-    facts: list[Fact] = field(default_factory=list)
-    episodes: list[str] = field(default_factory=list)
-    milestones: int = 0
+from lamina.storage.shared import FORGOTTEN_APPEND, Gone
+from lamina.types import Span
 
 
 class MemoryErasing(MemoryTables):
@@ -42,7 +30,7 @@ class MemoryErasing(MemoryTables):
         return erased
 
     def _erase(self, erasure: Erasure) -> Erased:
-        gone = _Gone()
+        gone = Gone()
         self._erase_rewrites(erasure, gone)
         for session_id in erasure.sessions:
             self._owned(erasure, session_id)
@@ -61,17 +49,8 @@ class MemoryErasing(MemoryTables):
         self._links = {key: link for key, link in self._links.items() if not dead & {key[0], key[1]}}
         marks = [] if erasure.user else list(erasure.block(gone.facts))
         self._forgotten |= {(erasure.user_id, mark) for mark in marks}
-        erased = Erased(
-            messages=tuple(dict.fromkeys(gone.messages)),
-            redacted=tuple(gone.redacted),
-            sessions=tuple(gone.sessions),
-            summaries=tuple(dict.fromkeys(gone.summaries)),
-            digests=tuple(gone.digests),
-            facts=tuple(fact.id for fact in gone.facts),
-            episodes=tuple(dict.fromkeys(gone.episodes)),
-            milestones=gone.milestones,
-            values_blocked=len(marks),
-        )
+        gone.fact_ids = [fact.id for fact in gone.facts]
+        erased = gone.erased(len(marks))
         previous = self._receipts[-1].digest if self._receipts else FIRST_RECEIPT
         self._receipts = [*self._receipts, erasure.receipt(erased, previous)]
         return erased
@@ -82,7 +61,7 @@ class MemoryErasing(MemoryTables):
             raise NotFound(f"no session {session_id!r} of user {erasure.user_id!r}")
         return kept
 
-    def _erase_rewrites(self, erasure: Erasure, gone: _Gone) -> None:
+    def _erase_rewrites(self, erasure: Erasure, gone: Gone) -> None:
         first: dict[str, int] = dict(erasure.unfold)
         for change in erasure.rewrites:
             kept = self._sessions.get(change.session_id)
@@ -108,7 +87,7 @@ class MemoryErasing(MemoryTables):
             if session_id in self._sessions:
                 self._unfold_after(session_id, seq, erasure, gone)
 
-    def _unfold_after(self, session_id: str, seq: int, erasure: Erasure, gone: _Gone) -> None:
+    def _unfold_after(self, session_id: str, seq: int, erasure: Erasure, gone: Gone) -> None:
         kept = self._owned(erasure, session_id)
         kept.session = replace(kept.session, erasures=kept.session.erasures + 1)
         if erasure.derived:
@@ -118,7 +97,7 @@ class MemoryErasing(MemoryTables):
             self._set_cursor(kept, kept.session.counters.cursor)
             kept.session = replace(kept.session, counters=replace(kept.session.counters, version=version))
 
-    def _unfold_from(self, kept: Kept, seq: int, gone: _Gone) -> None:
+    def _unfold_from(self, kept: Kept, seq: int, gone: Gone) -> None:
         session_id = kept.session.id
         doomed = {row.id: row.status for row in self._own_summaries(session_id) if (row.last or 0) >= seq}
         gone.summaries += doomed
@@ -138,7 +117,7 @@ class MemoryErasing(MemoryTables):
         kept.retry_at = None
         self._set_cursor(kept, cursor)
 
-    def _erase_session(self, session_id: str, erasure: Erasure, gone: _Gone) -> None:
+    def _erase_session(self, session_id: str, erasure: Erasure, gone: Gone) -> None:
         kept = self._require(session_id)
         gone.messages += [row.id for row in kept.rows]
         ids = {row.id for row in kept.rows}
@@ -156,7 +135,7 @@ class MemoryErasing(MemoryTables):
         self._generation = max(self._generation, kept.session.counters.version + 1, kept.session.erasures + 1)
         gone.sessions.append(session_id)
 
-    def _erase_user(self, erasure: Erasure, gone: _Gone) -> None:
+    def _erase_user(self, erasure: Erasure, gone: Gone) -> None:
         user_id = erasure.user_id
         for session_id in [key for key, kept in self._sessions.items() if kept.session.user_id == user_id]:
             self._erase_session(session_id, erasure, gone)
@@ -165,16 +144,16 @@ class MemoryErasing(MemoryTables):
         self._links = {key: link for key, link in self._links.items() if link[0] != user_id}
         self._forgotten = {entry for entry in self._forgotten if entry[0] != user_id}
 
-    def _erase_digests(self, user_id: str, gone: _Gone) -> None:
+    def _erase_digests(self, user_id: str, gone: Gone) -> None:
         ids = [row.id for row in self._summaries.values() if row.kind == "digest" and row.user_id == user_id]
         gone.digests += ids
         for summary_id in ids:
             del self._summaries[summary_id]
 
-    def _erase_episodes(self, user_id: str, ids: Iterable[str], gone: _Gone) -> None:
+    def _erase_episodes(self, user_id: str, ids: Iterable[str], gone: Gone) -> None:
         gone.episodes += self._drop_episodes(user_id, ids)
 
-    def _erase_milestones(self, ids: set[str], gone: _Gone) -> None:
+    def _erase_milestones(self, ids: set[str], gone: Gone) -> None:
         gone.milestones += len(ids)
         self._milestones = [one for one in self._milestones if one.id not in ids]
 

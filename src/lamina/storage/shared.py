@@ -3,10 +3,11 @@
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from lamina.errors import Conflict
 from lamina.policy import log, records
-from lamina.ports import Append, EpisodeRow, FactRow, MessageRow, SummaryRow
+from lamina.ports import Append, EpisodeRow, Erased, FactRow, MessageRow, SummaryRow
 from lamina.types import Episode, Fact, Message, Summary
 
 logger = logging.getLogger("lamina.storage")
@@ -21,6 +22,34 @@ def append_fingerprint(append: Append) -> str:
         given = (draft.id if draft.named else "", draft.created_at.isoformat() if draft.timed else "")
         content += [*given, draft.role, draft.body, draft.metadata, draft.model or ""]
     return hashlib.sha256("\0".join(content).encode()).hexdigest()
+
+
+@dataclass(slots=True)
+class Gone:
+    """What one erasure has taken so far."""
+
+    messages: list[str] = field(default_factory=list)
+    redacted: list[str] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
+    summaries: list[str] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)  # those that could be read
+    fact_ids: list[str] = field(default_factory=list)
+    episodes: list[str] = field(default_factory=list)
+    milestones: int = 0
+
+    def erased(self, blocked: int) -> Erased:
+        return Erased(
+            messages=tuple(dict.fromkeys(self.messages)),
+            redacted=tuple(self.redacted),
+            sessions=tuple(self.sessions),
+            summaries=tuple(dict.fromkeys(self.summaries)),
+            digests=tuple(self.digests),
+            facts=tuple(self.fact_ids),
+            episodes=tuple(dict.fromkeys(self.episodes)),
+            milestones=self.milestones,
+            values_blocked=blocked,
+        )
 
 
 def whole_messages(found: Iterable[MessageRow]) -> Iterator[Message]:

@@ -11,11 +11,11 @@ from lamina.policy.integrity import faults
 from lamina.policy.redaction import FIRST_RECEIPT
 from lamina.ports import Erased, Erasure, FactRow, MessageRow, ReceiptRow, Rewrite
 from lamina.storage.connection import rows
-from lamina.storage.shared import FORGOTTEN_APPEND, whole_episodes, whole_facts, whole_messages
+from lamina.storage.shared import FORGOTTEN_APPEND, Gone, whole_episodes, whole_facts, whole_messages
 from lamina.storage.sqlite_facts import FactTables, Slot
 from lamina.storage.sqlite_rows import FACT, MESSAGE, from_us, message_row, to_us
 from lamina.storage.sqlite_words import indexed, words_of
-from lamina.types import Fact, Session, Span
+from lamina.types import Session, Span
 
 
 class _Rehearsed(Exception):
@@ -26,18 +26,9 @@ class _Rehearsed(Exception):
 
 
 @dataclass(slots=True)
-class _Gone:
-    """What one erasure has taken so far."""
+class _Gone(Gone):
+    """With what has to be put right before the transaction ends."""
 
-    messages: list[str] = field(default_factory=list)
-    redacted: list[str] = field(default_factory=list)
-    sessions: list[str] = field(default_factory=list)
-    summaries: list[str] = field(default_factory=list)
-    digests: list[str] = field(default_factory=list)
-    facts: list[Fact] = field(default_factory=list)
-    fact_ids: list[str] = field(default_factory=list)
-    episodes: list[str] = field(default_factory=list)
-    milestones: int = 0
     slots: set[Slot] = field(default_factory=set)
     stale_words: bool = False  # an entry could not be taken out of the word index of summaries alone
     stale_message_words: bool = False
@@ -77,7 +68,7 @@ class Erasing(FactTables):
             self._reindex_summaries(connection)
         if gone.stale_message_words:
             self._reindex_messages(connection)
-        erased = _erased(gone, len(marks))
+        erased = gone.erased(len(marks))
         self._sign(connection, erasure, erased)
         if erasure.rehearse:
             raise _Rehearsed(erased)
@@ -377,17 +368,3 @@ class Erasing(FactTables):
             (self.tenant,),
         )
         return [ReceiptRow(a, from_us(b), c, d, e) for a, b, c, d, e in found]
-
-
-def _erased(gone: _Gone, blocked: int) -> Erased:
-    return Erased(
-        messages=tuple(dict.fromkeys(gone.messages)),
-        redacted=tuple(gone.redacted),
-        sessions=tuple(gone.sessions),
-        summaries=tuple(dict.fromkeys(gone.summaries)),
-        digests=tuple(gone.digests),
-        facts=tuple(gone.fact_ids),
-        episodes=tuple(dict.fromkeys(gone.episodes)),
-        milestones=gone.milestones,
-        values_blocked=blocked,
-    )
