@@ -14,7 +14,7 @@ from lamina.policy import facts as policy
 from lamina.policy.acceptance import inputs_of, objection
 from lamina.policy.budget import trimmed
 from lamina.policy.drift import adds_nothing
-from lamina.policy.folding import Fold
+from lamina.policy.folding import Fold, next_fold
 from lamina.policy.records import head_hash
 from lamina.policy.redaction import is_emptied
 from lamina.ports import FoldCommit, Summariser, SummaryDraft, SummaryTask
@@ -23,6 +23,7 @@ from lamina.types import Message, Recipe, Session, Span, Summary
 logger = logging.getLogger("lamina.fold")
 
 NO_WORDS = "(messages without words)"
+_FIRST_LOOK = 128  # unfolded messages read at first; doubled while no fold is found
 GONE = "(messages that were forgotten)"
 _LONGEST_STAMP = datetime(2025, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=5, minutes=30)))
 
@@ -43,6 +44,18 @@ class Compactor:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+
+    async def due(self, session: Session, live: Sequence[Summary]) -> Fold | None:
+        """The next fold of a session with these live summaries, found with few reads of its log."""
+        counters, limit = session.counters, _FIRST_LOOK
+        while True:
+            last = min(counters.cursor + limit, counters.messages)
+            tail = await self._parts.store.messages(session.id, Span(first=counters.cursor + 1, last=last))
+            whole = last == counters.messages
+            fold = next_fold(self._parts.profile, counters, session.status, live, tail, whole=whole)
+            if fold is not None or whole:
+                return fold
+            limit *= 2
 
     async def compacted(self, session: Session, live: Sequence[Summary], fold: Fold) -> FoldCommit:
         """One fold, ready to commit. Raises ModelError when the configured model should be tried again later."""

@@ -4,6 +4,7 @@ import logging
 from datetime import datetime
 
 from lamina.engine.extract import Reader
+from lamina.engine.pages import every_user
 from lamina.engine.parts import Parts, Progress
 from lamina.policy.consolidation import Rules, plan
 from lamina.ports import FactsCommit
@@ -23,19 +24,13 @@ class Consolidation:
 
     async def consolidate(self, user_id: str | None, progress: Progress | None = None) -> Consolidated:
         """Consolidate one user's memories, or everyone's; doing it twice changes nothing more."""
-        users = [user_id] if user_id is not None else await self._users()
+        users = [user_id] if user_id is not None else [one async for one in every_user(self._parts.store)]
         done = Consolidated()
         for number, one in enumerate(users, 1):
             done = _together(done, await self._one(one))
             if progress is not None:
                 progress(number, len(users))
         return done
-
-    async def _users(self) -> list[str]:
-        users: list[str] = []
-        while page := await self._parts.store.users(limit=1000, after=users[-1] if users else None):
-            users.extend(page)
-        return users
 
     async def _one(self, user_id: str) -> Consolidated:
         profile, store = self._parts.profile, self._parts.store

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lamina.engine.files import PartFile
+from lamina.engine.pages import every_message, every_session, every_user, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.errors import NotFound
 from lamina.policy import documents, folder, lines
@@ -17,7 +18,6 @@ from lamina.policy.lines import Record, Value
 from lamina.policy.redaction import receipt_of
 from lamina.types import Episode, Fact, Link, Message, Milestone, Session, Span, Summary
 
-_PAGE = 500
 _TRIES = 5  # to read what was derived from a session while nothing changes it
 _MARKDOWN_MESSAGES = 10
 _HEADER = 320  # characters: the counts are known at the end, and written over the ones that stand there at first
@@ -130,7 +130,7 @@ class Export:
 
     async def markdown(self, target: Path, session_id: str) -> int:
         """Write one session as the markdown file of document 000; returns the bytes."""
-        session = await self._session(session_id)
+        session = await required_session(self._store, session_id)
         count = session.counters.messages
         span = Span(first=max(1, count - _MARKDOWN_MESSAGES + 1), last=count)
         messages = await self._store.messages(session.id, span)
@@ -156,24 +156,15 @@ class Export:
 
     async def _found(self, scope: Scope) -> AsyncIterator[Session]:
         if scope.session_id is not None:
-            yield await self._session(scope.session_id)
+            yield await required_session(self._store, scope.session_id)
             return
-        after = None
-        while page := await self._store.sessions(user_id=scope.user_id, limit=_PAGE, after=after):
-            for session in page:
-                yield session
-            after = page[-1].id
-
-    async def _session(self, session_id: str) -> Session:
-        found = await self._store.session(session_id)
-        if found is None:
-            raise NotFound(f"no session {session_id!r}")
-        return found
+        async for session in every_session(self._store, scope.user_id):
+            yield session
 
     async def _kept(self, session_id: str) -> _Kept:
         """What was derived from a session, read while nothing folded, read or erased it."""
         store = self._store
-        session = await self._session(session_id)
+        session = await required_session(self._store, session_id)
         for _ in range(_TRIES):
             kept = _Kept(
                 session=session,
@@ -182,17 +173,13 @@ class Export:
                 episodes=await store.episodes(session.user_id, session.id),
                 milestones=await store.milestones(session.id),
             )
-            session = await self._session(session_id)
+            session = await required_session(self._store, session_id)
             if _standing(session) == _standing(kept.session):
                 break
         return kept
 
-    async def _messages(self, session: Session) -> AsyncIterator[Message]:
-        last = session.counters.messages
-        for first in range(1, last + 1, _PAGE):
-            span = Span(first=first, last=min(last, first + _PAGE - 1))
-            for message in await self._store.messages(session.id, span):
-                yield message
+    def _messages(self, session: Session) -> AsyncIterator[Message]:
+        return every_message(self._store, session.id, 1, session.counters.messages)
 
     async def _users(self, scope: Scope) -> AsyncIterator[str]:
         """Whose memories are exported whole; of one session, only what was said in it is."""
@@ -201,11 +188,8 @@ class Export:
         if scope.user_id is not None:
             yield scope.user_id
             return
-        after = None
-        while page := await self._store.users(limit=_PAGE, after=after):
-            for user_id in page:
-                yield user_id
-            after = page[-1]
+        async for user_id in every_user(self._store):
+            yield user_id
 
     async def _links(self, user_id: str, among: frozenset[str] | None) -> list[Link]:
         found = await self._store.links(user_id)

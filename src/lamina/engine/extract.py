@@ -90,8 +90,12 @@ class Reader:
         """What would be kept of each fact if it were forgotten."""
         if not facts:
             return {}
-        secret = await self._parts.store.secret(self._parts.random_bytes(_SECRET_BYTES))
+        secret = await self.secret()
         return {fact.id: policy.mark(secret, fact) for fact in facts}
+
+    async def secret(self) -> bytes:
+        """What marks are made with."""
+        return await self._parts.store.secret(self._parts.random_bytes(_SECRET_BYTES))
 
     async def found(
         self, session: Session, messages: Sequence[Message]

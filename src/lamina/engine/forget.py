@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from lamina.engine.pages import every_message, every_session, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.worker import Worker
 from lamina.errors import InputError, NotFound
@@ -17,9 +18,7 @@ from lamina.types import Fact, Json, Message, Receipt, Session, Span
 
 logger = logging.getLogger("lamina.forget")
 
-_PAGE = 500
 _SALT_BYTES = 16
-_SECRET_BYTES = 32
 _SHORTEST = 2  # characters of a text to forget
 
 
@@ -59,7 +58,7 @@ class Forgetting:
     async def messages(self, ids: Sequence[str], *, dry_run: bool, progress: Progress | None) -> Receipt:
         """Forget whole messages, of one user."""
         found = [await self._message(message_id) for message_id in dict.fromkeys(ids)]
-        users = {await self._user_of(message.session_id) for message in found}
+        users = {(await required_session(self._parts.store, message.session_id)).user_id for message in found}
         if len(users) != 1:
             raise InputError("give messages of one user at a time")
         plan = _Plan(user_id=users.pop(), target=f"{len(found)} messages")
@@ -68,14 +67,14 @@ class Forgetting:
 
     async def span(self, session_id: str, span: Span, *, dry_run: bool, progress: Progress | None) -> Receipt:
         """Forget consecutive messages of a session."""
-        session = await self._session(session_id)
+        session = await required_session(self._parts.store, session_id)
         found = await self._parts.store.messages(session_id, span)
         plan = _Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of session {session_id}")
         plan.rewrites = [self._emptied(message, redaction.FORGOTTEN) for message in found if not _is_gone(message)]
         return await self._carried_out(plan, dry_run=dry_run, progress=progress)
 
     async def session(self, session_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
-        session = await self._session(session_id)
+        session = await required_session(self._parts.store, session_id)
         plan = _Plan(user_id=session.user_id, target="a session", sessions=[session_id])
         return await self._carried_out(plan, dry_run=dry_run, progress=progress)
 
@@ -120,7 +119,7 @@ class Forgetting:
         if not isinstance(wanted, str) or len(policy.normalised(wanted)) < _SHORTEST:
             raise InputError(f"text must have at least {_SHORTEST} characters, so that not everything matches")
         if session_id is not None:
-            user_id = (await self._session(session_id)).user_id
+            user_id = (await required_session(self._parts.store, session_id)).user_id
         plan = _Plan(user_id=user_id, target="messages that have a text")
         async for message in self._all_messages(user_id, session_id):
             if redaction.message_has(message, wanted) and not _is_gone(message):
@@ -158,7 +157,7 @@ class Forgetting:
     # carrying it out
 
     async def _carried_out(self, plan: _Plan, *, dry_run: bool, progress: Progress | None) -> Receipt:
-        secret = await self._parts.store.secret(self._parts.random_bytes(_SECRET_BYTES)) if not dry_run else b""
+        secret = await self._worker.reader.secret() if not dry_run else b""
         made: list[Receipt] = []
 
         def receipt(erased: Erased, previous: str) -> ReceiptRow:
@@ -263,7 +262,7 @@ class Forgetting:
         for session in await self._sessions(None, None):
             cursor = min(session.counters.cursor, session.counters.extracted or session.counters.cursor)
             plan = _Plan(user_id=session.user_id, target=f"old messages of session {session.id}", derived=False)
-            async for message in self._messages(session, cursor):
+            async for message in every_message(self._parts.store, session.id, 1, cursor):
                 if message.created_at < before and not redaction.is_emptied(message):
                     plan.rewrites.append(self._emptied(message, redaction.DROPPED))
             if not plan.empty:
@@ -301,32 +300,15 @@ class Forgetting:
             raise NotFound(f"no message {message_id!r}")
         return found
 
-    async def _session(self, session_id: str) -> Session:
-        found = await self._parts.store.session(session_id)
-        if found is None:
-            raise NotFound(f"no session {session_id!r}")
-        return found
-
-    async def _user_of(self, session_id: str) -> str:
-        return (await self._session(session_id)).user_id
-
     async def _sessions(self, user_id: str | None, session_id: str | None) -> list[Session]:
+        store = self._parts.store
         if session_id is not None:
-            return [await self._session(session_id)]
-        found: list[Session] = []
-        while page := await self._parts.store.sessions(user_id=user_id, after=found[-1].id if found else None):
-            found.extend(page)
-        return found
+            return [await required_session(store, session_id)]
+        return [session async for session in every_session(store, user_id)]
 
     async def _all_messages(self, user_id: str, session_id: str | None) -> AsyncIterator[Message]:
         for session in await self._sessions(user_id, session_id):
-            async for message in self._messages(session, session.counters.messages):
-                yield message
-
-    async def _messages(self, session: Session, last: int) -> AsyncIterator[Message]:
-        for first in range(1, last + 1, _PAGE):
-            span = Span(first=first, last=min(last, first + _PAGE - 1))
-            for message in await self._parts.store.messages(session.id, span):
+            async for message in every_message(self._parts.store, session.id, 1, session.counters.messages):
                 yield message
 
 

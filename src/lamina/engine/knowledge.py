@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from lamina.engine.extract import Reader, rule_of
+from lamina.engine.pages import every_session, required_session
 from lamina.engine.parts import Parts
 from lamina.errors import InputError, NotFound
 from lamina.policy import consistency, user_profile
@@ -243,7 +244,7 @@ class Knowledge:
         return next((old for old in known if (old.source, old.target, old.type) == (source, target, kind)), link)
 
     async def _memory(self, memory_id: str) -> Memorable:
-        found = await self._parts.store.fact(memory_id) or await self._parts.store.episode(memory_id)
+        found = await self._known(memory_id)
         if found is None:
             raise NotFound(f"no memory {memory_id!r}; give the id of a fact or an episode")
         return found
@@ -312,9 +313,7 @@ class Knowledge:
         linked: Sequence[str],
     ) -> Episode:
         """Store an episode told by hand."""
-        session = await self._parts.store.session(session_id)
-        if session is None:
-            raise NotFound(f"no session {session_id!r}")
+        session = await required_session(self._parts.store, session_id)
         last = max(1, session.counters.turns)
         span = Span(first=last, last=last) if turns is None else turns
         if not 1 <= span.first <= span.last <= last:
@@ -355,9 +354,7 @@ class Knowledge:
         return episode
 
     async def arc(self, session_id: str) -> Arc:
-        session = await self._parts.store.session(session_id)
-        if session is None:
-            raise NotFound(f"no session {session_id!r}")
+        session = await required_session(self._parts.store, session_id)
         found = await self._parts.store.episodes(session.user_id, session_id)
         return episode_policy.arc(found, session.counters.turns)
 
@@ -366,11 +363,8 @@ class Knowledge:
     async def divergences(self, user_id: str) -> list[Divergence]:
         """Where live summaries do not agree with the facts."""
         summaries: list[Summary] = []
-        after = None
-        while page := await self._parts.store.sessions(user_id=user_id, limit=500, after=after):
-            after = page[-1].id
-            for session in page:
-                summaries.extend(await self._parts.store.summaries(session.id))
+        async for session in every_session(self._parts.store, user_id):
+            summaries.extend(await self._parts.store.summaries(session.id))
         summaries.extend((await self._parts.store.digests(user_id))[:1])
         return list(consistency.divergences(await self._parts.store.facts(user_id), summaries))
 

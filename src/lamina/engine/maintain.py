@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from lamina.engine.pages import every_message, every_session, every_user
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.worker import Worker
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
@@ -9,9 +10,7 @@ from lamina.policy import facts as policy
 from lamina.policy import integrity
 from lamina.policy.redaction import is_dropped
 from lamina.ports import FactsCommit
-from lamina.types import Problem, Report, Session, Span
-
-_PAGE = 500
+from lamina.types import Problem, Report, Session
 
 
 class Maintenance:
@@ -54,9 +53,8 @@ class Maintenance:
 
     async def _has_all_words(self, session: Session) -> bool:
         """Whether a session can be folded again: no message of it was dropped by a retention rule."""
-        for first in range(1, session.counters.messages + 1, _PAGE):
-            found = await self._parts.store.messages(session.id, Span(first=first, last=first + _PAGE - 1))
-            if any(is_dropped(message) for message in found):
+        async for message in every_message(self._parts.store, session.id, 1, session.counters.messages):
+            if is_dropped(message):
                 return False
         return True
 
@@ -84,12 +82,6 @@ class Maintenance:
                 text = f"{len(wrong)} facts do not stand as what was said says, e.g. {wrong[0]}"
                 found.append(Problem(kind="standing", where=f"user {user_id}", text=text, derived=True))
         return found
-
-    async def _users(self) -> list[str]:
-        users: list[str] = []
-        while page := await self._parts.store.users(limit=1000, after=users[-1] if users else None):
-            users.extend(page)
-        return users
 
     async def _redigested(self, report: Report) -> list[str]:
         """Damaged digests dropped, to be written again."""
@@ -126,7 +118,9 @@ class Maintenance:
                 found.extend(own)
             if progress is not None:
                 progress(number, len(sessions))
-        users = await self._users() if session_id is None else sorted({session.user_id for session in sessions})
+        users = sorted({session.user_id for session in sessions})
+        if session_id is None:
+            users = [user_id async for user_id in every_user(self._parts.store)]
         found.extend(await self._misjudged(users))
         report = Report(
             sessions=len(sessions), messages=messages, summaries=summaries, facts=facts, problems=tuple(found)
@@ -149,7 +143,4 @@ class Maintenance:
         if session_id is not None:
             audit = await store.audit(session_id)
             return [audit.session]
-        sessions: list[Session] = []
-        while page := await store.sessions(limit=1000, after=sessions[-1].id if sessions else None):
-            sessions.extend(page)
-        return sessions
+        return [session async for session in every_session(store)]

@@ -18,6 +18,7 @@ from lamina.engine.ingest import Ingest
 from lamina.engine.knowledge import Knowledge
 from lamina.engine.known import DEFAULT_USER, KnownVerbs, as_filter, one_of
 from lamina.engine.maintain import Maintenance
+from lamina.engine.pages import every_session, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.regenerate import Regeneration
 from lamina.engine.retrieve import HIT_KINDS, Retrieval
@@ -218,21 +219,13 @@ class Engine(KnownVerbs):
     # sessions
 
     async def session(self, session_id: str) -> Session:
-        found = await self._parts.store.session(session_id)
-        if found is None:
-            raise NotFound(f"no session {session_id!r}")
-        return found
+        return await required_session(self._parts.store, session_id)
 
     async def sessions(self, user_id: str | None = None, *, status: Status | None = None) -> list[Session]:
         """Sessions of a user (or of all), by id."""
         if status is not None and status not in STATUSES:
             raise InputError(f"no status {status!r}; there are {list(STATUSES)}")
-        found: list[Session] = []
-        while page := await self._parts.store.sessions(
-            user_id=user_id, status=status, after=found[-1].id if found else None
-        ):
-            found.extend(page)
-        return found
+        return [session async for session in every_session(self._parts.store, user_id, status)]
 
     async def conversation(self, session_id: str) -> Conversation:
         """The whole record of a session: status, turns, chunks, recent messages, facts, milestones."""

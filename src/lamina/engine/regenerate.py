@@ -8,20 +8,18 @@ from datetime import datetime
 
 from lamina.engine.compact import Compactor
 from lamina.engine.extract import Reader
+from lamina.engine.pages import every_message, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.worker import Worker
 from lamina.errors import Conflict, InputError, NotFound
 from lamina.policy import facts as policy
 from lamina.policy.drift import diff, drift
-from lamina.policy.folding import Fold, next_fold
 from lamina.policy.plain import made, plain
 from lamina.policy.redaction import is_dropped
 from lamina.ports import FactsCommit, ProposalRow, Reading, Swap
-from lamina.types import Change, Counters, Fact, Message, Proposal, Session, Span, Summary
+from lamina.types import Change, Fact, Message, Proposal, Session, Span, Summary
 
 logger = logging.getLogger("lamina.regenerate")
-
-_LOOK = 128  # unfolded messages read at first; doubled while no fold is found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +47,7 @@ class Regeneration:
 
     async def propose(self, session_id: str, first: int, parts: Parts, progress: Progress | None) -> Proposal:
         """Fold and read a session again from message `first` on, beside what is stored."""
-        session = await self._session(session_id)
+        session = await required_session(self._parts.store, session_id)
         if not 1 <= first <= max(1, session.counters.messages):
             raise InputError(f"first must be a message number from 1 to {session.counters.messages}, not {first}")
         await self._check_words(session, first)
@@ -76,12 +74,10 @@ class Regeneration:
 
     async def _check_words(self, session: Session, first: int) -> None:
         """Nothing can be made anew from messages whose words are gone."""
-        for start in range(first, session.counters.messages + 1, 500):
-            span = Span(first=start, last=start + 499)
-            dropped = [m.seq for m in await self._parts.store.messages(session.id, span) if is_dropped(m)]
-            if dropped:
+        async for message in every_message(self._parts.store, session.id, first, session.counters.messages):
+            if is_dropped(message):
                 raise InputError(
-                    f"the words of message {dropped[0]} were dropped by a retention rule; give a `first` behind the"
+                    f"the words of message {message.seq} were dropped by a retention rule; give a `first` behind the"
                     " last one that was, so that what was made of them stays"
                 )
 
@@ -103,7 +99,7 @@ class Regeneration:
         row, draft = await self._row(proposal_id)
         if row.status != "open":
             raise Conflict(f"proposal {proposal_id!r} is {row.status.replace('_', ' ')}; regenerate again")
-        session = await self._session(row.session_id)
+        session = await required_session(self._parts.store, row.session_id)
         retire = tuple(summary.id for summary in draft.old if summary.id not in _ids(draft.new))
         swap = Swap(session_id=session.id, expect=draft.version, retire=retire, put=draft.new, cursor=draft.cursor)
         if not await self._parts.store.swap(swap):
@@ -120,7 +116,7 @@ class Regeneration:
         row, draft = await self._row(proposal_id)
         if row.status == "rolled_back":
             return _proposal(row, draft)
-        session = await self._session(row.session_id)
+        session = await required_session(self._parts.store, row.session_id)
         if row.status == "accepted":
             retire = tuple(summary.id for summary in draft.new if summary.id not in _ids(draft.old))
             swap = Swap(
@@ -135,7 +131,7 @@ class Regeneration:
     async def _exchange(self, session: Session, gone: Sequence[Fact], come: Sequence[Fact]) -> None:
         """Facts exchanged; one that is in both keeps its id and what was decided of it by hand."""
         same = {policy.claim(fact) for fact in gone} & {policy.claim(fact) for fact in come}
-        now = await self._session(session.id)
+        now = await required_session(self._parts.store, session.id)
         put = tuple(fact for fact in come if policy.claim(fact) not in same)
         done = now.counters.extracted
         reading = Reading(session_id=session.id, expect=done, erasures=session.erasures, upto=done)
@@ -171,12 +167,6 @@ class Regeneration:
                 return row, _draft(row)
         raise NotFound(f"no proposal {proposal_id!r}; see proposals()")
 
-    async def _session(self, session_id: str) -> Session:
-        found = await self._parts.store.session(session_id)
-        if found is None:
-            raise NotFound(f"no session {session_id!r}")
-        return found
-
 
 class _Refold:
     """A session folded from a point on, in memory."""
@@ -199,39 +189,32 @@ class _Refold:
         return sorted(live, key=lambda summary: summary.covers.first if summary.covers else 0)
 
     async def run(self, progress: Progress | None) -> "_Refold":
-        self.counters = await self._counted(max((s.covers.last for s in self._live if s.covers), default=0))
-        while (step := await self._next()) is not None:
-            session = replace(self._session, counters=self.counters, attempts=self._parts.patience.attempts)
-            commit = await self._compactor.compacted(session, self._live, step)
+        self.counters = replace(self._session.counters, cursor=0, cursor_turn=0, cursor_tokens=0)
+        await self._advance(max((s.covers.last for s in self._live if s.covers), default=0))
+        while (step := await self._compactor.due(self._now, self._live)) is not None:
+            commit = await self._compactor.compacted(self._now, self._live, step)
             for retired in commit.retire:
                 self._known[retired] = replace(self._known[retired], status="folded", folded_into=commit.summary.id)
             self._known[commit.summary.id] = commit.summary
             self.made.append(commit.summary)
-            self.counters = await self._counted(commit.cursor)
+            await self._advance(commit.cursor)
             if progress is not None:
                 progress(self.counters.cursor, self._session.counters.cursor)
         self.made = [self._known[summary.id] for summary in self.made]
         return self
 
-    async def _next(self) -> Fold | None:
-        limit = _LOOK
-        while True:
-            last = min(self.counters.cursor + limit, self.counters.messages)
-            tail = await self._parts.store.messages(self._session.id, Span(first=self.counters.cursor + 1, last=last))
-            whole = last == self.counters.messages
-            status = self._session.status
-            fold = next_fold(self._parts.profile, self.counters, status, self._live, tail, whole=whole)
-            if fold is not None or whole:
-                return fold
-            limit *= 2
+    @property
+    def _now(self) -> Session:
+        """The session as it stands in this folding; a model that fails here is not waited for."""
+        return replace(self._session, counters=self.counters, attempts=self._parts.patience.attempts)
 
-    async def _counted(self, cursor: int) -> Counters:
-        turn = tokens = 0
-        for first in range(1, cursor + 1, 500):
-            span = Span(first=first, last=min(cursor, first + 499))
-            for message in await self._parts.store.messages(self._session.id, span):
-                turn, tokens = max(turn, message.turn), tokens + message.tokens
-        return replace(self._session.counters, cursor=cursor, cursor_turn=turn, cursor_tokens=tokens)
+    async def _advance(self, cursor: int) -> None:
+        """Count what lies between the cursor and its new place."""
+        turn, tokens = self.counters.cursor_turn, self.counters.cursor_tokens
+        store, first = self._parts.store, self.counters.cursor + 1
+        async for message in every_message(store, self._session.id, first, cursor):
+            turn, tokens = max(turn, message.turn), tokens + message.tokens
+        self.counters = replace(self.counters, cursor=cursor, cursor_turn=turn, cursor_tokens=tokens)
 
 
 def _kept(stored: Sequence[Summary], first: int) -> list[Summary]:

@@ -13,17 +13,17 @@ from lamina.engine.compact import Compactor
 from lamina.engine.consolidate import Consolidation
 from lamina.engine.digest import Digester
 from lamina.engine.extract import Reader
+from lamina.engine.pages import every_user
 from lamina.engine.parts import Parts, Progress
 from lamina.errors import LaminaError, ModelError, StoreError
-from lamina.policy.folding import Fold, next_fold
+from lamina.policy.folding import Fold
 from lamina.policy.integrity import faults
 from lamina.ports import Claim, FoldCommit, Reach
-from lamina.types import Session, Settled, Span, Summary
+from lamina.types import Session, Settled, Summary
 
 logger = logging.getLogger("lamina.fold")
 
 
-_FIRST_LOOK = 128  # unfolded messages read at first; doubled while no fold is found
 _SWEEP_SECONDS = 60.0
 
 
@@ -118,16 +118,9 @@ class Worker:
         )
 
     async def _refresh_digests(self, timeout: float | None) -> int:
-        count, after = 0, None
-        seen: set[str] = set()
         async with asyncio.timeout(timeout):
-            while sessions := await self._parts.store.sessions(limit=500, after=after):
-                after = sessions[-1].id
-                for user_id in dict.fromkeys(session.user_id for session in sessions):
-                    if user_id not in seen:
-                        seen.add(user_id)
-                        count += await self._digester.refresh(user_id, thorough=True)
-        return count
+            users = [user_id async for user_id in every_user(self._parts.store)]
+            return sum([await self._digester.refresh(user_id, thorough=True) for user_id in users])
 
     async def _others_at_work(self) -> bool:
         await self._revoke_the_dead()
@@ -199,22 +192,12 @@ class Worker:
                 await self._parts.store.renew(claim, self._parts.now() + timedelta(seconds=seconds))
 
     async def _next(self, session_id: str) -> tuple[Session, list[Summary], Fold] | None:
-        store, limit = self._parts.store, _FIRST_LOOK
         standing = await self._standing(session_id)
         if standing is None:
             return None
         session, live = standing
-        counters = session.counters
-        while True:
-            last = min(counters.cursor + limit, counters.messages)
-            tail = await store.messages(session_id, Span(first=counters.cursor + 1, last=last))
-            whole = last == counters.messages
-            fold = next_fold(self._parts.profile, counters, session.status, live, tail, whole=whole)
-            if fold is not None:
-                return session, live, fold
-            if whole:
-                return None
-            limit *= 2
+        fold = await self._compactor.due(session, live)
+        return None if fold is None else (session, live, fold)
 
     async def _standing(self, session_id: str) -> tuple[Session, list[Summary]] | None:
         """A session with its live summaries; raises StoreError if these do not stand for all that was folded."""

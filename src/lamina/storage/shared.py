@@ -2,13 +2,17 @@
 
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from lamina.errors import Conflict
 from lamina.policy import log, records
 from lamina.ports import Append, EpisodeRow, Erased, FactRow, MessageRow, SummaryRow
 from lamina.types import Episode, Fact, Message, Summary
+
+Row = TypeVar("Row", MessageRow, SummaryRow, FactRow, EpisodeRow)
+Value = TypeVar("Value")
 
 logger = logging.getLogger("lamina.storage")
 
@@ -54,35 +58,27 @@ class Gone:
 
 def whole_messages(found: Iterable[MessageRow]) -> Iterator[Message]:
     """The messages whose rows are undamaged; the others are skipped with a warning."""
-    for row in found:
-        try:
-            yield log.decoded(row)
-        except log.Damaged as damage:
-            skipped("messages", row.id, damage)
+    return _whole("messages", log.decoded, found)
 
 
 def whole_summaries(found: Iterable[SummaryRow]) -> Iterator[Summary]:
-    for row in found:
-        try:
-            yield records.decoded(row)
-        except log.Damaged as damage:
-            skipped("summaries", row.id, damage)
+    return _whole("summaries", records.decoded, found)
 
 
 def whole_facts(found: Iterable[FactRow]) -> Iterator[Fact]:
-    for row in found:
-        try:
-            yield records.fact_of(row)
-        except log.Damaged as damage:
-            skipped("facts", row.id, damage)
+    return _whole("facts", records.fact_of, found)
 
 
 def whole_episodes(found: Iterable[EpisodeRow]) -> Iterator[Episode]:
+    return _whole("episodes", records.episode_of, found)
+
+
+def _whole(table: str, decoded: Callable[[Row], Value], found: Iterable[Row]) -> Iterator[Value]:
     for row in found:
         try:
-            yield records.episode_of(row)
+            yield decoded(row)
         except log.Damaged as damage:
-            skipped("episodes", row.id, damage)
+            skipped(table, row.id, damage)
 
 
 def skipped(table: str, row: str, damage: Exception) -> None:
