@@ -282,17 +282,8 @@ class Forgetting:
         return self._rewrite(message, *left, whole=False)
 
     def _rewrite(self, message: Message, body: Json, metadata: Json, *, whole: bool) -> Rewrite:
-        return Rewrite(
-            session_id=message.session_id,
-            seq=message.seq,
-            message_id=message.id,
-            expect=bytes.fromhex(message.leaf),
-            body=json.dumps(body, ensure_ascii=False, separators=(",", ":")),
-            metadata=json.dumps(metadata, ensure_ascii=False, separators=(",", ":")),
-            tokens=self._parts.counter.count(text_of(body)),
-            salt=self._parts.random_bytes(_SALT_BYTES),
-            whole=whole,
-        )
+        tokens, salt = self._parts.counter.count(text_of(body)), self._parts.random_bytes(_SALT_BYTES)
+        return redaction.rewrite(message, body, metadata, tokens=tokens, salt=salt, whole=whole)
 
     async def _message(self, message_id: str) -> Message:
         found = await self._parts.store.message(message_id)

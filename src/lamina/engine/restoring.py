@@ -1,6 +1,5 @@
 """What an export had derived, told or marked, put back: as it was where that is safe, else left to be made anew."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -107,17 +106,8 @@ class Restoring:
         return await self._store.session(incoming.id)
 
     def _as_forgotten(self, message: Message) -> Rewrite:
-        return Rewrite(
-            session_id=message.session_id,
-            seq=message.seq,
-            message_id=message.id,
-            expect=bytes.fromhex(message.leaf),
-            body=json.dumps(message.body, ensure_ascii=False, separators=(",", ":")),
-            metadata=json.dumps(message.metadata, ensure_ascii=False, separators=(",", ":")),
-            tokens=message.tokens,
-            salt=self._parts.random_bytes(_SALT_BYTES),
-            whole=True,
-        )
+        salt = self._parts.random_bytes(_SALT_BYTES)
+        return redaction.rewrite(message, message.body, message.metadata, tokens=message.tokens, salt=salt, whole=True)
 
     def _receipt(self, session: Session, erased: Erased, previous: str) -> ReceiptRow:
         nothing: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from typing import Any
 
 from lamina.policy.facts import folded, normalised
 from lamina.policy.messages import text_of
-from lamina.ports import ReceiptRow
+from lamina.ports import ReceiptRow, Rewrite
 from lamina.types import Json, Message, Receipt
 
 FORGOTTEN = "[forgotten]"
@@ -85,6 +85,21 @@ def _replaced(value: Any, pieces: Sequence[str]) -> Any:
     if isinstance(value, list | tuple):
         return [_replaced(item, pieces) for item in value]
     return value
+
+
+def rewrite(message: Message, body: Json, metadata: Json, *, tokens: int, salt: bytes, whole: bool) -> Rewrite:
+    """A message with another body in its place, if it still says what it says now."""
+    return Rewrite(
+        session_id=message.session_id,
+        seq=message.seq,
+        message_id=message.id,
+        expect=bytes.fromhex(message.leaf),
+        body=json.dumps(body, ensure_ascii=False, separators=(",", ":")),
+        metadata=json.dumps(metadata, ensure_ascii=False, separators=(",", ":")),
+        tokens=tokens,
+        salt=salt,
+        whole=whole,
+    )
 
 
 # receipts
