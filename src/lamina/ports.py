@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lamina.profiles import Hosted
 from lamina.types import (
@@ -119,6 +119,24 @@ class Spotter(Protocol):
     name: str
 
     async def spot(self, messages: Sequence[Message], before: Sequence[Message]) -> Sequence[EpisodeDraft]: ...
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors that lie near each other when they mean alike; raises ModelError when it cannot."""
+
+    name: str  # stored with each vector: vectors of different embedders are never compared
+    dimensions: int
+    inline: bool  # never waits: may be driven without an event loop
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]: ...
+
+
+class Lexicon(Protocol):
+    """Vectors of single words."""
+
+    name: str
+
+    def word_vectors(self, words: Sequence[str]) -> Any: ...  # float32 array, one normalised row a word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -408,6 +426,36 @@ class WordMatches:
     matches: tuple[Message | Summary, ...]  # that have some of the words
 
 
+class ChangedSession(NamedTuple):
+    id: str
+    messages: int  # how many it has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What has changed of a user's memory since an earlier look; neither number ever goes back."""
+
+    count: int  # grows with every change of anything searchable of the user
+    cuts: int  # grows when words were taken away or rewritten: what was read before must be read again
+    sessions: tuple[ChangedSession, ...]  # with messages added or changed since, by id
+
+
+class VectorRow(NamedTuple):
+    place: int  # grows: what came later has a higher one
+    item_id: str
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unembedded:
+    """What of a user's memory has no vector of an embedder yet; `count` and `cuts` are those of its changes."""
+
+    count: int
+    cuts: int
+    items: tuple[Message | Summary | Fact | Episode, ...]  # messages of each session in order
+    done: bool  # nothing is left beyond these items
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     session_id: str
@@ -499,6 +547,60 @@ class Store(Protocol):
         ...
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches: ...
+
+    # meaning
+    async def changes(self, user_id: str, since: int) -> Changes:
+        """What has changed since the user's changes had that count; cheap if nothing has.
+
+        Of a user who is not there both numbers are 0, or past those of all users that were forgotten.
+        """
+        ...
+
+    async def messages_by_id(self, ids: Sequence[str]) -> list[Message]:
+        """Those that exist, in any order."""
+        ...
+
+    async def summaries_by_id(self, ids: Sequence[str]) -> list[Summary]:
+        """Those that exist, whatever their status, in any order."""
+        ...
+
+    async def live_summaries(self, user_id: str) -> list[Summary]:
+        """The live summaries of all sessions of a user, and the digest, by id."""
+        ...
+
+    async def vectors(self, user_id: str, embedder: str, after: int) -> list[VectorRow]:
+        """The vectors behind a place, in order of place."""
+        ...
+
+    async def unembedded(self, user_id: str, embedder: str, limit: int) -> Unembedded:
+        """What is to be given a vector next: live summaries, facts that are no evidence, episodes, then messages.
+
+        What has no text needs none, nor does a message of which nothing is left.
+        """
+        ...
+
+    async def put_vectors(
+        self, user_id: str, embedder: str, cuts: int, vectors: Mapping[str, bytes], upto: int | None
+    ) -> bool:
+        """Store vectors by item; False, and nothing is stored, if the user's memory has other `cuts` by now.
+
+        Vectors of messages come in the order of `unembedded`, without gaps. What is gone meanwhile is passed over, so
+        is a summary that is no longer live; an older vector of the same embedder is replaced, at a new place. `upto`
+        is the count of changes up to which everything has vectors now; None if there is more to come.
+        """
+        ...
+
+    async def unembedded_users(self, embedder: str, limit: int) -> list[str]:
+        """Users whose memory has changed beyond what has vectors of this embedder, by id."""
+        ...
+
+    async def embedders(self) -> dict[str, int]:
+        """The embedders that there are vectors of, and how many."""
+        ...
+
+    async def drop_vectors(self, embedder: str) -> None:
+        """Drop all vectors of an embedder that nobody works with any more."""
+        ...
 
     # folding
     async def claim(
@@ -597,7 +699,7 @@ class Store(Protocol):
         ...
 
     async def reindex(self) -> None:
-        """Build the word index anew."""
+        """Build the word index anew, and drop vectors of what is not there."""
         ...
 
     async def recount(self, session_id: str) -> None:

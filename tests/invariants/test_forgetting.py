@@ -3,7 +3,7 @@
 import random
 import sqlite3
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 
 from lamina import PROFILES, Memory
 from lamina.policy.words import terms
-from lamina.types import Receipt
+from lamina.types import Message, Receipt
 from tests.invariants.strategies import MORE, START, USER, CheapCounter
 
 pytestmark = pytest.mark.timeout(900 * MORE)
@@ -41,6 +41,7 @@ class Case:
     path: Path
     chance: random.Random
     secrets: dict[str, tuple[str, str]]  # secret -> session id, message id
+    vectors: dict[str, tuple[bytes, object]] = field(default_factory=dict)  # item -> its vector, what it was made of
 
     @property
     def files(self) -> bytes:
@@ -97,6 +98,45 @@ def a_case(seed: int, folder: Path) -> Case:
     return case
 
 
+def asked(case: Case, verb: str, *values: Any) -> Any:
+    """What the store itself says."""
+    store = case.memory._memory._parts.store
+    try:
+        getattr(store, verb)(*values).send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("a store waited for an event loop")
+
+
+def words(item: Any) -> object:
+    """What a vector is made of."""
+    return item.body if isinstance(item, Message) else getattr(item, "text", None) or (item.id, item.tokens)
+
+
+def embed(case: Case) -> None:
+    """Give everything that is searchable a vector unlike any other."""
+    while True:
+        found = asked(case, "unembedded", USER, "e", 50)
+        made = {item.id: case.chance.randbytes(16) for item in found.items}
+        case.vectors |= {item.id: (made[item.id], words(item)) for item in found.items}
+        assert asked(case, "put_vectors", USER, "e", found.cuts, made, found.count if found.done else None)
+        if found.done:
+            break
+    files = case.files
+    assert all(vector in files for vector, _ in case.vectors.values())
+
+
+def there(case: Case) -> dict[str, object]:
+    """What can be searched now."""
+    items = [
+        *asked(case, "messages_by_id", list(case.vectors)),
+        *asked(case, "live_summaries", USER),
+        *asked(case, "facts", USER),
+        *asked(case, "episodes", USER),
+    ]
+    return {item.id: words(item) for item in items}
+
+
 def forgotten(case: Case, kind: str) -> tuple[Receipt, list[str]]:
     """Forget something of that kind; the receipt, and the secrets that must be gone."""
     memory, chance, secrets = case.memory, case.chance, case.secrets
@@ -144,6 +184,23 @@ def traces(case: Case, word: str) -> list[str]:
     return found
 
 
+def vectors_left(case: Case, kind: str, place: str) -> list[bytes]:
+    """The vectors of what was erased or rewritten, which are in no byte; those of all other messages still are."""
+    files, now = case.files, there(case)
+    lost = {item_id: vector for item_id, (vector, made_of) in case.vectors.items() if now.get(item_id) != made_of}
+    assert lost or kind == "fact", place
+    assert [item_id for item_id, vector in lost.items() if vector in files] == [], place
+    for message in asked(case, "messages_by_id", list(case.vectors.keys() - lost.keys())):
+        assert case.vectors[message.id][0] in files, f"{place}: the vector of {message.id} was not to go"
+    if kind == "user":
+        assert lost.keys() == case.vectors.keys(), place
+        connection = sqlite3.connect(case.path)
+        for table in ("changes", "vectors", "embedded"):
+            assert connection.execute(f"select * from {table}").fetchall() == [], place
+        connection.close()
+    return list(lost.values())
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_what_was_forgotten_is_in_no_byte(part: int, tmp_path: Path) -> None:
     """200 random memories and targets: no file, word index or later export has it; verify is clean; it stays so."""
@@ -151,6 +208,7 @@ def test_what_was_forgotten_is_in_no_byte(part: int, tmp_path: Path) -> None:
         case = a_case(seed, tmp_path)
         kind = TARGETS[seed % len(TARGETS)]
         kept = {word for word in case.secrets if word.encode() in case.files}
+        embed(case)
         receipt, gone = forgotten(case, kind)
         place = f"case {seed} ({kind}, {case.memory.profile.name})"
         assert kept, place
@@ -159,11 +217,13 @@ def test_what_was_forgotten_is_in_no_byte(part: int, tmp_path: Path) -> None:
             assert traces(case, word) == [], f"{place}: {word}"
         for word in sorted(set(case.secrets) - set(gone))[:3] if kind in {"message", "text"} else ():
             assert word.encode() in case.files, f"{place}: {word} was not to go"
+        lost = vectors_left(case, kind, place)
         report = case.memory.verify()
         assert report.problems == (), place
         case.memory.settle()
         for word in gone:
             assert word.encode() not in case.files, f"{place}: {word} came back"
+        assert not [vector for vector in lost if vector in case.files], f"{place}: a vector came back"
         case.memory.close()
         case.path.unlink()
 

@@ -15,6 +15,7 @@ from lamina.storage.sqlite import SqliteStore
 from lamina.storage.sqlite_words import indexed, owner_token
 from lamina.testing import WordCounter
 from lamina.testing.samples import a_rewrite, a_told_episode, a_told_fact, an_erasure, some_facts
+from lamina.testing.suites.checks import embedded
 from lamina.types import Span
 
 PROFILE = PROFILES["layered"].but(archive_days=None, digest_sessions=5, facts=True, episodes=True)
@@ -315,6 +316,54 @@ def store(file):
 
 def kinds_of(problems):
     return {(problem.kind, problem.derived) for problem in problems}
+
+
+VECTOR = "insert into vectors (tenant, user_id, embedder, item_id, session_id, seq, vector) values"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(changed(f"{VECTOR} ('default', 'ann', 'e', 'gone', null, null, x'00')"), id="of-nothing"),
+        pytest.param(changed(f"{VECTOR} ('default', 'ann', 'e', 'gone', 's1', 7, x'00')"), id="of-no-message"),
+        pytest.param(changed("update vectors set user_id = 'bob' where item_id = 's1-3'"), id="of-another-user"),
+        pytest.param(changed("update vectors set seq = 9999 where item_id = 's1-3'"), id="at-another-place"),
+        pytest.param(changed("update vectors set session_id = null where item_id = 's1-3'"), id="at-no-place"),
+        pytest.param(
+            changed(f"update vectors set user_id = 'bob' where item_id = (select id from facts where {FACT})"),
+            id="fact",
+        ),
+        pytest.param(
+            changed(f"update vectors set user_id = 'bob' where item_id = (select id from episodes where {EPISODE})"),
+            id="episode",
+        ),
+        pytest.param(
+            changed(f"update vectors set user_id = 'bob' where item_id = (select id from summaries where {DIGEST})"),
+            id="digest",
+        ),
+        pytest.param(
+            changed(f"update vectors set item_id = (select min(id) from summaries where status = 'folded')"
+                    f" where item_id = (select id from summaries where {LIVE})"), id="no-longer-live",
+        ),
+    ],
+)  # fmt: skip
+def test_vectors_of_nothing_are_reported_and_dropped(file, store, damage):
+    """Of what is not there, or not that user's; `repair` drops them, others stay, and all are to be read again."""
+    asyncio.run(embedded(store, limit=9_999))
+    whole, cuts = asyncio.run(store.vectors("ann", "e", 0)), asyncio.run(store.changes("ann", 0)).cuts
+    with opened(file.path) as memory:
+        assert memory.verify().ok
+        damage(file)
+        assert kinds_of(memory.verify().problems) == {("vector", True)}
+        after = memory.repair()
+        assert (after.ok, after.mended) == (True, ("vectors of nothing dropped",))
+    left = asyncio.run(store.vectors("ann", "e", 0))
+    assert set(left) <= set(whole)
+    assert len(left) >= len(whole) - 1
+    assert asyncio.run(store.vectors("bob", "e", 0)) == []
+    assert asyncio.run(store.changes("ann", 0)).cuts > cuts
+    asyncio.run(embedded(store, limit=9_999))
+    assert {row.item_id for row in asyncio.run(store.vectors("ann", "e", 0))} == {row.item_id for row in whole}
 
 
 @pytest.mark.parametrize(

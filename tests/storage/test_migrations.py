@@ -9,6 +9,7 @@ import pytest
 from lamina import Memory
 from lamina.policy import integrity, log, records
 from lamina.policy.words import terms
+from lamina.ports import ChangedSession, Changes
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
 from lamina.storage.sqlite import SqliteStore
 from lamina.storage.sqlite_rows import to_us
@@ -26,6 +27,7 @@ from lamina.testing.samples import (
     at,
     some_facts,
 )
+from lamina.testing.suites.checks import embedded, with_vectors
 from lamina.types import Counters, Span
 
 ALL = Span(first=1, last=100)
@@ -147,6 +149,16 @@ def test_facts_of_schema_1_are_read_again(store):
     assert asyncio.run(store.session("s1")).counters.extracted == 0
     assert [m.seq for m in asyncio.run(store.unread("s1", 99))] == [1, 2, 3, 4, 5, 6]
     assert asyncio.run(store.pending()) == 1
+
+
+def test_everything_of_schema_1_needs_a_vector(store):
+    """Every user is due once, and every session is one that changed."""
+    assert asyncio.run(store.changes("ann", 0)) == Changes(count=1, cuts=0, sessions=(ChangedSession("s1", 6),))
+    assert asyncio.run(store.unembedded_users("e", 9)) == ["ann"]
+    asyncio.run(embedded(store))
+    messages = {draft.id for number in (1, 2, 3) for draft in a_turn(number)}
+    assert asyncio.run(with_vectors(store)) == {"ab", "digest-ann-1", *messages}
+    assert asyncio.run(store.unembedded_users("e", 9)) == asyncio.run(store.check()) == []
 
 
 def test_a_session_of_schema_1_goes_on(store):

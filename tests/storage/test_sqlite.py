@@ -31,6 +31,7 @@ from lamina.testing.samples import (
     settle,
     some_facts,
 )
+from lamina.testing.suites.checks import embedded
 from lamina.testing.suites.erasing import remembered
 from lamina.types import Span
 
@@ -101,7 +102,7 @@ def test_an_empty_file_becomes_a_store(path, opened):
 
 
 def test_migrations_have_no_semicolon_inside_a_statement():
-    """They are split at semicolons, so every part must be a statement of its own."""
+    """But those of triggers: they are split at semicolons, so every part must be a statement of its own."""
     for _, _, sql in steps("sqlite"):
         assert all(part.split()[0] in {"create", "alter", "insert", "drop", "update"} for part in statements(sql))
 
@@ -310,6 +311,7 @@ def test_an_erasure_is_one_transaction(path, opened):
     """A receipt that cannot be written leaves everything as it was; so does a rehearsal, in every table."""
     store = opened(path)
     asyncio.run(remembered(store))
+    asyncio.run(embedded(store))
     before = dump(path)
     rewrite = a_rewrite(asyncio.run(store.audit("s1")).rows[2])
     erasure = an_erasure(rewrite, facts=("f1",), episodes=("e1",), milestones=("mile1",))
@@ -332,6 +334,7 @@ def test_two_tenants_forget_in_one_file(path, opened):
     store, other = opened(path), opened(path, tenant="other")
     for one in (store, other):
         asyncio.run(remembered(one))
+        asyncio.run(embedded(one))
     before = dump(path, tenant="default")
     asyncio.run(other.erase(an_erasure(user=True)))
     asyncio.run(other.scrub())
@@ -355,8 +358,97 @@ def test_two_processes_settle_one_slot(path, opened):
     assert [fact.id for fact in facts if fact.status == "active"] == ["f39"]
 
 
+# vectors
+
+
+def test_vectors_are_put_in_one_transaction(path, opened):
+    """One that cannot be stored leaves neither the others nor the note of how far they go."""
+    store = opened(path)
+    asyncio.run(remembered(store))
+    before = dump(path)
+    with pytest.raises(StoreError):
+        asyncio.run(store.put_vectors("ann", "e", 0, {"m1": b"x", "f1": None}, 9))
+    assert dump(path) == before
+
+
+def test_a_message_is_looked_for_only_where_something_changed(path, opened):
+    """What has a vector is not read again for each append, and no user's search goes through the others' rows."""
+    store = opened(path)
+    asyncio.run(remembered(store))
+    asyncio.run(embedded(store))
+    asyncio.run(store.append(an_append("s1", *a_turn(9))))
+    seen: list[str] = []
+    connection = store._connections._connection()
+    connection.set_trace_callback(seen.append)
+    driven = store.unembedded("ann", "e", 9)
+    with pytest.raises(StopIteration) as done:
+        driven.send(None)
+    connection.set_trace_callback(None)
+    assert [item.id for item in done.value.value.items] == ["m9", "m9-reply"]
+    plans = [
+        row[3] for sql in seen if sql.startswith("select") for row in connection.execute(f"explain query plan {sql}")
+    ]
+    searched = [plan for plan in plans if plan.startswith(("SEARCH", "SCAN"))]
+    assert "SEARCH messages USING INDEX messages_by_seq (tenant=? AND session_id=? AND seq>?)" in searched
+    assert all("user_id=?" in plan or "session_id=?" in plan or "item_id=?" in plan for plan in searched), searched
+
+
+@pytest.mark.parametrize(
+    ("sql", "plan"),
+    [
+        pytest.param(
+            "select max(seq) from vectors where tenant = 't' and embedder = 'e' and session_id = 's'",
+            "vectors USING COVERING INDEX vectors_by_seq (tenant=? AND embedder=? AND session_id=?)",
+            id="last",
+        ),
+        pytest.param(
+            "delete from vectors where tenant = 't' and item_id = 'i'",
+            "vectors USING INDEX vectors_by_item (tenant=? AND item_id=?)",
+            id="going",
+        ),
+        pytest.param(
+            "select id, messages from sessions where tenant = 't' and user_id = 'u' and changed > 1 order by +id",
+            "sessions USING INDEX sessions_changed (tenant=? AND user_id=? AND changed>?)",
+            id="changed",
+        ),
+        pytest.param(
+            "select * from vectors where tenant = 't' and user_id = 'u' and embedder = 'e' and place > 1",
+            "vectors USING INDEX vectors_by_user (tenant=? AND user_id=? AND embedder=? AND rowid>?)",
+            id="read",
+        ),
+    ],
+)
+def test_changes_and_vectors_are_found_by_an_index(path, opened, sql, plan):
+    """What is asked with every search, every append, or for every message that goes."""
+    opened(path)
+    assert raw(path, f"explain query plan {sql}")[0][3] == f"SEARCH {plan}"
+
+
+def test_what_others_do_to_the_words_takes_the_vectors_too(path, opened):
+    """The file itself sees to it: another program, or a later version of this one, cannot leave one behind."""
+    store = opened(path)
+    asyncio.run(remembered(store))
+    asyncio.run(embedded(store))
+    raw(
+        path,
+        "delete from messages where id = 'm1'",
+        "update messages set body = '{}' where id = 'm2'",
+        "update messages set metadata = '[]', unread = 1 where id = 'm3'",
+        "update summaries set status = 'folded' where id = 'ab'",
+        "update summaries set record = '{}' where id = 'c'",
+        "delete from facts where id = 'f1'",
+        "update facts set record = '{}' where id = 'f2'",
+        "update facts set status = 'evidence', decay = 0 where id = 'f3'",
+        "delete from episodes where id = 'e1'",
+        "update episodes set record = '{}' where id = 'e2'",
+        "update episodes set accesses = 9 where id = 'e3'",
+    )
+    left = {row[0] for row in raw(path, "select item_id from vectors where item_id not like '%reply'")}
+    assert left == {"m3", "m4", "digest-ann-2", "f3", "f4", "told", "e3", "e4"}
+
+
 TABLES = ("sessions", "messages", "summaries", "facts", "episodes", "links", "forgotten", "proposals", "receipts",
-          "milestones", "appends", "settings")  # fmt: skip
+          "milestones", "appends", "settings", "changes", "vectors", "embedded")  # fmt: skip
 
 
 def dump(path, tenant=None):

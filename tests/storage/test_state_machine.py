@@ -57,6 +57,7 @@ DRAFTS = st.builds(
     st.integers(0, 3),
     st.booleans(),
 )
+EMBEDDERS = st.sampled_from(["e1", "e2"])
 VALUES = st.sampled_from(["tea", "Tea!", "milk", "rum"])
 KEYS = st.sampled_from(["drink", "Drink", "meal", None])
 VERDICTS = st.sampled_from([None, "promoted", "demoted", "retracted", "archived", "merged"])
@@ -100,6 +101,7 @@ class Stores(RuleBasedStateMachine):
         self.claims = []
         self.late = []  # folds and readings that were begun and are not committed yet
         self.words = {"tea"}
+        self.counted = {}  # user -> count and cuts
 
     def teardown(self):
         with suppress(AttributeError):
@@ -330,6 +332,30 @@ class Stores(RuleBasedStateMachine):
         ]
         self.both(lambda store: store.note_accesses(used))
 
+    # meaning
+
+    @rule(user=USERS, embedder=EMBEDDERS, limit=st.integers(1, 9), when=st.sampled_from(["now", "now", "later"]))
+    def embed(self, user, embedder, limit, when):
+        todo = self.both(lambda store: store.unembedded(user, embedder, limit))
+        assert {item.id for item in todo.items}.isdisjoint(
+            row.item_id for row in driven(self.memory.vectors(user, embedder, 0))
+        )
+        self.made += 1
+        vectors = {item.id: f"{item.id} {self.made}".encode() for item in todo.items}
+        upto = todo.count if todo.done else None
+        if when == "later":
+            self.late.append(lambda store: store.put_vectors(user, embedder, todo.cuts, vectors, upto))
+        else:
+            assert self.both(lambda store: store.put_vectors(user, embedder, todo.cuts, vectors, upto)) is True
+
+    @rule(embedder=EMBEDDERS)
+    def drop_vectors(self, embedder):
+        self.both(lambda store: store.drop_vectors(embedder))
+
+    @rule(user=USERS, since=st.integers(0, 60))
+    def changes(self, user, since):
+        self.both(lambda store: store.changes(user, since))
+
     # forgetting
 
     def forget(self, erasure):
@@ -420,6 +446,9 @@ class Stores(RuleBasedStateMachine):
         for user in ("ann", "bob"):
             read[user] = [driven(getattr(store, name)(user)) for name in SHOWN_OF_USERS]
             read[user].append(driven(store.newest_sessions(user, 2)))
+            read[user].append(driven(store.changes(user, 0)))
+            read[user].append([driven(store.vectors(user, embedder, 0)) for embedder in ("e1", "e2")])
+        read["due"] = [driven(store.unembedded_users(embedder, 9)) for embedder in ("e1", "e2")]
         for session in read["sessions"]:
             read[f"session {session.id}"] = [
                 driven(store.audit(session.id)),
@@ -448,6 +477,26 @@ class Stores(RuleBasedStateMachine):
             assert list(broken_receipts(driven(self.sqlite.receipts()))) == []
 
     @invariant()
+    def changes_never_go_back(self):
+        if hasattr(self, "memory"):
+            for user in ("ann", "bob"):
+                found = driven(self.memory.changes(user, 0))
+                count, cuts = self.counted.get(user, (0, 0))
+                assert (found.count, found.cuts) >= (count, cuts)
+                assert found.cuts >= cuts
+                self.counted[user] = (found.count, found.cuts)
+
+    @invariant()
+    def every_vector_is_of_something_there(self):
+        if hasattr(self, "memory"):
+            for user in ("ann", "bob"):
+                there = {summary.id for summary in driven(self.memory.live_summaries(user))}
+                there |= {one.id for one in (*driven(self.memory.facts(user)), *driven(self.memory.episodes(user)))}
+                for session in driven(self.memory.sessions(user_id=user)):
+                    there |= {message.id for message in driven(self.memory.messages(session.id, ALL))}
+                assert {row.item_id for row in driven(self.sqlite.vectors(user, "e1", 0))} <= there
+
+    @invariant()
     def every_fact_stands_as_its_slot_says(self):
         if hasattr(self, "memory"):
             for user in ("ann", "bob"):
@@ -456,8 +505,8 @@ class Stores(RuleBasedStateMachine):
                     assert sum(fact.status == "active" for fact in slot) <= 1
 
 
-SHOWN = ("sessions", "users", "pending", "leases", "proposals", "receipts")
-SHOWN_OF_USERS = ("digests", "facts", "episodes", "links")
+SHOWN = ("sessions", "users", "pending", "leases", "proposals", "receipts", "embedders")
+SHOWN_OF_USERS = ("digests", "facts", "episodes", "links", "live_summaries")
 
 TestStores = Stores.TestCase
 TestStores.settings = settings(

@@ -29,9 +29,10 @@ class Maintenance:
         """Make anew what is derived and damaged; what is left in the report cannot be mended."""
         report, broken = await self._examined(session_id, progress)
         mended = [await self._mended(session, found) for session, found in broken]
-        if any(problem.kind == "index" for problem in report.problems):
+        derived = {"index": "word index rebuilt", "vector": "vectors of nothing dropped"}
+        if kinds := derived.keys() & {problem.kind for problem in report.problems}:
             await self._parts.store.reindex()
-            mended.append(["word index rebuilt"])
+            mended.append([derived[kind] for kind in sorted(kinds)])
         mended.append(await self._redigested(report))
         mended.append(await self._resettled(report))
         if any(mended):

@@ -89,6 +89,7 @@ class MemoryStore(MemoryErasing):
             )
             kept.pending = kept.pending or append.due(counters, "active")
             kept.touch += 1
+            kept.changed = self._changed(append.user_id)
         result = Appended(
             session=kept.session,
             ids=tuple(draft.id for draft in append.drafts),
@@ -158,6 +159,8 @@ class MemoryStore(MemoryErasing):
         )
         kept.pending = True
         kept.touch += 1
+        if (session.status == "archived") != (status == "archived"):
+            self._changed(session.user_id)
         return kept.session
 
     async def add_milestone(self, milestone: Milestone) -> None:
@@ -268,11 +271,13 @@ class MemoryStore(MemoryErasing):
         kept.retry_at = None
         self._retire(commit.retire, commit.summary.id)
         self._summaries[commit.summary.id] = records.encoded(commit.summary)
+        self._changed(commit.summary.user_id)
         return True
 
     def _retire(self, retired: Sequence[str], into: str) -> None:
         for row in [self._summaries[summary_id] for summary_id in retired if summary_id in self._summaries]:
             self._summaries[row.id] = replace(row, status="folded", folded_into=into)
+            self._vectors.pop(row.id, None)
 
     async def commit_digest(self, digest: Summary) -> bool:
         newest = await self.digests(digest.user_id)
@@ -284,6 +289,7 @@ class MemoryStore(MemoryErasing):
                 return False
         self._retire([summary.id for summary in newest[:1]], digest.id)
         self._summaries[digest.id] = records.encoded(digest)
+        self._changed(digest.user_id)
         return True
 
     # making anew
@@ -294,9 +300,12 @@ class MemoryStore(MemoryErasing):
             return False
         for row in [self._summaries[summary_id] for summary_id in swap.retire if summary_id in self._summaries]:
             self._summaries[row.id] = replace(row, status="replaced")
+            self._vectors.pop(row.id, None)
         for summary in swap.put:
             self._summaries[summary.id] = records.encoded(summary)
         self._set_cursor(kept, swap.cursor)
+        self._sweep()
+        self._changed(kept.session.user_id)
         return True
 
     async def put_proposal(self, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
@@ -345,6 +354,8 @@ class MemoryStore(MemoryErasing):
             if old and not session.counters.unfolded:
                 kept.session = replace(session, status="archived", archived_at=at)
                 archived.append(session_id)
+        for user_id in {self._sessions[session_id].session.user_id for session_id in archived}:
+            self._changed(user_id)
         return archived
 
     async def setting(self, key: str) -> str | None:
@@ -368,7 +379,9 @@ class MemoryStore(MemoryErasing):
         return []
 
     async def reindex(self) -> None:
-        """Words are read from the messages themselves."""
+        """Words are read from the messages themselves, and vectors are never stray; both are to be read again."""
+        for user_id in self._changes:
+            self._cut(user_id)
 
     async def recount(self, session_id: str) -> None:
         kept = self._require(session_id)
@@ -388,6 +401,7 @@ class MemoryStore(MemoryErasing):
         kept.digest = kept.rows[-1].digest if kept.rows else log.first_digest(session_id)
         kept.pending = True
         kept.touch += 1
+        self._cut(kept.session.user_id, [session_id])
 
     async def unfold(self, session_id: str, settle: Settle) -> None:
         kept = self._require(session_id)
@@ -401,11 +415,16 @@ class MemoryStore(MemoryErasing):
         kept.session = replace(kept.session, counters=counters, attempts=0, erasures=kept.session.erasures + 1)
         kept.retry_at = None
         self._set_cursor(kept, 0)
+        self._sweep()
+        self._cut(kept.session.user_id)
 
     async def drop_digests(self, user_id: str) -> None:
-        self._summaries = {
-            key: row for key, row in self._summaries.items() if not (row.kind == "digest" and row.user_id == user_id)
-        }
+        gone = [row.id for row in self._summaries.values() if row.kind == "digest" and row.user_id == user_id]
+        for summary_id in gone:
+            del self._summaries[summary_id]
+            self._vectors.pop(summary_id, None)
+        if gone:
+            self._changed(user_id)
 
 
 def _best(items: Sequence[Kind], having: Mapping[str, frozenset[str]], limit: int) -> list[Kind]:

@@ -9,12 +9,13 @@ from lamina.policy import log
 from lamina.policy.integrity import faults
 from lamina.policy.redaction import FIRST_RECEIPT
 from lamina.ports import Erased, Erasure, ReceiptRow
-from lamina.storage.memory_tables import Kept, MemoryTables
+from lamina.storage.memory_tables import Kept
+from lamina.storage.memory_vectors import MemoryVectors
 from lamina.storage.shared import FORGOTTEN_APPEND, Gone
 from lamina.types import Span
 
 
-class MemoryErasing(MemoryTables):
+class MemoryErasing(MemoryVectors):
     """Takes away what is to be forgotten."""
 
     async def erase(self, erasure: Erasure) -> Erased:
@@ -49,6 +50,11 @@ class MemoryErasing(MemoryTables):
         self._links = {key: link for key, link in self._links.items() if not dead & {key[0], key[1]}}
         marks = [] if erasure.user else list(erasure.block(gone.facts))
         self._forgotten |= {(erasure.user_id, mark) for mark in marks}
+        self._sweep()
+        if erasure.user:
+            self._forget_changes(erasure.user_id)
+        else:
+            self._cut(erasure.user_id, {change.session_id for change in erasure.rewrites})
         gone.fact_ids = [fact.id for fact in gone.facts]
         erased = gone.erased(len(marks))
         previous = self._receipts[-1].digest if self._receipts else FIRST_RECEIPT

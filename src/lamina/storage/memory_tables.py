@@ -6,6 +6,7 @@ from datetime import datetime
 
 from lamina.errors import NotFound
 from lamina.policy import facts as policy
+from lamina.policy import records
 from lamina.policy.episodes import capped
 from lamina.ports import (
     Access,
@@ -19,7 +20,7 @@ from lamina.ports import (
     Settle,
     SummaryRow,
 )
-from lamina.storage.shared import whole_messages
+from lamina.storage.shared import reworded, searchable, whole_messages
 from lamina.types import Episode, Fact, Link, Message, Milestone, Session, Span
 
 
@@ -35,6 +36,17 @@ class Kept:
     touch: int = 0
     retry_at: datetime | None = None
     lease: Lease | None = None
+    changed: int = 0  # the user's count of changes when its messages were last added or changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedding:
+    """A vector, and what it was made of if that is a message or a summary."""
+
+    place: int
+    user_id: str
+    vector: bytes
+    words: str | None
 
 
 class MemoryTables:
@@ -56,6 +68,11 @@ class MemoryTables:
         self._appends: dict[str, tuple[str, Appended]] = {}
         self._settings: dict[str, str] = {}
         self._generation = 0  # where the versions of a new session begin: past those of all that were erased
+        self._changes: dict[str, tuple[int, int]] = {}  # count and cuts of each user
+        self._beginning = 0  # where the counts of a new user begin: past those of all that were forgotten
+        self._vectors: dict[str, dict[str, Embedding]] = {}  # item -> embedder -> vector
+        self._embedded: dict[tuple[str, str], tuple[int, int]] = {}  # embedder and user -> count and cuts then
+        self._place = 0
 
     def _require(self, session_id: str) -> Kept:
         if session_id not in self._sessions:
@@ -79,6 +96,40 @@ class MemoryTables:
         kept.session = replace(kept.session, counters=counters)
         kept.pending = True
         kept.touch += 1
+
+    # changes
+
+    def _counted(self, user_id: str) -> tuple[int, int]:
+        return self._changes.get(user_id, (self._beginning, self._beginning))
+
+    def _changed(self, user_id: str) -> int:
+        """Note that something was added to a user's memory, or stands otherwise in it; the new count."""
+        count, cuts = self._counted(user_id)
+        self._changes[user_id] = (count + 1, cuts)
+        return count + 1
+
+    def _cut(self, user_id: str, sessions: Iterable[str] = ()) -> None:
+        """Note that words were taken away or rewritten, and in which sessions messages were."""
+        if user_id in self._changes:
+            count, cuts = self._changes[user_id]
+            self._changes[user_id] = (count + 1, cuts + 1)
+        for session_id in sessions:
+            if session_id in self._sessions:
+                self._sessions[session_id].changed = self._counted(user_id)[0]
+
+    def _words(self, item_id: str) -> str | None:
+        """What a message or a live summary is made of, as it lies in the store."""
+        if (message := self._by_id.get(item_id)) is not None:
+            return message.body
+        row = self._summaries.get(item_id)
+        return row.record if row is not None and row.status == "live" else None
+
+    def _sweep(self) -> None:
+        """Drop the vectors of messages and summaries that are gone, rewritten, or no longer live."""
+        for item_id in [key for key, made in self._vectors.items() if any(x.words is not None for x in made.values())]:
+            words = self._words(item_id)
+            if any(made.words != words for made in self._vectors[item_id].values()):
+                del self._vectors[item_id]
 
     # reading
 
@@ -140,16 +191,18 @@ class MemoryTables:
             forgotten = (commit.user_id, commit.marks.get(fact.id, b"")) in self._forgotten
             if not forgotten and fact.id not in self._facts and not self._said_before(fact):
                 self._facts[fact.id] = fact
-        for fact in commit.change:
-            if (old := self._facts.get(fact.id)) is not None and old.user_id == commit.user_id:
-                self._facts[fact.id] = replace(fact, accesses=old.accesses, accessed_at=old.accessed_at)
-                touched.add((fact.category, fact.slot))
+        cuts = [self._change_fact(commit.user_id, fact) for fact in commit.change]
+        touched |= {(fact.category, fact.slot) for fact in commit.change}
         self._settle(commit.user_id, touched, commit.settle)
-        self._put_episodes(commit)
+        cuts.append(self._put_episodes(commit))
         for link in commit.links:
             key = (link.source, link.target, link.type)
             user_id, known = self._links.get(key, (commit.user_id, link))
             self._links[key] = (user_id, replace(known, strength=link.strength))
+        if any(cuts):
+            self._cut(commit.user_id)
+        elif searchable(commit):
+            self._changed(commit.user_id)
         return True
 
     def _read_on(self, reading: Reading) -> bool:
@@ -164,6 +217,16 @@ class MemoryTables:
         kept.unread -= {*reading.again, *range(reading.expect + 1, reading.upto + 1)}
         return True
 
+    def _change_fact(self, user_id: str, fact: Fact) -> bool:
+        """Change a known fact; whether it is told in other words now."""
+        old = self._facts.get(fact.id)
+        if old is None or old.user_id != user_id:
+            return False
+        if records.fact_row(old).record != records.fact_row(fact).record:
+            self._vectors.pop(fact.id, None)
+        self._facts[fact.id] = replace(fact, accesses=old.accesses, accessed_at=old.accessed_at)
+        return reworded(old, fact)
+
     def _said_before(self, fact: Fact) -> bool:
         return fact.message_id is not None and any(
             policy.claim(known) == policy.claim(fact) for known in self._facts.values()
@@ -174,6 +237,7 @@ class MemoryTables:
         gone = [fact for fact in named if fact.user_id == user_id]
         for fact in gone:
             del self._facts[fact.id]
+            self._vectors.pop(fact.id, None)
         self._settle(user_id, {(fact.category, fact.slot) for fact in gone}, settle)
         return gone
 
@@ -182,7 +246,9 @@ class MemoryTables:
             own = [f for f in self._facts.values() if f.user_id == user_id and (f.category, f.slot) == slot]
             self._facts.update({fact.id: fact for fact in settle(own)})
 
-    def _put_episodes(self, commit: FactsCommit) -> None:
+    def _put_episodes(self, commit: FactsCommit) -> bool:
+        """Put, change and drop episodes; whether a known one is told in other words now."""
+        cut = False
         self._drop_episodes(commit.user_id, commit.drop_episodes)
         for episode in commit.episodes:
             anchor = _anchor(episode)
@@ -192,15 +258,20 @@ class MemoryTables:
                     self._anchors[episode.id] = anchor
         for episode in commit.change_episodes:
             if (old := self._episodes.get(episode.id)) is not None and old.user_id == commit.user_id:
+                if records.episode_row(old).record != records.episode_row(episode).record:
+                    self._vectors.pop(episode.id, None)
+                    cut = True
                 self._episodes[episode.id] = replace(episode, accesses=old.accesses, accessed_at=old.accessed_at)
         if commit.most_episodes is not None and commit.episodes:
             own = [one for one in self._episodes.values() if one.user_id == commit.user_id]
             self._drop_episodes(commit.user_id, [one.id for one in capped(own, commit.most_episodes)[1]])
+        return cut
 
     def _drop_episodes(self, user_id: str, ids: Iterable[str]) -> list[str]:
         gone = [key for key in dict.fromkeys(ids) if key in self._episodes and self._episodes[key].user_id == user_id]
         for episode_id in gone:
             del self._episodes[episode_id]
+            self._vectors.pop(episode_id, None)
             self._anchors.pop(episode_id, None)
         return gone
 

@@ -45,6 +45,13 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def statements(sql: str) -> list[str]:
-    """The statements of a script; none of ours has a semicolon inside."""
-    bare = re.sub(r"--[^\n]*", "", sql)
-    return [statement.strip() for statement in bare.split(";") if statement.strip()]
+    """The statements of a script; semicolons inside of ours are only those of triggers."""
+    found, begun = [], ""
+    for part in re.sub(r"--[^\n]*", "", sql).split(";"):
+        begun += part
+        if begun.strip() and sqlite3.complete_statement(begun + ";"):
+            found.append(begun.strip())
+            begun = ""
+        elif begun.strip():
+            begun += ";"
+    return found

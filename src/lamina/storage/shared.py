@@ -3,12 +3,13 @@
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from lamina.errors import Conflict
 from lamina.policy import log, records
-from lamina.ports import Append, EpisodeRow, Erased, FactRow, MessageRow, SummaryRow
+from lamina.policy.redaction import is_emptied
+from lamina.ports import Append, EpisodeRow, Erased, FactRow, FactsCommit, MessageRow, SummaryRow
 from lamina.types import Episode, Fact, Message, Summary
 
 Row = TypeVar("Row", MessageRow, SummaryRow, FactRow, EpisodeRow)
@@ -79,6 +80,25 @@ def _whole(table: str, decoded: Callable[[Row], Value], found: Iterable[Row]) ->
             yield decoded(row)
         except log.Damaged as damage:
             skipped(table, row.id, damage)
+
+
+def needs_vector(item: Message | Summary | Fact | Episode) -> bool:
+    """Whether there are words to make a vector of."""
+    if isinstance(item, Message):
+        return bool(item.text.strip()) and not is_emptied(item)
+    return not isinstance(item, Summary) or bool(item.text.strip())
+
+
+def reworded(old: Fact, new: Fact) -> bool:
+    """Whether a fact is told in other words; a verdict on it is not one of them."""
+    judged = replace(old, verdict=new.verdict, verdict_at=new.verdict_at, verdict_by=new.verdict_by)
+    return records.fact_row(judged).record != records.fact_row(new).record
+
+
+def searchable(commit: FactsCommit) -> bool:
+    """Whether a commit changes anything that can be searched; how far was read, links and marks are no such thing."""
+    facts, episodes = (commit.put, commit.change, commit.drop), (commit.episodes, commit.change_episodes)
+    return any((*facts, *episodes, commit.drop_episodes))
 
 
 def skipped(table: str, row: str, damage: Exception) -> None:

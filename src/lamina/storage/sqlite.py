@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
 from lamina.errors import StoreBusy
 from lamina.policy import log, records
@@ -108,7 +107,8 @@ class SqliteStore(Erasing):
         fresh, salts, duplicates = log.unstored(append, stored)
         placed, counters, digest = log.placed(append.session_id, session.counters, digest, fresh, salts)
         if placed:
-            session = self._touched(connection, append, session, counters, digest, fresh)
+            changed = self._changed(connection, append.user_id)
+            session = self._touched(connection, append, session, counters, digest, fresh, changed)
             self._insert_messages(connection, append.user_id, placed, fresh)
         result = Appended(
             session=session,
@@ -172,15 +172,16 @@ class SqliteStore(Erasing):
         counters: Counters,
         digest: bytes,
         fresh: Sequence[MessageDraft],
+        changed: int,
     ) -> Session:
         """The session with its new counters, stored; an ended or archived one is active again."""
         connection.execute(
             "update sessions set messages = ?, turns = ?, tokens = ?, closed = ?, digest = ?, last_us = ?, "
             "touched_us = ?, status = 'active', ended_us = null, archived_us = null, touch = touch + 1, "
-            "pending = max(pending, ?) where tenant = ? and id = ?",
+            "pending = max(pending, ?), changed = ? where tenant = ? and id = ?",
             (counters.messages, counters.turns, counters.tokens, counters.closed, digest,
              to_us(fresh[-1].created_at), to_us(append.now), append.due(counters, "active"),
-             self.tenant, append.session_id),
+             changed, self.tenant, append.session_id),
         )  # fmt: skip
         return replace(
             session,
@@ -270,7 +271,7 @@ class SqliteStore(Erasing):
 
     async def set_status(self, session_id: str, status: Status, at: datetime) -> Session:
         def work(connection: sqlite3.Connection) -> Session:
-            self._require_session(connection, session_id)
+            before = self._require_session(connection, session_id)
             connection.execute(
                 "update sessions set status = :status, touched_us = :at, touch = touch + 1, pending = 1,"
                 " ended_us = case when :status in ('ended', 'archived') then coalesce(ended_us, :at) end,"
@@ -278,6 +279,8 @@ class SqliteStore(Erasing):
                 " where tenant = :tenant and id = :id",
                 {"status": status, "at": to_us(at), "tenant": self.tenant, "id": session_id},
             )
+            if (before.status == "archived") != (status == "archived"):
+                self._changed(connection, before.user_id)
             return self._require_session(connection, session_id)
 
         return await self._connections.write(work)
@@ -504,6 +507,7 @@ class SqliteStore(Erasing):
                 (commit.summary.id, self.tenant, retired),
             )
         self._insert_summary(connection, commit.summary)
+        self._changed(connection, commit.summary.user_id)
         return True
 
     async def commit_digest(self, digest: Summary) -> bool:
@@ -526,6 +530,7 @@ class SqliteStore(Erasing):
             if unreadable.rowcount:
                 self._reindex_summaries(connection)
             self._insert_summary(connection, digest)
+            self._changed(connection, digest.user_id)
             return True
 
         return await self._connections.write(work)
@@ -556,6 +561,7 @@ class SqliteStore(Erasing):
         for summary in sorted(swap.put, key=lambda summary: summary.status == "live"):
             self._insert_summary(connection, summary)
         self._recount_cursor(connection, swap.session_id)
+        self._changed(connection, self._require_session(connection, swap.session_id).user_id)
         return True
 
     async def put_proposal(self, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
@@ -628,21 +634,30 @@ class SqliteStore(Erasing):
     # keeping house
 
     async def end_idle(self, touched_before: datetime, at: datetime) -> list[str]:
-        return await self._set_many(
-            "update sessions set status = 'ended', ended_us = ?, touch = touch + 1, pending = 1"
-            " where tenant = ? and status = 'active' and touched_us < ? returning id",
-            (to_us(at), self.tenant, to_us(touched_before)),
-        )
+        def work(connection: sqlite3.Connection) -> list[str]:
+            ended = rows(
+                connection,
+                "update sessions set status = 'ended', ended_us = ?, touch = touch + 1, pending = 1"
+                " where tenant = ? and status = 'active' and touched_us < ? returning id",
+                (to_us(at), self.tenant, to_us(touched_before)),
+            )
+            return sorted(row[0] for row in ended)
+
+        return await self._connections.write(work)
 
     async def archive_ended(self, ended_before: datetime, at: datetime) -> list[str]:
-        return await self._set_many(
-            "update sessions set status = 'archived', archived_us = ?"
-            " where tenant = ? and status = 'ended' and ended_us < ? and cursor = messages returning id",
-            (to_us(at), self.tenant, to_us(ended_before)),
-        )
+        def work(connection: sqlite3.Connection) -> list[str]:
+            archived = rows(
+                connection,
+                "update sessions set status = 'archived', archived_us = ?"
+                " where tenant = ? and status = 'ended' and ended_us < ? and cursor = messages returning id, user_id",
+                (to_us(at), self.tenant, to_us(ended_before)),
+            )
+            for user_id in {row[1] for row in archived}:
+                self._changed(connection, user_id)
+            return sorted(row[0] for row in archived)
 
-    async def _set_many(self, sql: str, values: tuple[Any, ...]) -> list[str]:
-        return await self._connections.write(lambda connection: sorted(row[0] for row in rows(connection, sql, values)))
+        return await self._connections.write(work)
 
     async def setting(self, key: str) -> str | None:
         def work(connection: sqlite3.Connection) -> str | None:
@@ -720,6 +735,7 @@ class SqliteStore(Erasing):
             problems.extend(self._digest_problems(connection))
             problems.extend(self._told_problems(connection))
             problems.extend(self._receipt_problems(connection))
+            problems.extend(self._vector_problems(connection))
             return problems
 
         return await self._connections.write(work)
@@ -754,12 +770,13 @@ class SqliteStore(Erasing):
         def work(connection: sqlite3.Connection) -> None:
             self._reindex_messages(connection)
             self._reindex_summaries(connection)
+            self._drop_stray_vectors(connection)
 
         await self._connections.write(work)
 
     async def recount(self, session_id: str) -> None:
         def work(connection: sqlite3.Connection) -> None:
-            self._require_session(connection, session_id)
+            session = self._require_session(connection, session_id)
             found = self._raw_messages(connection, session_id)
             counters = log.recounted(found)
             (cursor_turn, cursor_tokens) = connection.execute(
@@ -775,6 +792,7 @@ class SqliteStore(Erasing):
                  found[-1].digest if found else log.first_digest(session_id), cursor_turn, cursor_tokens,
                  self.tenant, session_id),
             )  # fmt: skip
+            self._cut(connection, session.user_id, [session_id])
 
         await self._connections.write(work)
 
@@ -800,14 +818,17 @@ class SqliteStore(Erasing):
             )
             self._reindex_summaries(connection)
             self._settle(connection, session.user_id, set(gone), settle)
+            self._cut(connection, session.user_id)
 
         await self._connections.write(work)
 
     async def drop_digests(self, user_id: str) -> None:
         def work(connection: sqlite3.Connection) -> None:
-            connection.execute(
+            gone = connection.execute(
                 "delete from summaries where tenant = ? and user_id = ? and kind = 'digest'", (self.tenant, user_id)
             )
             self._reindex_summaries(connection)
+            if gone.rowcount:
+                self._changed(connection, user_id)
 
         await self._connections.write(work)

@@ -12,8 +12,9 @@ from lamina.policy.redaction import FIRST_RECEIPT
 from lamina.ports import Erased, Erasure, FactRow, MessageRow, ReceiptRow, Rewrite
 from lamina.storage.connection import rows
 from lamina.storage.shared import FORGOTTEN_APPEND, Gone, whole_episodes, whole_facts, whole_messages
-from lamina.storage.sqlite_facts import FactTables, Slot
+from lamina.storage.sqlite_facts import Slot
 from lamina.storage.sqlite_rows import FACT, MESSAGE, from_us, message_row, to_us
+from lamina.storage.sqlite_vectors import VectorTables
 from lamina.storage.sqlite_words import indexed, words_of
 from lamina.types import Session, Span
 
@@ -34,7 +35,7 @@ class _Gone(Gone):
     stale_message_words: bool = False
 
 
-class Erasing(FactTables):
+class Erasing(VectorTables):
     """Takes away what is to be forgotten."""
 
     async def erase(self, erasure: Erasure) -> Erased:
@@ -68,6 +69,10 @@ class Erasing(FactTables):
             self._reindex_summaries(connection)
         if gone.stale_message_words:
             self._reindex_messages(connection)
+        if erasure.user:
+            self._forget_changes(connection, erasure.user_id)
+        else:
+            self._cut(connection, erasure.user_id, {change.session_id for change in erasure.rewrites})
         erased = gone.erased(len(marks))
         self._sign(connection, erasure, erased)
         if erasure.rehearse:

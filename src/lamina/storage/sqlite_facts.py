@@ -7,18 +7,18 @@ from datetime import datetime
 
 from lamina.policy.episodes import capped
 from lamina.policy.facts import order
-from lamina.policy.records import fact_row
+from lamina.policy.records import episode_row, fact_row
 from lamina.ports import Access, EpisodeRow, FactRow, FactsCommit, Reading, Settle
 from lamina.storage.connection import rows
-from lamina.storage.shared import whole_episodes, whole_facts, whole_messages
+from lamina.storage.shared import reworded, searchable, whole_episodes, whole_facts, whole_messages
+from lamina.storage.sqlite_changes import ChangeTables
 from lamina.storage.sqlite_rows import EPISODE, FACT, MESSAGE, episode_columns, fact_columns, message_row, to_us
-from lamina.storage.sqlite_tables import SqliteTables
 from lamina.types import Episode, Fact, Link, Message, Span
 
 Slot = tuple[str, str]  # category and slot
 
 
-class FactTables(SqliteTables):
+class FactTables(ChangeTables):
     """Facts with their standing, episodes, and the links between them."""
 
     # reading
@@ -154,12 +154,15 @@ class FactTables(SqliteTables):
                 self._put_fact(connection, fact)
                 if not self._repeats(connection, fact, commit.settle):
                     touched.add((fact.category, fact.slot))
-        for fact in commit.change:
-            self._change_fact(connection, commit.user_id, fact)
-            touched.add((fact.category, fact.slot))
+        cuts = [self._change_fact(connection, commit.user_id, fact) for fact in commit.change]
+        touched |= {(fact.category, fact.slot) for fact in commit.change}
         self._settle(connection, commit.user_id, touched, commit.settle)
-        self._put_episodes(connection, commit)
+        cuts.append(self._put_episodes(connection, commit))
         self._put_links(connection, commit.user_id, commit.links)
+        if any(cuts):
+            self._cut(connection, commit.user_id)
+        elif searchable(commit):
+            self._changed(connection, commit.user_id)
         return True
 
     def _overtaken(self, connection: sqlite3.Connection, commit: FactsCommit) -> bool:
@@ -221,12 +224,17 @@ class FactTables(SqliteTables):
         )
         return True
 
-    def _change_fact(self, connection: sqlite3.Connection, user_id: str, fact: Fact) -> None:
+    def _change_fact(self, connection: sqlite3.Connection, user_id: str, fact: Fact) -> bool:
+        """Change a known fact; whether it is told in other words now."""
         row = fact_row(fact)
+        sql = f"select {FACT} from facts where tenant = ? and user_id = ? and id = ? and digest is not ?"
+        before = [FactRow(*old) for old in rows(connection, sql, (self.tenant, user_id, row.id, row.digest))]
         connection.execute(
             "update facts set record = ?, digest = ?, decay = ? where tenant = ? and user_id = ? and id = ?",
             (row.record, row.digest, row.decay, self.tenant, user_id, row.id),
         )
+        known = list(whole_facts(before))
+        return len(known) < len(before) or any(reworded(old, fact) for old in known)
 
     def _drop_facts(self, connection: sqlite3.Connection, user_id: str, ids: Iterable[str]) -> set[Slot]:
         gone = rows(
@@ -261,7 +269,12 @@ class FactTables(SqliteTables):
                         (fact.status, until, fact.of, fact.version, self.tenant, fact.id),
                     )
 
-    def _put_episodes(self, connection: sqlite3.Connection, commit: FactsCommit) -> None:
+    def _is_reworded(self, connection: sqlite3.Connection, user_id: str, episode: Episode) -> bool:
+        sql = "select 1 from episodes where tenant = ? and user_id = ? and id = ? and digest is not ?"
+        return bool(rows(connection, sql, (self.tenant, user_id, episode.id, episode_row(episode).digest)))
+
+    def _put_episodes(self, connection: sqlite3.Connection, commit: FactsCommit) -> bool:
+        """Put, change and drop episodes; whether a known one is told in other words now."""
         self._drop_episodes(connection, commit.user_id, commit.drop_episodes)
         connection.executemany(
             "insert into episodes (tenant, id, user_id, session_id, anchor, kind, significance, happened_us, accesses,"
@@ -270,6 +283,7 @@ class FactTables(SqliteTables):
             " on conflict do nothing",
             [{"tenant": self.tenant, **episode_columns(episode)} for episode in commit.episodes],
         )
+        cut = any(self._is_reworded(connection, commit.user_id, episode) for episode in commit.change_episodes)
         connection.executemany(
             "update episodes set significance = :significance, happened_us = :happened, decay = :decay,"
             " record = :record, digest = :digest where tenant = :tenant and user_id = :user and id = :id",
@@ -281,6 +295,7 @@ class FactTables(SqliteTables):
         if commit.most_episodes is not None and commit.episodes:
             _, drop = capped(self._episodes(connection, commit.user_id), commit.most_episodes)
             self._drop_episodes(connection, commit.user_id, [episode.id for episode in drop])
+        return cut
 
     def _drop_episodes(self, connection: sqlite3.Connection, user_id: str, ids: Sequence[str]) -> list[str]:
         gone = rows(

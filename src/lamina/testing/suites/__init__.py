@@ -8,6 +8,7 @@ class TestMyStore(StoreSuite):
     async def neighbour(self): ...   # a store of another tenant over the same data
 """
 
+from lamina.testing.suites.changes import Changing
 from lamina.testing.suites.episodes import Episodes
 from lamina.testing.suites.erasing import Erasing
 from lamina.testing.suites.erasing_whole import ErasingWhole
@@ -20,10 +21,24 @@ from lamina.testing.suites.swapping import Swapping
 from lamina.testing.suites.tenants import Tenants
 from lamina.testing.suites.the_log import Log
 from lamina.testing.suites.unread import Unread
+from lamina.testing.suites.vectors import Vectors
 
 
 class StoreSuite(
-    Log, Sessions, Reading, Folding, Facts, Unread, Episodes, Swapping, Erasing, ErasingWhole, Housekeeping, Tenants
+    Log,
+    Sessions,
+    Reading,
+    Folding,
+    Facts,
+    Unread,
+    Episodes,
+    Swapping,
+    Erasing,
+    ErasingWhole,
+    Changing,
+    Vectors,
+    Housekeeping,
+    Tenants,
 ):
     """Every promise of `lamina.ports.Store`; subclasses give the fixtures `store` and `neighbour`."""
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lamina.policy import integrity
-from lamina.ports import Claim, MessageRow, Reach, Store, WordMatches
+from lamina.ports import Claim, MessageRow, Reach, Store, Unembedded, WordMatches
 from lamina.testing.samples import a_turn, an_append, at
 from lamina.types import Session, Span
 
@@ -85,5 +85,45 @@ async def everything(store: Store, *users: str, words: tuple[str, ...] = ("tea",
             await store.milestones(session.id),
             await store.unread(session.id, 99),
             await store.view(session.user_id, session.id, Reach(turns=9, fill=True, tokens=999)),
+        ]
+    return shown
+
+
+# meaning
+
+
+async def counted(store: Store, user_id: str = "ann") -> tuple[int, int]:
+    """The count and the cuts of a user's memory."""
+    changes = await store.changes(user_id, 0)
+    return changes.count, changes.cuts
+
+
+async def embedded(store: Store, user_id: str = "ann", embedder: str = "e", *, limit: int = 99) -> Unembedded:
+    """Give the next items vectors that tell whose they are; what they were."""
+    found = await store.unembedded(user_id, embedder, limit)
+    vectors = {item.id: f"{embedder} {item.id}".encode() for item in found.items}
+    assert await store.put_vectors(user_id, embedder, found.cuts, vectors, found.count if found.done else None)
+    return found
+
+
+async def with_vectors(store: Store, user_id: str = "ann", embedder: str = "e") -> set[str]:
+    """What has a vector; each is the one that was made of it."""
+    found = await store.vectors(user_id, embedder, 0)
+    assert [row.place for row in found] == sorted({row.place for row in found})
+    assert {row.item_id: row.vector for row in found} == {
+        row.item_id: f"{embedder} {row.item_id}".encode() for row in found
+    }
+    return {row.item_id for row in found}
+
+
+async def meaning(store: Store) -> list[object]:
+    """All that the verbs of meaning give of a tenant."""
+    shown: list[object] = [await store.embedders(), await store.unembedded_users("e", 99)]
+    for user_id in ("ann", "bob"):
+        shown += [
+            await store.changes(user_id, 0),
+            await store.live_summaries(user_id),
+            await store.vectors(user_id, "e", 0),
+            await store.unembedded(user_id, "e", 99),
         ]
     return shown

@@ -28,7 +28,7 @@ from lamina.testing.samples import (
     settle,
     some_facts,
 )
-from lamina.testing.suites.checks import ALL, Suite, claimed, everything, is_whole, row_of
+from lamina.testing.suites.checks import ALL, Suite, claimed, embedded, everything, is_whole, meaning, row_of
 from lamina.types import Counters, Session, Span
 
 
@@ -68,9 +68,12 @@ class Tenants(Suite):
 
     async def test_an_empty_tenant_sees_nothing_of_another(self, store: Store, neighbour: Store) -> None:
         """No reading verb crosses tenants."""
-        empty = await self.seen(neighbour)
+        empty = [*await self.seen(neighbour), *await meaning(neighbour)]
         await self.filled(store, "I like tea")
-        assert await self.seen(neighbour) == empty
+        await embedded(store)
+        assert [*await self.seen(neighbour), *await meaning(neighbour)] == empty
+        assert not await neighbour.messages_by_id(["m1"])
+        assert not await neighbour.summaries_by_id(["sum1"])
         with pytest.raises(NotFound):
             await neighbour.audit("s1")
         assert await neighbour.check() == []
@@ -139,6 +142,8 @@ class Tenants(Suite):
             pytest.param(lambda n: n.erase(an_erasure(user=True)), id="erase-user"),
             pytest.param(lambda n: n.scrub(), id="scrub"),
             pytest.param(lambda n: n.reindex(), id="reindex"),
+            pytest.param(lambda n: n.put_vectors("ann", "e", 0, {"m1": b"x", "f1": b"x"}, 99), id="put_vectors"),
+            pytest.param(lambda n: n.drop_vectors("e"), id="drop_vectors"),
         ],
     )
     async def test_no_writing_verb_crosses_tenants(
@@ -147,9 +152,10 @@ class Tenants(Suite):
         """Whatever a neighbour does under the same ids, nothing changes here."""
         await self.filled(store, "I like tea")
         await claimed(store, "w1")
-        before, audit = await self.seen(store), await store.audit("s1")
+        await embedded(store)
+        before, audit = [*await self.seen(store), *await meaning(store)], await store.audit("s1")
         await verb(neighbour)
-        assert await self.seen(store) == before
+        assert [*await self.seen(store), *await meaning(store)] == before
         assert await store.audit("s1") == audit
 
     async def test_a_neighbour_forgets_only_its_own(self, store: Store, neighbour: Store) -> None:
