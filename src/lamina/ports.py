@@ -134,7 +134,8 @@ class Embedder(Protocol):
 class Lexicon(Protocol):
     """Vectors of single words."""
 
-    name: str
+    name: str  # of the embedder whose vectors they can be compared with
+    dimensions: int
 
     def word_vectors(self, words: Sequence[str]) -> Any: ...  # float32 array, one normalised row a word
 

@@ -207,12 +207,31 @@ class Profile:
     system_prompt_tokens: int = 0  # reserved for the caller's system prompt
     working_memory_tokens: int = 0  # reserved for the current turn
     retrieval_top_k: int = 10
-    relevance_threshold: float = 0.3
+    relevance_threshold: float = 0.3  # score under which nothing is recalled
+    semantic_weight: float = 0.0  # of the weighted sum of document 001; all 0: the calibrated sum ranks
+    keyword_weight: float = 0.0
+    recency_weight: float = 0.0
+    importance_weight: float = 0.0
+    access_weight: float = 0.0
+    episode_distance: float | None = None  # summaries whose vectors are farther off are not shown
 
     digest_sessions: int = 5  # how many earlier sessions a new session hears of; 0: none
     digest_cap: int = 400
-    archive_days: float | None = 30  # ended sessions are archived after so many days
+    archive_days: float | None = None  # ended sessions are archived after so many days
     idle_hours: float | None = None  # an untouched session ends by itself after so many hours
+
+    @property
+    def weights(self) -> Mapping[str, float] | None:
+        """The weights of document 001, summing to 1; None: the calibrated sum ranks."""
+        named = {
+            "semantic": self.semantic_weight,
+            "keyword": self.keyword_weight,
+            "recency": self.recency_weight,
+            "importance": self.importance_weight,
+            "access": self.access_weight,
+        }
+        total = sum(named.values())
+        return {name: weight / total for name, weight in named.items()} if total > 0 else None
 
     def but(self, **changes: Any) -> "Profile":
         """The same profile with other values; nested values by their plain names, e.g. `but(chunk_size=8)`."""
@@ -297,6 +316,7 @@ MEDIUM_TERM = Profile(
     steps=(Step(section="recent"), Step(section="facts"), Step(section="digest"), Step(section="summaries", cut=True)),
     budget=16_000,
     facts=True,
+    archive_days=30,
     cap=1_000,
     least=500,
     total_cap=7_000,
@@ -336,6 +356,10 @@ PROJECT = Profile(
     facts=True,
     promote_confidence=0.7,
     episodes=True,
+    semantic_weight=0.4,
+    keyword_weight=0.3,
+    recency_weight=0.2,
+    importance_weight=0.1,
     short_term_retention_turns=50,
     system_prompt_tokens=2_000,
     working_memory_tokens=8_000,
@@ -357,6 +381,7 @@ ASSISTANT = Profile(
     categories=("identity", "preference", "constraint", "instruction"),
     conflicts="confidence",
     summary_order="relevance",
+    episode_distance=0.4,
     digest_sessions=0,
     prompts={"chunk": "chunk", "final": "chunk", "compress": "compress"},
 )
@@ -373,7 +398,6 @@ CHUNKED = Profile(
     least=400,
     total_cap=500,
     digest_sessions=0,
-    archive_days=None,
     prompts={
         "initial": "chunked_summary",
         "update": "chunked_summary",
@@ -410,21 +434,21 @@ DEFAULT = Profile(
     close_gaps=True,
     layout="default",
     steps=(
-        Step(section="facts", share=0.15),
+        Step(section="facts", share=0.1),
         Step(section="recent", limit=3),
         Step(section="gap"),
         Step(section="summaries", share=0.4),
-        Step(section="recalled", share=0.25),
+        Step(section="recalled", share=0.5),
         Step(section="digest", share=0.1),
         Step(section="summaries"),
-        Step(section="digest"),
         Step(section="recent"),
         Step(section="recalled"),
+        Step(section="digest"),
         Step(section="facts"),
     ),
     budget=4_000,
-    retrieval_top_k=25,
-    relevance_threshold=0.1,
+    retrieval_top_k=400,
+    relevance_threshold=0.00001,
     cap=300,
     facts=True,
     episodes=True,

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
-from lamina.engine.parts import on_loop
+from lamina.engine.parts import driven, on_loop
 from lamina.errors import LaminaError
 from lamina.profiles import Profile
 from lamina.wiring import AsyncMemory
@@ -51,16 +51,6 @@ def _blocking(
     return cast(Callable[Concatenate["Memory", P], T], call)
 
 
-def _driven(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never has to wait for an event loop."""
-    try:
-        work.send(None)
-    except StopIteration as stop:
-        return cast(T, stop.value)
-    work.close()
-    raise RuntimeError("a verb that waits for the event loop was driven without one")
-
-
 class Memory:
     """Layered memory for conversations, blocking.
 
@@ -88,7 +78,7 @@ class Memory:
             work.close()
             raise LaminaError("this memory is closed; open it again with Memory(path)")
         if here and self._memory.inline and not on_loop():
-            return _driven(work)
+            return driven(work)
         return self._loop.run(work)
 
     add = _blocking(AsyncMemory.add, here=True)

@@ -475,6 +475,8 @@ class Hit:
     parts: Mapping[str, float]
     created_at: datetime
     role: str | None = None
+    name: str | None = None  # who spoke, where the message says so
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -614,6 +616,7 @@ class Settled:
     archived: int
     failed: tuple[str, ...] = ()  # sessions whose fold could not be made; still due
     facts: int = 0  # that were found
+    vectors: int = 0  # that were given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

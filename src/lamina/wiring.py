@@ -17,8 +17,10 @@ from lamina.engine.memory import Engine, as_profile
 from lamina.engine.parts import Parts, Patience
 from lamina.errors import InputError, LaminaError
 from lamina.policy.messages import Limits, checked_id
-from lamina.ports import Extractor, Spotter, Store, Summariser, TokenCounter
+from lamina.ports import Embedder, Extractor, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import DEFAULT, Profile, profile_from
+
+EMBEDDERS = {"static": ("lazy", "LazyStatic"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +32,12 @@ class Options:
     summariser: Summariser | None = None  # None: offline
     extractor: Extractor | None = None  # None: offline
     spotter: Spotter | None = None  # finds episodes; None: offline
+    embedder: Embedder | str = "static"  # "static", "minilm", one of your own, or "none": words answer alone
+    minilm_path: str | Path | None = None  # folder or file of MiniLM's weights; None: the installed package has them
     counter: TokenCounter | None = None  # None: exact
     worker: bool = True  # fold in the background of this process
     durable: bool = False  # wait for the disk at each append: survives power loss too
+    cache_mb: int = 256  # memory for what is kept at hand to search
     limits: Limits = field(default_factory=Limits)
     patience: Patience = field(default_factory=Patience)
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -51,10 +56,11 @@ class AsyncMemory(Engine):
 
     async def open(self) -> Self:
         """Open the store and start the embedded worker."""
+        embedder = _embedder(self._options)  # may be refused, before a file is made
         store = _store(self._location, self._options)
         try:
             await store.open()
-            super().__init__(await _parts(store, self._options), worker=self._options.worker)
+            super().__init__(await _parts(store, embedder, self._options), worker=self._options.worker)
             return await super().open()
         except BaseException:
             await store.close()
@@ -81,12 +87,37 @@ def _options(given: dict[str, Any]) -> Options:
         model = getattr(options, name)
         if model is not None and not callable(getattr(model, verb, None)):
             raise InputError(f"{name} must have the verb `{verb}` (see lamina.ports), {type(model).__name__} has not")
+    _check_recall(options)
     if not callable(options.now):
         raise InputError("now must be a function that gives the time, with its zone")
     return options
 
 
-async def _parts(store: Store, chosen: Options) -> Parts:
+def _check_recall(options: Options) -> None:
+    embedder = options.embedder
+    if isinstance(embedder, str):
+        if embedder not in EMBEDDERS:
+            raise InputError(f"no embedder {embedder!r}; there are {list(EMBEDDERS)}, or give one of your own")
+    elif not callable(getattr(embedder, "embed", None)):
+        raise InputError(f"embedder must have the verb `embed` (see lamina.ports), {type(embedder).__name__} has not")
+    if options.minilm_path is not None and not isinstance(options.minilm_path, str | Path):
+        raise InputError(f"minilm_path must be a path, not {options.minilm_path!r}")
+    if isinstance(options.cache_mb, bool) or not isinstance(options.cache_mb, int) or options.cache_mb < 1:
+        raise InputError(f"cache_mb must be a whole number of megabytes above 0, not {options.cache_mb!r}")
+
+
+def _embedder(chosen: Options) -> Embedder | None:
+    if not isinstance(chosen.embedder, str):
+        return chosen.embedder
+    if chosen.embedder == "none":
+        return None
+    module, name = EMBEDDERS[chosen.embedder]
+    given = (chosen.minilm_path,) if chosen.embedder == "minilm" else ()
+    embedder: Embedder = _backend(f"lamina.models.local.{module}", name)(*given)
+    return embedder
+
+
+async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Parts:
     counter = chosen.counter or _backend("lamina.models.tokens", "best_counter")()
     offline = _backend("lamina.models.offline.summariser", "OfflineSummariser")(counter)
     return Parts(
@@ -96,6 +127,8 @@ async def _parts(store: Store, chosen: Options) -> Parts:
         offline=offline,
         extractor=chosen.extractor or _backend("lamina.models.offline.extractor", "OfflineExtractor")(),
         spotter=chosen.spotter or _backend("lamina.models.offline.episodes", "OfflineSpotter")(),
+        embedder=embedder,
+        lexicon=_backend("lamina.models.local.lazy", "LazyStatic")(),
         prompts=_backend("lamina.models.prompts", "prompts")(),
         profile=await _profile(store, chosen.profile),
         now=chosen.now,
@@ -105,6 +138,7 @@ async def _parts(store: Store, chosen: Options) -> Parts:
         alive=worker_alive,
         limits=chosen.limits,
         patience=chosen.patience,
+        cache_bytes=chosen.cache_mb * 2**20,
     )
 
 

@@ -38,6 +38,9 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
         pytest.param(
             "interfaces/logs.py", "import lamina.interfaces.cli.show", "What the faces share", id="shared-imports-face"
         ),
+        pytest.param(
+            "interfaces/cli/bench.py", "import lamina.interfaces.bench.readers", "Faces do not", id="face-imports-face"
+        ),
     ],
 )
 def test_a_violation_is_caught(tmp_path, file, line, contract):

@@ -22,9 +22,11 @@ import lamina
 from lamina.interfaces.cli.app import app
 from lamina.interfaces.settings import DOCUMENT_KNOBS, NAMES, Settings
 from lamina.policy.facts import CATEGORIES, TYPES
+from lamina.policy.mixing import MIXED
+from lamina.policy.recall.fusion import PARTS
 from lamina.profiles import KNOBS, PROFILES, Profile
 from lamina.types import EPISODE_KINDS, FACT_STATUSES, LINK_TYPES, Receipt
-from lamina.wiring import Options
+from lamina.wiring import EMBEDDERS, Options
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -298,10 +300,19 @@ def _cli() -> Any:
     return typer.main.get_command(app)
 
 
-@pytest.mark.parametrize("command", sorted(_cli().commands))
+def _commands_of(group: Any, prefix: str = "") -> dict[str, Any]:
+    """Every command by its words: those of a group have the group's name before theirs."""
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        inner = hasattr(command, "commands")
+        found |= _commands_of(command, f"{prefix}{name} ") if inner else {f"{prefix}{name}": command}
+    return found
+
+
+@pytest.mark.parametrize("command", sorted(_commands_of(_cli())))
 def test_every_command_is_documented_with_its_options(command):
     section = _section_of(_sections(DOCS / "command-line.md", "###"), f"lamina {command}")
-    for parameter in _cli().commands[command].params:
+    for parameter in _commands_of(_cli())[command].params:
         if parameter.param_type_name == "argument":
             assert f"`{parameter.name.upper()}`" in section, f"argument {parameter.name} of {command}"
         else:
@@ -311,8 +322,9 @@ def test_every_command_is_documented_with_its_options(command):
 
 
 def test_every_documented_command_exists():
-    documented = re.findall(r"^### `lamina ([a-z-]+)", (DOCS / "command-line.md").read_text("utf-8"), re.MULTILINE)
-    assert sorted(documented) == sorted(_cli().commands)
+    page = (DOCS / "command-line.md").read_text("utf-8")
+    documented = re.findall(r"^### `lamina ([a-z-]+(?: [a-z-]+)*)", page, re.MULTILINE)
+    assert sorted(documented) == sorted(_commands_of(_cli()))
 
 
 def test_every_option_before_the_command_is_documented():
@@ -384,6 +396,16 @@ def test_every_category_of_facts_is_documented_with_its_type(category):
 @pytest.mark.parametrize("name", [value.name for value in fields(Receipt) if value.name not in {"id", "at"}])
 def test_everything_on_a_receipt_is_documented(name):
     assert f"`{name}`" in _sections(DOCS / "forgetting.md", "##")["The receipt"]
+
+
+@pytest.mark.parametrize("name", [*PARTS, "cosine", *MIXED])
+def test_every_part_of_a_score_is_documented(name):
+    assert _row((DOCS / "recall.md").read_text("utf-8"), name)
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_every_embedder_is_documented(name):
+    assert _row((DOCS / "recall.md").read_text("utf-8"), f'"{name}"')
 
 
 @pytest.mark.parametrize("option", [option.name for option in fields(Options)])

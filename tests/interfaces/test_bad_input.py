@@ -281,6 +281,12 @@ def test_bad_searches_are_refused(memory):
     """A search finds at least one thing."""
     with pytest.raises(InputError, match=r"top_k must be .*at least 1, not 0"):
         memory.search("tea", top_k=0)
+    with pytest.raises(InputError, match=r"no role 'robot'; there are \['system'"):
+        memory.search("tea", role="robot")
+    with pytest.raises(InputError, match=r"no weight 'loudness'; there are \['semantic'"):
+        memory.search("tea", weights={"loudness": 1})
+    with pytest.raises(InputError, match="at least one weight must be above 0"):
+        memory.search("tea", weights={"recency": 0})
     with pytest.raises(InputError, match="query must be text, not int"):
         memory.context(7)
 
@@ -292,6 +298,26 @@ def test_an_unknown_option_is_refused_with_all_names(path):
     """And no file is made."""
     with pytest.raises(InputError, match=r"unknown options \['profil'\]; there are.*'profile'"):
         Memory(path, profil="default")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        pytest.param(
+            {"embedder": "glove"}, r"no embedder 'glove'; there are \['static', 'minilm', 'none'\]", id="name"
+        ),
+        pytest.param({"embedder": 3}, "must have the verb `embed`.*int has not", id="no-embedder"),
+        pytest.param({"embedder": "minilm", "minilm_path": 3}, "minilm_path must be a path, not 3", id="no-path"),
+        pytest.param({"embedder": "minilm", "minilm_path": "/no/such"}, "there is no /no/such; get the", id="nothing"),
+        pytest.param({"cache_mb": 0}, "cache_mb must be a whole number of megabytes above 0, not 0", id="no-room"),
+        pytest.param({"cache_mb": 1.5}, "cache_mb must be .* not 1.5", id="part-of-a-megabyte"),
+    ],
+)
+def test_what_recall_cannot_use_is_refused(path, options, words):
+    """When the memory is opened, not at the first search; and no file is made."""
+    with pytest.raises(InputError, match=words):
+        Memory(path, **options)
     assert not path.exists()
 
 

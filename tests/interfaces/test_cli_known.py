@@ -184,10 +184,75 @@ def test_search_finds_what_is_known_with_filters(told):
     assert [hit["text"] for hit in data(told(*asked, "--tag", "office"))] == ["Lisbon office is on the third floor"]
     assert [hit["text"] for hit in data(told(*asked, "--category", "identity"))] == ["location: Lisbon"]
     assert data(told(*asked, "--type", "goal")) == []
-    assert data(told(*asked, "--until", "2025-02-01")) == []
+    assert all(hit["created_at"] < "2025-02-01" for hit in data(told(*asked, "--until", "2025-02-01")))
     assert data(told(*asked, "--kind", "fact", "--min-importance", "0.99")) == []
-    assert data(told(*asked, "--since", "2025-02-01", "--explain"))[0]["parts"]["words"] > 0
-    assert "words" in told("search", "Lisbon", "-u", "alex", "--explain").out
+    assert data(told(*asked, "--since", "2025-02-01", "--explain"))[0]["parts"]["near_words"] > 0
+
+
+LISBON = ["search", "Lisbon", "-u", "alex"]
+
+
+def test_explain_shows_what_did_most_for_a_score(told):
+    """At most five parts, the largest first, and the likeness of the vectors; as JSON all of them."""
+    (hit,) = data(told(*LISBON, "--explain", "-k", "1", "--json"))
+    named = sorted(hit["parts"].keys() - {"cosine"}, key=lambda name: -abs(hit["parts"][name]))
+    shown = told(*LISBON, "--explain", "-k", "1").out
+    assert f"{named[0].replace('_', ' ')} {hit['parts'][named[0]]:.2f}" in shown
+    assert f"cosine {hit['parts']['cosine']:.2f}" in shown
+    assert named[-1].replace("_", " ") + " " not in shown
+    assert "cosine" not in told(*LISBON, "-k", "1").out
+
+
+def test_search_within_a_session_a_role_and_a_time(told):
+    """Only what was said there, by whom, and what held then."""
+    told("add", "Lisbon is sunny.", "-u", "alex", "-s", "s1", "--role", "assistant")
+    assert {hit["session_id"] for hit in data(told(*LISBON, "--session", "s1", "--json"))} == {"s1"}
+    assert {hit["role"] for hit in data(told(*LISBON, "--role", "assistant", "--json"))} == {"assistant"}
+    asked = ["search", "location", "-u", "alex", "--kind", "fact", "--json"]
+    assert "location: Lisbon" in [hit["text"] for hit in data(told(*asked))]
+    then = [hit["text"] for hit in data(told(*asked, "--as-of", "2025-03-01"))]
+    assert "location: Ghent" in then
+    assert "location: Lisbon" not in then
+    assert then == [hit["text"] for hit in data(told(*asked, "--at", "2025-03-01"))]
+
+
+def test_archived_sessions_are_found_on_request(told):
+    """Laid aside until they are asked for."""
+    asked = [*LISBON, "--kind", "message", "--json"]
+    assert "s2" in {hit["session_id"] for hit in data(told(*asked))}
+    told("archive", "s2")
+    assert "s2" not in {hit["session_id"] for hit in data(told(*asked))}
+    assert "s2" in {hit["session_id"] for hit in data(told(*asked, "--archived"))}
+
+
+def test_a_search_may_have_weights_of_its_own(told):
+    """Each by name; what is no weight is said so."""
+    (hit,) = data(told(*LISBON, "--weight", "keyword=3", "--weight", "access=1", "--explain", "-k", "1", "--json"))
+    assert hit["parts"]["keyword"] == pytest.approx(0.75)
+    assert hit["parts"]["semantic"] == 0
+    for wrong, words in (("keyword", "--weight takes NAME=VALUE"), ("loudness=1", "no weight 'loudness'; there are")):
+        refused = told(*LISBON, "--weight", wrong)
+        assert refused.code == 2
+        assert words in refused.err
+
+
+def test_a_context_may_be_asked_for_as_of_another_day(told):
+    """Words of time are counted from there."""
+    asked = ["context", "Which editor did I use in January?", "-u", "alex", "-s", "s3", "--json"]
+
+    def score(at):
+        built = data(told(*asked, "--at", at))
+        return max(item["score"] or 0 for item in built["manifest"]["items"] if item["session_id"] == "s1")
+
+    assert score("2025-06-01") > score("2024-06-01")
+    assert told(*asked, "--at", "noon").code == 2
+
+
+def test_settle_says_how_many_vectors_it_gave(told):
+    """The new message gets its own, and so does the digest that tells of it."""
+    told("add", "The quay closes at 18:00.", "-u", "alex", "--no-settle")
+    assert "0 facts, 2 vectors, 1 digests," in told("settle").out
+    assert data(told("settle", "--json"))["vectors"] == 0
 
 
 def test_a_session_is_written_anew_accepted_and_rolled_back(told):

@@ -78,6 +78,32 @@ def test_a_knob_that_the_profile_lacks_is_a_problem():
         load_settings({"LAMINA_PROFILE": "chunked", "LAMINA_PROFILE_CHUNK_SIZE": "5"})
 
 
+def test_recall_has_settings(tmp_path):
+    """What makes vectors, where the weights of MiniLM are, how much is kept at hand; by variable and by file."""
+    assert (load_settings({}).embedder, load_settings({}).minilm_path, load_settings({}).cache_mb) == (
+        "static",
+        None,
+        256,
+    )
+    file = tmp_path / "lamina.toml"
+    file.write_text(f'embedder = "minilm"\nminilm_path = "{tmp_path}"\ncache_mb = 64\n')
+    given = {"LAMINA_EMBEDDER": "MiniLM", "LAMINA_MINILM_PATH": str(tmp_path), "LAMINA_CACHE_MB": "64"}
+    for settings in (load_settings({}, file), load_settings(given)):
+        assert (settings.embedder, settings.minilm_path, settings.cache_mb) == ("minilm", str(tmp_path), 64)
+
+
+def test_mistakes_about_recall_are_reported_at_once(tmp_path):
+    """Each says what would do."""
+    given = {"LAMINA_EMBEDDER": "glove", "LAMINA_MINILM_PATH": str(tmp_path / "none"), "LAMINA_CACHE_MB": "0"}
+    with pytest.raises(ConfigError) as caught:
+        load_settings(given)
+    assert list(caught.value.problems) == [
+        "LAMINA_CACHE_MB: takes a number above 0, not '0'",
+        "LAMINA_EMBEDDER: is one of static, minilm, none, not 'glove'",
+        f"LAMINA_MINILM_PATH: there is no {tmp_path / 'none'}",
+    ]
+
+
 KEEPING = [
     pytest.param("conflicts", "flag", "flag", id="conflicts"),
     pytest.param("keep_message_days", "90", 90, id="keep-messages"),
@@ -88,6 +114,9 @@ KEEPING = [
     pytest.param("half_life_days", "14", 14, id="half-life"),
     pytest.param("categories", "identity, constraint", ("identity", "constraint"), id="categories"),
     pytest.param("never_archived", "none", (), id="nothing-durable"),
+    pytest.param("recency_weight", "0.2", 0.2, id="weight"),
+    pytest.param("episode_distance", "none", None, id="any-distance"),
+    pytest.param("archive_days", "90", 90, id="archive"),
 ]
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lamina import PROFILES, Profile
 from lamina.engine.memory import Engine
 from lamina.engine.parts import Parts
+from lamina.models.local.lazy import LazyStatic
 from lamina.models.offline.episodes import OfflineSpotter
 from lamina.models.offline.extractor import OfflineExtractor
 from lamina.models.offline.summariser import OfflineSummariser
@@ -266,6 +267,8 @@ class World:
             offline=offline,
             extractor=OfflineExtractor(),
             spotter=OfflineSpotter(),
+            embedder=None,
+            lexicon=LazyStatic(),
             prompts=prompts(),
             profile=self.profile,
             now=lambda: START + timedelta(days=1),

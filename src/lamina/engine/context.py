@@ -2,19 +2,23 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from lamina.engine.parts import Parts
-from lamina.engine.retrieve import HIT_KINDS, Retrieval
+from lamina.engine.requests import HIT_KINDS, Request
+from lamina.engine.retrieve import Retrieval
 from lamina.errors import BudgetTooSmall, InputError
 from lamina.policy import coverage
-from lamina.policy.budget import CUT_MARK, Filled, Item, fill, reserve, trimmed
+from lamina.policy.budget import Filled, Item, fill, reserve
 from lamina.policy.facts import holding
 from lamina.policy.messages import message_tokens
+from lamina.policy.passages import excerpt, worth
 from lamina.policy.records import head_hash
 from lamina.policy.render import Picked, fact_line, rendered
 from lamina.policy.window import newest_of, units
-from lamina.policy.words import terms
+from lamina.policy.words import query_terms
 from lamina.ports import Reach, View
 from lamina.profiles import Profile
 from lamina.types import Context, Fact, Hit, Manifest, Message, Omission, Piece, Span, Summary, TokenBudget
@@ -23,10 +27,12 @@ logger = logging.getLogger("lamina.context")
 
 MESSAGE_OVERHEAD = 6  # tokens that a message costs beside its words
 REPLY_OVERHEAD = 3  # tokens that open the model's reply
-_PASSAGE_TOKENS = 240  # a recalled passage is cut beyond this
+_PASSAGE_TOKENS = 240  # a recalled passage longer than this, and than half of the budget, is cut
+_CUT_TOKENS = 120  # to about this
+_LINE_TOKENS = 4  # of a passage's line, with its part of the heading
+_SHORTEST = 12  # tokens that a passage takes at the least, about
 _READ = 8  # budgets that are read of a window, so that what does not fit can be named
 _SPARE = "fits beside the rest"
-_FEW_WORDS = 3  # queries of fewer words that find nothing borrow some from the last messages
 
 
 class ContextBuilder:
@@ -46,13 +52,14 @@ class ContextBuilder:
         profile: Profile,
         system: str | None,
         sources: Sequence[str],
+        at: datetime | None = None,
     ) -> Context:
         """The context for the next message of a session."""
         budget = profile.budget if budget is None else budget
         if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
             raise InputError(f"budget must be a whole number of tokens above 0, not {budget!r}")
         view = await self._view(user_id, session_id, self._reach(profile, budget))
-        hits = await self._recalled(query, profile, view, user_id)
+        hits = await self._recalled(query, profile, view, user_id, budget, at)
         try:
             return _Build(self._parts, profile, view, query, budget, system, sources).context(hits)
         except BudgetTooSmall as error:  # a look as wide as the smallest budget may find a way that costs less
@@ -75,24 +82,33 @@ class ContextBuilder:
             tokens=budget if window.fill else _READ * budget,
         )
 
-    async def _recalled(self, query: str | None, profile: Profile, view: View, user_id: str) -> list[Hit]:
+    async def _recalled(
+        self, query: str | None, profile: Profile, view: View, user_id: str, budget: int, at: datetime | None
+    ) -> list[Hit]:
         wants = {step.section for step in profile.steps}
         newest = view.tail[-1] if view.tail else None
         asked = query or (newest.text if newest is not None and newest.role == "user" else "")
-        if not asked or not ("recalled" in wants or profile.summary_order == "relevance"):
+        if not asked:
             return []
-        own = terms(asked)
-        found = await self._relevant(asked, profile, user_id) if own else []
-        if not found and len(own) < _FEW_WORDS:
-            borrowed = "\n".join([*own, *(message.text[:500] for message in view.tail[-2:])])
-            found = await self._relevant(borrowed, profile, user_id)
-        return found
-
-    async def _relevant(self, query: str, profile: Profile, user_id: str) -> list[Hit]:
-        known = any(step.section == "facts" for step in profile.steps)  # facts have their own section
-        kinds = frozenset(("message", "summary") if known else HIT_KINDS)
-        hits = await self._retrieval.search(query, user_id=user_id, top_k=profile.retrieval_top_k * 3, kinds=kinds)
-        return [hit for hit in hits if hit.score >= profile.relevance_threshold]
+        before = [message.text for message in view.tail[-3:] if message.text != asked]
+        found = Request(query=asked, user_id=user_id, top_k=1, before=before, at=at, weights=profile.weights)
+        hits: list[Hit] = []
+        if "recalled" in wants:
+            known = any(step.section == "facts" for step in profile.steps)  # facts have their own section
+            hits += await self._retrieval.search(
+                replace(
+                    found,
+                    top_k=min(profile.retrieval_top_k, max(10, budget // _SHORTEST)),
+                    kinds=frozenset(("message",) if known else HIT_KINDS),
+                    least=profile.relevance_threshold,
+                    strict=profile.weights is not None,
+                )
+            )
+        if profile.summary_order == "relevance":
+            hits += await self._retrieval.search(
+                replace(found, top_k=50, kinds=frozenset(("summary",)), distance=profile.episode_distance)
+            )
+        return hits
 
 
 class _Build:
@@ -120,6 +136,7 @@ class _Build:
         newest = view.tail[-1] if view.tail else None
         stored = newest is not None and newest.role == "user" and newest.text == query
         self._query = None if stored or not query else query
+        self._asked = query or (newest.text if newest is not None else "")
 
     def context(self, hits: Sequence[Hit]) -> Context:
         wanted = {"recent" if step.section == "gap" else step.section for step in self._profile.steps}
@@ -278,33 +295,33 @@ class _Build:
         return [item]
 
     def _passages(self, hits: Sequence[Hit]) -> list[Item]:
-        own = self._view.session.id if self._view.session else None
+        """What was recalled, what is worth most for its tokens first."""
         newest = self._view.tail[-1].turn if self._view.tail else None
         shown = {message.id for message in self._view.tail if message.turn == newest}
         shown |= {summary.id for summary in self._view.summaries}
         shown |= {self._view.digest.id} if self._view.digest else set()
-        items = [self._passage(hit, own) for hit in hits if hit.id not in shown]
-        return items[: self._profile.retrieval_top_k]
+        items = [self._passage(hit) for hit in hits if hit.id not in shown]
+        return items if self._profile.weights is not None else sorted(items, key=worth, reverse=True)
 
-    def _passage(self, hit: Hit, own: str | None) -> Item:
-        text = hit.text
-        cut = self._count(text) > _PASSAGE_TOKENS
+    def _passage(self, hit: Hit) -> Item:
+        text, tokens = hit.text, hit.tokens
+        cut = tokens > max(_PASSAGE_TOKENS, self._budget // 2)
         if cut:
-            text = f"{trimmed(text, _PASSAGE_TOKENS - 4, self._count)} {CUT_MARK.strip()}"
-        where = f"message {hit.span.first}" if hit.span and hit.kind == "message" else hit.kind
-        who = f" {hit.role}" if hit.role else ""
-        label = f"{hit.created_at.date()}{who}, {where}" + ("" if hit.session_id == own else f" of {hit.session_id}")
+            text = excerpt(text, query_terms(self._asked), _CUT_TOKENS, self._count) or text[:_CUT_TOKENS]
+            tokens = self._count(text)
+        who = hit.name or hit.role or hit.kind
         return Item(
             section="recalled",
             kind="passage" if hit.kind == "message" else hit.kind,
             text=" ".join(text.split("\n")),
-            tokens=self._count(text) + self._count(label) + 5,
-            reason="its words answer the query",
+            tokens=tokens + self._count(who) + _LINE_TOKENS,
+            reason=_reason(hit),
             id=hit.id,
             session_id=hit.session_id,
             message_ids=hit.message_ids,
             span=hit.span if hit.kind == "message" else None,
-            label=label,
+            label=who,
+            heading=str(hit.created_at.date()),
             score=hit.score,
             parts=hit.parts,
             cut=cut,
@@ -335,6 +352,8 @@ class _Build:
         for name in ("recent", "summaries"):
             if name in sections:
                 sections[name].sort(key=lambda item: item.span.first if item.span else 0)
+        if "recalled" in sections:
+            sections["recalled"].sort(key=_said_at)
         return Picked(
             sections=sections,
             system=self._system,
@@ -418,6 +437,17 @@ def _verbatim(item: Item, session_id: str | None) -> bool:
     if item.section == "recent":
         return True
     return item.kind == "passage" and not item.cut and item.session_id == session_id
+
+
+def _said_at(item: Item) -> tuple[str, str, int]:
+    """By day, session and place: passages read like the conversations they are of."""
+    return item.heading, item.session_id or "", item.span.first if item.span else 0
+
+
+def _reason(hit: Hit) -> str:
+    """What spoke most for a hit."""
+    parts = [name for name in sorted(hit.parts, key=lambda name: -hit.parts[name]) if name != "cosine"]
+    return f"answers the query: {' and '.join(parts[:2]).replace('_', ' ')}" if parts else "answers the query"
 
 
 def _piece(item: Item) -> Piece:

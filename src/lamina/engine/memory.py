@@ -4,7 +4,7 @@ import asyncio
 import importlib
 import json
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,15 +21,19 @@ from lamina.engine.maintain import Maintenance
 from lamina.engine.pages import every_session, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.regenerate import Regeneration
-from lamina.engine.retrieve import HIT_KINDS, Retrieval
+from lamina.engine.requests import HIT_KINDS, Request
+from lamina.engine.retrieve import Retrieval
 from lamina.engine.worker import Worker
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.policy.episodes import KEY_MOMENT, milestone_of
 from lamina.policy.messages import checked_id, main_session
+from lamina.policy.mixing import checked_weights
+from lamina.policy.times import moment
 from lamina.policy.window import newest_units
 from lamina.ports import Reach
 from lamina.profiles import Profile, profile_named, profile_values
 from lamina.types import (
+    ROLES,
     STATUSES,
     Added,
     Context,
@@ -78,7 +82,8 @@ class Engine(KnownVerbs):
     @property
     def inline(self) -> bool:
         """Whether the verbs that only ask the store may be driven without an event loop."""
-        return self._parts.store.inline
+        embedder = self._parts.embedder
+        return self._parts.store.inline and (embedder is None or embedder.inline)
 
     async def open(self) -> Self:
         """Start the embedded worker."""
@@ -156,11 +161,12 @@ class Engine(KnownVerbs):
         profile: str | Profile | None = None,
         system: str | None = None,
         sources: Sequence[str] = (),
+        at: Any = None,
     ) -> Context:
         """What the model should see for the next message: never above the budget, with a manifest of what and why.
 
         `query` is the current user message; `system` is your own system prompt; `sources` are texts of your own
-        (retrieved documents) to place before the question.
+        (retrieved documents) to place before the question; `at` is when it is asked, if not now.
         """
         chosen = self._parts.profile if profile is None else as_profile(profile)
         for name, text in (("query", query), ("system", system)):
@@ -176,6 +182,7 @@ class Engine(KnownVerbs):
             profile=chosen,
             system=system,
             sources=sources,
+            at=None if at is None else moment(at, "at"),
         )
         self._accesses.note(piece.id for piece in context.manifest.items if piece.id and piece.kind in MEMORABLE)
         return context
@@ -194,11 +201,20 @@ class Engine(KnownVerbs):
         since: Any = None,
         until: Any = None,
         min_importance: float = 0.0,
+        session_id: str | None = None,
+        role: str | None = None,
+        as_of: Any = None,
+        archived: bool = False,
+        weights: Mapping[str, float] | None = None,
+        at: Any = None,
     ) -> list[Hit]:
-        """Messages, summaries, facts and episodes whose words answer the query, best first.
+        """Messages, summaries, facts and episodes that answer the query, best first.
 
-        `explain` adds the parts of the scores; the rest are filters: kinds of hits; types, categories, tags and
-        least importance of facts (with one of the first three, only facts are found); and times.
+        `explain` adds the parts of the scores. `at` is when it is asked, if not now: "last week" is counted from
+        there. `weights` are those of the weighted sum (semantic, keyword, recency, importance, access) for this
+        query. The rest are filters: kinds of hits; types, categories, tags and least importance of facts (with one
+        of the first three, only facts are found); times; a session; the role of messages; facts that held at
+        `as_of`; and `archived`: also archived facts and what is in archived sessions.
         """
         _check_text("query", query)
         if not isinstance(top_k, int) or top_k < 1:
@@ -206,12 +222,24 @@ class Engine(KnownVerbs):
         wanted = as_filter(
             types=types, categories=categories, tags=tags, since=since, until=until, min_importance=min_importance
         )
+        if role is not None and role not in ROLES:
+            raise InputError(f"no role {role!r}; there are {list(ROLES)}")
+        mixed = self._parts.profile.weights if weights is None else checked_weights(weights)
         hits = await self._retrieval.search(
-            query,
-            user_id=checked_id(user_id, "user_id"),
-            top_k=top_k,
-            kinds=one_of(kinds, HIT_KINDS, "kind"),
-            wanted=wanted,
+            Request(
+                query=query,
+                user_id=checked_id(user_id, "user_id"),
+                top_k=top_k,
+                kinds=one_of(kinds, HIT_KINDS, "kind"),
+                wanted=wanted,
+                session_id=None if session_id is None else checked_id(session_id, "session_id"),
+                role=role,
+                at=None if at is None else moment(at, "at"),
+                as_of=None if as_of is None else moment(as_of, "as_of"),
+                archived=bool(archived),
+                weights=mixed,
+                least=self._parts.profile.relevance_threshold if mixed is not None and weights is None else 0.0,
+            )
         )
         self._accesses.note(hit.id for hit in hits if hit.kind in {"fact", "episode"})
         return hits if explain else [replace(hit, parts={}) for hit in hits]

@@ -1,13 +1,16 @@
 """What the engine is built from: handed in by the wiring, never imported."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, TypeVar
 
 from lamina.policy.messages import Limits
-from lamina.ports import Extractor, Prompt, Spotter, Store, Summariser, TokenCounter
+from lamina.ports import Embedder, Extractor, Lexicon, Prompt, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import Profile
+
+T = TypeVar("T")
 
 Progress = Callable[[int, int], None]  # how far long work is: done, of how many (0: that is not known)
 
@@ -33,6 +36,8 @@ class Parts:
     offline: Summariser  # writes when the configured summariser cannot
     extractor: Extractor | None
     spotter: Spotter | None
+    embedder: Embedder | None  # None: words answer alone
+    lexicon: Lexicon
     prompts: Mapping[str, Prompt]
     profile: Profile
     now: Callable[[], datetime]
@@ -42,6 +47,7 @@ class Parts:
     alive: Callable[[str], bool]  # whether the worker of that name may still be at work
     limits: Limits = field(default_factory=Limits)
     patience: Patience = field(default_factory=Patience)
+    cache_bytes: int = 256 * 2**20  # for what is kept at hand to search
 
 
 def on_loop() -> bool:
@@ -51,3 +57,14 @@ def on_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def driven(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never has to wait for an event loop."""
+    try:
+        work.send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    work.close()
+    raise RuntimeError("a verb that waits for the event loop was driven without one")

@@ -1,12 +1,14 @@
 """The worker: takes what is due, folds it, commits it. Killed at any point, the work is simply still due."""
 
 import asyncio
+import importlib
 import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from lamina.engine.accesses import Accesses
 from lamina.engine.compact import Compactor
@@ -25,6 +27,7 @@ logger = logging.getLogger("lamina.fold")
 
 
 _SWEEP_SECONDS = 60.0
+_EMBED_SECONDS = 0.2  # vectors are given in batches, not after each message
 
 
 class Worker:
@@ -41,6 +44,7 @@ class Worker:
         self._wakened = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._next_sweep = 0.0
+        self._embedding: Any = None
 
     def wake(self) -> None:
         """Say that something may be due; from any thread."""
@@ -54,6 +58,8 @@ class Worker:
             while True:
                 self._wakened.clear()
                 await self._round()
+                if self._wakened.is_set():  # new work came in the meantime: let its vectors be a batch
+                    await asyncio.sleep(_EMBED_SECONDS / 4)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._parts.patience.poll_seconds):
                         await self._wakened.wait()
@@ -79,6 +85,22 @@ class Worker:
         await self._accesses.flush()
         while (claim := await self._claim(impatient=False, skip=())) is not None:
             await self._handled(claim, thorough=False)
+        await self._embedded()
+
+    async def _embedded(self) -> int:
+        """Give vectors to what has none yet; how many. Without them words still find everything."""
+        if self._parts.embedder is None:
+            return 0
+        if self._embedding is None:
+            self._embedding = importlib.import_module("lamina.engine.embed").Embedding(
+                self._parts, self._parts.embedder
+            )
+        try:
+            given: int = await self._embedding.all_due()
+        except ModelError as error:
+            logger.warning("not_embedded", extra={"embedder": self._parts.embedder.name, "reason": str(error)})
+            return 0
+        return given
 
     async def _tidy(self) -> None:
         """Consolidation and retention, if they are due."""
@@ -113,8 +135,14 @@ class Worker:
         digests = await self._refresh_digests(timeout)
         if tidy:
             await self._tidy()
+        async with asyncio.timeout(timeout):
+            vectors = await self._embedded()
         return replace(
-            done, digests=done.digests + digests, archived=done.archived + await self._sweep(), failed=tuple(failed)
+            done,
+            digests=done.digests + digests,
+            archived=done.archived + await self._sweep(),
+            failed=tuple(failed),
+            vectors=vectors,
         )
 
     async def _refresh_digests(self, timeout: float | None) -> int:

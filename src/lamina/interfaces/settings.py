@@ -2,7 +2,7 @@
 
 import difflib
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from lamina.engine.parts import Patience
 from lamina.errors import ConfigError, InputError
 from lamina.policy.messages import Limits
 from lamina.profiles import KNOBS, PROFILES, Profile, profile_named
+from lamina.wiring import EMBEDDERS
 
 # The seven knobs of document 003 keep their names.
 DOCUMENT_KNOBS: Mapping[str, str] = {
@@ -37,6 +38,11 @@ class Settings:
     profile: Profile | None = field(
         default=None, metadata={"help": f"one of {', '.join(sorted(PROFILES))}; unset: the one the file was made with"}
     )
+    embedder: str = field(default="static", metadata={"help": f"one of {', '.join(EMBEDDERS)}"})
+    minilm_path: str | None = field(
+        default=None, metadata={"help": "folder or file of MiniLM's weights; unset: the installed package has them"}
+    )
+    cache_mb: int = field(default=256, metadata={"help": "megabytes for what is kept at hand to search"})
     durable: bool = field(default=False, metadata={"help": "wait for the disk at each append: survives power loss"})
     log_level: str = field(default="warning", metadata={"help": f"one of {', '.join(LEVELS)}"})
     max_message_bytes: int = field(default=4 * 1024 * 1024, metadata={"help": "largest message that is stored"})
@@ -175,10 +181,20 @@ def _positive(kind: type[int] | type[float]) -> Callable[[Any], int | float]:
     return read
 
 
-def _level(given: Any) -> str:
-    if str(given).lower() not in LEVELS:
-        raise ValueError(f"is one of {', '.join(LEVELS)}, not {given!r}")
-    return str(given).lower()
+def _word_of(words: Collection[str]) -> Callable[[Any], str]:
+    def read(given: Any) -> str:
+        if str(given).lower() not in words:
+            raise ValueError(f"is one of {', '.join(words)}, not {given!r}")
+        return str(given).lower()
+
+    return read
+
+
+def _existing(given: Any) -> str:
+    path = Path(_text(given)).expanduser()
+    if not path.exists():
+        raise ValueError(f"there is no {path}")
+    return str(path)
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
@@ -186,8 +202,11 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "tenant": _text,
     "user": _text,
     "profile": lambda given: profile_named(_text(given)),
+    "embedder": _word_of(EMBEDDERS),
+    "minilm_path": _existing,
+    "cache_mb": _positive(int),
     "durable": _truth,
-    "log_level": _level,
+    "log_level": _word_of(LEVELS),
     "max_message_bytes": _positive(int),
     "max_append_messages": _positive(int),
     "model_seconds": _positive(float),

@@ -27,6 +27,7 @@ class Item:
     message_ids: tuple[str, ...] = ()  # where it comes from, when the messages themselves are not shown
     span: Span | None = None
     label: str = ""
+    heading: str = ""  # under which it stands with others
     score: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     required: bool = False

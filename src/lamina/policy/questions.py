@@ -47,6 +47,8 @@ class Question:
     """Its several questions, or the alternatives it compares."""
     follow_up: bool
     """Whether it needs the turns before it to be understood."""
+    request: bool = False
+    """Whether it asks for help now, and not for what was."""
 
 
 def understand(query: str, *, at: datetime, names: Sequence[str] = ()) -> Question:
@@ -69,6 +71,7 @@ def understand(query: str, *, at: datetime, names: Sequence[str] = ()) -> Questi
         asks_many=forms.seeks_many(form),
         parts=_parts(form),
         follow_up=forms.follows_up(form, told, len(mentioned)),
+        request=forms.seeks_help(form),
     )
 
 

@@ -201,3 +201,22 @@ def follows_up(text: str, content: int, names: int) -> bool:
     if _OPENS.search(text):
         return content + names <= _FEW
     return names == 0 and content <= 1 and (_POINTS.search(text) is not None or bool(_WHY.match(text) and content == 0))
+
+
+_HELP = re.compile(
+    r"\A\s*(?:(?:can|could|would|will) you\b|(?:please|help|suggest|recommend|show|explain|give|write|create|plan)\b)"
+    r"|\btell me (?:how|about)\b|\b(?:how (?:do|can|should|would|could|to)|what (?:should|would|could|can)"
+    r"|any (?:tips|advice|ideas|suggestions|recommendations)|should i|do you (?:have|think|recommend)"
+    r"|i'?m (?:looking|trying|thinking|planning)|i want|i need|suggest|recommend)\b",
+    re.IGNORECASE,
+)
+_OF_BEFORE = re.compile(
+    r"\b(?:did|was|were|had|have (?:i|we|you)|has|ago|previous|earlier|said|told|mentioned|last|yesterday|remind"
+    r"|remember)\b",
+    re.IGNORECASE,
+)
+
+
+def seeks_help(form: str) -> bool:
+    """Whether it asks for help now, so that what the user always wants matters, and not for what was."""
+    return _HELP.search(form) is not None and _OF_BEFORE.search(form) is None

@@ -158,8 +158,19 @@ def _default_block(picked: Picked) -> str:
 
 
 def _default_late(picked: Picked) -> str:
-    passages = "\n".join(f"- [{item.label}] {item.text}" for item in picked.items("recalled"))
-    return "\n\n".join(_section("## Passages recalled for the current message", passages))
+    return "\n\n".join(_section("## Passages recalled for the current message", _grouped(picked.items("recalled"))))
+
+
+def _grouped(items: Sequence[Item]) -> str:
+    """Passages under the day and session they are of, in the order they were said."""
+    lines: list[str] = []
+    last = None
+    for item in items:
+        if (group := (item.heading, item.session_id)) != last:
+            lines.append(f"[{item.heading}]")
+            last = group
+        lines.append(f"{item.label}: {item.text}")
+    return "\n".join(lines)
 
 
 def _current(picked: Picked) -> list[str]:
@@ -253,8 +264,7 @@ def _project_block(picked: Picked) -> str:
 
 
 def _project_late(picked: Picked) -> str:
-    passages = "\n".join(f"- [{item.label}] {item.text}" for item in picked.items("recalled"))
-    return "\n\n".join(_section("## Relevant memories", passages))
+    return "\n\n".join(_section("## Relevant memories", _grouped(picked.items("recalled"))))
 
 
 def _nothing(_picked: Picked) -> str:

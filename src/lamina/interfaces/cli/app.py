@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from lamina.errors import InputError, LaminaError
-from lamina.interfaces.cli import about, conversations, forgetting, known, layers, moments, versions
+from lamina.interfaces.cli import about, bench, conversations, forgetting, known, layers, moments, versions
 from lamina.interfaces.cli.face import Face, errors
 from lamina.interfaces.logs import log_to_stderr
 from lamina.interfaces.settings import load_settings
@@ -24,6 +24,7 @@ PANELS: Mapping[str, typer.Typer] = {
     "New versions": versions.commands,
     "Forgetting": forgetting.commands,
     "About": about.commands,
+    "Measuring": bench.commands,
 }
 
 app = typer.Typer(

@@ -12,9 +12,12 @@ from rich.panel import Panel
 from rich.text import Text
 
 from lamina import Memory
+from lamina.engine.requests import HIT_KINDS
 from lamina.errors import InputError
 from lamina.interfaces.cli import show, show_known
 from lamina.interfaces.cli.face import (
+    AsOf,
+    At,
     CategoryOption,
     Face,
     ImportanceOption,
@@ -33,12 +36,14 @@ from lamina.interfaces.cli.face import (
     settled,
     with_progress,
 )
+from lamina.policy.mixing import MIXED
 from lamina.profiles import profile_named
-from lamina.types import STATUSES, Imported, Session, Status
+from lamina.types import ROLES, STATUSES, Imported, Session, Status
 
 commands = typer.Typer()
 
 _SOURCES = "An export (.jsonl, folder, .md), or another tool's file: ChatGPT, ShareGPT, mem0, chat messages, logs."
+_WEIGHTS = f"Rank by a weighted sum: {', '.join(MIXED)}; may be repeated."
 _TARGETS = "A .jsonl file for everything, a folder for readable JSON, a .md file for one session."
 
 
@@ -133,6 +138,7 @@ def context(
     budget: Annotated[int | None, typer.Option("--budget", "-b", help="Tokens it may have at the most.")] = None,
     profile: Annotated[str | None, typer.Option("--profile", "-p", help="Build it as this profile would.")] = None,
     system: Annotated[str | None, typer.Option("--system", help="Your own system prompt.")] = None,
+    at: At = None,
     as_json: JsonOption = False,
 ) -> None:
     """Build the context for the next message and show what is in it and why."""
@@ -145,6 +151,7 @@ def context(
             budget=budget,
             profile=None if profile is None else profile_named(profile),
             system=system,
+            at=at,
         )
     if as_json:
         out(built, as_json, str)
@@ -159,24 +166,29 @@ def context(
 @commands.command()
 def search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="Words to look for.")],
+    query: Annotated[str, typer.Argument(help="A question, or words to look for.")],
     user: UserOption = None,
+    session: SessionOption = None,
     top: Annotated[int, typer.Option("--top", "-k", help="How many hits.")] = 10,
     kind: Annotated[
         list[str] | None, typer.Option("--kind", help="Only message, summary, fact or episode; may be repeated.")
     ] = None,
+    role: Annotated[str | None, typer.Option("--role", help=f"Only messages of {', '.join(ROLES)}.")] = None,
     type: TypeOption = None,  # noqa: A002 - the word of the glossary
     category: CategoryOption = None,
     tag: TagOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
     min_importance: ImportanceOption = 0.0,
-    explain: Annotated[bool, typer.Option("--explain", help="Add the parts of the scores.")] = False,
+    as_of: AsOf = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Also archived sessions and facts.")] = False,
+    weight: Annotated[list[str] | None, typer.Option("--weight", metavar="NAME=VALUE", help=_WEIGHTS)] = None,
+    at: At = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Add the largest parts of the scores.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Find messages, summaries, facts and episodes by their words."""
+    """Find messages, summaries, facts and episodes by words and meaning."""
     face: Face = context.obj.existing()
-    kinds = {"kinds": kind} if kind else {}
     with face.memory() as memory:
         hits = memory.search(
             query,
@@ -189,9 +201,29 @@ def search(
             since=since,
             until=until,
             min_importance=min_importance,
-            **kinds,
+            kinds=kind or HIT_KINDS,
+            session_id=session,
+            role=role,
+            as_of=as_of,
+            archived=archived,
+            weights=_weights(weight),
+            at=at,
         )
     out(hits, as_json, lambda found: show.hits_table(found) if found else "nothing found")
+
+
+def _weights(given: list[str] | None) -> dict[str, float] | None:
+    """Weights from words like `recency=0.5`; what they may be is for the memory to say."""
+    if not given:
+        return None
+    weights = {}
+    for pair in given:
+        name, _, value = pair.partition("=")
+        try:
+            weights[name.strip()] = float(value)
+        except ValueError:
+            raise InputError(f"--weight takes NAME=VALUE, e.g. recency=0.5, not {pair!r}") from None
+    return weights
 
 
 @commands.command()

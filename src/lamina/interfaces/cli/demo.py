@@ -175,7 +175,8 @@ def _ask(console: Console, memory: Memory) -> tuple[int, int]:
         if number < _ASKED:
             _show_answer(console, question, context, carriers)
     console.print(
-        f"\n[bold]{carried} of {len(asked)}[/] answers stand in a context of {_BUDGET:,} tokens, found by words alone."
+        f"\n[bold]{carried} of {len(asked)}[/] answers stand in a context of {_BUDGET:,} tokens, "
+        "found by words and meaning, offline."
     )
     return len(asked), carried
 

@@ -37,6 +37,7 @@ SinceOption = Annotated[str | None, typer.Option("--since", help="Only from this
 UntilOption = Annotated[str | None, typer.Option("--until", help="Only before this time.")]
 ImportanceOption = Annotated[float, typer.Option("--min-importance", help="Only facts at least so important, 0 to 1.")]
 AsOf = Annotated[str | None, typer.Option("--as-of", help="What held at this time; default: now.")]
+At = Annotated[str | None, typer.Option("--at", help='When it is asked, for words like "last week"; default: now.')]
 KnownAt = Annotated[str | None, typer.Option("--known-at", help="With what was known at this time; default: now.")]
 
 
@@ -54,6 +55,9 @@ class Face:
             settings.database,
             tenant=settings.tenant,
             profile=settings.profile,
+            embedder=settings.embedder,
+            minilm_path=settings.minilm_path,
+            cache_mb=settings.cache_mb,
             durable=settings.durable,
             worker=False,
             limits=settings.limits(),

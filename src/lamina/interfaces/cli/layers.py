@@ -62,7 +62,7 @@ def digest(context: typer.Context, user: UserOption = None, as_json: JsonOption 
 
 @commands.command()
 def settle(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Fold and read everything that is due."""
+    """Fold and read everything that is due, and give vectors to what has none."""
     with context.obj.existing().memory() as memory:
         done = settled(memory, as_json)
     out(done, as_json, _settled_line)
@@ -72,7 +72,7 @@ def settle(context: typer.Context, as_json: JsonOption = False) -> None:
 
 def _settled_line(done: Settled) -> str:
     return (
-        f"{done.folds} folds, {done.facts} facts, {done.digests} digests, "
+        f"{done.folds} folds, {done.facts} facts, {done.vectors} vectors, {done.digests} digests, "
         f"{done.archived} archived, {len(done.failed)} failed"
     )
 

@@ -24,6 +24,7 @@ COLOURS: Mapping[str, str] = {
     "query": "white",
 }
 _WIDTH = 44
+_PARTS = 5  # of a score that are shown
 _SHOWN = 8  # characters of an id in tables: the last, which are random; the first are a time
 
 
@@ -97,9 +98,15 @@ def hits_table(hits: Sequence[Hit]) -> Table:
     for hit in hits:
         table.add_row(f"{hit.score:.2f}", f"{hit.created_at:%Y-%m-%d}", escape(_where(hit)), Text(hit.text))
         if hit.parts:
-            parts = "  ".join(f"{name} {value:.2f}" for name, value in hit.parts.items())
-            table.add_row("", "", "", Text(parts, style="dim"))
+            table.add_row("", "", "", Text(_largest(hit.parts), style="dim"))
     return table
+
+
+def _largest(parts: Mapping[str, float]) -> str:
+    """The parts that did most for a score, or against it, and how alike the vectors are."""
+    named = sorted(((name, part) for name, part in parts.items() if name != "cosine"), key=lambda pair: -abs(pair[1]))
+    told = [f"{name.replace('_', ' ')} {part:.2f}" for name, part in named[:_PARTS] if round(part, 2)]
+    return "  ".join([*told, f"cosine {parts.get('cosine', 0.0):.2f}"])
 
 
 def _where(hit: Hit) -> str:

@@ -1,0 +1,252 @@
+"""Fit the weights of recall on conversations with questions, and show what each part gains.
+
+    python scripts/fit_recall.py FILE... [--folds 5] [--ablate] [--write]
+
+FILE as for `lamina bench recall`. For each question every message of the conversation is an alternative; the weights
+maximise the likelihood of the messages that answer it, with a small price on large weights. Each set counts the same.
+Tables are of messages in conversations that were left out of the fit, whole conversations at a time, so they show what
+to expect of others; `--write` then fits on all and writes src/lamina/policy/recall/weights.py.
+"""
+
+import argparse
+import asyncio
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lamina.interfaces.bench.readers import Conversation, Question, read
+from lamina.models.local.static import StaticEmbedder
+from lamina.models.offline.extractor import OfflineExtractor
+from lamina.policy.questions import understand
+from lamina.policy.recall.catalogue import Catalogue, Entry, comparable
+from lamina.policy.recall.fusion import PARTS
+from lamina.policy.recall.signals import NAMES, Asked, gathered
+from lamina.types import Message
+
+WEIGHTS = Path(__file__).parent.parent / "src/lamina/policy/recall/weights.py"
+PRICE = 5e-4  # of the square of a weight
+ROUNDS = 30  # of Newton's method at the most
+SETTLED = 1e-2  # a step smaller than this is the last
+STANDING, LIKING = frozenset({"instruction", "constraint"}), frozenset({"preference", "goal"})
+BUDGETS = (1000, 2000, 4000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A question with what speaks for each message of its conversation."""
+
+    set: str
+    conversation: str
+    table: Any  # messages x (signals of people, signals of an assistant's user)
+    gold: Any
+    sizes: Any  # characters
+
+
+class Reader:
+    """Turns conversations into examples, as the engine would see them."""
+
+    def __init__(self) -> None:
+        self._embedder, self._extractor = StaticEmbedder(), OfflineExtractor()
+        self._known: dict[str, tuple[Any, bool, bool]] = {}
+
+    def examples(self, name: str, conversation: Conversation) -> Iterator[Example]:
+        catalogue, messages = self._catalogue(conversation)
+        last = max(message.said_at for message in messages)
+        names = tuple(catalogue.speakers)
+        for question in conversation.questions:
+            gold = np.array([message.id in question.gold for message in messages])
+            if gold.any() and question.after is None:
+                asked = self._asked(question, last, names)
+                signals = gathered(catalogue, asked, np.ones(len(catalogue), dtype=np.bool_))
+                table = np.zeros((len(messages), 2 * len(NAMES)), dtype=np.float32)
+                helped = np.float32(catalogue.assisted)
+                table[signals.rows, : len(NAMES)] = (1 - helped) * signals.table
+                table[signals.rows, len(NAMES) :] = helped * signals.table
+                sizes = np.array([len(message.text) for message in messages])
+                yield Example(set=name, conversation=conversation.id, table=table, gold=gold, sizes=sizes)
+
+    def _catalogue(self, conversation: Conversation) -> tuple[Catalogue, list[Any]]:
+        catalogue = Catalogue(self._embedder.dimensions, self._embedder.word_vectors)
+        messages: list[Any] = []
+        for session in conversation.sessions:
+            messages += session.messages
+            known = [self._of(message) for message in session.messages]
+            first = len(catalogue)
+            catalogue.add(
+                Entry(
+                    id=message.id,
+                    kind="message",
+                    text=message.text,
+                    at=message.said_at,
+                    session=session.id,
+                    role=message.role,
+                    speaker=message.name,
+                    standing=standing,
+                    liking=liking,
+                )
+                for message, (_, standing, liking) in zip(session.messages, known, strict=True)
+            )
+            catalogue.vectors.all[first:] = [vector for vector, _, _ in known]
+        return catalogue, messages
+
+    def _of(self, message: Any) -> tuple[Any, bool, bool]:
+        """A message's vector, and whether it holds wishes for all replies or for choices."""
+        if message.id not in self._known:
+            said = Message(
+                id=message.id, session_id="", seq=1, turn=1, role="user", body={}, created_at=message.said_at,
+                metadata={}, model=None, tokens=0, text=message.text, digest="",
+            )  # fmt: skip
+            found = asyncio.run(self._extractor.extract([said])) if message.role == "user" else ()
+            kinds = {draft.category for draft in found}
+            vector = self._embedder.vectors([message.text])[0]
+            self._known[message.id] = (vector, bool(kinds & STANDING), bool(kinds & LIKING))
+        return self._known[message.id]
+
+    def _asked(self, question: Question, last: datetime, names: Sequence[str]) -> Asked:
+        read_ = understand(question.text, at=question.asked_at or last, names=names)
+        text = question.text
+        for name in read_.names:
+            text = text.replace(name, " ")
+        words = comparable(read_.words, self._embedder.word_vectors)
+        return Asked(question=read_, vector=self._embedder.vectors([text])[0], words=words)
+
+
+def fitted(examples: Sequence[Example], columns: Sequence[int]) -> Any:
+    """The weights of some columns, by Newton's method; the others count nothing."""
+    sizes: dict[str, int] = defaultdict(int)
+    for example in examples:
+        sizes[example.set] += 1
+    weights = np.zeros(len(columns))
+    for _ in range(ROUNDS):
+        slope, bend = 2 * PRICE * weights, 2 * PRICE * np.eye(len(columns))
+        for example in examples:
+            table = example.table[:, columns].astype(np.float64)
+            share = _shares(table @ weights)
+            mean = share @ table
+            slope -= (table[example.gold].mean(axis=0) - mean) / sizes[example.set]
+            bend += ((table * share[:, None]).T @ table - np.outer(mean, mean)) / sizes[example.set]
+        step = np.linalg.solve(bend, slope)
+        weights -= step
+        if np.abs(step).max() < SETTLED:
+            break
+    return weights
+
+
+def _shares(values: Any) -> Any:
+    raised = np.exp(values - values.max())
+    return raised / raised.sum()
+
+
+def measured(example: Example, values: Any) -> dict[str, float]:
+    """Recall at 10, and whether all that is wanted is packed into a budget, counted roughly in characters."""
+    order = np.argsort(-values, kind="stable")
+    found = {"R@10": example.gold[order[:10]].sum() / example.gold.sum()}
+    tokens = example.sizes / 4.6 + 6
+    packing = np.argsort(np.log(tokens) - values, kind="stable")
+    for budget in BUDGETS:
+        left, taken = budget * 0.93 - 25, np.zeros(len(values), dtype=np.bool_)
+        for place in packing:
+            if tokens[place] <= left:
+                left -= tokens[place]
+                taken[place] = True
+        found[f"C{budget}"] = float(taken[example.gold].all())
+    return found
+
+
+def crossed(examples: Sequence[Example], columns: Sequence[int], folds: int) -> dict[str, dict[str, float]]:
+    """Measures by set, each conversation judged by weights fitted without it."""
+    totals: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    names = sorted({example.conversation for example in examples}, key=lambda name: zlib.crc32(name.encode()))
+    fold_of = {name: place % folds for place, name in enumerate(names)}
+    for fold in range(folds):
+        weights = fitted([one for one in examples if fold_of[one.conversation] != fold], columns)
+        for example in examples:
+            if fold_of[example.conversation] == fold:
+                for measure, value in measured(example, example.table[:, columns] @ weights).items():
+                    totals[example.set][measure].append(value)
+    return {name: {key: 100 * float(np.mean(values)) for key, values in of.items()} for name, of in totals.items()}
+
+
+def ablated(examples: Sequence[Example], folds: int) -> None:
+    """What is lost without each part."""
+    whole = crossed(examples, range(2 * len(NAMES)), folds)
+    print_table("all", whole)
+    for part, names in PARTS.items():
+        gone = {NAMES.index(name) for name in names}
+        columns = [column for column in range(2 * len(NAMES)) if column % len(NAMES) not in gone]
+        without = crossed(examples, columns, folds)
+        lost = {name: {key: whole[name][key] - value for key, value in of.items()} for name, of in without.items()}
+        print_table(f"gain of {part}", lost)
+
+
+def print_table(title: str, measures: dict[str, dict[str, float]]) -> None:
+    for name, of in measures.items():
+        print(f"{title:22s} {name:24s}", " ".join(f"{key}={value:5.1f}" for key, value in of.items()), flush=True)
+
+
+def calibrated(examples: Sequence[Example], weights: Any) -> tuple[float, float]:
+    """Slope and offset of how likely a message of some value answers: logistic regression, by Newton's method."""
+    values = np.concatenate([example.table @ weights for example in examples])
+    gold = np.concatenate([example.gold for example in examples]).astype(float)
+    heavy = np.concatenate([np.full(len(example.gold), 1 / len(example.gold)) for example in examples])
+    table, found = np.stack([values, np.ones_like(values)], axis=1), np.array([0.5, -8.0])
+    for _ in range(100):
+        chance = 1 / (1 + np.exp(-np.clip(table @ found, -30, 30)))
+        slope = table.T @ (heavy * (chance - gold))
+        bend = (table * (heavy * chance * (1 - chance))[:, None]).T @ table + 1e-6 * np.eye(2)
+        step = np.linalg.solve(bend, slope)
+        found -= np.clip(step, -1, 1)
+    return float(found[0]), float(found[1])
+
+
+def write(examples: Sequence[Example]) -> None:
+    weights = fitted(examples, range(2 * len(NAMES)))
+    slope, offset = calibrated(examples, weights)
+    lines = [
+        '"""How much each signal counts: for people who talk with each other, and for a user with an assistant.',
+        "",
+        "Written by `scripts/fit_recall.py`.",
+        '"""',
+        "",
+        f"SLOPE = {slope:.5f}",
+        f"OFFSET = {offset:.5f}",
+        "",
+        "WEIGHTS = {",
+        *(f'    "{name}": ({weights[n]:.4f}, {weights[len(NAMES) + n]:.4f}),' for n, name in enumerate(NAMES)),
+        "}",
+        "",
+    ]
+    WEIGHTS.write_text("\n".join(lines), "utf-8")
+    print(f"wrote {WEIGHTS}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--ablate", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    reader, examples = Reader(), list[Example]()
+    for file in given.files:
+        data = read(file)
+        for place, conversation in enumerate(data.conversations, 1):
+            examples += reader.examples(data.name, conversation)
+            print(f"\r{data.name}: {place} of {len(data.conversations)} conversations", end="", flush=True)
+        print()
+    if given.ablate:
+        ablated(examples, given.folds)
+    elif not given.write:
+        print_table("held out", crossed(examples, range(2 * len(NAMES)), given.folds))
+    if given.write:
+        write(examples)
+
+
+if __name__ == "__main__":
+    main()

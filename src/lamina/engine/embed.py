@@ -1,0 +1,82 @@
+"""Vectors behind the log: what was added gets its vectors in batches, a moment later."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from lamina.engine.parts import Parts, driven, on_loop
+from lamina.errors import ModelError
+from lamina.policy.recall.arrays import good_vectors, packed
+from lamina.policy.recall.entries import text_of
+from lamina.ports import Embedder
+
+logger = logging.getLogger("lamina.embed")
+
+BATCH = 128
+_USERS = 1_000
+_TEXT = 20_000  # characters of a text that are embedded
+
+
+class Embedding:
+    """Gives vectors to what has none."""
+
+    def __init__(self, parts: Parts, embedder: Embedder) -> None:
+        self._parts = parts
+        self._embedder = embedder
+
+    async def all_due(self) -> int:
+        """Give every user's memory its vectors; how many there were to give."""
+        given = 0
+        while users := await self._parts.store.unembedded_users(self._embedder.name, _USERS):
+            for user_id in users:
+                given += await self.due(user_id)
+            if len(users) < _USERS:
+                break
+        return given
+
+    async def due(self, user_id: str) -> int:
+        """Give a user's memory its vectors."""
+        given = 0
+        while True:
+            lacking = await self._parts.store.unembedded(user_id, self._embedder.name, BATCH)
+            vectors = await self._vectors([text_of(item)[:_TEXT] for item in lacking.items])
+            stored = await self._parts.store.put_vectors(
+                user_id,
+                self._embedder.name,
+                lacking.cuts,
+                dict(zip((item.id for item in lacking.items), vectors, strict=True)),
+                lacking.count if lacking.done else None,
+            )
+            given += len(vectors) if stored else 0
+            if stored and lacking.done:
+                return given
+            await _breath()
+
+    async def _vectors(self, texts: list[str]) -> list[bytes]:
+        if not texts:
+            return []
+        seconds = self._parts.patience.model_seconds
+        try:
+            if self._embedder.inline:
+                found = await self._at_once(texts)
+            else:
+                async with asyncio.timeout(seconds):
+                    found = await self._embedder.embed(texts)
+        except TimeoutError:
+            raise ModelError(f"{self._embedder.name} gave no vectors within {seconds:g} s") from None
+        size = self._embedder.dimensions
+        if len(found) != len(texts) or not good_vectors(found, size):
+            raise ModelError(f"{self._embedder.name} must give {size} numbers for each of {len(texts)} texts")
+        return packed(found)
+
+    async def _at_once(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        """Vectors of an embedder that never waits, but takes its time: in a thread of its own where a loop runs."""
+        if on_loop():
+            return await asyncio.to_thread(lambda: driven(self._embedder.embed(texts)))
+        return await self._embedder.embed(texts)
+
+
+async def _breath() -> None:
+    """Let others on the loop have their turn."""
+    if on_loop():
+        await asyncio.sleep(0)

@@ -1,0 +1,193 @@
+"""Recall: what a user's memory holds that answers a question, best first, each with the parts of its score."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from lamina.engine.parts import Parts
+from lamina.engine.requests import Request
+from lamina.engine.shelves import Shelf, Shelves
+from lamina.engine.threads import one_thread
+from lamina.errors import ModelError
+from lamina.policy import facts as known
+from lamina.policy.mixing import MIXED
+from lamina.policy.questions import Question, understand, with_context
+from lamina.policy.recall import fusion, mixing
+from lamina.policy.recall.arrays import Flags, Floats, good_vectors, unit
+from lamina.policy.recall.catalogue import KINDS, OTHER, ROLES, Catalogue, comparable
+from lamina.policy.recall.entries import Found, hit_of
+from lamina.policy.recall.fusion import Scored
+from lamina.policy.recall.signals import Asked, gathered
+from lamina.types import Hit
+
+logger = logging.getLogger("lamina.recall")
+
+_EMBEDDED = 4_000  # characters of a query that are embedded
+_RELATED_WORDS, _RELATED_MEANING = 0.03, 0.3  # what a row, with its neighbours, has at least of what is asked
+_SPARE = 5  # more than asked for are looked up, since some may be gone by now
+_QUICK = 2.0  # seconds that a query waits for its vector; then words answer alone
+
+
+class Recall:
+    """Finds things by words and meaning in what is kept at hand of each user."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._embedder = parts.embedder
+        self.shelves = Shelves(parts, parts.embedder.dimensions if parts.embedder else parts.lexicon.dimensions)
+
+    async def search(self, request: Request) -> list[Hit]:
+        """The best hits for a request, best first."""
+        shelf = await self.shelves.of(request.user_id, self._embedder.name if self._embedder else None)
+        at = request.at or self._parts.now()
+        names = tuple(shelf.catalogue.speakers) if shelf else ()
+        question = with_context(understand(request.query, at=at, names=names), request.before)
+        if not question.terms:
+            return []
+        if shelf is None:
+            shelf = await self.shelves.by_words(request.user_id, question.terms)
+        vector = await self._vector(question)
+        words = comparable(question.words, self._parts.lexicon.word_vectors)
+        one_space = self._embedder is not None and self._embedder.name == self._parts.lexicon.name
+        asked = Asked(question=question, vector=vector, words=words, one_space=one_space)
+        with shelf.lock, one_thread():
+            ranked = self._ranked(shelf, asked, request, at)
+        return await self._hits(shelf, ranked, request)
+
+    async def _vector(self, question: Question) -> Floats | None:
+        """The question's vector without the names in it; None if the embedder cannot say in time."""
+        if self._embedder is None:
+            return None
+        text = question.text[:_EMBEDDED]
+        for name in question.names:
+            text = re.sub(rf"\b{re.escape(name)}(?:['\u2019]s)?\b", " ", text, flags=re.IGNORECASE)
+        try:
+            if self._embedder.inline:
+                found = await self._embedder.embed([text])
+            else:
+                async with asyncio.timeout(_QUICK):
+                    found = await self._embedder.embed([text])
+        except (ModelError, TimeoutError) as error:
+            logger.warning("query_not_embedded", extra={"embedder": self._embedder.name, "reason": str(error)})
+            return None
+        if len(found) != 1 or not good_vectors(found, self._embedder.dimensions):
+            logger.warning("query_not_embedded", extra={"embedder": self._embedder.name, "reason": "no such vector"})
+            return None
+        return unit(np.asarray(found[0], dtype=np.float32))
+
+    def _ranked(self, shelf: Shelf, asked: Asked, request: Request, at: datetime) -> list[tuple[str, float, Any]]:
+        """Ids, scores and parts, best first; a little more than asked for, since some may be gone by now."""
+        catalogue = shelf.catalogue
+        allowed = self._allowed(shelf, request, at)
+        if not allowed.any():
+            return []
+        signals = gathered(catalogue, asked, allowed)
+        if request.weights is None:
+            scored = fusion.fused(signals, catalogue.assisted)
+            chances, names = scored.chances(), tuple(fusion.PARTS)
+        else:
+            scored = self._mixed(shelf, signals, request.weights, at)
+            chances, names = scored.values, MIXED
+        related = (signals.around >= _RELATED_WORDS) | (signals.cosines >= _RELATED_MEANING)
+        if not related.any():
+            return []
+        order = _order(scored, catalogue, signals.rows)
+        good = (related if request.strict else (signals.around > 0) | (signals.cosines > 0)) & (
+            chances >= request.least
+        )
+        if request.distance is not None:
+            good &= 1 - signals.cosines < request.distance
+        best = order[good[order]]
+        best = best[: request.top_k + _SPARE]
+        cosines = np.round(signals.cosines[best], 6).tolist()
+        parts = np.round(scored.parts[best], 6).tolist()
+        ids = [catalogue.ids[row] for row in signals.rows[best]]
+        return [
+            (key, chance, {**dict(zip(names, part, strict=True)), "cosine": cosine})
+            for key, chance, part, cosine in zip(ids, chances[best].tolist(), parts, cosines, strict=True)
+        ]
+
+    def _mixed(self, shelf: Shelf, signals: Any, weights: Mapping[str, float], at: datetime) -> Scored:
+        uses = np.zeros(len(signals.rows), dtype=np.float32)
+        for place, row in enumerate(signals.rows):
+            item = shelf.facts.get(key := shelf.catalogue.ids[row]) or shelf.episodes.get(key)
+            uses[place] = item.accesses if item else 0
+        half_life = self._parts.profile.half_life_days
+        return mixing.mixed(signals, shelf.catalogue, weights, at.timestamp(), half_life, uses)
+
+    def _allowed(self, shelf: Shelf, request: Request, at: datetime) -> Flags:
+        """Which rows the request's filters let through."""
+        catalogue, wanted = shelf.catalogue, request.wanted
+        allowed: Flags = catalogue.alive.all & np.isin(
+            catalogue.kind.all, [KINDS.index(kind) for kind in request.kinds]
+        )
+        if wanted.since is not None:
+            allowed &= catalogue.at.all >= wanted.since.timestamp()
+        if wanted.until is not None:
+            allowed &= catalogue.at.all < wanted.until.timestamp()
+        if request.role is not None:
+            allowed &= (catalogue.role.all == ROLES.get(request.role, OTHER)) & (catalogue.kind.all == 0)
+        if wanted.for_facts:
+            allowed &= catalogue.kind.all == KINDS.index("fact")
+        for item in self._unwanted(shelf, request, at):
+            if (row := catalogue.rows.get(item)) is not None:
+                allowed[row] = False
+        self._restrict_sessions(shelf, request, allowed)
+        return allowed
+
+    def _restrict_sessions(self, shelf: Shelf, request: Request, allowed: Flags) -> None:
+        catalogue = shelf.catalogue
+        if request.session_id is not None:
+            own = [key for key, item in _known(shelf) if item.session_id == request.session_id]
+            numbers = [catalogue.sessions.get(f"session {request.session_id}", -1)]
+            numbers += [catalogue.sessions.get(f"alone {key}", -1) for key in own]
+            allowed &= np.isin(catalogue.session.all, numbers)
+        if shelf.archived and not request.archived:
+            hidden = [catalogue.sessions.get(f"session {session}", -1) for session in shelf.archived]
+            hidden += [
+                catalogue.sessions.get(f"alone {key}", -1)
+                for key, item in shelf.summaries.items()
+                if item.session_id in shelf.archived
+            ]
+            allowed &= ~np.isin(catalogue.session.all, hidden)
+
+    def _unwanted(self, shelf: Shelf, request: Request, at: datetime) -> set[str]:
+        """Facts and episodes that the request does not ask for: by default those that do not hold."""
+        moment = request.as_of or at
+        held = {fact.id for fact in known.holding(shelf.facts.values(), moment)}
+        if request.archived:
+            held |= {fact.id for fact in shelf.facts.values() if fact.status == "archived"}
+        wanted = {key for key in held if request.wanted.takes(shelf.facts[key])}
+        significant = {key for key, one in shelf.episodes.items() if one.significance >= request.wanted.min_importance}
+        return (shelf.facts.keys() - wanted) | (shelf.episodes.keys() - significant)
+
+    async def _hits(
+        self, shelf: Shelf, ranked: Sequence[tuple[str, float, Mapping[str, float]]], request: Request
+    ) -> list[Hit]:
+        """Hits with their words, as they stand in the store now."""
+        stored = await self._parts.store.messages_by_id([key for key, *_ in ranked if key not in shelf.texts])
+        found: dict[str, Found] = {message.id: message for message in stored}
+        found |= dict(_known(shelf))
+        hits = [hit_of(found[key], score, parts) for key, score, parts in ranked if key in found]
+        return hits[: request.top_k]
+
+
+def _known(shelf: Shelf) -> list[tuple[str, Any]]:
+    return [*shelf.facts.items(), *shelf.episodes.items(), *shelf.summaries.items()]
+
+
+def _order(scored: Scored, catalogue: Catalogue, rows: Any) -> Any:
+    """Best first; equals by time, by their place in the log and by id: not by which was read first."""
+    values, at, seq = -np.round(scored.values, 5), catalogue.at.all[rows], catalogue.seq.all[rows]
+    order = np.lexsort((seq, at, values))
+    alike = (np.diff(values[order]) == 0) & (np.diff(at[order]) == 0) & (np.diff(seq[order]) == 0)
+    (same,) = np.nonzero(alike)
+    for run in np.split(same, np.flatnonzero(np.diff(same) > 1) + 1) if len(same) else ():
+        group = slice(run[0], run[-1] + 2)
+        order[group] = sorted(order[group], key=lambda place: catalogue.ids[rows[place]])
+    return order

@@ -1,0 +1,58 @@
+"""From what speaks for each row to one score, and the parts that made it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from lamina.policy.recall.arrays import Floats
+from lamina.policy.recall.signals import NAMES, Signals
+from lamina.policy.recall.weights import OFFSET, SLOPE, WEIGHTS
+
+# What a hit tells of its score, and the signals behind it.
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "words": ("words_flat", "words_even", "words_cosine"),
+    "near_words": ("near", "near_even", "near_share", "near_length"),
+    "meaning": ("meant", "meant_core", "both"),
+    "neighbours": (
+        "near_around", "words_around", "share_around", "meant_around", "near_before", "near_after", "meant_before",
+        "meant_after", "words_before", "words_after", "near_before_2", "near_after_2", "meant_before_2",
+        "meant_after_2", "both_around", "pair_near", "pair_meant",
+    ),
+    "reply": ("reply", "reply_near", "reply_meant"),
+    "session": (
+        "session_share", "session_best", "session_three", "session_around", "session_near", "session_first",
+        "many_session", "many_first", "opens",
+    ),
+    "speaker": ("speaker", "other_speaker", "speaker_near"),
+    "role": ("user", "user_asked_you", "user_many", "near_assistant", "meant_assistant", "length_assistant"),
+    "shape": ("length", "length_usual", "asks", "number", "number_asked", "first_person", "many_length", "many_meant"),
+    "standing": (
+        "standing", "liking", "standing_request", "liking_request", "standing_meant", "liking_meant",
+    ),
+    "time": ("dated", "dated_spoken", "late_last", "early_first"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """Rows with their scores, and for each part how much of it they have."""
+
+    values: Floats  # any size: only their order counts
+    parts: Floats  # one column for each of PARTS
+
+    def chances(self) -> Floats:
+        """Between 0 and 1: about how likely a row answers the question."""
+        return np.asarray(1 / (1 + np.exp(-np.clip(SLOPE * self.values + OFFSET, -30, 30))), dtype=np.float32)
+
+
+def fused(signals: Signals, assisted: float) -> Scored:
+    """The calibrated sum; weights lie between those for people talking and those for an assistant's user."""
+    people, helped = _WEIGHTS
+    weighted = signals.table * ((1 - np.float32(assisted)) * people + np.float32(assisted) * helped)
+    parts = np.stack([weighted[:, columns].sum(axis=1) for columns in _COLUMNS], axis=1)
+    return Scored(values=parts.sum(axis=1), parts=parts)
+
+
+_WEIGHTS = np.array([[WEIGHTS[name][regime] for name in NAMES] for regime in (0, 1)], dtype=np.float32)
+_COLUMNS = [[NAMES.index(name) for name in names] for names in PARTS.values()]
