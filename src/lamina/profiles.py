@@ -434,7 +434,8 @@ DEFAULT = Profile(
     close_gaps=True,
     layout="default",
     steps=(
-        Step(section="facts", share=0.1),
+        Step(section="facts", share=0.15, limit=3),
+        Step(section="facts", share=0.05),
         Step(section="recent", limit=3),
         Step(section="gap"),
         Step(section="summaries", share=0.4),

@@ -119,6 +119,7 @@ def _embedder(chosen: Options) -> Embedder | None:
 
 async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Parts:
     counter = chosen.counter or _backend("lamina.models.tokens", "best_counter")()
+    static = _backend("lamina.models.local.lazy", "LazyStatic")()
     offline = _backend("lamina.models.offline.summariser", "OfflineSummariser")(counter)
     return Parts(
         store=store,
@@ -128,7 +129,8 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
         extractor=chosen.extractor or _backend("lamina.models.offline.extractor", "OfflineExtractor")(),
         spotter=chosen.spotter or _backend("lamina.models.offline.episodes", "OfflineSpotter")(),
         embedder=embedder,
-        lexicon=_backend("lamina.models.local.lazy", "LazyStatic")(),
+        lexicon=static,
+        static=static,
         prompts=_backend("lamina.models.prompts", "prompts")(),
         profile=await _profile(store, chosen.profile),
         now=chosen.now,

@@ -3,6 +3,7 @@
 import tempfile
 from contextlib import ExitStack
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def parts_of(log: Log, cuts: list[int]) -> list[tuple[str, Log]]:
     """A log in pieces that go to two sessions in turn."""
     named = [{**message, "id": f"m{number}"} for number, message in enumerate(log)]
     places = [0, *sorted(min(cut, len(named)) for cut in cuts), len(named)]
-    pieces = [named[first:last] for first, last in zip(places, places[1:], strict=False)]
+    pieces = [named[first:last] for first, last in pairwise(places)]
     return [(f"s{(number * 7) % 3}", piece) for number, piece in enumerate(pieces) if piece]
 
 
@@ -55,7 +56,7 @@ def parts_of(log: Log, cuts: list[int]) -> list[tuple[str, Log]]:
     query=st.sampled_from(QUERIES),
     weights=st.sampled_from([None, {"semantic": 0.4, "keyword": 0.3, "recency": 0.2, "importance": 0.1}]),
 )
-@examples(20)
+@examples(15)
 def test_stores_and_restarts_find_the_same(
     log: Log, cuts: list[int], settles: set[int], query: str, weights: dict[str, float] | None
 ) -> None:
@@ -81,7 +82,7 @@ def test_stores_and_restarts_find_the_same(
 
 
 @given(log=logs(most=6), gone=st.sets(st.integers(0, 12), min_size=1, max_size=4), query=st.sampled_from(QUERIES))
-@examples(12)
+@examples(10)
 def test_what_is_left_after_forgetting_is_found_as_if_read_anew(log: Log, gone: set[int], query: str) -> None:
     """A memory that had all of it at hand finds what one finds that is opened after the forgetting."""
     with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "chat.db", **OPTIONS) as live:

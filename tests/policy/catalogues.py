@@ -1,6 +1,7 @@
 """Catalogues made by hand: words with vectors of their own, entries, questions, and what comes out."""
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,6 @@ from lamina.policy.recall.catalogue import Catalogue, Entry
 from lamina.policy.recall.fusion import PARTS, fused
 from lamina.policy.recall.signals import NAMES, Asked, Signals, gathered
 from lamina.policy.words import words
-import itertools
 
 START = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
 ASKED = START + timedelta(days=30)

@@ -91,5 +91,6 @@ def test_short_and_likely_passages_are_worth_most() -> None:
         return Item(section="recalled", kind="passage", tokens=tokens, reason="", score=score)
 
     ordered = [item(0.9, 10), item(0.9, 20), item(0.2, 10), item(0.1, 5), item(None, 5)]
-    assert sorted(ordered[::-1], key=worth, reverse=True) == ordered
+    mixed = [ordered[place] for place in (3, 0, 4, 2, 1)]
+    assert sorted(mixed, key=worth, reverse=True) == ordered
     assert worth(item(0.5, 0)) == (0.5, 0.5)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.policy.recall import signals as module
+from lamina.policy.recall.arrays import Floats
 from lamina.policy.recall.catalogue import Catalogue, Entry
 from lamina.policy.recall.fusion import PARTS, Scored, fused
 from lamina.policy.recall.signals import NAMES, topped
@@ -37,7 +38,7 @@ def test_every_signal_has_its_weight_and_its_part() -> None:
 
 
 @given(everything=entries(), query=questions, vectors=st.booleans(), meant=st.booleans())
-@examples(100)
+@examples(60)
 def test_scores_are_finite_and_the_sum_of_their_parts(
     everything: list[Entry], query: str, vectors: bool, meant: bool
 ) -> None:
@@ -162,16 +163,20 @@ def test_when_it_is_asked_moves_yesterday() -> None:
         assert {key for key, value in found.items() if value > 0} == {f"day {day - 1}"}
 
 
+def _floats(values: list[float]) -> Floats:
+    return np.asarray(values, dtype=np.float32)
+
+
 def test_shares_of_the_highest() -> None:
     """The best has 1; where there is nothing, nobody has any."""
-    assert topped(np.float32([1, 4, 2])).tolist() == [0.25, 1.0, 0.5]
-    assert topped(np.float32([0, 0])).tolist() == [0.0, 0.0]
-    assert topped(np.float32([])).tolist() == []
+    assert topped(_floats([1, 4, 2])).tolist() == [0.25, 1.0, 0.5]
+    assert topped(_floats([0, 0])).tolist() == [0.0, 0.0]
+    assert topped(_floats([])).tolist() == []
 
 
 def test_extreme_scores_are_still_chances() -> None:
     """No overflow, whatever the sum."""
-    scored = Scored(values=np.float32([-1e6, 0, 1e6]), parts=np.zeros((3, len(PARTS)), dtype=np.float32))
+    scored = Scored(values=_floats([-1e6, 0, 1e6]), parts=np.zeros((3, len(PARTS)), dtype=np.float32))
     chances = scored.chances().tolist()
     assert 0 < chances[0] < chances[1] < chances[2] <= 1
 

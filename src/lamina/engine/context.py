@@ -61,10 +61,10 @@ class ContextBuilder:
         view = await self._view(user_id, session_id, self._reach(profile, budget))
         hits = await self._recalled(query, profile, view, user_id, budget, at)
         try:
-            return _Build(self._parts, profile, view, query, budget, system, sources).context(hits)
+            return _Build(self._parts, profile, view, query, budget, system, sources, at).context(hits)
         except BudgetTooSmall as error:  # a look as wide as the smallest budget may find a way that costs less
             view = await self._view(user_id, session_id, self._reach(profile, error.smallest))
-            return _Build(self._parts, profile, view, query, budget, system, sources).context(hits)
+            return _Build(self._parts, profile, view, query, budget, system, sources, at).context(hits)
 
     async def _view(self, user_id: str, session_id: str, reach: Reach) -> View:
         view = await self._parts.store.view(user_id, session_id, reach)
@@ -123,6 +123,7 @@ class _Build:
         budget: int,
         system: str | None,
         sources: Sequence[str],
+        at: datetime | None,
     ) -> None:
         self._count = parts.counter.count
         self._counter = parts.counter
@@ -132,7 +133,7 @@ class _Build:
         self._system = system
         self._sources = tuple(sources)
         self._duplicates: list[tuple[Item, str]] = []
-        self._now = parts.now()
+        self._now = at or parts.now()
         newest = view.tail[-1] if view.tail else None
         stored = newest is not None and newest.role == "user" and newest.text == query
         self._query = None if stored or not query else query

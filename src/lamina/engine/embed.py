@@ -2,9 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
 
-from lamina.engine.parts import Parts, driven, on_loop
+from lamina.engine.parts import Parts, on_loop
 from lamina.errors import ModelError
 from lamina.policy.recall.arrays import good_vectors, packed
 from lamina.policy.recall.entries import text_of
@@ -12,7 +11,7 @@ from lamina.ports import Embedder
 
 logger = logging.getLogger("lamina.embed")
 
-BATCH = 128
+BATCH = 32  # texts at once: a few milliseconds of static vectors
 _USERS = 1_000
 _TEXT = 20_000  # characters of a text that are embedded
 
@@ -23,6 +22,7 @@ class Embedding:
     def __init__(self, parts: Parts, embedder: Embedder) -> None:
         self._parts = parts
         self._embedder = embedder
+        self._noted = False
 
     async def all_due(self) -> int:
         """Give every user's memory its vectors; how many there were to give."""
@@ -32,7 +32,18 @@ class Embedding:
                 given += await self.due(user_id)
             if len(users) < _USERS:
                 break
+        await self._note_complete()
         return given
+
+    async def _note_complete(self) -> None:
+        """Everything has its vectors: from now on they are the ones to search by."""
+        name = self._embedder.name
+        if self._noted or await self._parts.store.setting("embedder") == name:
+            self._noted = True
+            return
+        await self._parts.store.put_setting("embedder", name)
+        logger.info("embedder_changed", extra={"embedder": name})
+        self._noted = True
 
     async def due(self, user_id: str) -> int:
         """Give a user's memory its vectors."""
@@ -58,22 +69,18 @@ class Embedding:
         seconds = self._parts.patience.model_seconds
         try:
             if self._embedder.inline:
-                found = await self._at_once(texts)
+                found = await self._embedder.embed(texts)
             else:
                 async with asyncio.timeout(seconds):
                     found = await self._embedder.embed(texts)
         except TimeoutError:
             raise ModelError(f"{self._embedder.name} gave no vectors within {seconds:g} s") from None
+        except Exception as error:  # whatever a plug-in throws: words answer until it works again
+            raise ModelError(f"{self._embedder.name}: {error}") from error
         size = self._embedder.dimensions
         if len(found) != len(texts) or not good_vectors(found, size):
             raise ModelError(f"{self._embedder.name} must give {size} numbers for each of {len(texts)} texts")
         return packed(found)
-
-    async def _at_once(self, texts: list[str]) -> Sequence[Sequence[float]]:
-        """Vectors of an embedder that never waits, but takes its time: in a thread of its own where a loop runs."""
-        if on_loop():
-            return await asyncio.to_thread(lambda: driven(self._embedder.embed(texts)))
-        return await self._embedder.embed(texts)
 
 
 async def _breath() -> None:

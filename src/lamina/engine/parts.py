@@ -38,6 +38,7 @@ class Parts:
     spotter: Spotter | None
     embedder: Embedder | None  # None: words answer alone
     lexicon: Lexicon
+    static: Embedder | None  # searches until all has vectors of a newly chosen embedder
     prompts: Mapping[str, Prompt]
     profile: Profile
     now: Callable[[], datetime]

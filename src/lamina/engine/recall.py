@@ -13,7 +13,6 @@ from lamina.engine.parts import Parts
 from lamina.engine.requests import Request
 from lamina.engine.shelves import Shelf, Shelves
 from lamina.engine.threads import one_thread
-from lamina.errors import ModelError
 from lamina.policy import facts as known
 from lamina.policy.mixing import MIXED
 from lamina.policy.questions import Question, understand, with_context
@@ -23,12 +22,12 @@ from lamina.policy.recall.catalogue import KINDS, OTHER, ROLES, Catalogue, compa
 from lamina.policy.recall.entries import Found, hit_of
 from lamina.policy.recall.fusion import Scored
 from lamina.policy.recall.signals import Asked, gathered
-from lamina.types import Hit
+from lamina.types import Episode, Fact, Hit
 
 logger = logging.getLogger("lamina.recall")
 
 _EMBEDDED = 4_000  # characters of a query that are embedded
-_RELATED_WORDS, _RELATED_MEANING = 0.03, 0.3  # what a row, with its neighbours, has at least of what is asked
+_RELATED_WORDS, _RELATED_MEANING = 0.02, 0.18  # what a row, with its neighbours, has at least of what is asked
 _SPARE = 5  # more than asked for are looked up, since some may be gone by now
 _QUICK = 2.0  # seconds that a query waits for its vector; then words answer alone
 
@@ -38,12 +37,13 @@ class Recall:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._embedder = parts.embedder
-        self.shelves = Shelves(parts, parts.embedder.dimensions if parts.embedder else parts.lexicon.dimensions)
+        self._complete = False  # whether everything has vectors of the embedder that was chosen
+        self.shelves = Shelves(parts)
 
     async def search(self, request: Request) -> list[Hit]:
         """The best hits for a request, best first."""
-        shelf = await self.shelves.of(request.user_id, self._embedder.name if self._embedder else None)
+        embedder = await self._embedder()
+        shelf = await self.shelves.of(request.user_id, embedder)
         at = request.at or self._parts.now()
         names = tuple(shelf.catalogue.speakers) if shelf else ()
         question = with_context(understand(request.query, at=at, names=names), request.before)
@@ -51,36 +51,56 @@ class Recall:
             return []
         if shelf is None:
             shelf = await self.shelves.by_words(request.user_id, question.terms)
-        vector = await self._vector(question)
+        vector = await self._vector(question, embedder)
         words = comparable(question.words, self._parts.lexicon.word_vectors)
-        one_space = self._embedder is not None and self._embedder.name == self._parts.lexicon.name
+        one_space = embedder is not None and embedder.name == self._parts.lexicon.name
         asked = Asked(question=question, vector=vector, words=words, one_space=one_space)
+        uses = await self._uses(request)
         with shelf.lock, one_thread():
-            ranked = self._ranked(shelf, asked, request, at)
+            ranked = self._ranked(shelf, asked, request, at, uses)
         return await self._hits(shelf, ranked, request)
 
-    async def _vector(self, question: Question) -> Floats | None:
+    async def _embedder(self) -> Embedder | None:
+        """The embedder to search by: the one that was chosen, or static vectors until all has its vectors."""
+        chosen, static = self._parts.embedder, self._parts.static
+        if chosen is None or static is None or self._complete or chosen.name == static.name:
+            return chosen
+        noted = await self._parts.store.setting("embedder")
+        self._complete = noted == chosen.name
+        return static if noted == static.name else chosen
+
+    async def _vector(self, question: Question, embedder: Embedder | None) -> Floats | None:
         """The question's vector without the names in it; None if the embedder cannot say in time."""
-        if self._embedder is None:
+        if embedder is None:
             return None
         text = question.text[:_EMBEDDED]
         for name in question.names:
             text = re.sub(rf"\b{re.escape(name)}(?:['\u2019]s)?\b", " ", text, flags=re.IGNORECASE)
         try:
-            if self._embedder.inline:
-                found = await self._embedder.embed([text])
+            if embedder.inline:
+                found = await embedder.embed([text])
             else:
                 async with asyncio.timeout(_QUICK):
-                    found = await self._embedder.embed([text])
-        except (ModelError, TimeoutError) as error:
-            logger.warning("query_not_embedded", extra={"embedder": self._embedder.name, "reason": str(error)})
+                    found = await embedder.embed([text])
+        except Exception as error:  # noqa: BLE001 - whatever a plug-in throws: words answer alone
+            logger.warning("query_not_embedded", extra={"embedder": embedder.name, "reason": str(error)})
             return None
-        if len(found) != 1 or not good_vectors(found, self._embedder.dimensions):
-            logger.warning("query_not_embedded", extra={"embedder": self._embedder.name, "reason": "no such vector"})
+        if len(found) != 1 or not good_vectors(found, embedder.dimensions):
+            logger.warning("query_not_embedded", extra={"embedder": embedder.name, "reason": "no such vector"})
             return None
         return unit(np.asarray(found[0], dtype=np.float32))
 
-    def _ranked(self, shelf: Shelf, asked: Asked, request: Request, at: datetime) -> list[tuple[str, float, Any]]:
+    async def _uses(self, request: Request) -> Mapping[str, int]:
+        """How often each memory was used by now, if that counts: for a shelf, being used is no change."""
+        if not request.weights or not request.weights.get("access"):
+            return {}
+        store, user_id = self._parts.store, request.user_id
+        used: list[Fact | Episode] = [*await store.facts(user_id), *await store.episodes(user_id)]
+        return {item.id: item.accesses for item in used}
+
+    def _ranked(
+        self, shelf: Shelf, asked: Asked, request: Request, at: datetime, uses: Mapping[str, int]
+    ) -> list[tuple[str, float, Any]]:
         """Ids, scores and parts, best first; a little more than asked for, since some may be gone by now."""
         catalogue = shelf.catalogue
         allowed = self._allowed(shelf, request, at)
@@ -91,9 +111,13 @@ class Recall:
             scored = fusion.fused(signals, catalogue.assisted)
             chances, names = scored.chances(), tuple(fusion.PARTS)
         else:
-            scored = self._mixed(shelf, signals, request.weights, at)
+            used = np.zeros(len(signals.rows), dtype=np.float32)
+            if uses:
+                used[:] = [uses.get(catalogue.ids[row], 0) for row in signals.rows]
+            half_life = self._parts.profile.half_life_days
+            scored = mixing.mixed(signals, catalogue, request.weights, at.timestamp(), half_life, used)
             chances, names = scored.values, MIXED
-        related = (signals.around >= _RELATED_WORDS) | (signals.cosines >= _RELATED_MEANING)
+        related = (signals.around >= _RELATED_WORDS) | (signals.cosines >= _RELATED_MEANING) | signals.dated
         if not related.any():
             return []
         order = _order(scored, catalogue, signals.rows)
@@ -104,21 +128,13 @@ class Recall:
             good &= 1 - signals.cosines < request.distance
         best = order[good[order]]
         best = best[: request.top_k + _SPARE]
-        cosines = np.round(signals.cosines[best], 6).tolist()
-        parts = np.round(scored.parts[best], 6).tolist()
+        cosines = np.round(signals.cosines[best].astype(np.float64), 6).tolist()
+        parts = np.round(scored.parts[best].astype(np.float64), 6).tolist()
         ids = [catalogue.ids[row] for row in signals.rows[best]]
         return [
             (key, chance, {**dict(zip(names, part, strict=True)), "cosine": cosine})
             for key, chance, part, cosine in zip(ids, chances[best].tolist(), parts, cosines, strict=True)
         ]
-
-    def _mixed(self, shelf: Shelf, signals: Any, weights: Mapping[str, float], at: datetime) -> Scored:
-        uses = np.zeros(len(signals.rows), dtype=np.float32)
-        for place, row in enumerate(signals.rows):
-            item = shelf.facts.get(key := shelf.catalogue.ids[row]) or shelf.episodes.get(key)
-            uses[place] = item.accesses if item else 0
-        half_life = self._parts.profile.half_life_days
-        return mixing.mixed(signals, shelf.catalogue, weights, at.timestamp(), half_life, uses)
 
     def _allowed(self, shelf: Shelf, request: Request, at: datetime) -> Flags:
         """Which rows the request's filters let through."""

@@ -10,7 +10,7 @@ from lamina.engine.parts import Parts
 from lamina.policy.recall.catalogue import Catalogue
 from lamina.policy.recall.entries import entry_of, marks_of
 from lamina.policy.redaction import is_emptied
-from lamina.ports import Changes, VectorRow
+from lamina.ports import Changes, Embedder, VectorRow
 from lamina.types import Episode, Fact, Message, Span, Summary
 
 _PAGE = 2_000  # messages that are read at once
@@ -52,20 +52,19 @@ class _Fresh:
 class Shelves:
     """The shelves of the users who were asked about last, within a bound of memory."""
 
-    def __init__(self, parts: Parts, dimensions: int) -> None:
+    def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._dimensions = dimensions
         self._kept: OrderedDict[str, Shelf] = OrderedDict()
         self._large: set[str] = set()  # users who have more than can be kept
         self._lock = threading.Lock()
 
-    async def of(self, user_id: str, embedder: str | None) -> Shelf | None:
+    async def of(self, user_id: str, embedder: Embedder | None) -> Shelf | None:
         """A user's shelf as it is now; None if there is more than can be kept at hand."""
         if await self._too_large(user_id):
             return None
         with self._lock:
             shelf = self._kept.get(user_id)
-        if shelf is None or shelf.embedder != embedder:
+        if shelf is None or shelf.embedder != (embedder.name if embedder else None):
             shelf = self._empty(embedder)
         for _ in range(_TRIES):
             since, cuts = shelf.count, shelf.cuts
@@ -119,10 +118,11 @@ class Shelves:
         with self._lock:
             return sum(shelf.catalogue.nbytes for shelf in self._kept.values())
 
-    def _empty(self, embedder: str | None) -> Shelf:
+    def _empty(self, embedder: Embedder | None) -> Shelf:
         lexicon = self._parts.lexicon
-        catalogue = Catalogue(self._dimensions, lexicon.word_vectors, lexicon.dimensions)
-        return Shelf(catalogue=catalogue, embedder=embedder)
+        dimensions = embedder.dimensions if embedder else lexicon.dimensions
+        catalogue = Catalogue(dimensions, lexicon.word_vectors, lexicon.dimensions)
+        return Shelf(catalogue=catalogue, embedder=embedder.name if embedder else None)
 
     async def _vectors(self, user_id: str, shelf: Shelf) -> Sequence[VectorRow]:
         if shelf.embedder is None:

@@ -43,6 +43,7 @@ class Signals:
     around: Floats  # the same with the rows around it
     exact: Floats  # how much of the very words
     cosines: Floats
+    dated: Flags  # whether a row is of the time that is asked about
 
 
 NAMES = (
@@ -256,7 +257,15 @@ def _bm25(look: _Look, exact: _Exact, length: Floats) -> tuple[Floats, Floats, F
 def _signals(look: _Look, asked: Asked, near: Floats, exact: _Exact, cosines: Floats, rare: Floats) -> Signals:
     if not len(look.rows):
         table = np.zeros((0, len(NAMES)), dtype=np.float32)
-        return Signals(rows=look.rows, table=table, shares=cosines, around=cosines, exact=cosines, cosines=cosines)
+        return Signals(
+            rows=look.rows,
+            table=table,
+            shares=cosines,
+            around=cosines,
+            exact=cosines,
+            cosines=cosines,
+            dated=cosines > 0,
+        )
     s = _own(look, asked, near, exact, cosines, rare)
     s |= _neighbours(look, s)
     s |= _sessions(look, s, near, rare)
@@ -271,6 +280,7 @@ def _signals(look: _Look, asked: Asked, near: Floats, exact: _Exact, cosines: Fl
         around=s["share_around"],
         exact=s["exact"],
         cosines=cosines,
+        dated=(s["dated"] > 0) | (s["dated_spoken"] > 0),
     )
 
 

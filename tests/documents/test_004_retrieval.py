@@ -1,0 +1,59 @@
+"""Document 004, layered memory: vector retrieval over summaries and facts."""
+
+from collections.abc import Callable
+
+import pytest
+
+from lamina import Memory
+from tests.documents.conftest import USER, Recorder, Talk
+
+Opener = Callable[..., Memory]
+
+SUMMARIES = {
+    1: "They planned a walking holiday along the river in Porto.",
+    2: "The upload service ran out of memory on large files.",
+    3: "Yellow leaves on the tomatoes came from too much water.",
+}
+
+
+@pytest.fixture
+def talk(opened: Opener) -> Talk:
+    """Three medium summaries on three topics, and three facts."""
+    talk = Talk(opened("layered", summariser=Recorder(lambda task: task.messages[2].text)))
+    for turn in range(34):
+        facts = "I'm allergic to peanuts. I prefer Python. My goal is to run a marathon."
+        talk.add("user", facts if turn == 32 else SUMMARIES[min(turn // 10 + 1, 3)])
+        talk.add("assistant", f"That was number {turn}.")
+    talk.memory.settle()
+    assert [summary.text for summary in talk.summaries()] == list(SUMMARIES.values())
+    return talk
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "answer"),
+    [
+        pytest.param("vacation trip to a European city", "summary", SUMMARIES[1], id="medium-1"),
+        pytest.param("server crash when sending big documents", "summary", SUMMARIES[2], id="medium-2"),
+        pytest.param("gardening trouble with my vegetables", "summary", SUMMARIES[3], id="medium-3"),
+        pytest.param("Which nuts make me sick?", "fact", "peanuts", id="constraint"),
+        pytest.param("favourite programming language", "fact", "Python", id="preference"),
+        pytest.param("long distance race", "fact", "marathon", id="goal"),
+    ],
+)
+def test_summaries_and_facts_by_meaning(talk: Talk, question: str, kind: str, answer: str) -> None:
+    """004.7: a question in other words finds the summary or the fact that means the same, before all others."""
+    hits = talk.memory.search(question, user_id=USER, kinds=["summary", "fact"], explain=True)
+    assert answer in hits[0].text
+    assert hits[0].kind == kind
+    assert hits[0].parts["cosine"] == max(hit.parts["cosine"] for hit in hits)
+
+
+def test_each_has_its_vector_and_loses_it_with_its_words(talk: Talk) -> None:
+    """004.7: every live summary and fact is embedded; forgotten, neither words nor meaning find it."""
+    alone = {"weights": {"semantic": 1}, "user_id": USER, "top_k": 50, "explain": True}
+    hits = talk.memory.search("peanuts holiday", kinds=["summary", "fact"], **alone)  # type: ignore[arg-type]
+    assert all(hit.parts["cosine"] > 0 for hit in hits)
+    talk.memory.forget(text="peanuts", user_id=USER)
+    for question in ("peanuts", "Which nuts make me sick?"):
+        hits = talk.memory.search(question, **alone)  # type: ignore[arg-type]
+        assert not [hit for hit in hits if "peanuts" in hit.text]
