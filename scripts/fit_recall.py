@@ -35,6 +35,13 @@ ROUNDS = 30  # of Newton's method at the most
 SETTLED = 1e-2  # a step smaller than this is the last
 STANDING, LIKING = frozenset({"instruction", "constraint"}), frozenset({"preference", "goal"})
 BUDGETS = (1000, 2000, 4000)
+# More of these must never count against a message, whatever their overlap with each other would allow.
+NEVER_AGAINST = frozenset(
+    name
+    for name in NAMES
+    if name.startswith(("words_", "near", "meant", "both", "share_", "session_", "speaker", "dated"))
+    and not name.endswith(("_length", "_assistant", "_before", "_after", "_2"))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,29 +125,61 @@ class Reader:
 
 
 def fitted(examples: Sequence[Example], columns: Sequence[int]) -> Any:
-    """The weights of some columns, by Newton's method; the others count nothing."""
-    sizes: dict[str, int] = defaultdict(int)
-    for example in examples:
-        sizes[example.set] += 1
-    weights = np.zeros(len(columns))
-    for _ in range(ROUNDS):
-        slope, bend = 2 * PRICE * weights, 2 * PRICE * np.eye(len(columns))
-        for example in examples:
-            table = example.table[:, columns].astype(np.float64)
-            share = _shares(table @ weights)
-            mean = share @ table
-            slope -= (table[example.gold].mean(axis=0) - mean) / sizes[example.set]
-            bend += ((table * share[:, None]).T @ table - np.outer(mean, mean)) / sizes[example.set]
-        step = np.linalg.solve(bend, slope)
-        weights -= step
-        if np.abs(step).max() < SETTLED:
+    """The weights of some columns; those that would count against a message, and must not, count nothing."""
+    kept = list(range(len(columns)))
+    while True:
+        found = _free(examples, [columns[place] for place in kept])
+        wrong = {
+            place
+            for place, weight in zip(kept, found, strict=True)
+            if weight < 0 and NAMES[columns[place] % len(NAMES)] in NEVER_AGAINST
+        }
+        if not wrong:
             break
+        kept = [place for place in kept if place not in wrong]
+    weights = np.zeros(len(columns))
+    weights[kept] = found
     return weights
 
 
-def _shares(values: Any) -> Any:
-    raised = np.exp(values - values.max())
-    return raised / raised.sum()
+def _free(examples: Sequence[Example], columns: Sequence[int]) -> Any:
+    """The weights of some columns, by Newton's method."""
+    table = np.concatenate([example.table[:, columns] for example in examples])
+    sizes = np.array([len(example.gold) for example in examples])
+    starts = np.cumsum(sizes) - sizes
+    of_set = {name: sum(example.set == name for example in examples) for name in {one.set for one in examples}}
+    counts = np.array([1 / of_set[example.set] for example in examples], dtype=np.float32)
+    wanted = sum(
+        count * example.table[example.gold][:, columns].mean(axis=0)
+        for count, example in zip(counts, examples, strict=True)
+    )
+
+    def shares(given: Any) -> tuple[Any, float]:
+        """How much of all is each alternative's, and how unlikely that makes what is wanted."""
+        values = table @ given.astype(np.float32)
+        tops = np.maximum.reduceat(values, starts)
+        raised = np.exp(values - np.repeat(tops, sizes))
+        totals = np.add.reduceat(raised, starts)
+        loss = float(counts @ (tops + np.log(totals)) - wanted @ given + PRICE * given @ given)
+        return raised / np.repeat(totals, sizes), loss
+
+    weights = np.zeros(len(columns))
+    share, loss = shares(weights)
+    for _ in range(ROUNDS):
+        weighted = table * share[:, None]
+        means = np.add.reduceat(weighted, starts, axis=0)
+        slope = 2 * PRICE * weights - (wanted - counts @ means)
+        bend = table.T @ (weighted * np.repeat(counts, sizes)[:, None]) - (means * counts[:, None]).T @ means
+        step = np.linalg.solve(bend.astype(np.float64) + 2 * PRICE * np.eye(len(columns)), slope)
+        while True:  # a step too long is halved
+            share, better = shares(weights - step)
+            if better <= loss or np.abs(step).max() < SETTLED:
+                break
+            step /= 2
+        weights, loss = weights - step, better
+        if np.abs(step).max() < SETTLED:
+            break
+    return weights
 
 
 def measured(example: Example, values: Any) -> dict[str, float]:

@@ -175,13 +175,14 @@ def test_a_thousand_turns(opened: Opener) -> None:
     """002.11: 1,000 turns give 50 summaries, a window of 10 turns, and a context that is built in under 500 ms."""
     talk = Talk(opened("assistant"))
     messages = [{"role": "assistant" if n % 2 == 0 else "user", "content": said(n)} for n in range(1, 2_001)]
+    messages[78]["content"] = "I decided that Ines, the keeper of the lighthouse, paints the harbour wall."
     talk.memory.add(messages, user_id=USER, session_id=SESSION)
     talk.memory.settle()
     assert len(talk.summaries()) == 50
     old = next(summary for summary in talk.summaries() if 79 in summary.covers)
     talk.context("w77x3 w77x4")
     began = time.perf_counter()
-    context = talk.context(" ".join(old.text.split()[-4:]))
+    context = talk.context("What does the keeper of the lighthouse paint?")
     assert time.perf_counter() - began < 0.5
     assert verbatim(context) == of_turns(991, 1000)
     assert old.id == next(item.id for item in context.manifest.items if item.section == "summaries")

@@ -269,6 +269,7 @@ class World:
             spotter=OfflineSpotter(),
             embedder=None,
             lexicon=LazyStatic(),
+            static=None,
             prompts=prompts(),
             profile=self.profile,
             now=lambda: START + timedelta(days=1),

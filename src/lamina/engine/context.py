@@ -30,6 +30,7 @@ REPLY_OVERHEAD = 3  # tokens that open the model's reply
 _PASSAGE_TOKENS = 240  # a recalled passage longer than this, and than half of the budget, is cut
 _CUT_TOKENS = 120  # to about this
 _LINE_TOKENS = 4  # of a passage's line, with its part of the heading
+_SUMMARIES = 50  # that are ranked by how near they are to the query
 _SHORTEST = 12  # tokens that a passage takes at the least, about
 _READ = 8  # budgets that are read of a window, so that what does not fit can be named
 _SPARE = "fits beside the rest"
@@ -105,9 +106,7 @@ class ContextBuilder:
                 )
             )
         if profile.summary_order == "relevance":
-            hits += await self._retrieval.search(
-                replace(found, top_k=50, kinds=frozenset(("summary",)), distance=profile.episode_distance)
-            )
+            hits += await self._retrieval.search(replace(found, top_k=_SUMMARIES, kinds=frozenset(("summary",))))
         return hits
 
 
@@ -246,15 +245,20 @@ class _Build:
         )
 
     def _summaries(self, hits: Sequence[Hit]) -> list[Item]:
-        scores = {hit.id: hit.score for hit in hits}
+        near = 1 - (self._profile.episode_distance or 0.0)
+        scores = {
+            hit.id: (hit.parts["cosine"] if hit.parts["cosine"] > near else 0.0, hit.score)
+            for hit in hits
+            if hit.kind == "summary"
+        }
         kept: dict[str, Summary] = {}
         for summary in self._view.summaries:
             twin = kept.setdefault(head_hash(summary.text), summary)
             if twin is not summary:
                 self._duplicates.append((self._summary(summary), f"begins like {twin.id}"))
         ordered = sorted(kept.values(), key=lambda s: s.covers.first if s.covers else 0, reverse=True)
-        if self._profile.summary_order == "relevance":
-            ordered.sort(key=lambda summary: -scores.get(summary.id, 0.0))
+        if self._profile.summary_order == "relevance" and self._asked:
+            ordered.sort(key=lambda summary: scores.get(summary.id, (0.0, 0.0)), reverse=True)
         elif self._profile.summary_order == "coverage":
             ordered.sort(key=lambda summary: -(len(summary.covers or ()) / max(1, summary.tokens)))
         return [self._summary(summary) for summary in ordered]

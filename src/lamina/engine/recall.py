@@ -22,7 +22,8 @@ from lamina.policy.recall.catalogue import KINDS, OTHER, ROLES, Catalogue, compa
 from lamina.policy.recall.entries import Found, hit_of
 from lamina.policy.recall.fusion import Scored
 from lamina.policy.recall.signals import Asked, gathered
-from lamina.types import Episode, Fact, Hit
+from lamina.ports import Embedder
+from lamina.types import Episode, Fact, Hit, Summary
 
 logger = logging.getLogger("lamina.recall")
 
@@ -117,15 +118,16 @@ class Recall:
             half_life = self._parts.profile.half_life_days
             scored = mixing.mixed(signals, catalogue, request.weights, at.timestamp(), half_life, used)
             chances, names = scored.values, MIXED
-        related = (signals.around >= _RELATED_WORDS) | (signals.cosines >= _RELATED_MEANING) | signals.dated
+        words = signals.around if request.weights is None else signals.shares
+        related = (
+            (words >= _RELATED_WORDS) | (signals.cosines >= _RELATED_MEANING) | (signals.exact > 0) | signals.dated
+        )
         if not related.any():
             return []
         order = _order(scored, catalogue, signals.rows)
         good = (related if request.strict else (signals.around > 0) | (signals.cosines > 0)) & (
             chances >= request.least
         )
-        if request.distance is not None:
-            good &= 1 - signals.cosines < request.distance
         best = order[good[order]]
         best = best[: request.top_k + _SPARE]
         cosines = np.round(signals.cosines[best].astype(np.float64), 6).tolist()
@@ -163,11 +165,12 @@ class Recall:
             numbers = [catalogue.sessions.get(f"session {request.session_id}", -1)]
             numbers += [catalogue.sessions.get(f"alone {key}", -1) for key in own]
             allowed &= np.isin(catalogue.session.all, numbers)
+        moments: dict[str, Summary | Episode] = {**shelf.summaries, **shelf.episodes}
         if shelf.archived and not request.archived:
             hidden = [catalogue.sessions.get(f"session {session}", -1) for session in shelf.archived]
             hidden += [
                 catalogue.sessions.get(f"alone {key}", -1)
-                for key, item in shelf.summaries.items()
+                for key, item in moments.items()
                 if item.session_id in shelf.archived
             ]
             allowed &= ~np.isin(catalogue.session.all, hidden)

@@ -26,5 +26,4 @@ class Request:
     before: Sequence[str] = ()  # the last turns, for a question that makes no sense without them
     weights: Mapping[str, float] | None = None  # of document 001; None: the calibrated sum
     least: float = 0.0  # score
-    distance: float | None = None  # of the vectors, less than this
     strict: bool = True  # nothing that has neither the words nor the meaning; False: all that may help

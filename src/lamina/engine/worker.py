@@ -132,11 +132,11 @@ class Worker:
                     await asyncio.sleep(0.02)
                 else:
                     break
-        digests = await self._refresh_digests(timeout)
+        digests, vectors = await self._refresh_digests(timeout), 0
         if tidy:
             await self._tidy()
-        async with asyncio.timeout(timeout):
-            vectors = await self._embedded()
+            async with asyncio.timeout(timeout):
+                vectors = await self._embedded()
         return replace(
             done,
             digests=done.digests + digests,

@@ -29,6 +29,7 @@ _LIKING = re.compile(
     re.IGNORECASE,
 )
 _SAID_EARLY = 600  # characters
+_APART = 5  # messages of a session between which more are missing are no neighbours
 _READ = 20_000  # characters of a text that are looked at
 _TAIL = 20_000  # places of words that are searched one by one before all are sorted anew
 
@@ -232,7 +233,9 @@ class Catalogue:
         before = [-1] * len(fresh)
         for place, (entry, session) in enumerate(zip(fresh, sessions, strict=True)):
             if entry.kind == "message":
-                before[place] = self._last.get(session, -1)
+                last = self._last.get(session, -1)
+                seq = fresh[last - first].seq if last >= first else self.seq.all[last] if last >= 0 else entry.seq
+                before[place] = last if entry.seq - seq <= _APART else -1
                 self._last[session] = first + place
         self.ids.extend(entry.id for entry in fresh)
         self.rows.update({entry.id: row for row, entry in enumerate(fresh, first)})

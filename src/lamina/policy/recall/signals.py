@@ -79,6 +79,8 @@ def gathered(catalogue: Catalogue, asked: Asked, allowed: Flags) -> Signals:
     rare = exact.rare
     cosines = _cosines(catalogue, asked.vector, allowed)
     rows = _candidates(catalogue, near, rare, cosines, allowed)
+    if asked.vector is not None and len(catalogue) > EXACT:  # found by words: their meaning counts too
+        cosines[rows] = np.maximum(catalogue.vectors.all[rows] @ asked.vector, 0)
     look = _Look(catalogue, rows, allowed)
     return _signals(look, asked, near[:, rows], exact, cosines[rows], rare)
 
