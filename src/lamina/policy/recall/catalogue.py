@@ -148,12 +148,14 @@ class Catalogue:
             self.wordy[role] -= self.size.all[row]
             self.talk[role] -= 1
         before, after = int(self.before.all[row]), int(self.after.all[row])
+        session = int(self.session.all[row])
+        if self._last.get(session) == row:
+            self._last[session] = before
+        apart = before >= 0 and after >= 0 and self.seq.all[after] - self.seq.all[before] > _APART
         if before >= 0:
-            self.after.all[before] = after
+            self.after.all[before] = -1 if apart else after
         if after >= 0:
-            self.before.all[after] = before
-        else:
-            self._last[int(self.session.all[row])] = before
+            self.before.all[after] = -1 if apart else before
 
     def set_vectors(self, vectors: Mapping[str, bytes]) -> None:
         """Give rows their vectors; those of things that are not here are left out."""
