@@ -15,7 +15,6 @@ from lamina.types import Episode, Fact, Message, Span, Summary
 
 _PAGE = 2_000  # messages that are read at once
 _TRIES = 5
-_LEAST_BYTES = 1_600  # that a message takes in a catalogue
 _MATCHES = 400  # that are looked at of a user who has more than can be kept
 _AROUND = 3  # messages before and after each
 
@@ -55,7 +54,7 @@ class Shelves:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._kept: OrderedDict[str, Shelf] = OrderedDict()
-        self._large: set[str] = set()  # users who have more than can be kept
+        self._large: dict[str, int] = {}  # users who have more than can be kept, and how many messages that was
         self._lock = threading.Lock()
 
     async def of(self, user_id: str, embedder: Embedder | None) -> Shelf | None:
@@ -105,8 +104,9 @@ class Shelves:
         with self._lock:
             if user_id in self._kept or user_id not in self._large:
                 return False
+            known = self._large[user_id]
         changes = await self._parts.store.changes(user_id, 0)
-        return sum(session.messages for session in changes.sessions) * _LEAST_BYTES > self._parts.cache_bytes
+        return sum(session.messages for session in changes.sessions) >= known
 
     def forget(self) -> None:
         """Let go of all shelves."""
@@ -165,10 +165,10 @@ class Shelves:
             sizes = {user: kept.catalogue.nbytes for user, kept in self._kept.items()}
             total = sum(sizes.values())
             if sizes[user_id] > self._parts.cache_bytes:
-                self._large.add(user_id)
+                self._large[user_id] = sum(shelf.read.values())
                 del self._kept[user_id]
                 return
-            self._large.discard(user_id)
+            self._large.pop(user_id, None)
             while total > self._parts.cache_bytes and self._kept:
                 gone, _ = self._kept.popitem(last=False)
                 total -= sizes[gone]
