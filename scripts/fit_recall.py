@@ -23,8 +23,9 @@ import numpy as np
 from lamina.interfaces.bench.readers import Conversation, Question, read
 from lamina.models.local.static import StaticEmbedder
 from lamina.models.offline.extractor import OfflineExtractor
-from lamina.policy.questions import understand
-from lamina.policy.recall.catalogue import Catalogue, Entry, comparable
+from lamina.policy.questions import nameless, understand
+from lamina.policy.recall.catalogue import LIKING, STANDING, Catalogue, Entry, comparable
+from lamina.policy.recall.entries import MARKS
 from lamina.policy.recall.fusion import PARTS
 from lamina.policy.recall.signals import NAMES, Asked, gathered
 from lamina.types import Message
@@ -33,7 +34,6 @@ WEIGHTS = Path(__file__).parent.parent / "src/lamina/policy/recall/weights.py"
 PRICE = 5e-4  # of the square of a weight
 ROUNDS = 30  # of Newton's method at the most
 SETTLED = 1e-2  # a step smaller than this is the last
-STANDING, LIKING = frozenset({"instruction", "constraint"}), frozenset({"preference", "goal"})
 BUDGETS = (1000, 2000, 4000)
 # More of these must never count against a message, whatever their overlap with each other would allow.
 NEVER_AGAINST = frozenset(
@@ -110,18 +110,16 @@ class Reader:
                 metadata={}, model=None, tokens=0, text=message.text, digest="",
             )  # fmt: skip
             found = asyncio.run(self._extractor.extract([said])) if message.role == "user" else ()
-            kinds = {draft.category for draft in found}
+            marks = {MARKS.get(draft.category) for draft in found}
             vector = self._embedder.vectors([message.text])[0]
-            self._known[message.id] = (vector, bool(kinds & STANDING), bool(kinds & LIKING))
+            self._known[message.id] = (vector, STANDING in marks, LIKING in marks)
         return self._known[message.id]
 
     def _asked(self, question: Question, last: datetime, names: Sequence[str]) -> Asked:
         read_ = understand(question.text, at=question.asked_at or last, names=names)
-        text = question.text
-        for name in read_.names:
-            text = text.replace(name, " ")
         words = comparable(read_.words, self._embedder.word_vectors)
-        return Asked(question=read_, vector=self._embedder.vectors([text])[0], words=words)
+        vector = self._embedder.vectors([nameless(question.text, read_.names)])[0]
+        return Asked(question=read_, vector=vector, words=words)
 
 
 def fitted(examples: Sequence[Example], columns: Sequence[int]) -> Any:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from lamina.engine.parts import Parts, on_loop
 from lamina.errors import ModelError
@@ -66,21 +67,25 @@ class Embedding:
     async def _vectors(self, texts: list[str]) -> list[bytes]:
         if not texts:
             return []
-        seconds = self._parts.patience.model_seconds
-        try:
-            if self._embedder.inline:
-                found = await self._embedder.embed(texts)
-            else:
-                async with asyncio.timeout(seconds):
-                    found = await self._embedder.embed(texts)
-        except TimeoutError:
-            raise ModelError(f"{self._embedder.name} gave no vectors within {seconds:g} s") from None
-        except Exception as error:  # whatever a plug-in throws: words answer until it works again
-            raise ModelError(f"{self._embedder.name}: {error}") from error
-        size = self._embedder.dimensions
-        if len(found) != len(texts) or not good_vectors(found, size):
-            raise ModelError(f"{self._embedder.name} must give {size} numbers for each of {len(texts)} texts")
-        return packed(found)
+        return packed(await embedded(self._embedder, texts, self._parts.patience.model_seconds))
+
+
+async def embedded(embedder: Embedder, texts: Sequence[str], seconds: float) -> Sequence[Sequence[float]]:
+    """The vectors of some texts; ModelError if they do not come in time, or are none."""
+    try:
+        if embedder.inline:
+            found = await embedder.embed(texts)
+        else:
+            async with asyncio.timeout(seconds):
+                found = await embedder.embed(texts)
+    except TimeoutError:
+        raise ModelError(f"{embedder.name} gave no vectors within {seconds:g} s") from None
+    except Exception as error:  # whatever a plug-in throws: words answer until it works again
+        raise ModelError(f"{embedder.name}: {error}") from error
+    size = embedder.dimensions
+    if len(found) != len(texts) or not good_vectors(found, size):
+        raise ModelError(f"{embedder.name} must give {size} numbers for each of {len(texts)} texts")
+    return found
 
 
 async def _breath() -> None:

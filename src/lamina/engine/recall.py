@@ -1,23 +1,23 @@
 """Recall: what a user's memory holds that answers a question, best first, each with the parts of its score."""
 
-import asyncio
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
+from lamina.engine.embed import embedded
 from lamina.engine.parts import Parts
 from lamina.engine.requests import Request
 from lamina.engine.shelves import Shelf, Shelves
 from lamina.engine.threads import one_thread
+from lamina.errors import ModelError
 from lamina.policy import facts as known
 from lamina.policy.mixing import MIXED
-from lamina.policy.questions import Question, understand, with_context
+from lamina.policy.questions import Question, nameless, understand, with_context
 from lamina.policy.recall import fusion, mixing
-from lamina.policy.recall.arrays import Flags, Floats, good_vectors, unit
+from lamina.policy.recall.arrays import Flags, Floats, unit
 from lamina.policy.recall.catalogue import KINDS, OTHER, ROLES, Catalogue, comparable
 from lamina.policy.recall.entries import Found, hit_of
 from lamina.policy.recall.fusion import Scored
@@ -74,20 +74,10 @@ class Recall:
         """The question's vector without the names in it; None if the embedder cannot say in time."""
         if embedder is None:
             return None
-        text = question.text[:_EMBEDDED]
-        for name in question.names:
-            text = re.sub(rf"\b{re.escape(name)}(?:['\u2019]s)?\b", " ", text, flags=re.IGNORECASE)
         try:
-            if embedder.inline:
-                found = await embedder.embed([text])
-            else:
-                async with asyncio.timeout(_QUICK):
-                    found = await embedder.embed([text])
-        except Exception as error:  # noqa: BLE001 - whatever a plug-in throws: words answer alone
+            found = await embedded(embedder, [nameless(question.text[:_EMBEDDED], question.names)], _QUICK)
+        except ModelError as error:
             logger.warning("query_not_embedded", extra={"embedder": embedder.name, "reason": str(error)})
-            return None
-        if len(found) != 1 or not good_vectors(found, embedder.dimensions):
-            logger.warning("query_not_embedded", extra={"embedder": embedder.name, "reason": "no such vector"})
             return None
         return unit(np.asarray(found[0], dtype=np.float32))
 
@@ -128,8 +118,7 @@ class Recall:
         good = (related if request.strict else (signals.around > 0) | (signals.cosines > 0)) & (
             chances >= request.least
         )
-        best = order[good[order]]
-        best = best[: request.top_k + _SPARE]
+        best = order[good[order]][: request.top_k + _SPARE]
         cosines = np.round(signals.cosines[best].astype(np.float64), 6).tolist()
         parts = np.round(scored.parts[best].astype(np.float64), 6).tolist()
         ids = [catalogue.ids[row] for row in signals.rows[best]]
@@ -161,12 +150,12 @@ class Recall:
     def _restrict_sessions(self, shelf: Shelf, request: Request, allowed: Flags) -> None:
         catalogue = shelf.catalogue
         if request.session_id is not None:
-            own = [key for key, item in _known(shelf) if item.session_id == request.session_id]
+            own = [key for key in shelf.texts if (item := shelf.known(key)) and item.session_id == request.session_id]
             numbers = [catalogue.sessions.get(f"session {request.session_id}", -1)]
             numbers += [catalogue.sessions.get(f"alone {key}", -1) for key in own]
             allowed &= np.isin(catalogue.session.all, numbers)
-        moments: dict[str, Summary | Episode] = {**shelf.summaries, **shelf.episodes}
         if shelf.archived and not request.archived:
+            moments: dict[str, Summary | Episode] = {**shelf.summaries, **shelf.episodes}
             hidden = [catalogue.sessions.get(f"session {session}", -1) for session in shelf.archived]
             hidden += [
                 catalogue.sessions.get(f"alone {key}", -1)
@@ -190,14 +179,10 @@ class Recall:
     ) -> list[Hit]:
         """Hits with their words, as they stand in the store now."""
         stored = await self._parts.store.messages_by_id([key for key, *_ in ranked if key not in shelf.texts])
-        found: dict[str, Found] = {message.id: message for message in stored}
-        found |= dict(_known(shelf))
-        hits = [hit_of(found[key], score, parts) for key, score, parts in ranked if key in found]
+        said: dict[str, Found] = {message.id: message for message in stored}
+        found = ((shelf.known(key) or said.get(key), score, parts) for key, score, parts in ranked)
+        hits = [hit_of(item, score, parts) for item, score, parts in found if item is not None]
         return hits[: request.top_k]
-
-
-def _known(shelf: Shelf) -> list[tuple[str, Any]]:
-    return [*shelf.facts.items(), *shelf.episodes.items(), *shelf.summaries.items()]
 
 
 def _order(scored: Scored, catalogue: Catalogue, rows: Any) -> Any:

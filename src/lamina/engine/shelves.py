@@ -9,7 +9,7 @@ from typing import Any
 from lamina.engine.parts import Parts
 from lamina.policy.recall.catalogue import Catalogue
 from lamina.policy.recall.entries import entry_of, marks_of
-from lamina.policy.redaction import is_emptied
+from lamina.policy.redaction import says_something
 from lamina.ports import Changes, Embedder, VectorRow
 from lamina.types import Episode, Fact, Message, Span, Summary
 
@@ -35,6 +35,10 @@ class Shelf:
     texts: dict[str, str] = field(default_factory=dict)  # of facts, episodes and summaries
     archived: frozenset[str] = frozenset()  # sessions
     lock: Any = field(default_factory=threading.Lock)
+
+    def known(self, key: str) -> Fact | Episode | Summary | None:
+        """A fact, episode or summary by its id."""
+        return self.facts.get(key) or self.episodes.get(key) or self.summaries.get(key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +180,7 @@ class Shelves:
 
 def _apply(shelf: Shelf, fresh: _Fresh) -> None:
     catalogue = shelf.catalogue
-    said = [message for _, messages in fresh.messages for message in messages if _says_something(message)]
+    said = [message for _, messages in fresh.messages for message in messages if says_something(message)]
     catalogue.add([entry_of(message) for message in said])
     for session_id, messages in fresh.messages:
         shelf.read[session_id] = messages[-1].seq if messages else shelf.read.get(session_id, 0)
@@ -200,10 +204,6 @@ def _apply_known(shelf: Shelf, known: Sequence[Fact | Episode | Summary]) -> Non
     shelf.episodes = {item.id: item for item in known if isinstance(item, Episode)}
     shelf.summaries = {item.id: item for item in known if isinstance(item, Summary)}
     shelf.catalogue.mark(marks_of(shelf.facts.values()))
-
-
-def _says_something(message: Message) -> bool:
-    return bool(message.text.strip()) and not is_emptied(message)
 
 
 def _spans(places: set[int]) -> list[Span]:

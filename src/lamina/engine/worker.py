@@ -27,7 +27,7 @@ logger = logging.getLogger("lamina.fold")
 
 
 _SWEEP_SECONDS = 60.0
-_EMBED_SECONDS = 0.2  # vectors are given in batches, not after each message
+_GATHER_SECONDS = 0.05  # vectors are given in batches, not after each message
 
 
 class Worker:
@@ -59,7 +59,7 @@ class Worker:
                 self._wakened.clear()
                 await self._round()
                 if self._wakened.is_set():  # new work came in the meantime: let its vectors be a batch
-                    await asyncio.sleep(_EMBED_SECONDS / 4)
+                    await asyncio.sleep(_GATHER_SECONDS)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._parts.patience.poll_seconds):
                         await self._wakened.wait()

@@ -75,6 +75,13 @@ def understand(query: str, *, at: datetime, names: Sequence[str] = ()) -> Questi
     )
 
 
+def nameless(text: str, names: Sequence[str]) -> str:
+    """A text without these names: who speaks is no part of what is meant."""
+    for name in names:
+        text = re.sub(rf"\b{re.escape(name)}(?:['\u2019]s)?\b", " ", text, flags=re.IGNORECASE)
+    return text
+
+
 def with_context(question: Question, before: Sequence[str]) -> Question:
     """A follow-up with the content terms of the last turns, the most recent first; any other question as it is."""
     if not question.follow_up or not before:

@@ -66,6 +66,11 @@ def is_emptied(message: Message) -> bool:
     return message.body.get("content") in (DROPPED, FORGOTTEN)
 
 
+def says_something(message: Message) -> bool:
+    """Whether there are words in it that are its own."""
+    return bool(message.text.strip()) and not is_emptied(message)
+
+
 def without(message: Message, pieces: Sequence[str]) -> tuple[Json, Json] | None:
     """Body and metadata with each piece taken out; None if that cannot be done without taking all."""
     body, metadata = _replaced(message.body, pieces), _replaced(message.metadata, pieces)

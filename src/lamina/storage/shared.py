@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from lamina.errors import Conflict
 from lamina.policy import log, records
-from lamina.policy.redaction import is_emptied
+from lamina.policy.redaction import says_something
 from lamina.ports import Append, EpisodeRow, Erased, FactRow, FactsCommit, MessageRow, SummaryRow
 from lamina.types import Episode, Fact, Message, Summary
 
@@ -85,7 +85,7 @@ def _whole(table: str, decoded: Callable[[Row], Value], found: Iterable[Row]) ->
 def needs_vector(item: Message | Summary | Fact | Episode) -> bool:
     """Whether there are words to make a vector of."""
     if isinstance(item, Message):
-        return bool(item.text.strip()) and not is_emptied(item)
+        return says_something(item)
     return not isinstance(item, Summary) or bool(item.text.strip())
 
 

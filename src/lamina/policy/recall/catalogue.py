@@ -66,7 +66,7 @@ class Catalogue:
         self._names: list[str] = []  # speakers by number
         self._spoken: list[int] = []  # how many things each of them said
         self.kind, self.role, self.has = Growing(np.uint8), Growing(np.uint8), Growing(np.uint8)
-        self.alive, self.embedded = Growing(np.bool_), Growing(np.bool_)
+        self.alive = Growing(np.bool_)
         self.session, self.seq, self.speaker = Growing(np.int32), Growing(np.int32), Growing(np.int32)
         self.before, self.after = Growing(np.int32), Growing(np.int32)
         self.length, self.size = Growing(np.int32), Growing(np.int32)
@@ -163,7 +163,6 @@ class Catalogue:
         if known:
             rows = [row for row, _ in known]
             self.vectors.all[rows] = unpacked([vector for _, vector in known], self.dimensions)
-            self.embedded.all[rows] = True
             late = [row for row in rows if row < len(self._signs)]
             self._signs.all[late] = signs_of(self.vectors.all[late])
 
@@ -259,7 +258,6 @@ class Catalogue:
         self.size.add([len(entry.text) for entry in fresh])
         self.speaker.add([self._speaker(entry.speaker) for entry in fresh])
         self.alive.add(np.ones(len(fresh)))
-        self.embedded.add(np.zeros(len(fresh)))
         self.vectors.add(np.zeros((len(fresh), self.dimensions)))
         for entry, role in zip(fresh, roles, strict=True):
             if role in {USER, ASSISTANT} and entry.kind == "message":
@@ -304,10 +302,14 @@ class Catalogue:
     def weights(self) -> Any:
         """How much each row says: the squares of how rare its words are, summed."""
         if self._weights is None:
-            having = self.having.all.astype(np.float32)
-            rare = np.log(1 + (self.messages - having + 0.5) / (having + 0.5))
+            rare = self.rarity(self.having.all)
             self._weights = np.bincount(self._row.all, weights=(rare * rare)[self._term.all], minlength=len(self.ids))
         return self._weights
+
+    def rarity(self, having: Any) -> Floats:
+        """How rare terms are that so many messages have."""
+        having = np.asarray(having, dtype=np.float32)
+        return np.asarray(np.log(1 + (self.messages - having + 0.5) / (having + 0.5)), dtype=np.float32)
 
     def _sorted(self) -> None:
         size = len(self._term)

@@ -10,7 +10,7 @@ from lamina.types import Episode, Fact, Hit, Message, Span, Summary
 Found = Message | Summary | Fact | Episode
 
 # What facts of these kinds say holds for every reply, or for every choice.
-_MARKS = {"instruction": STANDING, "constraint": STANDING, "preference": LIKING, "goal": LIKING}
+MARKS = {"instruction": STANDING, "constraint": STANDING, "preference": LIKING, "goal": LIKING}
 
 
 def kind_of(item: Found) -> str:
@@ -59,8 +59,8 @@ def marks_of(facts: Iterable[Fact]) -> Mapping[str, int]:
     """What standing facts each message holds."""
     marks: dict[str, int] = {}
     for fact in facts:
-        if fact.message_id and fact.category in _MARKS and fact.status in {"active", "conflicted", "candidate"}:
-            marks[fact.message_id] = marks.get(fact.message_id, 0) | _MARKS[fact.category]
+        if fact.message_id and fact.category in MARKS and fact.status in {"active", "conflicted", "candidate"}:
+            marks[fact.message_id] = marks.get(fact.message_id, 0) | MARKS[fact.category]
     return marks
 
 

@@ -100,9 +100,7 @@ def _matches(catalogue: Catalogue, asked: Asked) -> tuple[Floats, _Exact]:
     question, size = asked.question, len(catalogue)
     terms = question.terms[:_MOST_WORDS]
     numbers = np.array([catalogue.terms.get(term, -1) for term in terms], dtype=np.int64)
-    having = np.array([catalogue.having.all[number] if number >= 0 else 0 for number in numbers], dtype=np.float32)
-    documents = catalogue.messages
-    rare = np.log(1 + (documents - having + 0.5) / (having + 0.5)).astype(np.float32)
+    rare = catalogue.rarity([catalogue.having.all[number] if number >= 0 else 0 for number in numbers])
     known = np.flatnonzero(numbers >= 0)
     which, rows, times = catalogue.places(numbers[known])
     exact = _Exact(known[which], rows, times, rare)
@@ -148,7 +146,8 @@ def _candidates(catalogue: Catalogue, near: Floats, rare: Floats, cosines: Float
     (rows,) = np.nonzero(allowed)
     if len(rows) <= WHOLE:
         return rows.astype(np.int32)
-    rough = topped(rare @ near / np.sqrt(10 + catalogue.length.all)) + topped(cosines) + topped(rare @ near)
+    words = rare @ near
+    rough = topped(words / np.sqrt(10 + catalogue.length.all)) + topped(cosines) + topped(words)
     rough[~allowed] = -1
     best = np.argpartition(-rough, CLOSE)[:CLOSE]
     best = best[rough[best] > 0]
@@ -170,6 +169,7 @@ class _Look:
         self.catalogue, self.rows = catalogue, rows
         place = np.full(len(catalogue) + 1, -1, dtype=np.int32)
         place[rows] = np.arange(len(rows))
+        self.place = place
         self.before = self._chain(catalogue.before.all, place, len(_BEFORE))
         self.after = self._chain(catalogue.after.all, place, len(_AFTER))
         sessions, self.session = np.unique(catalogue.session.all[rows], return_inverse=True)
@@ -243,9 +243,7 @@ def _around(look: _Look, cosines: Floats) -> Floats:
 
 def _bm25(look: _Look, exact: _Exact, length: Floats) -> tuple[Floats, Floats, Floats]:
     """The word score with little and with full regard to length; and which rows have which term."""
-    place = np.full(len(look.catalogue), -1, dtype=np.int64)
-    place[look.rows] = np.arange(len(look.rows))
-    where = place[exact.rows]
+    where = look.place[exact.rows]
     which, where, times = exact.which[where >= 0], where[where >= 0], exact.times[where >= 0]
     scores = []
     for regard in (_FLAT, _EVEN):
@@ -292,24 +290,25 @@ def _own(look: _Look, asked: Asked, near: Floats, exact: _Exact, cosines: Floats
     relative = look.of(look.catalogue.length.all).astype(np.float32) / max(look.usual, 1.0)
     flat, even, has_term = _bm25(look, exact, relative)
     share, pooled = rare @ near / total, rare @ _pooled(near, look)
+    nearest, nearest_around = topped(share), topped(pooled)
     meant, around = topped(cosines), topped(_around(look, cosines))
     return {
         "words_flat": topped(flat),
         "words_even": topped(even),
         "words_cosine": topped(_word_cosines(look, exact, has_term)),
-        "near": topped(share),
+        "near": nearest,
         "near_share": share,
         "exact": rare @ has_term / total,
         "near_even": topped(share / (1 + 0.5 * relative)),
-        "near_length": topped(share) * np.minimum(relative, 4) / 4,
+        "near_length": nearest * np.minimum(relative, 4) / 4,
         "meant": meant,
         "meant_core": topped(_core(look, asked, rare)) if asked.one_space else meant,
-        "both": topped(share) * meant,
-        "near_around": topped(pooled),
+        "both": nearest * meant,
+        "near_around": nearest_around,
         "share_around": pooled / total,
         "words_around": topped(rare @ _pooled(has_term, look)),
         "meant_around": around,
-        "both_around": topped(pooled) * around,
+        "both_around": nearest_around * around,
     }
 
 
