@@ -11,7 +11,7 @@ from lamina.engine.requests import HIT_KINDS, Request
 from lamina.engine.retrieve import Retrieval
 from lamina.errors import BudgetTooSmall, InputError
 from lamina.policy import coverage
-from lamina.policy.budget import Filled, Item, fill, reserve
+from lamina.policy.budget import CUT_MARK, Filled, Item, fill, reserve, trimmed
 from lamina.policy.facts import holding
 from lamina.policy.messages import message_tokens
 from lamina.policy.passages import excerpt, worth
@@ -312,7 +312,7 @@ class _Build:
         text, tokens = hit.text, hit.tokens
         cut = tokens > max(_PASSAGE_TOKENS, self._budget // 2)
         if cut:
-            text = excerpt(text, query_terms(self._asked), _CUT_TOKENS, self._count) or text[:_CUT_TOKENS]
+            text = excerpt(text, query_terms(self._asked), _CUT_TOKENS, self._count) or self._opening(text)
             tokens = self._count(text)
         who = hit.name or hit.role or hit.kind
         return Item(
@@ -331,6 +331,10 @@ class _Build:
             parts=hit.parts,
             cut=cut,
         )
+
+    def _opening(self, text: str) -> str:
+        """The beginning of a text without a sentence short enough, marked as cut."""
+        return f"{trimmed(text, _CUT_TOKENS, self._count)} {CUT_MARK.strip()}"
 
     def _unread(self) -> list[tuple[Item, str]]:
         """The messages of window and gap that were not even read, because what was read fills the budget."""
