@@ -24,6 +24,7 @@ from lamina.interfaces.bench.readers import Conversation, Question, read
 from lamina.models.local.static import StaticEmbedder
 from lamina.models.offline.extractor import OfflineExtractor
 from lamina.policy.questions import nameless, understand
+from lamina.policy.recall.arrays import packed
 from lamina.policy.recall.catalogue import LIKING, STANDING, Catalogue, Entry, comparable
 from lamina.policy.recall.entries import MARKS
 from lamina.policy.recall.fusion import PARTS
@@ -84,7 +85,6 @@ class Reader:
         for session in conversation.sessions:
             messages += session.messages
             known = [self._of(message) for message in session.messages]
-            first = len(catalogue)
             catalogue.add(
                 Entry(
                     id=message.id,
@@ -99,7 +99,8 @@ class Reader:
                 )
                 for message, (_, standing, liking) in zip(session.messages, known, strict=True)
             )
-            catalogue.vectors.all[first:] = [vector for vector, _, _ in known]
+            made = packed([vector for vector, _, _ in known])
+            catalogue.set_vectors(dict(zip((message.id for message in session.messages), made, strict=True)))
         return catalogue, messages
 
     def _of(self, message: Any) -> tuple[Any, bool, bool]:

@@ -496,8 +496,10 @@ def test_what_is_kept_at_hand_is_bounded(opened: Opener) -> None:
     assert texts(memory, "vase 77", user_id="big", role="user")[0].startswith("Lamp 77 ")
     assert shelves.nbytes <= 2**20
     assert texts(memory, "vase 78", user_id="big", role="user")[0].startswith("Lamp 78 ")
-    shelves.forget()
-    assert shelves.nbytes == 0
+    memory.forget(session_id=memory.sessions(user_id="big")[0].id)
+    say(memory, "Lamp 3 stands alone.", user_id="big")
+    assert texts(memory, "lamp 3", user_id="big", role="user") == ["Lamp 3 stands alone."]
+    assert 0 < shelves.nbytes <= 2**20  # what was too much and is forgotten is at hand again
 
 
 def test_importance_and_use_count_at_once(opened: Opener, clock: FakeClock) -> None:

@@ -186,7 +186,7 @@ def test_search_finds_what_is_known_with_filters(told):
     assert data(told(*asked, "--type", "goal")) == []
     assert all(hit["created_at"] < "2025-02-01" for hit in data(told(*asked, "--until", "2025-02-01")))
     assert data(told(*asked, "--kind", "fact", "--min-importance", "0.99")) == []
-    assert data(told(*asked, "--since", "2025-02-01", "--explain"))[0]["parts"]["near_words"] > 0
+    assert data(told(*asked, "--since", "2025-02-01", "--explain"))[0]["parts"]["words"] > 0
 
 
 LISBON = ["search", "Lisbon", "-u", "alex"]

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.policy.recall import catalogue as module
+from lamina.policy.recall import vectors as kept
 from lamina.policy.recall.arrays import Growing, packed, ranges, signs_of, unit, unpacked
 from lamina.policy.recall.catalogue import ROLES, Entry
+from lamina.policy.recall.vectors import Vectors
 from lamina.policy.words import STOP_WORDS, stem, words
 from tests.invariants.strategies import examples
 from tests.policy.catalogues import (
@@ -129,7 +131,7 @@ def test_importance_and_time_may_change() -> None:
     catalogue.note([changed, an_entry("nobody", "boat")])
     assert catalogue.importance.all.tolist() == pytest.approx([0.9])
     assert catalogue.at.all.tolist() == [changed.at.timestamp()]
-    assert catalogue.vectors.all[0] == pytest.approx(text_vector("boat"), abs=0.01)
+    assert catalogue.vectors.of(0) == pytest.approx(text_vector("boat"), abs=0.01)
 
 
 @pytest.mark.parametrize("role", [*ROLES, None, "function"])
@@ -257,3 +259,38 @@ def test_its_size_is_told() -> None:
     small, large = filled([an_entry("a", "boat")]), filled(an_entry(f"a{n}", f"boat {n}") for n in range(500))
     assert small.nbytes < large.nbytes
     assert large.nbytes > 500 * DIMENSIONS * 4
+
+
+@given(
+    batches=st.lists(st.integers(1, 30), min_size=1, max_size=6), seed=st.integers(0, 9), exact=st.sampled_from([0, 20])
+)
+@examples(40)
+def test_few_and_many_vectors_are_the_same(batches: list[int], seed: int, exact: int) -> None:
+    """Rows that were packed because there are many are what they were, whenever they came; some have no vector."""
+    chance = np.random.default_rng(seed)
+    few, many = Vectors(DIMENSIONS), Vectors(DIMENSIONS)
+    with pytest.MonkeyPatch.context() as patch:
+        for size in batches:
+            rows = [len(few) + place for place in range(size) if chance.random() < 0.8]
+            made = packed(chance.standard_normal((len(rows), DIMENSIONS)))
+            patch.setattr(kept, "EXACT", 10_000)
+            few.add(size)
+            few.put(rows, made)
+            patch.setattr(kept, "EXACT", exact)
+            many.add(size)
+            many.put(rows, made)
+        asked, everywhere = unit(chance.standard_normal(DIMENSIONS)), np.ones(len(few), dtype=np.bool_)
+        assert many.of(slice(None)) == pytest.approx(few.of(slice(None)), abs=1e-6)
+        patch.setattr(kept, "_ROUGH", len(many) - 1)
+        found = many.cosines(asked, everywhere)
+        patch.setattr(kept, "EXACT", 10_000)
+        assert (np.abs(found - few.cosines(asked, everywhere)) < 1e-6).sum() >= len(many) - 1
+
+
+def test_many_vectors_take_little_memory() -> None:
+    """Past the bound a row takes a byte for each dimension and little more."""
+    vectors = Vectors(384)
+    vectors.add(kept.EXACT)
+    before = vectors.nbytes
+    vectors.add(kept.EXACT)
+    assert vectors.nbytes < before

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,9 +13,11 @@ from lamina.policy.redaction import says_something
 from lamina.ports import Changes, Embedder, VectorRow
 from lamina.types import Episode, Fact, Message, Span, Summary
 
+_Page = tuple[str, list[Message]]  # of a session
+
 _PAGE = 2_000  # messages that are read at once
 _TRIES = 5
-_MATCHES = 400  # that are looked at of a user who has more than can be kept
+_MATCHES = 150  # that are looked at of a user who has more than can be kept
 _AROUND = 3  # messages before and after each
 
 
@@ -26,7 +28,7 @@ class Shelf:
     catalogue: Catalogue
     embedder: str | None
     count: int = 0
-    cuts: int = -1
+    cuts: int = 0
     place: int = 0
     read: dict[str, int] = field(default_factory=dict)  # session -> messages read
     facts: dict[str, Fact] = field(default_factory=dict)
@@ -46,7 +48,7 @@ class _Fresh:
     """What has changed since a shelf was read."""
 
     changes: Changes
-    messages: Sequence[tuple[str, list[Message]]] = ()
+    messages: Sequence[_Page] = ()
     known: Sequence[Fact | Episode | Summary] | None = None  # all of them; None: as before
     archived: frozenset[str] = frozenset()
     vectors: Sequence[VectorRow] = ()
@@ -58,32 +60,49 @@ class Shelves:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._kept: OrderedDict[str, Shelf] = OrderedDict()
-        self._large: dict[str, int] = {}  # users who have more than can be kept, and how many messages that was
+        self._large: dict[str, Changes] = {}  # users who had more than can be kept, when their changes were these
         self._lock = threading.Lock()
 
     async def of(self, user_id: str, embedder: Embedder | None) -> Shelf | None:
         """A user's shelf as it is now; None if there is more than can be kept at hand."""
-        if await self._too_large(user_id):
-            return None
         with self._lock:
             shelf = self._kept.get(user_id)
         if shelf is None or shelf.embedder != (embedder.name if embedder else None):
-            shelf = self._empty(embedder)
+            return await self._filled(user_id, embedder)
         for _ in range(_TRIES):
-            since, cuts = shelf.count, shelf.cuts
+            since = shelf.count
             vectors = await self._vectors(user_id, shelf)  # first: all that they are of is read after them
             changes = await self._parts.store.changes(user_id, since)
-            if shelf.count == since and changes.cuts != cuts != -1:  # words were taken away: all is read again
-                shelf = self._empty(embedder)
-                vectors = await self._vectors(user_id, shelf)
-                changes = await self._parts.store.changes(user_id, 0)
+            if changes.cuts != shelf.cuts:  # words were taken away: all is read again
+                return await self._filled(user_id, embedder)
             fresh = await self._fresh(user_id, shelf, changes, vectors)
             with shelf.lock:
-                if shelf.count == since or shelf.cuts == -1:
+                if shelf.count == since:
                     _apply(shelf, fresh)
                     break
-        self._keep(user_id, shelf)
-        return shelf
+        return self._kept_if_room(user_id, shelf, changes)
+
+    async def _filled(self, user_id: str, embedder: Embedder | None) -> Shelf | None:
+        """A user's shelf, read page by page; None as soon as there is more than can be kept at hand."""
+        with self._lock:
+            large = self._large.get(user_id)
+        changes = await self._parts.store.changes(user_id, large.count if large else 0)
+        if large and large.cuts == changes.cuts:  # what was too much only grew
+            return None
+        shelf = self._empty(embedder)
+        if large:
+            changes = await self._parts.store.changes(user_id, 0)
+        least = shelf.catalogue.least_bytes(sum(session.messages for session in changes.sessions))
+        if not self._room(user_id, least, changes):
+            return None
+        vectors = await self._vectors(user_id, shelf)  # first: all that they are of is read after them
+        changes = await self._parts.store.changes(user_id, 0)
+        async for pages in self._pages(shelf, changes):
+            _take(shelf, pages)
+            if not self._room(user_id, shelf.catalogue.nbytes, changes):
+                return None
+        _apply(shelf, replace(await self._known(user_id, shelf), changes=changes, vectors=vectors))
+        return self._kept_if_room(user_id, shelf, changes)
 
     async def by_words(self, user_id: str, terms: Sequence[str]) -> Shelf:
         """A shelf for one question, of what has its words and what was said around that."""
@@ -104,19 +123,6 @@ class Shelves:
         shelf.catalogue.count_as(found.documents, found.frequency)
         return shelf
 
-    async def _too_large(self, user_id: str) -> bool:
-        with self._lock:
-            if user_id in self._kept or user_id not in self._large:
-                return False
-            known = self._large[user_id]
-        changes = await self._parts.store.changes(user_id, 0)
-        return sum(session.messages for session in changes.sessions) >= known
-
-    def forget(self) -> None:
-        """Let go of all shelves."""
-        with self._lock:
-            self._kept.clear()
-
     @property
     def nbytes(self) -> int:
         with self._lock:
@@ -134,17 +140,23 @@ class Shelves:
         return await self._parts.store.vectors(user_id, shelf.embedder, shelf.place)
 
     async def _fresh(self, user_id: str, shelf: Shelf, changes: Changes, vectors: Sequence[VectorRow]) -> _Fresh:
-        if changes.count == shelf.count and shelf.cuts != -1:
+        if changes.count == shelf.count:
             return _Fresh(changes=changes, archived=shelf.archived, vectors=vectors)
-        store = self._parts.store
-        messages = []
-        for session in changes.sessions:
-            first = shelf.read.get(session.id, 0) + 1
-            while first <= session.messages:
-                last = min(first + _PAGE - 1, session.messages)
-                messages.append((session.id, await store.messages(session.id, Span(first=first, last=last))))
-                first = last + 1
+        messages = [page async for pages in self._pages(shelf, changes) for page in pages]
         return replace(await self._known(user_id, shelf), changes=changes, messages=messages, vectors=vectors)
+
+    async def _pages(self, shelf: Shelf, changes: Changes) -> AsyncIterator[list[_Page]]:
+        """The messages that a shelf does not have yet, so many at once that it is worth it."""
+        pages: list[_Page] = []
+        for session in changes.sessions:
+            for first in range(shelf.read.get(session.id, 0) + 1, session.messages + 1, _PAGE):
+                span = Span(first=first, last=min(first + _PAGE - 1, session.messages))
+                pages.append((session.id, await self._parts.store.messages(session.id, span)))
+                if sum(len(messages) for _, messages in pages) >= _PAGE:
+                    yield pages
+                    pages = []
+        if pages:
+            yield pages
 
     async def _known(self, user_id: str, shelf: Shelf) -> _Fresh:
         """Everything of a user but the messages."""
@@ -161,33 +173,49 @@ class Shelves:
             archived=frozenset(session.id for session in archived),
         )
 
-    def _keep(self, user_id: str, shelf: Shelf) -> None:
-        """Keep a shelf at hand; those not asked about for the longest time go while there are too many."""
+    def _kept_if_room(self, user_id: str, shelf: Shelf, changes: Changes) -> Shelf | None:
+        if not self._room(user_id, shelf.catalogue.nbytes, changes):
+            return None
         with self._lock:
+            self._large.pop(user_id, None)
             self._kept[user_id] = shelf
             self._kept.move_to_end(user_id)
-            sizes = {user: kept.catalogue.nbytes for user, kept in self._kept.items()}
-            total = sum(sizes.values())
-            if sizes[user_id] > self._parts.cache_bytes:
-                self._large[user_id] = sum(shelf.read.values())
-                del self._kept[user_id]
-                return
-            self._large.pop(user_id, None)
-            while total > self._parts.cache_bytes and self._kept:
-                gone, _ = self._kept.popitem(last=False)
-                total -= sizes[gone]
+        return shelf
+
+    def _room(self, user_id: str, needed: int, changes: Changes) -> bool:
+        """Make room for a user's shelf: those of others go, the ones not asked about for the longest time first.
+
+        False if there can never be enough, which is noted.
+        """
+        with self._lock:
+            if needed > self._parts.cache_bytes:
+                self._kept.pop(user_id, None)
+                self._large[user_id] = replace(changes, sessions=())
+                return False
+            others = {user: kept.catalogue.nbytes for user, kept in self._kept.items() if user != user_id}
+            total = needed + sum(others.values())
+            for user, freed in others.items():
+                if total <= self._parts.cache_bytes:
+                    break
+                del self._kept[user]
+                total -= freed
+            return True
+
+
+def _take(shelf: Shelf, pages: Sequence[_Page]) -> None:
+    """Put messages on a shelf."""
+    said = [message for _, messages in pages for message in messages if says_something(message)]
+    shelf.catalogue.add([entry_of(message) for message in said])
+    for session_id, messages in pages:
+        shelf.read[session_id] = messages[-1].seq if messages else shelf.read.get(session_id, 0)
 
 
 def _apply(shelf: Shelf, fresh: _Fresh) -> None:
-    catalogue = shelf.catalogue
-    said = [message for _, messages in fresh.messages for message in messages if says_something(message)]
-    catalogue.add([entry_of(message) for message in said])
-    for session_id, messages in fresh.messages:
-        shelf.read[session_id] = messages[-1].seq if messages else shelf.read.get(session_id, 0)
+    _take(shelf, fresh.messages)
     if fresh.known is not None:
         _apply_known(shelf, fresh.known)
     if fresh.vectors:
-        catalogue.set_vectors({row.item_id: row.vector for row in fresh.vectors})
+        shelf.catalogue.set_vectors({row.item_id: row.vector for row in fresh.vectors})
         shelf.place = fresh.vectors[-1].place
     shelf.archived = fresh.archived
     shelf.count, shelf.cuts = fresh.changes.count, fresh.changes.cuts

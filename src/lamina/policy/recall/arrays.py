@@ -12,6 +12,7 @@ Flags = NDArray[np.bool_]
 
 _LEVELS = 127
 _LEAST = 64
+_SPARE = 16_384  # rows of room to grow, at the most
 
 
 class Growing:
@@ -38,7 +39,8 @@ class Growing:
         rows = np.asarray(rows, dtype=self._rows.dtype)
         needed = self._size + len(rows)
         if needed > len(self._rows):
-            roomy = np.zeros((max(needed, len(self._rows) * 3 // 2), *self._rows.shape[1:]), dtype=self._rows.dtype)
+            room = max(needed, len(self._rows) + min(len(self._rows) // 2, _SPARE))
+            roomy = np.zeros((room, *self._rows.shape[1:]), dtype=self._rows.dtype)
             roomy[: self._size] = self.all
             self._rows = roomy
         self._rows[self._size : needed] = rows
@@ -68,14 +70,18 @@ def packed(vectors: Any) -> list[bytes]:
 
 
 def unpacked(kept: list[bytes], dimensions: int) -> Floats:
-    """Vectors of length 1 from bytes; what has another size counts as nothing."""
+    """Vectors of length 1 from bytes."""
+    return unit(levels_of(kept, dimensions).astype(np.float32))
+
+
+def levels_of(kept: list[bytes], dimensions: int) -> NDArray[np.int8]:
+    """The signed bytes of packed vectors, one row each; what has another size counts as nothing."""
     size = 4 + dimensions
     whole = b"".join(row if len(row) == size else bytes(size) for row in kept)
-    table = np.frombuffer(whole, dtype=np.uint8).reshape(len(kept), size)
-    return unit(table[:, 4:].view(np.int8).astype(np.float32))
+    return np.frombuffer(whole, dtype=np.int8).reshape(len(kept), size)[:, 4:]
 
 
-def signs_of(vectors: Floats) -> Any:
+def signs_of(vectors: NDArray[Any]) -> Any:
     """The signs of vectors, 64 to a number."""
     bits = np.packbits(vectors > 0, axis=1)
     spare = -bits.shape[1] % 8

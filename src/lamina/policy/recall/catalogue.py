@@ -1,7 +1,7 @@
 """What a user's memory holds, as arrays: words, vectors, times, speakers, neighbours."""
 
+import itertools
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lamina.policy.recall.arrays import Floats, Growing, ranges, signs_of, unpacked
+from lamina.policy.recall.arrays import Floats, Growing, ranges
+from lamina.policy.recall.terms import Terms
+from lamina.policy.recall.vectors import Vectors
 from lamina.policy.when import windows
-from lamina.policy.words import STOP_WORDS, stem, words
 
 KINDS = ("message", "summary", "fact", "episode")
 USER, ASSISTANT, OTHER = 0, 1, 2
@@ -31,6 +32,8 @@ _LIKING = re.compile(
 _SAID_EARLY = 600  # characters
 _APART = 5  # messages of a session between which more are missing are no neighbours
 _READ = 20_000  # characters of a text that are looked at
+_HALF = 32  # bits of a number that holds two
+_NAMED = 240  # bytes for each name, in lists and tables of names
 _TAIL = 20_000  # places of words that are searched one by one before all are sorted anew
 
 
@@ -61,8 +64,8 @@ class Catalogue:
         self.rows: dict[str, int] = {}
         self.speakers: dict[str, int] = {}
         self.sessions: dict[str, int] = {}
-        self.terms: dict[str, int] = {}
-        self._spelled: dict[str, str] = {}  # term -> the word that stands for it
+        self._terms = Terms()
+        self.terms = self._terms.numbers
         self._names: list[str] = []  # speakers by number
         self._spoken: list[int] = []  # how many things each of them said
         self.kind, self.role, self.has = Growing(np.uint8), Growing(np.uint8), Growing(np.uint8)
@@ -71,16 +74,14 @@ class Catalogue:
         self.before, self.after = Growing(np.int32), Growing(np.int32)
         self.length, self.size = Growing(np.int32), Growing(np.int32)
         self.at, self.importance = Growing(np.float64), Growing(np.float32)
-        self.vectors = Growing(np.float32, dimensions)
-        self._signs = Growing(np.uint64, -(-dimensions // 64))
+        self.vectors = Vectors(dimensions)
         self.spoken_row, self.spoken_of = Growing(np.int32), Growing(np.float64, 2)
         self.messages = 0
         self.having = Growing(np.int32)  # term -> how many messages have it
         self.term_vectors = Growing(np.float32, word_dimensions or dimensions)
-        self._term, self._row, self._times = Growing(np.int32), Growing(np.int32), Growing(np.float32)
-        self._order = np.zeros(0, dtype=np.int64)  # places of words, sorted by term
+        self._term, self._row, self._times = Growing(np.int32), Growing(np.int32), Growing(np.uint16)
+        self._order = np.zeros(0, dtype=np.int32)  # places of words, sorted by term
         self._first = np.zeros(1, dtype=np.int64)  # term -> its first place in that order
-        self._weights: Any = None  # None: to be weighed anew
         self._last: dict[int, int] = {}  # session -> its newest row
         self.wordy = np.zeros(2)  # characters by users and by assistants
         self.talk = np.zeros(2)  # messages by users and by assistants
@@ -91,9 +92,13 @@ class Catalogue:
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
-        arrays = [value for value in vars(self).values() if isinstance(value, Growing)]
-        named = 120 * (len(self.ids) + len(self.terms)) + 200 * len(self.sessions)
+        arrays = [value for value in vars(self).values() if isinstance(value, Growing | Vectors)]
+        named = _NAMED * (len(self.ids) + self._terms.names + len(self.sessions))
         return sum(array.nbytes for array in arrays) + self._order.nbytes + self._first.nbytes + named
+
+    def least_bytes(self, messages: int) -> int:
+        """What so many messages take at least, whatever they say."""
+        return messages * (self.dimensions + _NAMED)
 
     @property
     def assisted(self) -> float:
@@ -111,13 +116,12 @@ class Catalogue:
         if not fresh:
             return
         self.remove(entry.id for entry in fresh)
-        self._weights = None
         first = len(self.ids)
-        counted = [self._counted(entry.text) for entry in fresh]
-        self._learn([found for found, _ in counted])
+        found = [self._terms.of(entry.text[:_READ]) for entry in fresh]
+        self._learn()
         self._place(fresh)
-        self._fill(fresh, [length for _, length in counted])
-        self._note_words(fresh, [found for found, _ in counted], first)
+        self._fill(fresh, [len(one) for one in found])
+        self._note_words(fresh, found, first)
         spoken = [
             (row, window) for row, entry in enumerate(fresh, first) for window in windows(entry.text[:_READ], entry.at)
         ]
@@ -132,7 +136,6 @@ class Catalogue:
             if row is None:
                 continue
             self.alive.all[row] = False
-            self._weights = None
             if self.kind.all[row] == 0:
                 self._uncount(row)
             if (speaker := int(self.speaker.all[row])) >= 0:
@@ -161,10 +164,7 @@ class Catalogue:
         """Give rows their vectors; those of things that are not here are left out."""
         known = [(self.rows[key], vector) for key, vector in vectors.items() if key in self.rows]
         if known:
-            rows = [row for row, _ in known]
-            self.vectors.all[rows] = unpacked([vector for _, vector in known], self.dimensions)
-            late = [row for row in rows if row < len(self._signs)]
-            self._signs.all[late] = signs_of(self.vectors.all[late])
+            self.vectors.put([row for row, _ in known], [vector for _, vector in known])
 
     def note(self, entries: Iterable[Entry]) -> None:
         """Take over what may change of a thing in the same words: its time and its importance."""
@@ -187,45 +187,25 @@ class Catalogue:
             if term in self.terms:
                 self.having.all[self.terms[term]] = many
 
-    def _counted(self, text: str) -> tuple[dict[str, tuple[str, int]], int]:
-        """The terms of a text, each with a word that stands for it and how often it comes; and how many there are."""
-        told = [word for word in words(text[:_READ]) if word not in STOP_WORDS]
-        spelled: dict[str, str] = {}
-        times: dict[str, int] = {}
-        for word, many in Counter(told).items():
-            term = stem(word)
-            spelled.setdefault(term, word)
-            times[term] = times.get(term, 0) + many
-        return {term: (spelled[term], many) for term, many in times.items()}, len(told)
+    def _learn(self) -> None:
+        """Take in new terms, and other words that stand for known ones."""
+        if better := self._terms.respelled():
+            new = len(self._terms) - len(self.having)
+            self.having.add(np.zeros(new))
+            self.term_vectors.add(np.zeros((new, self.term_vectors.all.shape[1])))
+            self.term_vectors.all[list(better)] = comparable(list(better.values()), self._word_vectors)
 
-    def _learn(self, found: Sequence[Mapping[str, tuple[str, int]]]) -> None:
-        """Take in new terms; the shortest word stands for each, so that it does not matter which came first."""
-        spelled, better = self._spelled, dict[str, None]()
-        for one in found:
-            for term, (word, _) in one.items():
-                known = spelled.get(term)
-                if known != word and (known is None or (len(word), word) < (len(known), known)):
-                    spelled[term] = word
-                    better[term] = None
-        if not better:
-            return
-        new = [term for term in better if term not in self.terms]
-        for term in new:
-            self.terms[term] = len(self.terms)
-        self.having.add(np.zeros(len(new)))
-        self.term_vectors.add(np.zeros((len(new), self.term_vectors.all.shape[1])))
-        rows = [self.terms[term] for term in better]
-        self.term_vectors.all[rows] = comparable([spelled[term] for term in better], self._word_vectors)
-
-    def _note_words(self, fresh: Sequence[Entry], found: Sequence[Mapping[str, tuple[str, int]]], first: int) -> None:
-        terms = [self.terms[term] for one in found for term in one]
+    def _note_words(self, fresh: Sequence[Entry], found: Sequence[Sequence[int]], first: int) -> None:
+        rows = np.repeat(np.arange(first, first + len(found), dtype=np.int64), [len(one) for one in found])
+        terms = np.fromiter(itertools.chain.from_iterable(found), dtype=np.int64, count=len(rows))
+        places, times = np.unique(rows << _HALF | terms, return_counts=True)
+        rows, terms = places >> _HALF, places & ((1 << _HALF) - 1)
         self._term.add(terms)
-        self._row.add(np.repeat(np.arange(first, first + len(found)), [len(one) for one in found]))
-        self._times.add([times for one in found for _, times in one.values()])
-        said = [entry.kind == "message" for entry in fresh]
-        spoken = [self.terms[term] for one, is_said in zip(found, said, strict=True) if is_said for term in one]
-        np.add.at(self.having.all, spoken, 1)
-        self.messages += sum(said)
+        self._row.add(rows)
+        self._times.add(times)
+        said = np.array([entry.kind == "message" for entry in fresh])
+        self.having.all[:] += np.bincount(terms[said[rows - first]], minlength=len(self.having))
+        self.messages += int(said.sum())
 
     def _place(self, fresh: Sequence[Entry]) -> None:
         """Give each its row, behind the newest of its session."""
@@ -258,7 +238,7 @@ class Catalogue:
         self.size.add([len(entry.text) for entry in fresh])
         self.speaker.add([self._speaker(entry.speaker) for entry in fresh])
         self.alive.add(np.ones(len(fresh)))
-        self.vectors.add(np.zeros((len(fresh), self.dimensions)))
+        self.vectors.add(len(fresh))
         for entry, role in zip(fresh, roles, strict=True):
             if role in {USER, ASSISTANT} and entry.kind == "message":
                 self.wordy[role] += len(entry.text)
@@ -274,13 +254,7 @@ class Catalogue:
         self._spoken[number] += 1
         return number
 
-    # where words are, and which way vectors point
-
-    def signs(self) -> Any:
-        """The signs of all vectors, 64 to a number."""
-        if len(self._signs) < len(self.ids):
-            self._signs.add(signs_of(self.vectors.all[len(self._signs) :]))
-        return self._signs.all
+    # where words are
 
     def places(self, terms: Any) -> tuple[Any, Any, Any]:
         """Where some terms stand, given by number and in the order asked: which of them, rows, how often there."""
@@ -297,14 +271,7 @@ class Catalogue:
             late = asked[self._term.all[done:]]
             (extra,) = np.nonzero(late >= 0)
             which, main = np.concatenate([which, late[extra]]), np.concatenate([main, extra + done])
-        return which, self._row.all[main], self._times.all[main]
-
-    def weights(self) -> Any:
-        """How much each row says: the squares of how rare its words are, summed."""
-        if self._weights is None:
-            rare = self.rarity(self.having.all)
-            self._weights = np.bincount(self._row.all, weights=(rare * rare)[self._term.all], minlength=len(self.ids))
-        return self._weights
+        return which, self._row.all[main], self._times.all[main].astype(np.float32)
 
     def rarity(self, having: Any) -> Floats:
         """How rare terms are that so many messages have."""
@@ -316,7 +283,7 @@ class Catalogue:
         if size - len(self._order) <= max(_TAIL, len(self._order) // 4):
             return
         terms = self._term.all
-        self._order = np.argsort(terms, kind="stable")
+        self._order = np.argsort(terms, kind="stable").astype(np.int32)
         self._first = np.searchsorted(terms[self._order], np.arange(len(self.terms) + 1))
 
 

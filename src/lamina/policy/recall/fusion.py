@@ -11,20 +11,19 @@ from lamina.policy.recall.weights import OFFSET, SLOPE, WEIGHTS
 
 # What a hit tells of its score, and the signals behind it.
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "words": ("words_flat", "words_even", "words_cosine"),
-    "near_words": ("near", "near_even", "near_share", "near_length"),
-    "meaning": ("meant", "meant_core", "both"),
+    "words": ("near_even", "near_share", "near_length"),
+    "meaning": ("meant", "meant_core"),
     "neighbours": (
         "near_around", "words_around", "share_around", "meant_around", "near_before", "near_after", "meant_before",
         "meant_after", "words_before", "words_after", "near_before_2", "near_after_2", "meant_before_2",
-        "meant_after_2", "both_around", "pair_near", "pair_meant",
+        "meant_after_2", "pair_near", "pair_meant",
     ),
     "reply": ("reply", "reply_near", "reply_meant"),
     "session": (
         "session_share", "session_best", "session_three", "session_around", "session_near", "session_first",
         "many_session", "many_first", "opens",
     ),
-    "speaker": ("speaker", "other_speaker", "speaker_near"),
+    "speaker": ("speaker", "other_speaker"),
     "role": ("user", "user_asked_you", "user_many", "near_assistant", "meant_assistant", "length_assistant"),
     "shape": ("length", "length_usual", "asks", "number", "number_asked", "first_person", "many_length", "many_meant"),
     "standing": (

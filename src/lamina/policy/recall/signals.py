@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina.policy.questions import Question
-from lamina.policy.recall.arrays import Flags, Floats, Whole, signs_of, unit
+from lamina.policy.recall.arrays import Flags, Floats, Whole, unit
 from lamina.policy.recall.catalogue import (
     ASKS,
     ASSISTANT,
@@ -23,8 +23,6 @@ from lamina.policy.recall.catalogue import (
 
 WHOLE = 2_000  # rows that are all looked at closely
 CLOSE = 400  # of more rows, so many of the best are
-EXACT = 20_000  # rows whose vectors are all compared; of more, only those whose signs are most alike
-_ROUGH = 2_000  # how many those are
 _MOST_WORDS = 32
 _NEAR, _STEEP = 0.3, 1.3  # from which likeness on two words mean something alike, and how much less the farther off
 _BEFORE, _AFTER = (0.7, 0.5, 0.35), (0.4, 0.3)  # how much of a neighbour's words counts, one turn away, two, …
@@ -47,13 +45,13 @@ class Signals:
 
 
 NAMES = (
-    "words_flat", "words_even", "words_cosine", "near", "near_even", "near_share", "meant", "meant_core", "both",
+    "near_even", "near_share", "meant", "meant_core",
     "near_around", "words_around", "share_around", "meant_around",
     "near_before", "near_after", "meant_before", "meant_after", "words_before", "words_after",
     "near_before_2", "near_after_2", "meant_before_2", "meant_after_2",
-    "reply", "reply_near", "reply_meant", "opens", "both_around",
+    "reply", "reply_near", "reply_meant", "opens",
     "session_share", "session_best", "session_three", "session_around", "session_near", "session_first",
-    "speaker", "other_speaker", "speaker_near",
+    "speaker", "other_speaker",
     "user", "user_asked_you", "user_many", "near_assistant", "meant_assistant", "length_assistant",
     "pair_near", "pair_meant",
     "length", "length_usual", "near_length", "asks", "number", "number_asked", "first_person",
@@ -77,10 +75,12 @@ def gathered(catalogue: Catalogue, asked: Asked, allowed: Flags) -> Signals:
     """What speaks for the rows that are allowed and come into question."""
     near, exact = _matches(catalogue, asked)
     rare = exact.rare
-    cosines = _cosines(catalogue, asked.vector, allowed)
+    vectors, cosines = catalogue.vectors, np.zeros(len(catalogue), dtype=np.float32)
+    if asked.vector is not None and len(catalogue):
+        cosines = np.maximum(vectors.cosines(asked.vector, allowed), 0)
     rows = _candidates(catalogue, near, rare, cosines, allowed)
-    if asked.vector is not None and len(catalogue) > EXACT:  # found by words: their meaning counts too
-        cosines[rows] = np.maximum(catalogue.vectors.all[rows] @ asked.vector, 0)
+    if asked.vector is not None and vectors.rough:  # found by words: their meaning counts too
+        cosines[rows] = np.maximum(vectors.of(rows) @ asked.vector, 0)
     look = _Look(catalogue, rows, allowed)
     return _signals(look, asked, near[:, rows], exact, cosines[rows], rare)
 
@@ -124,21 +124,6 @@ def _nearest(catalogue: Catalogue, likeness: Floats, own: int) -> Floats:
     again = np.argsort(which, kind="stable")  # the nearest is written last
     found[rows[again]] = np.minimum(values[order], 1.0)[which[again]]
     return found
-
-
-def _cosines(catalogue: Catalogue, vector: Floats | None, allowed: Flags) -> Floats:
-    """How alike in meaning each row is; of very many rows, those whose signs are least alike count as not at all."""
-    vectors, found = catalogue.vectors.all, np.zeros(len(catalogue), dtype=np.float32)
-    if vector is None or not len(catalogue):
-        return found
-    if len(catalogue) <= EXACT:
-        found = vectors @ vector
-    else:
-        differing = np.bitwise_count(catalogue.signs() ^ signs_of(vector[None])[0]).sum(axis=1, dtype=np.int32)
-        differing[~allowed] = catalogue.dimensions
-        best = np.argpartition(differing, _ROUGH)[:_ROUGH]
-        found[best] = vectors[best] @ vector
-    return np.maximum(found, 0, out=found)
 
 
 def _candidates(catalogue: Catalogue, near: Floats, rare: Floats, cosines: Floats, allowed: Flags) -> Whole:
@@ -295,7 +280,6 @@ def _own(look: _Look, asked: Asked, near: Floats, exact: _Exact, cosines: Floats
     return {
         "words_flat": topped(flat),
         "words_even": topped(even),
-        "words_cosine": topped(_word_cosines(look, exact, has_term)),
         "near": nearest,
         "near_share": share,
         "exact": rare @ has_term / total,
@@ -303,12 +287,10 @@ def _own(look: _Look, asked: Asked, near: Floats, exact: _Exact, cosines: Floats
         "near_length": nearest * np.minimum(relative, 4) / 4,
         "meant": meant,
         "meant_core": topped(_core(look, asked, rare)) if asked.one_space else meant,
-        "both": nearest * meant,
         "near_around": nearest_around,
         "share_around": pooled / total,
         "words_around": topped(rare @ _pooled(has_term, look)),
         "meant_around": around,
-        "both_around": nearest_around * around,
     }
 
 
@@ -370,19 +352,12 @@ def _shape(look: _Look, question: Question, s: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _word_cosines(look: _Look, exact: _Exact, has_term: Floats) -> Floats:
-    """How much of all that a row says are the question's words, counted by how rare each word is."""
-    rare = exact.rare
-    own = np.sqrt(np.maximum(look.of(look.catalogue.weights()), 1e-6))
-    return np.asarray((rare * rare) @ has_term / own, dtype=np.float32)
-
-
 def _core(look: _Look, asked: Asked, rare: Floats) -> Floats:
     """Likeness in meaning to the question's own words, the rare ones first."""
     if not len(rare):
         return np.zeros(len(look.rows), dtype=np.float32)
     core = unit(rare @ asked.words[: len(rare)])
-    return np.asarray(np.maximum(look.of(look.catalogue.vectors.all) @ core, 0), dtype=np.float32)
+    return np.asarray(np.maximum(look.catalogue.vectors.of(look.rows) @ core, 0), dtype=np.float32)
 
 
 def _who(look: _Look, question: Question, s: Mapping[str, Any]) -> dict[str, Any]:
@@ -399,7 +374,6 @@ def _who(look: _Look, question: Question, s: Mapping[str, Any]) -> dict[str, Any
     return {
         "speaker": is_named.astype(np.float32),
         "other_speaker": (~is_named & (speaker >= 0) & telling).astype(np.float32),
-        "speaker_near": is_named * s["near_around"],
         "user": user,
         "user_asked_you": user * asked_you,
         "assistant": assistant,
