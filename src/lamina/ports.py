@@ -573,6 +573,14 @@ class Store(Protocol):
         """The vectors behind a place, in order of place."""
         ...
 
+    async def nearest(self, user_id: str, embedder: str, vector: bytes, limit: int) -> list[str]:
+        """The items whose vectors are most alike, best first; exact.
+
+        `vector` is packed as vectors are kept. What is of another size, or of nothing, is like nothing; of equals the
+        first by id comes first.
+        """
+        ...
+
     async def unembedded(self, user_id: str, embedder: str, limit: int) -> Unembedded:
         """What is to be given a vector next: live summaries, facts that are no evidence, episodes, then messages.
 
@@ -676,6 +684,10 @@ class Store(Protocol):
 
     async def mark_pending(self) -> None:
         """Have every session looked at again, because the rules have changed."""
+        ...
+
+    async def wait_for_work(self, seconds: float) -> bool:
+        """True at once when another process said that there may be work; False after so many seconds."""
         ...
 
     async def leases(self) -> list[Lease]: ...

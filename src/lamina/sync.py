@@ -13,8 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
-from lamina.engine.parts import driven, on_loop
+from lamina.engine.parts import on_loop
 from lamina.errors import LaminaError
+from lamina.policy.driving import driven
 from lamina.profiles import Profile
 from lamina.wiring import AsyncMemory
 

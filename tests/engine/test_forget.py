@@ -222,7 +222,7 @@ def test_a_receipt_can_be_checked(tmp_path: Path) -> None:
     async def tamper() -> None:
         await store.open()
         await store._connections.write(
-            lambda connection: connection.execute("update receipts set record = replace(record, 'session', 'thing')")
+            lambda tx: tx.execute("update receipts set record = replace(record, 'session', 'thing')")
         )
         await store.close()
 

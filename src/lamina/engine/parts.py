@@ -1,16 +1,13 @@
 """What the engine is built from: handed in by the wiring, never imported."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
 
 from lamina.policy.messages import Limits
 from lamina.ports import Embedder, Extractor, Lexicon, Prompt, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import Profile
-
-T = TypeVar("T")
 
 Progress = Callable[[int, int], None]  # how far long work is: done, of how many (0: that is not known)
 
@@ -58,14 +55,3 @@ def on_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def driven(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never has to wait for an event loop."""
-    try:
-        work.send(None)
-    except StopIteration as stop:
-        result: T = stop.value
-        return result
-    work.close()
-    raise RuntimeError("a verb that waits for the event loop was driven without one")

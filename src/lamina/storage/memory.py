@@ -1,5 +1,6 @@
 """The reference store: everything in dictionaries, gone when closed. What it does is what every store must do."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -29,6 +30,7 @@ from lamina.storage.shared import (
     append_fingerprint,
     foreign_session,
     reused_key,
+    weights,
     whole_messages,
     whole_summaries,
 )
@@ -200,18 +202,19 @@ class MemoryStore(MemoryErasing):
         return list(whole_summaries(sorted(own, key=lambda row: row.version, reverse=True)))
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
-        own = [kept for kept in self._sessions.values() if kept.session.user_id == user_id]
-        messages = list(whole_messages(row for kept in own for row in kept.rows))
+        own = {kept.session.id for kept in self._sessions.values() if kept.session.user_id == user_id}
+        messages = list(whole_messages(row for row in self._by_id.values() if row.session_id in own))
         live = [row for row in self._summaries.values() if row.user_id == user_id and row.status == "live"]
         summaries = list(whole_summaries(live))
         wanted = frozenset(terms)
         texts = {message.id: message.text for message in messages} | {s.id: s.text for s in summaries}
         having = {key: wanted.intersection(terms_of(text)) for key, text in texts.items()}
         frequency = {term: sum(term in found for found in having.values()) for term in terms}
+        weighed = weights(len(messages) + len(summaries), frequency)
         return WordMatches(
             documents=len(messages) + len(summaries),
             frequency=frequency,
-            matches=(*_best(messages, having, limit), *_best(summaries, having, limit)),
+            matches=(*_best(messages, having, weighed, limit), *_best(summaries, having, weighed, limit)),
         )
 
     # folding
@@ -326,6 +329,11 @@ class MemoryStore(MemoryErasing):
             kept.pending = True
             kept.touch += 1
 
+    async def wait_for_work(self, seconds: float) -> bool:
+        """There is no other process."""
+        await asyncio.sleep(seconds)
+        return False
+
     async def leases(self) -> list[Lease]:
         return [kept.lease for _, kept in sorted(self._sessions.items()) if kept.lease]
 
@@ -427,7 +435,10 @@ class MemoryStore(MemoryErasing):
             self._changed(user_id)
 
 
-def _best(items: Sequence[Kind], having: Mapping[str, frozenset[str]], limit: int) -> list[Kind]:
-    """The items with the most of the wanted terms, if any."""
-    found = [item for item in items if having[item.id]]
-    return sorted(found, key=lambda item: -len(having[item.id]))[:limit]
+def _best(
+    items: Sequence[Kind], having: Mapping[str, frozenset[str]], weighed: Mapping[str, int], limit: int
+) -> list[Kind]:
+    """Those whose terms weigh most, of equals the newest, in the order they came."""
+    scores = [sum(weighed[term] for term in having[item.id]) for item in items]
+    places = sorted((place for place, score in enumerate(scores) if score), key=lambda place: (-scores[place], -place))
+    return [items[place] for place in sorted(places[:limit])]

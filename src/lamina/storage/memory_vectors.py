@@ -6,7 +6,7 @@ from itertools import chain, islice
 
 from lamina.ports import ChangedSession, Changes, Unembedded, VectorRow
 from lamina.storage.memory_tables import Embedding, MemoryTables
-from lamina.storage.shared import needs_vector, whole_messages, whole_summaries
+from lamina.storage.shared import Best, needs_vector, whole_messages, whole_summaries
 from lamina.types import Episode, Fact, Message, Summary
 
 
@@ -44,6 +44,11 @@ class MemoryVectors(MemoryTables):
             if (one := made.get(embedder)) is not None and one.user_id == user_id and one.place > after
         ]
         return sorted(found)
+
+    async def nearest(self, user_id: str, embedder: str, vector: bytes, limit: int) -> list[str]:
+        best = Best(vector, limit)
+        best.look([(row.item_id, row.vector) for row in await self.vectors(user_id, embedder, 0)])
+        return best.ids
 
     async def embedders(self) -> dict[str, int]:
         return dict(Counter(embedder for made in self._vectors.values() for embedder in made))

@@ -2,7 +2,8 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -82,11 +83,47 @@ def _whole(table: str, decoded: Callable[[Row], Value], found: Iterable[Row]) ->
             skipped(table, row.id, damage)
 
 
+def text_of_row(row: MessageRow) -> str | None:
+    """What a message says; None if its row is damaged."""
+    for message in whole_messages([row]):
+        return message.text
+    return None
+
+
+def weights(documents: int, frequency: Mapping[str, int]) -> dict[str, int]:
+    """How much each term that was found counts: the rarer, the more; whole numbers, so that no sum is rounded."""
+    return {
+        term: 1 + round(1_000 * math.log1p((max(documents, count) - count + 0.5) / (count + 0.5)))
+        for term, count in frequency.items()
+        if count
+    }
+
+
 def needs_vector(item: Message | Summary | Fact | Episode) -> bool:
     """Whether there are words to make a vector of."""
     if isinstance(item, Message):
         return says_something(item)
     return not isinstance(item, Summary) or bool(item.text.strip())
+
+
+class Best:
+    """The items whose vectors are most alike to one, of all that were looked at; of equals the first by id."""
+
+    def __init__(self, vector: bytes, limit: int) -> None:
+        self._vector = vector
+        self._limit = limit
+        self._found: list[tuple[float, str]] = []
+
+    def look(self, kept: Sequence[tuple[str, bytes]]) -> None:
+        from lamina.storage.nearness import distances  # noqa: PLC0415 - numpy is slow to load, and seldom needed here
+
+        far = distances(self._vector, [vector for _, vector in kept])
+        near = [(apart, item_id) for (item_id, _), apart in zip(kept, far, strict=True) if apart is not None]
+        self._found = sorted(self._found + near)[: self._limit]
+
+    @property
+    def ids(self) -> list[str]:
+        return [item_id for _, item_id in self._found]
 
 
 def reworded(old: Fact, new: Fact) -> bool:

@@ -1,16 +1,19 @@
 """SQLite connections for many threads and processes: one writer thread, a few readers, errors in our words."""
 
 import asyncio
+import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from lamina.errors import NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from lamina.policy.driving import driven
+from lamina.storage.transaction import Row, Values, Work
 
 T = TypeVar("T")
 
@@ -44,13 +47,25 @@ class Connections:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="lamina-write")
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lamina-read")
 
-    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def write(
+        self,
+        work: Work[T],
+        *,
+        user: str | None = None,  # noqa: ARG002 - one writer at a time, whoever it is about
+        session: str | None = None,  # noqa: ARG002
+        items: Sequence[str] = (),  # noqa: ARG002
+        again: bool = False,  # noqa: ARG002 - no connection is lost here
+    ) -> T:
         """Run `work` in one write transaction; all of it is kept, or nothing."""
-        return await self._dispatched(self._writer, "begin immediate", work)
+        return await self._dispatched(self._writer, "begin immediate", _awaited(work))
 
-    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, work: Work[T]) -> T:
         """Run `work` on one consistent state of the file."""
-        return await self._dispatched(self._readers, "begin", work)
+        return await self._dispatched(self._readers, "begin", _awaited(work))
+
+    async def exclusively(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` on the connection itself, in one write transaction."""
+        return await self._dispatched(self._writer, "begin immediate", work)
 
     async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` outside a transaction, on the writer."""
@@ -151,5 +166,48 @@ def _marked(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def rows(connection: sqlite3.Connection, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> list[Any]:
-    return connection.execute(sql, values).fetchall()
+def _awaited(work: Work[T]) -> Callable[[sqlite3.Connection], T]:
+    """Work as a function: nothing in it ever waits."""
+    return lambda connection: driven(cast(Coroutine[Any, Any, T], work(SqliteTransaction(connection))))
+
+
+class SqliteTransaction:
+    """A transaction on SQLite, where every statement is done as soon as it is asked for."""
+
+    __slots__ = ("_connection",)
+
+    ordered = ""  # there is one writer at a time
+    free = ""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    async def rows(self, sql: str, values: Values = ()) -> list[Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    async def row(self, sql: str, values: Values = ()) -> Row | None:
+        found: Row | None = self._connection.execute(sql, values).fetchone()
+        return found
+
+    async def one(self, sql: str, values: Values = ()) -> Row:
+        found: Row = self._connection.execute(sql, values).fetchone()
+        return found
+
+    async def execute(self, sql: str, values: Values = ()) -> int:
+        return self._connection.execute(sql, values).rowcount
+
+    async def many(self, sql: str, values: Sequence[Values]) -> None:
+        self._connection.executemany(sql, values)
+
+    def listed(self, values: Iterable[Any]) -> str:
+        return json.dumps(list(values))
+
+    async def places(self, table: str, count: int) -> Sequence[int]:
+        (last,) = self._connection.execute(f"select coalesce(max(place), 0) from {table}").fetchone()
+        return range(last + 1, last + 1 + count)
+
+    async def alone_in_tenant(self) -> None:
+        """There is one writer at a time."""
+
+    async def hold_sessions(self, user_id: str) -> None:
+        """There is one writer at a time."""

@@ -1,0 +1,353 @@
+"""Forgetting: rows, word index and derived rows in one transaction."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from lamina.errors import Conflict, NotFound
+from lamina.policy import log
+from lamina.policy.integrity import faults
+from lamina.policy.redaction import FIRST_RECEIPT
+from lamina.ports import Erased, Erasure, FactRow, MessageRow, ReceiptRow, Rewrite
+from lamina.storage.relational_facts import Slot
+from lamina.storage.relational_rows import FACT, MESSAGE, from_us, message_row, to_us
+from lamina.storage.relational_vectors import VectorTables
+from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_episodes, whole_facts
+from lamina.storage.transaction import Transaction
+from lamina.types import Session, Span
+
+
+class _Rehearsed(Exception):
+    """Carries what would be erased out of a transaction that is rolled back."""
+
+    def __init__(self, erased: Erased) -> None:
+        self.erased = erased
+
+
+@dataclass(slots=True)
+class _Gone(Gone):
+    """With what has to be put right before the transaction ends."""
+
+    slots: set[Slot] = field(default_factory=set)
+    stale_words: bool = False  # an entry could not be taken out of the word index of summaries alone
+    stale_message_words: bool = False
+
+
+class Erasing(VectorTables):
+    """Takes away what is to be forgotten."""
+
+    async def erase(self, erasure: Erasure) -> Erased:
+        try:
+            return await self._database.write(lambda tx: self._erase(tx, erasure), user=erasure.user_id)
+        except _Rehearsed as rehearsed:
+            return rehearsed.erased
+
+    async def _erase(self, tx: Transaction, erasure: Erasure) -> Erased:
+        gone = _Gone()
+        await tx.hold_sessions(erasure.user_id)
+        await self._erase_rewrites(tx, erasure, gone)
+        for session_id in erasure.sessions:
+            await self._owned(tx, erasure, session_id)
+            await self._erase_session(tx, session_id, gone)
+        await self._erase_facts(tx, erasure.user_id, erasure.facts, gone)
+        await self._erase_episodes(tx, erasure.user_id, erasure.episodes, gone)
+        await self._erase_milestones(tx, erasure, gone)
+        if erasure.user:
+            await self._erase_user(tx, erasure.user_id, gone)
+        elif erasure.derived:
+            await self._erase_digests(tx, erasure.user_id, gone)
+            await self._drop_proposals(tx, erasure.user_id)
+        await self._unlink(tx, [*gone.fact_ids, *gone.episodes])
+        marks = [] if erasure.user else list(erasure.block(gone.facts))
+        await tx.many(
+            "insert into forgotten (tenant, user_id, mark) values (?, ?, ?) on conflict do nothing",
+            [(self.tenant, erasure.user_id, mark) for mark in marks],
+        )
+        await self._settle(tx, erasure.user_id, gone.slots, erasure.settle)
+        if gone.stale_words:
+            await self._words.rebuild_summaries(tx, erasure.user_id)
+        if gone.stale_message_words:
+            await self._words.rebuild_messages(tx, erasure.user_id)
+        if erasure.user:
+            await self._forget_changes(tx, erasure.user_id)
+        else:
+            await self._cut(tx, erasure.user_id, {change.session_id for change in erasure.rewrites})
+        erased = gone.erased(len(marks))
+        await self._sign(tx, erasure, erased)
+        if erasure.rehearse:
+            raise _Rehearsed(erased)
+        return erased
+
+    async def _owned(self, tx: Transaction, erasure: Erasure, session_id: str) -> Session:
+        """A session of the user whose memory is erased from; no erasure reaches another's."""
+        session = await self._require_session(tx, session_id)
+        if session.user_id != erasure.user_id:
+            raise NotFound(f"no session {session_id!r} of user {erasure.user_id!r}")
+        return session
+
+    async def _sign(self, tx: Transaction, erasure: Erasure, erased: Erased) -> None:
+        await tx.alone_in_tenant()
+        found = await tx.row("select digest from receipts where tenant = ? order by place desc limit 1", (self.tenant,))
+        (place,) = await tx.places("receipts", 1)
+        row = erasure.receipt(erased, FIRST_RECEIPT if found is None else found[0])
+        await tx.execute(
+            "insert into receipts (place, tenant, id, created_us, record, previous, digest)"
+            " values (?, ?, ?, ?, ?, ?, ?)",
+            (place, self.tenant, row.id, to_us(row.created_at), row.record, row.previous, row.digest),
+        )
+        await tx.execute(
+            "insert into settings (tenant, key, value) values (?, 'scrub', 'due') on conflict do nothing",
+            (self.tenant,),
+        )
+
+    # messages
+
+    async def _erase_rewrites(self, tx: Transaction, erasure: Erasure, gone: _Gone) -> None:
+        first: dict[str, int] = dict(erasure.unfold)
+        for change in erasure.rewrites:
+            await self._rewrite(tx, erasure.user_id, change, gone)
+            (gone.messages if change.whole else gone.redacted).append(change.message_id)
+            first[change.session_id] = min(change.seq, first.get(change.session_id, change.seq))
+        ids = {change.message_id for change in erasure.rewrites}
+        if erasure.derived:
+            await self._erase_facts(tx, erasure.user_id, await self._said_in(tx, ids), gone)
+            await self._erase_episodes(tx, erasure.user_id, await self._happened_in(tx, erasure, ids), gone)
+        await self._forget_appends(tx, ids)
+        for session_id, seq in first.items():
+            if await self._session(tx, session_id) is None:
+                continue  # nothing is left of it to unfold
+            await self._owned(tx, erasure, session_id)
+            await tx.execute(
+                "update sessions set erasures = erasures + 1, touch = touch + 1, pending = 1,"
+                " tokens = (select coalesce(sum(tokens), 0) from messages where tenant = :tenant and session_id = :id)"
+                " where tenant = :tenant and id = :id",
+                {"tenant": self.tenant, "id": session_id},
+            )
+            if erasure.derived:
+                await self._unfold_from(tx, session_id, seq, gone)
+            else:
+                await self._recount_cursor(tx, session_id)
+
+    async def _rewrite(self, tx: Transaction, user_id: str, change: Rewrite, gone: _Gone) -> None:
+        found = await tx.row(
+            f"select place, {MESSAGE} from messages where tenant = ? and session_id = ? and seq = ?",
+            (self.tenant, change.session_id, change.seq),
+        )
+        if found is None or message_row(found[1:]).leaf != change.expect:
+            raise Conflict(f"message {change.message_id!r} has changed meanwhile; try again")
+        place, row = found[0], message_row(found[1:])
+        new = log.rewritten(row, change)
+        await self._unindex_message(tx, user_id, place, row, gone)
+        await tx.execute(
+            "update messages set body = ?, metadata = ?, model = null, tokens = ?, salt = ?, leaf = ?, erased = ?,"
+            " unread = ? where tenant = ? and place = ?",
+            (
+                new.body,
+                new.metadata,
+                new.tokens,
+                new.salt,
+                new.leaf,
+                new.erased,
+                int(not change.whole),
+                self.tenant,
+                place,
+            ),
+        )
+        await self._words.add_messages(tx, user_id, [(place, text_of_row(new) or "")])
+
+    async def _unindex_message(self, tx: Transaction, user_id: str, place: int, row: MessageRow, gone: _Gone) -> None:
+        """What a damaged message said is not known, but its words may be in the index."""
+        alone = await self._words.drop_message(tx, user_id, place, text_of_row(row))
+        gone.stale_message_words = gone.stale_message_words or not alone
+
+    async def _said_in(self, tx: Transaction, message_ids: set[str]) -> list[str]:
+        sql = "select id from facts where tenant = ? and message_id in (select value from json_each(?))"
+        return [row[0] for row in await tx.rows(sql, (self.tenant, tx.listed(sorted(message_ids))))]
+
+    async def _happened_in(self, tx: Transaction, erasure: Erasure, message_ids: set[str]) -> list[str]:
+        """Episodes that tell of these messages, and damaged ones, of which that cannot be known."""
+        found = [
+            row
+            for session_id in {change.session_id for change in erasure.rewrites}
+            for row in await self._raw_episodes(tx, erasure.user_id, session_id)
+        ]
+        whole = {episode.id: episode for episode in whole_episodes(found)}
+        return [row.id for row in found if row.id not in whole or message_ids.intersection(whole[row.id].message_ids)]
+
+    async def _forget_appends(self, tx: Transaction, message_ids: set[str]) -> None:
+        """An append that is tried again stays known, but its fingerprint tells nothing any more."""
+        await tx.execute(
+            "update appends set fingerprint = ? where tenant = ? and exists (select 1 from"
+            " json_each(case when json_valid(result) then result else '{}' end, '$.ids') as told"
+            " where told.value in (select value from json_each(?)))",
+            (FORGOTTEN_APPEND, self.tenant, tx.listed(sorted(message_ids))),
+        )
+
+    # summaries
+
+    async def _unfold_from(self, tx: Transaction, session_id: str, seq: int, gone: _Gone) -> None:
+        """Drop every summary that covers this message or a later one; what those were folded from is live again."""
+        doomed = await tx.rows(
+            "select id, status from summaries where tenant = ? and session_id = ? and last >= ? order by place",
+            (self.tenant, session_id, seq),
+        )
+        ids = [summary_id for summary_id, _ in doomed]
+        gone.summaries.extend(ids)
+        await self._drop_summaries(tx, ids, gone)
+        await self._orphan(tx, session_id, [summary_id for summary_id, status in doomed if status == "replaced"])
+        live = await tx.rows(
+            "select id, first, last, status from summaries where tenant = ? and session_id = ? and (status = 'live'"
+            " or (status = 'folded' and folded_into in (select value from json_each(?)))) order by first",
+            (self.tenant, session_id, tx.listed(ids)),
+        )
+        cursor = max((last for _, _, last, _ in live), default=0)
+        if next(faults([Span(first=first, last=last) for _, first, last, _ in live], cursor), None):
+            await self._unfold_from(tx, session_id, 0, gone)
+            return
+        await self._revive(tx, [summary_id for summary_id, _, _, status in live if status == "folded"])
+        await tx.execute(
+            "update sessions set cursor = ?, version = version + 1, attempts = 0, retry_us = null"
+            " where tenant = ? and id = ?",
+            (cursor, self.tenant, session_id),
+        )
+        await self._recount_cursor(tx, session_id)
+
+    async def _recount_cursor(self, tx: Transaction, session_id: str) -> None:
+        await tx.execute(
+            "update sessions set (cursor_turn, cursor_tokens) = (select coalesce(max(turn), 0),"
+            " coalesce(sum(tokens), 0) from messages where tenant = :tenant and session_id = :id"
+            " and seq <= sessions.cursor) where tenant = :tenant and id = :id",
+            {"tenant": self.tenant, "id": session_id},
+        )
+
+    async def _orphan(self, tx: Transaction, session_id: str, gone: Sequence[str]) -> None:
+        """What was folded into a replaced summary that is gone was replaced with it."""
+        await tx.execute(
+            "update summaries set status = 'replaced', folded_into = null where tenant = ? and session_id = ?"
+            " and status = 'folded' and folded_into in (select value from json_each(?))",
+            (self.tenant, session_id, tx.listed(gone)),
+        )
+
+    async def _revive(self, tx: Transaction, ids: Sequence[str]) -> None:
+        for summary_id in ids:
+            await tx.execute(
+                "update summaries set status = 'live', folded_into = null where tenant = ? and id = ?",
+                (self.tenant, summary_id),
+            )
+            await self._index_summary(tx, summary_id)
+
+    async def _drop_summaries(self, tx: Transaction, ids: Iterable[str], gone: _Gone) -> None:
+        for summary_id in ids:
+            await self._unindex_summary(tx, summary_id)
+            for user_id, place in await tx.rows(
+                "delete from summaries where tenant = ? and id = ? returning user_id, place", (self.tenant, summary_id)
+            ):
+                alone = await self._words.forget_summary(tx, user_id, place)
+                gone.stale_words = gone.stale_words or not alone
+
+    async def _drop_proposals(self, tx: Transaction, user_id: str) -> None:
+        """Proposals quote summaries and facts, so none of them may stay."""
+        await tx.execute("delete from proposals where tenant = ? and user_id = ?", (self.tenant, user_id))
+
+    async def _erase_digests(self, tx: Transaction, user_id: str, gone: _Gone) -> None:
+        found = await tx.rows(
+            "select id from summaries where tenant = ? and user_id = ? and kind = 'digest'",
+            (self.tenant, user_id),
+        )
+        ids = [row[0] for row in found]
+        gone.digests.extend(ids)
+        await self._drop_summaries(tx, ids, gone)
+
+    # whole sessions and users
+
+    async def _erase_session(self, tx: Transaction, session_id: str, gone: _Gone) -> None:
+        session = await self._require_session(tx, session_id)
+        key = (self.tenant, session_id)
+        for place, *raw in await tx.rows(
+            f"select place, {MESSAGE} from messages where tenant = ? and session_id = ?", key
+        ):
+            row = message_row(raw)
+            await self._unindex_message(tx, session.user_id, place, row, gone)
+            gone.messages.append(row.id)
+        summaries = [r[0] for r in await tx.rows("select id from summaries where tenant = ? and session_id = ?", key)]
+        gone.summaries.extend(summaries)
+        await self._drop_summaries(tx, summaries, gone)
+        facts = [r[0] for r in await tx.rows("select id from facts where tenant = ? and session_id = ?", key)]
+        await self._erase_facts(tx, session.user_id, facts, gone)
+        episodes = [r[0] for r in await tx.rows("select id from episodes where tenant = ? and session_id = ?", key)]
+        await self._erase_episodes(tx, session.user_id, episodes, gone)
+        await self._delete_appends(tx, session_id)
+        for table in ("proposals", "milestones", "messages"):
+            deleted = await tx.execute(f"delete from {table} where tenant = ? and session_id = ?", key)
+            gone.milestones += deleted if table == "milestones" else 0
+        await tx.execute("delete from sessions where tenant = ? and id = ?", key)
+        await self._next_generation(tx, session)
+        gone.sessions.append(session_id)
+
+    async def _next_generation(self, tx: Transaction, erased: Session) -> None:
+        await tx.alone_in_tenant()
+        generation = max(await self._generation(tx), erased.counters.version + 1, erased.erasures + 1)
+        await tx.execute(
+            "insert into settings (tenant, key, value) values (?, 'generation', ?)"
+            " on conflict (tenant, key) do update set value = excluded.value",
+            (self.tenant, str(generation)),
+        )
+
+    async def _delete_appends(self, tx: Transaction, session_id: str) -> None:
+        await tx.execute(
+            "delete from appends where tenant = :tenant and exists (select 1 from"
+            " json_each(case when json_valid(result) then result else '{}' end, '$.ids') as told where"
+            " told.value in (select id from messages where tenant = :tenant and session_id = :session))",
+            {"tenant": self.tenant, "session": session_id},
+        )
+
+    async def _erase_user(self, tx: Transaction, user_id: str, gone: _Gone) -> None:
+        key = (self.tenant, user_id)
+        for (session_id,) in await tx.rows("select id from sessions where tenant = ? and user_id = ?", key):
+            await self._erase_session(tx, session_id, gone)
+        facts = [row[0] for row in await tx.rows("select id from facts where tenant = ? and user_id = ?", key)]
+        await self._erase_facts(tx, user_id, facts, gone)
+        await self._erase_digests(tx, user_id, gone)
+        for table in ("links", "forgotten"):
+            await tx.execute(f"delete from {table} where tenant = ? and user_id = ?", key)
+
+    # facts, episodes, milestones
+
+    async def _erase_facts(self, tx: Transaction, user_id: str, ids: Sequence[str], gone: _Gone) -> None:
+        found = await tx.rows(
+            f"select {FACT} from facts where tenant = ? and user_id = ? and id in (select value from json_each(?))"
+            " order by id",
+            (self.tenant, user_id, tx.listed(ids)),
+        )
+        gone.facts.extend(whole_facts(FactRow(*row) for row in found))
+        gone.fact_ids.extend(row[0] for row in found)
+        gone.slots |= await self._drop_facts(tx, user_id, [row[0] for row in found])
+
+    async def _erase_episodes(self, tx: Transaction, user_id: str, ids: Sequence[str], gone: _Gone) -> None:
+        gone.episodes.extend(await self._drop_episodes(tx, user_id, ids))
+
+    async def _erase_milestones(self, tx: Transaction, erasure: Erasure, gone: _Gone) -> None:
+        deleted = await tx.execute(
+            "delete from milestones where tenant = :tenant and id in (select value from json_each(:ids)) and exists"
+            " (select 1 from sessions s where s.tenant = :tenant and s.id = session_id and s.user_id = :user)",
+            {"tenant": self.tenant, "ids": tx.listed(erasure.milestones), "user": erasure.user_id},
+        )
+        gone.milestones += deleted
+
+    async def _unlink(self, tx: Transaction, ids: Sequence[str]) -> None:
+        await tx.execute(
+            "delete from links where tenant = :tenant and (source in (select value from json_each(:ids))"
+            " or target in (select value from json_each(:ids)))",
+            {"tenant": self.tenant, "ids": tx.listed(ids)},
+        )
+
+    # receipts
+
+    async def receipts(self) -> list[ReceiptRow]:
+        return await self._database.read(self._receipts)
+
+    async def _receipts(self, tx: Transaction) -> list[ReceiptRow]:
+        found = await tx.rows(
+            "select id, created_us, record, previous, digest from receipts where tenant = ? order by place",
+            (self.tenant,),
+        )
+        return [ReceiptRow(a, from_us(b), c, d, e) for a, b, c, d, e in found]

@@ -1,0 +1,146 @@
+"""Views, summaries, digests and words."""
+
+from collections.abc import Iterator, Sequence
+
+from lamina.policy.window import take_back
+from lamina.ports import Reach, View, WordMatches
+from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
+from lamina.storage.relational_sessions import SessionTables
+from lamina.storage.shared import skipped, weights, whole_messages, whole_summaries
+from lamina.storage.transaction import DamagedIndex, Row, Transaction
+from lamina.types import Message, Session, Summary
+
+_PAGE = 64  # messages read at first
+_HIGHEST = 2**62
+
+
+class Reading(SessionTables):
+    """What a context and a search are made of."""
+
+    # reading
+
+    async def view(self, user_id: str, session_id: str | None, reach: Reach) -> View:
+        async def work(tx: Transaction) -> View:
+            session = None if session_id is None else await self._session(tx, session_id)
+            digests = await self._digests(tx, user_id, limit=1)
+            return View(
+                session=session,
+                summaries=tuple(await self._summaries(tx, session.id, live=True)) if session else (),
+                tail=tuple(await self._tail(tx, session, reach)) if session else (),
+                digest=digests[0] if digests else None,
+                facts=tuple(await self._standing_facts(tx, user_id)),
+            )
+
+        return await self._database.read(work)
+
+    async def _tail(self, tx: Transaction, session: Session, reach: Reach) -> list[Message]:
+        """Read in pages that grow, until one does not reach its end."""
+        read = _Read()
+        before, size = session.counters.messages + 1, _PAGE
+        while True:
+            page = await tx.rows(
+                f"select {MESSAGE} from messages where tenant = ? and session_id = ? and seq < ?"
+                " order by seq desc limit ?",
+                (self.tenant, session.id, before, size),
+            )
+            taken = take_back(read.on(page), reach, session.counters.cursor)
+            if not read.to_the_end or len(page) < size:
+                return taken
+            before, size = page[-1][1], size * 4
+
+    async def summaries(self, session_id: str, *, live: bool = True) -> list[Summary]:
+        return await self._database.read(lambda tx: self._summaries(tx, session_id, live=live))
+
+    async def _summaries(self, tx: Transaction, session_id: str, *, live: bool) -> list[Summary]:
+        found = await tx.rows(
+            f"select {SUMMARY} from summaries where tenant = ? and session_id = ? and (? = 0 or status = 'live')"
+            " order by first, place",
+            (self.tenant, session_id, int(live)),
+        )
+        return list(whole_summaries(map(summary_row, found)))
+
+    async def summary(self, summary_id: str) -> Summary | None:
+        async def work(tx: Transaction) -> Summary | None:
+            found = await tx.rows(
+                f"select {SUMMARY} from summaries where tenant = ? and id = ?", (self.tenant, summary_id)
+            )
+            return next(whole_summaries(map(summary_row, found)), None)
+
+        return await self._database.read(work)
+
+    async def digests(self, user_id: str) -> list[Summary]:
+        return await self._database.read(lambda tx: self._digests(tx, user_id, limit=1000))
+
+    async def _digests(self, tx: Transaction, user_id: str, *, limit: int) -> list[Summary]:
+        found: list[Summary] = []
+        below = _HIGHEST
+        while len(found) < limit:
+            page = await tx.rows(
+                f"select {SUMMARY} from summaries where tenant = ? and user_id = ? and kind = 'digest' and version < ?"
+                " order by version desc limit ?",
+                (self.tenant, user_id, below, limit),
+            )
+            found.extend(whole_summaries(map(summary_row, page)))
+            if len(page) < limit:
+                break
+            below = page[-1][5]
+        return found[:limit]
+
+    async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
+        async def work(tx: Transaction) -> WordMatches:
+            try:
+                return await self._find_words(tx, user_id, terms, limit)
+            except DamagedIndex as damage:
+                skipped("word index", user_id, damage)  # derived: nothing is found until it is rebuilt
+                return WordMatches(documents=0, frequency=dict.fromkeys(terms, 0), matches=())
+
+        return await self._database.read(work)
+
+    async def _find_words(self, tx: Transaction, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
+        (documents,) = await tx.one(
+            "select cast((select coalesce(sum(messages), 0) from sessions where tenant = :tenant and user_id = :user)"
+            " + (select count(*) from summaries where tenant = :tenant and user_id = :user and status = 'live')"
+            " as bigint)",
+            {"tenant": self.tenant, "user": user_id},
+        )
+        frequency = await self._words.frequency(tx, user_id, terms) if terms else {}
+        weighed = weights(documents, frequency)
+        messages, summaries = await self._words.best(tx, user_id, weighed, limit) if weighed else ([], [])
+        return WordMatches(
+            documents=documents,
+            frequency=frequency,
+            matches=(*await self._messages_at(tx, messages), *await self._summaries_at(tx, summaries)),
+        )
+
+    async def _messages_at(self, tx: Transaction, places: Sequence[int]) -> list[Message]:
+        found = await tx.rows(
+            f"select {MESSAGE} from messages where tenant = ? and place in (select value from json_each(?))"
+            " order by place",
+            (self.tenant, tx.listed(places)),
+        )
+        return list(whole_messages(map(message_row, found)))
+
+    async def _summaries_at(self, tx: Transaction, places: Sequence[int]) -> list[Summary]:
+        found = await tx.rows(
+            f"select {SUMMARY} from summaries where tenant = ? and place in (select value from json_each(?))"
+            " and status = 'live' order by place",
+            (self.tenant, tx.listed(places)),
+        )
+        return list(whole_summaries(map(summary_row, found)))
+
+
+class _Read:
+    """Messages of one page after the other, each decoded once, and only when it is asked for."""
+
+    def __init__(self) -> None:
+        self._decoded: list[Message] = []
+        self.to_the_end = False
+
+    def on(self, page: Sequence[Row]) -> Iterator[Message]:
+        """All that was read, from the first page on to this one."""
+        self.to_the_end = False
+        yield from self._decoded
+        for message in whole_messages(map(message_row, page)):
+            self._decoded.append(message)
+            yield message
+        self.to_the_end = True

@@ -1,0 +1,130 @@
+"""The seam between the verbs, which are written once, and the databases that they are sent to.
+
+SQL is written in what SQLite and PostgreSQL have in common, with `?` or `:name` for values. A list is one value,
+made by `listed` and asked for as `in (select value from json_each(?))`, which PostgreSQL gets in its own words.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from lamina.ports import MessageRow
+from lamina.types import Problem, Session, Summary
+
+T = TypeVar("T")
+
+Values = tuple[Any, ...] | Mapping[str, Any]
+Row = tuple[Any, ...]
+
+
+class Transaction(Protocol):
+    """One transaction on a database."""
+
+    async def rows(self, sql: str, values: Values = ()) -> list[Row]: ...
+
+    async def row(self, sql: str, values: Values = ()) -> Row | None:
+        """The first row, if there is any."""
+        ...
+
+    async def one(self, sql: str, values: Values = ()) -> Row:
+        """The row of a query that always has one."""
+        ...
+
+    async def execute(self, sql: str, values: Values = ()) -> int:
+        """How many rows it changed."""
+        ...
+
+    async def many(self, sql: str, values: Sequence[Values]) -> None:
+        """Run it once for each of the values."""
+        ...
+
+    def listed(self, values: Iterable[Any]) -> Any:
+        """A list as one value."""
+        ...
+
+    async def places(self, table: str, count: int) -> Sequence[int]:
+        """So many new places at the end of a table."""
+        ...
+
+    async def alone_in_tenant(self) -> None:
+        """Until the end, no other transaction does what has to be done by one at a time in the whole tenant."""
+        ...
+
+    async def hold_sessions(self, user_id: str) -> None:
+        """Until the end, no other transaction changes a session of this user."""
+        ...
+
+    ordered: str  # ends a query for rows that are to be changed: they are held in its order
+    free: str  # the same, passing over those that others hold
+
+
+Work = Callable[[Transaction], Awaitable[T]]
+
+
+class Database(Protocol):
+    """Runs work in transactions; what is written of one user is written one after the other."""
+
+    async def read(self, work: Work[T]) -> T:
+        """Run `work` on one consistent state."""
+        ...
+
+    async def write(
+        self,
+        work: Work[T],
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        items: Sequence[str] = (),
+        again: bool = False,
+    ) -> T:
+        """Run `work`; all of it is kept, or nothing.
+
+        It is about this user, or the user of this session, or those of these facts and episodes. With `again` it does
+        no harm if it is run once more after it was kept.
+        """
+        ...
+
+
+class DamagedIndex(Exception):
+    """The word index cannot be read; it is derived, and can be built again."""
+
+
+class WordIndex(Protocol):
+    """Finds messages and live summaries of a user by their terms."""
+
+    async def add_messages(self, tx: Transaction, user_id: str, texts: Sequence[tuple[int, str]]) -> None:
+        """Add texts by their places."""
+        ...
+
+    async def drop_message(self, tx: Transaction, user_id: str, place: int, text: str | None) -> bool:
+        """Take a message out; False if that cannot be done alone, e.g. because its text is not known."""
+        ...
+
+    async def add_summary(self, tx: Transaction, place: int, summary: Summary) -> None: ...
+
+    async def drop_summary(self, tx: Transaction, place: int, summary: Summary) -> None: ...
+
+    async def forget_summary(self, tx: Transaction, user_id: str, place: int) -> bool:
+        """See that nothing is left of a summary that is gone; False if that cannot be done alone."""
+        ...
+
+    async def rebuild_messages(self, tx: Transaction, user_id: str) -> None:
+        """Build the index of messages anew, at least that of this user."""
+        ...
+
+    async def rebuild_summaries(self, tx: Transaction, user_id: str) -> None: ...
+
+    async def lacking(self, tx: Transaction, session: Session, found: Sequence[MessageRow]) -> list[str]:
+        """Ids of a session's messages and summaries of which it has too little or too much."""
+        ...
+
+    async def problems(self, tx: Transaction) -> list[Problem]: ...
+
+    async def frequency(self, tx: Transaction, user_id: str, terms: Sequence[str]) -> dict[str, int]:
+        """How many messages and summaries have each term."""
+        ...
+
+    async def best(
+        self, tx: Transaction, user_id: str, weights: Mapping[str, int], limit: int
+    ) -> tuple[list[int], list[int]]:
+        """The places of up to so many messages, and summaries, whose terms weigh most; of equals the newest."""
+        ...
