@@ -11,8 +11,8 @@ from lamina.policy import integrity, log, records
 from lamina.policy.words import terms
 from lamina.ports import ChangedSession, Changes
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
-from lamina.storage.sqlite import SqliteStore
 from lamina.storage.relational_rows import to_us
+from lamina.storage.sqlite import SqliteStore
 from lamina.storage.sqlite_words import indexed, owner_token
 from lamina.testing import WordCounter
 from lamina.testing.samples import (

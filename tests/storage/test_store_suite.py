@@ -1,4 +1,4 @@
-"""Both stores keep every promise of `ports.Store`."""
+"""All stores keep every promise of `ports.Store`."""
 
 import subprocess
 import sys
@@ -35,6 +35,40 @@ class TestSqliteStore(StoreSuite):
         await neighbour.open()
         yield neighbour
         await neighbour.close()
+
+
+class PostgresSuite(StoreSuite):
+    version = 18
+    options = {}  # noqa: RUF012
+
+    @pytest.fixture
+    async def store(self, databases):
+        self.database = databases(self.version, **self.options)
+        store = self.database.store()
+        await store.open()
+        yield store
+        await store.close()
+
+    @pytest.fixture
+    async def neighbour(self, store):
+        neighbour = self.database.store("neighbour")
+        await neighbour.open()
+        yield neighbour
+        await neighbour.close()
+
+
+class TestPostgres18(PostgresSuite):
+    """As a role that owns nothing, so that row-level security holds."""
+
+
+class TestPostgres16(PostgresSuite):
+    version = 16
+
+
+class TestPostgresWithPrefix(PostgresSuite):
+    """Tables of another name in another schema, as behind a pool that keeps no prepared statements."""
+
+    options = {"schema": "mine", "prefix": "app_", "prepare_threshold": None}  # noqa: RUF012
 
 
 def test_no_part_of_the_suite_hides_another():

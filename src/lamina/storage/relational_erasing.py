@@ -250,7 +250,7 @@ class Erasing(VectorTables):
 
     async def _erase_digests(self, tx: Transaction, user_id: str, gone: _Gone) -> None:
         found = await tx.rows(
-            "select id from summaries where tenant = ? and user_id = ? and kind = 'digest'",
+            "select id from summaries where tenant = ? and user_id = ? and kind = 'digest' order by place",
             (self.tenant, user_id),
         )
         ids = [row[0] for row in found]
@@ -263,17 +263,22 @@ class Erasing(VectorTables):
         session = await self._require_session(tx, session_id)
         key = (self.tenant, session_id)
         for place, *raw in await tx.rows(
-            f"select place, {MESSAGE} from messages where tenant = ? and session_id = ?", key
+            f"select place, {MESSAGE} from messages where tenant = ? and session_id = ? order by seq", key
         ):
             row = message_row(raw)
             await self._unindex_message(tx, session.user_id, place, row, gone)
             gone.messages.append(row.id)
-        summaries = [r[0] for r in await tx.rows("select id from summaries where tenant = ? and session_id = ?", key)]
+        summaries = [
+            r[0]
+            for r in await tx.rows("select id from summaries where tenant = ? and session_id = ? order by place", key)
+        ]
         gone.summaries.extend(summaries)
         await self._drop_summaries(tx, summaries, gone)
         facts = [r[0] for r in await tx.rows("select id from facts where tenant = ? and session_id = ?", key)]
         await self._erase_facts(tx, session.user_id, facts, gone)
-        episodes = [r[0] for r in await tx.rows("select id from episodes where tenant = ? and session_id = ?", key)]
+        episodes = [
+            r[0] for r in await tx.rows("select id from episodes where tenant = ? and session_id = ? order by id", key)
+        ]
         await self._erase_episodes(tx, session.user_id, episodes, gone)
         await self._delete_appends(tx, session_id)
         for table in ("proposals", "milestones", "messages"):
@@ -302,7 +307,7 @@ class Erasing(VectorTables):
 
     async def _erase_user(self, tx: Transaction, user_id: str, gone: _Gone) -> None:
         key = (self.tenant, user_id)
-        for (session_id,) in await tx.rows("select id from sessions where tenant = ? and user_id = ?", key):
+        for (session_id,) in await tx.rows("select id from sessions where tenant = ? and user_id = ? order by id", key):
             await self._erase_session(tx, session_id, gone)
         facts = [row[0] for row in await tx.rows("select id from facts where tenant = ? and user_id = ?", key)]
         await self._erase_facts(tx, user_id, facts, gone)

@@ -238,8 +238,9 @@ class FactTables(ChangeTables):
         """Give every fact of these slots its standing; what is active no longer goes first, and so does damage."""
         for category, slot in sorted(slots):
             found = await tx.rows(
-                f"select {FACT} from facts where tenant = ? and user_id = ? and category = ? and slot = ?",
-                (self.tenant, user_id, category, slot),
+                f"select {FACT} from facts where tenant = :tenant and user_id = :user and category = :category"
+                " and slot = :slot",
+                {"tenant": self.tenant, "user": user_id, "category": category, "slot": slot},
             )
             before = list(whole_facts(FactRow(*row) for row in found))
             after = sorted(settle(before), key=lambda fact: fact.status == "active")

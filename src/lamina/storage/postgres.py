@@ -1,0 +1,250 @@
+"""The PostgreSQL store: any number of processes, one writer for each user, tenants apart by row-level security."""
+
+import hashlib
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from lamina.errors import NotFound
+from lamina.storage.postgres_connection import Connection, PostgresDatabase
+from lamina.storage.postgres_dialect import TABLES
+from lamina.storage.postgres_errors import named
+from lamina.storage.postgres_listening import Listener
+from lamina.storage.postgres_migrations import migrate
+from lamina.storage.postgres_options import PostgresOptions, split_url
+from lamina.storage.postgres_words import PostgresWords
+from lamina.storage.relational import RelationalStore
+from lamina.storage.transaction import Transaction
+from lamina.types import Problem
+
+logger = logging.getLogger("lamina.storage")
+
+_HEAD = 4  # bytes before the numbers of a packed vector: its scale, which no angle depends on
+_MOST_DIMENSIONS = 16_000  # of pgvector
+_REMEMBERED_S = 60.0  # how long it is known whether a user has an index
+_DENIED = "permission denied"
+
+
+class PostgresStore(RelationalStore):
+    """One tenant's memory in a PostgreSQL database.
+
+    Options are those of `PostgresOptions`, by name or as parameters of the URL: `?lamina_schema=memory`.
+    """
+
+    inline = False
+
+    def __init__(self, url: str, *, tenant: str = "default", **options: Any) -> None:
+        url, given = split_url(url)
+        self.options = PostgresOptions(**{**given, **options})
+        self._server = PostgresDatabase(url, self.options, tenant)
+        self._index = PostgresWords(tenant)
+        self._listener = Listener(self._server.connected, self._server.names.channel, tenant)
+        self._indexed: dict[str, tuple[float, bool]] = {}
+        self._bypasses = False
+        super().__init__(self._server, self._index, tenant=tenant)
+
+    @property
+    def bypasses_row_security(self) -> bool:
+        """Whether the role is not restrained by policies, so that queries alone keep tenants apart."""
+        return self._bypasses
+
+    async def open(self) -> None:
+        await migrate(self._server)
+        await self._server.open()
+        (self._bypasses,) = await self._server.read(
+            lambda tx: tx.one("select rolsuper or rolbypassrls from pg_roles where rolname = current_user")
+        )
+        if self._bypasses:
+            logger.warning("row_security_bypassed", extra={"reason": "the role is superuser or has BYPASSRLS"})
+
+    async def close(self) -> None:
+        await self._listener.close()
+        await self._server.close()
+
+    async def wait_for_work(self, seconds: float) -> bool:
+        return await self._listener.heard(seconds)
+
+    # vectors
+
+    async def _insert_vectors(self, tx: Transaction, made: Sequence[tuple[Any, ...]]) -> None:
+        await tx.many(
+            "insert into vectors (tenant, user_id, embedder, item_id, session_id, seq, vector, meaning)"
+            " values (?, ?, ?, ?, ?, ?, ?, cast(? as vector))",
+            [(*row, _meaning(row[-1])) for row in made],
+        )
+
+    async def nearest(self, user_id: str, embedder: str, vector: bytes, limit: int) -> list[str]:
+        """The items whose vectors are most alike; exact, unless `index_user` was called for this user."""
+        meaning = _meaning(vector)
+        if meaning is None or limit < 1:
+            return []
+        size = len(vector)
+        if await self._has_index(user_id, embedder):
+            return await self._nearly_nearest(user_id, embedder, meaning, size, limit)
+        found = await self._server.read(
+            lambda tx: tx.rows(
+                "with mine as materialized (select item_id, meaning <=> cast(:meaning as vector) as apart from vectors"
+                " where tenant = :tenant and user_id = :user and embedder = :embedder and octet_length(vector) = :size"
+                " and meaning is not null) select item_id from mine order by apart, item_id limit :limit",
+                {"meaning": meaning, "tenant": self.tenant, "user": user_id, "embedder": embedder, "size": size,
+                 "limit": limit},
+            )
+        )  # fmt: skip
+        return [item_id for (item_id,) in found]
+
+    async def _nearly_nearest(self, user_id: str, embedder: str, meaning: str, size: int, limit: int) -> list[str]:
+        """By the user's own index, whose condition the query must repeat word by word."""
+
+        async def work(tx: Transaction) -> list[str]:
+            breadth = min(1000, max(100, 2 * limit))
+            await tx.rows("select set_config('hnsw.ef_search', ?, true)", (str(breadth),))
+            mine = _literally(self.tenant, user_id, embedder, size)
+            apart = f"(meaning::vector({size - _HEAD})) <=> cast(:meaning as vector)"
+            found = await tx.rows(
+                f"select item_id from (select item_id, {apart} as apart from vectors where {mine}"
+                f" order by {apart} limit :limit) as nearest order by apart, item_id",
+                {"meaning": meaning, "limit": limit},
+            )
+            return [item_id for (item_id,) in found]
+
+        return await self._server.read(work)
+
+    async def index_user(self, user_id: str, embedder: str) -> None:
+        """Make an index of one user's vectors, for one with so many that `nearest` takes too long; it may miss a few.
+
+        It needs the rights of the tables' owner. Other users' searches stay exact.
+        """
+        sizes = await self._server.read(
+            lambda tx: tx.rows(
+                "select octet_length(vector) from vectors where tenant = ? and user_id = ? and embedder = ?"
+                " and meaning is not null group by 1 order by count(*) desc, 1 limit 1",
+                (self.tenant, user_id, embedder),
+            )
+        )
+        if not sizes:
+            raise NotFound(f"user {user_id!r} has no vectors of {embedder!r}")
+        (size,) = sizes[0]
+        table, name = self._server.names.table("vectors"), self._index_name(user_id, embedder)
+        await self._outside(
+            f'drop index concurrently if exists "{self.options.schema}"."{name}"',  # one that was not finished
+            f'create index concurrently "{name}" on {table} using hnsw'
+            f" ((meaning::vector({size - _HEAD})) vector_cosine_ops) where"
+            f" {_literally(self.tenant, user_id, embedder, size)}",
+        )
+        self._indexed.clear()
+
+    async def drop_user_index(self, user_id: str, embedder: str) -> None:
+        """Drop what `index_user` made; searches of the user are exact again."""
+        name = self._index_name(user_id, embedder)
+        await self._outside(f'drop index concurrently if exists "{self.options.schema}"."{name}"')
+        self._indexed.clear()
+
+    def _index_name(self, user_id: str, embedder: str) -> str:
+        told = f"{self.tenant}\0{user_id}\0{embedder}".encode()
+        return f"{self.options.prefix}near_{hashlib.sha256(told).hexdigest()[:16]}"
+
+    async def _has_index(self, user_id: str, embedder: str) -> bool:
+        name = self._index_name(user_id, embedder)
+        looked, there = self._indexed.get(name, (0.0, False))
+        if looked + _REMEMBERED_S < time.monotonic() or not looked:
+            found = await self._server.read(
+                lambda tx: tx.row(
+                    "select 1 from pg_class as c join pg_index as i on i.indexrelid = c.oid"
+                    " join pg_namespace as n on n.oid = c.relnamespace"
+                    " where n.nspname = ? and c.relname = ? and i.indisvalid",
+                    (self.options.schema, name),
+                )
+            )
+            if len(self._indexed) > 10_000:  # noqa: PLR2004 - users come and go
+                self._indexed.clear()
+            there = found is not None
+            self._indexed[name] = (time.monotonic(), there)
+        return there
+
+    # keeping house
+
+    async def check(self) -> list[Problem]:
+        return await self._server.read(self._problems)
+
+    async def reindex(self) -> None:
+        """One transaction for each user, so that nobody waits for the others."""
+        users = await self._server.read(
+            lambda tx: tx.rows(
+                "select user_id from sessions where tenant = :tenant union select user_id from summaries"
+                " where tenant = :tenant order by 1",
+                {"tenant": self.tenant},
+            )
+        )
+        for (user_id,) in users:
+            await self._reindex_user(user_id)
+
+        async def strays(tx: Transaction) -> None:
+            await self._index.drop_strays(tx)
+            await self._drop_stray_vectors(tx)
+
+        await self._server.write(strays, again=True)
+
+    async def _reindex_user(self, user_id: str) -> None:
+        async def work(tx: Transaction) -> None:
+            await self._index.rebuild_messages(tx, user_id)
+            await self._index.rebuild_summaries(tx, user_id)
+
+        await self._server.write(work, user=user_id, again=True)
+
+    async def scrub(self) -> bool:
+        """Write the tables anew, so that no page keeps what was deleted; False where the role has no right to.
+
+        The write-ahead log, standbys and backups are outside of what a store can reach.
+        """
+        refused: list[str] = []
+        connection = await self._server.connected()
+        try:
+            connection.add_notice_handler(lambda notice: refused.append(notice.message_primary or ""))
+            await self._as_role(connection)
+            for table in TABLES:
+                how = "vacuum (full)" if self.options.scrub == "full" else "vacuum"
+                await connection.execute(f"{how} {self._server.names.table(table)}".encode())
+        except psycopg.Error as error:
+            raise named(error, self._server.where) from error
+        finally:
+            await connection.close()
+        if any(_DENIED in text for text in refused):
+            logger.warning("scrub_refused", extra={"reason": "only who owns the tables may vacuum them"})
+            return False
+        await self._server.write(
+            lambda tx: tx.execute("delete from settings where tenant = ? and key = 'scrub'", (self.tenant,)), again=True
+        )
+        return True
+
+    async def _outside(self, *commands: str) -> None:
+        """Run what cannot be in a transaction."""
+        connection = await self._server.connected()
+        try:
+            await self._as_role(connection)
+            await connection.execute("select set_config('search_path', %s, false)", (self._server.search_path,))
+            for command in commands:
+                await connection.execute(command.encode())
+        except psycopg.Error as error:
+            raise named(error, self._server.where) from error
+        finally:
+            await connection.close()
+
+    async def _as_role(self, connection: Connection) -> None:
+        if self.options.role is not None:
+            await connection.execute(sql.SQL("set role {}").format(sql.Identifier(self.options.role)))
+
+
+def _meaning(vector: bytes | None) -> str | None:
+    """The numbers of a packed vector as PostgreSQL reads them; None if there are none to compare."""
+    numbers = memoryview(vector or b"")[_HEAD:].cast("b").tolist()
+    return f"[{','.join(map(str, numbers))}]" if 0 < len(numbers) <= _MOST_DIMENSIONS and any(numbers) else None
+
+
+def _literally(tenant: str, user_id: str, embedder: str, size: int) -> str:
+    own = {"tenant": tenant, "user_id": user_id, "embedder": embedder}
+    told = [f"{name} = {sql.Literal(value).as_string(None)}" for name, value in own.items()]
+    return " and ".join([*told, f"octet_length(vector) = {size}"])

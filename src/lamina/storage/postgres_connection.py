@@ -1,0 +1,265 @@
+"""Transactions on PostgreSQL: one tenant each, one writer for each user, tried again where that is safe."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from lamina.errors import StoreBusy, StoreError
+from lamina.storage.postgres_dialect import Names, translated
+from lamina.storage.postgres_errors import AGAIN, is_lost, named
+from lamina.storage.postgres_options import PostgresOptions
+from lamina.storage.transaction import Row, Values, Work
+
+T = TypeVar("T")
+Connection = psycopg.AsyncConnection[Row]
+
+logger = logging.getLogger("lamina.storage")
+
+_TRIES = 12
+_READ = "begin isolation level repeatable read read only"
+_WRITE = "begin isolation level read committed read write"
+
+
+class PostgresTransaction:
+    """A transaction on PostgreSQL."""
+
+    __slots__ = ("_connection", "_names", "_tenant")
+
+    ordered = " for update"
+    free = " for update skip locked"
+
+    def __init__(self, connection: Connection, names: Names, tenant: str) -> None:
+        self._connection = connection
+        self._names = names
+        self._tenant = tenant
+
+    async def _done(self, statement: str, values: Values) -> psycopg.AsyncCursor[Row]:
+        return await self._connection.execute(translated(statement, self._names.prefix).encode(), values or None)
+
+    async def rows(self, sql: str, values: Values = ()) -> list[Row]:
+        return await (await self._done(sql, values)).fetchall()
+
+    async def row(self, sql: str, values: Values = ()) -> Row | None:
+        return await (await self._done(sql, values)).fetchone()
+
+    async def one(self, sql: str, values: Values = ()) -> Row:
+        found = await self.row(sql, values)
+        if found is None:
+            raise StoreError("a query that always has a row had none")
+        return found
+
+    async def execute(self, sql: str, values: Values = ()) -> int:
+        return (await self._done(sql, values)).rowcount
+
+    async def many(self, sql: str, values: Sequence[Values]) -> None:
+        if len(values) == 1:
+            await self._done(sql, values[0])
+        elif values:
+            async with self._connection.cursor() as cursor:
+                await cursor.executemany(translated(sql, self._names.prefix).encode(), values)
+
+    def listed(self, values: Iterable[Any]) -> list[Any]:
+        return list(values)
+
+    async def places(self, table: str, count: int) -> Sequence[int]:
+        sequence = self._names.table(f"{table}_place")
+        found = await self.rows("select nextval(cast(? as regclass)) from generate_series(1, ?)", (sequence, count))
+        return [place for (place,) in found]
+
+    async def alone_in_tenant(self) -> None:
+        await self._lock(self._names.lock("tenant", self._tenant))
+
+    async def hold_sessions(self, user_id: str) -> None:
+        await self.rows(
+            "select 1 from sessions where tenant = ? and user_id = ? order by id for update", (self._tenant, user_id)
+        )
+
+    async def hold_users(self, users: Iterable[str]) -> None:
+        """Until the end, no other transaction writes of these users."""
+        for key in sorted({self._names.lock("user", self._tenant, user_id) for user_id in users}):
+            await self._lock(key)
+
+    async def _lock(self, key: int) -> None:
+        await self.rows("select pg_advisory_xact_lock(cast(? as bigint))", (key,))
+
+    async def user_of(self, session_id: str) -> str | None:
+        found = await self.row("select user_id from sessions where tenant = ? and id = ?", (self._tenant, session_id))
+        return None if found is None else str(found[0])
+
+    async def users_of(self, items: Sequence[str]) -> list[str]:
+        found = await self.rows(
+            "select user_id from facts where tenant = :tenant and id in (select value from json_each(:ids))"
+            " union select user_id from episodes where tenant = :tenant and id in (select value from json_each(:ids))",
+            {"tenant": self._tenant, "ids": list(items)},
+        )
+        return [user_id for (user_id,) in found]
+
+
+class _Moved(Exception):
+    """A session has become another user's between two looks at it."""
+
+
+class PostgresDatabase:
+    """A pool of connections to one database, for one tenant."""
+
+    def __init__(self, url: str, options: PostgresOptions, tenant: str) -> None:
+        self._url = url
+        self._options = options
+        self._tenant = tenant
+        self.names = Names(options.schema, options.prefix)
+        self.search_path = f'"{options.schema}", pg_temp'
+        self._pool: AsyncConnectionPool[Connection] | None = None
+        self._closed = False
+
+    @property
+    def where(self) -> str:
+        """The place, without any password."""
+        try:
+            parts = conninfo_to_dict(self._url)
+        except psycopg.Error:
+            return "postgresql"
+        return f"{parts.get('host') or 'localhost'}/{parts.get('dbname') or ''}"
+
+    async def open(self) -> None:
+        """Begin to keep connections."""
+        pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            self._url,
+            min_size=self._options.pool_min,
+            max_size=self._options.pool_max,
+            open=False,
+            timeout=self._options.connect_timeout_s,
+            kwargs={"autocommit": True, "prepare_threshold": self._options.prepare_threshold},
+            name="lamina",
+        )
+        await pool.open()
+        self._pool = pool
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._pool is not None:
+            await self._pool.close()
+            self._pool = None
+
+    async def connected(self) -> Connection:
+        """A connection outside of the pool, which commits each statement."""
+        seconds = max(2, round(self._options.connect_timeout_s))
+        try:
+            return await psycopg.AsyncConnection.connect(
+                self._url, autocommit=True, connect_timeout=seconds, prepare_threshold=None
+            )
+        except psycopg.Error as error:
+            raise named(error, self.where) from error
+
+    # work
+
+    async def read(self, work: Work[T]) -> T:
+        """Run `work` on one consistent state."""
+        return await self._again(_READ, work, again=True)
+
+    async def write(
+        self,
+        work: Work[T],
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        items: Sequence[str] = (),
+        again: bool = False,
+    ) -> T:
+        """Run `work` after all that is being written of the same user; all of it is kept, or nothing."""
+
+        async def held(tx: PostgresTransaction) -> T:
+            if session is not None and (owner := await tx.user_of(session)) is not None:
+                await tx.hold_users([owner])
+                if await tx.user_of(session) != owner:
+                    raise _Moved
+            if items:
+                await tx.hold_users(await tx.users_of(items))
+            return await work(tx)
+
+        begin = _WRITE
+        return await self._again(begin, held, again=again, user=user)
+
+    async def _again(
+        self, begin: str, work: Callable[[PostgresTransaction], Awaitable[T]], *, again: bool, user: str | None = None
+    ) -> T:
+        """Run it until it is done: anew after another transaction came first, or a connection was lost in time."""
+        until = time.monotonic() + self._options.connect_timeout_s
+        for attempt in range(_TRIES):
+            try:
+                return await self._once(begin, work, again=again, user=user)
+            except _Moved:
+                continue
+            except psycopg.Error as error:
+                lost = is_lost(error)
+                if not lost and error.sqlstate not in AGAIN:
+                    raise named(error, self.where) from error
+                if attempt == _TRIES - 1 or time.monotonic() > until:
+                    raise named(error, self.where) from error
+                logger.info("transaction_again", extra={"state": error.sqlstate, "attempt": attempt})
+                if lost and self._pool is not None:
+                    await self._pool.check()
+            await asyncio.sleep(min(1.0, 0.005 * 2**attempt) * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
+        raise StoreBusy(f"{self.where}: a session changed hands again and again, try again")
+
+    async def _once(
+        self, begin: str, work: Callable[[PostgresTransaction], Awaitable[T]], *, again: bool, user: str | None
+    ) -> T:
+        if self._pool is None:
+            state = "closed; open it again" if self._closed else "not open; call `open` first"
+            raise StoreError(f"{self.where} is {state}")
+        pool = self._pool
+        try:
+            connection = await pool.getconn()
+        except PoolTimeout as error:
+            raise StoreBusy(
+                f"{self.where}: no connection for {self._options.connect_timeout_s:g} s; the server is down, or all"
+                f" {self._options.pool_max} connections are in use: raise lamina_pool_max"
+            ) from error
+        committing = False
+        try:
+            await connection.execute(self._beginning(begin, user).encode(), prepare=False)
+            result = await work(PostgresTransaction(connection, self.names, self._tenant))
+            committing = True
+            await connection.execute(b"commit", prepare=False)
+        except BaseException as error:
+            if committing and not again and isinstance(error, psycopg.Error) and is_lost(error):
+                raise StoreError(
+                    f"{self.where}: the connection was lost while a change was being kept; it may or may not have been:"
+                    " look before you try again (an append with an idempotency key is safe to repeat)"
+                ) from error
+            if not connection.closed:
+                with suppress(psycopg.Error):
+                    await connection.execute(b"rollback", prepare=False)
+            raise
+        else:
+            return result
+        finally:
+            await pool.putconn(connection)
+
+    def _beginning(self, begin: str, user: str | None) -> str:
+        """Everything that holds for one transaction only, in one message: pools between us and the server may share."""
+        options = self._options
+        settings = {
+            "lamina.tenant": self._tenant,
+            "search_path": self.search_path,
+            "statement_timeout": f"{round(options.statement_timeout_s * 1000)}ms",
+            "lock_timeout": f"{round(options.lock_timeout_s * 1000)}ms",
+        }
+        if options.role is not None:
+            settings["role"] = options.role
+        chosen = ", ".join(f"set_config({_quoted(name)}, {_quoted(value)}, true)" for name, value in settings.items())
+        lock = "" if user is None else f"; select pg_advisory_xact_lock({self.names.lock('user', self._tenant, user)})"
+        return f"{begin}; select {chosen}{lock}"
+
+
+def _quoted(text: str) -> str:
+    return sql.Literal(text).as_string(None)
