@@ -20,6 +20,7 @@ from lamina.policy.messages import Limits, checked_id
 from lamina.ports import Embedder, Extractor, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import DEFAULT, Profile, profile_from
 
+_URLS = "sqlite:///path or postgresql://user@host/database"
 EMBEDDERS = {"static": ("lazy", "LazyStatic"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
 
 
@@ -46,7 +47,7 @@ class Options:
 class AsyncMemory(Engine):
     """Layered memory for conversations, awaited.
 
-    `location` is a path, ':memory:' or a sqlite:/// URL; `Options` has the rest. Use it as
+    `location` is a path, ':memory:', a sqlite:/// or a postgresql:// URL; `Options` has the rest. Use it as
     `async with AsyncMemory("chat.db") as memory:`, or call `open` and `close`.
     """
 
@@ -158,20 +159,33 @@ async def _profile(store: Store, chosen: str | Profile | None) -> Profile:
 
 def _store(location: str | Path, chosen: Options) -> Store:
     if not isinstance(location, str | Path) or not str(location):
-        raise InputError(f"location must be a path, ':memory:' or sqlite:///path, not {location!r}")
+        raise InputError(f"location must be a path, ':memory:' or a URL ({_URLS}), not {location!r}")
     if location == ":memory:":
         memory: Store = _backend("lamina.storage.memory", "MemoryStore")(tenant=chosen.tenant)
         return memory
+    if isinstance(location, str) and location.startswith(("postgresql://", "postgres://")):
+        postgres: Store = _postgres()(location, tenant=chosen.tenant)
+        return postgres
     path = location if isinstance(location, Path) or "://" not in location else _path(location)
     sqlite: Store = _backend("lamina.storage.sqlite", "SqliteStore")(path, tenant=chosen.tenant, durable=chosen.durable)
     return sqlite
+
+
+def _postgres() -> Any:
+    """The store, if its driver is installed."""
+    try:
+        return _backend("lamina.storage.postgres", "PostgresStore")
+    except ModuleNotFoundError as error:
+        if error.name not in {"psycopg", "psycopg_pool"}:
+            raise
+        raise InputError("PostgreSQL needs a driver; get it with: pip install 'lamina[postgres]'") from error
 
 
 def _path(url: str) -> str:
     """The path in a sqlite:/// URL."""
     parts = urlsplit(url)
     if parts.scheme != "sqlite":
-        raise InputError(f"no store for {parts.scheme}://; give a path, ':memory:' or sqlite:///path")
+        raise InputError(f"no store for {parts.scheme}://; give a path, ':memory:' or a URL ({_URLS})")
     path = unquote(parts.path)[1:]
     if not path:
         raise InputError(f"{url!r} names no file; e.g. sqlite:///chat.db or sqlite:////absolute/chat.db")

@@ -39,7 +39,7 @@ class TestSqliteStore(StoreSuite):
 
 class PostgresSuite(StoreSuite):
     version = 18
-    options = {}  # noqa: RUF012
+    options: dict[str, object] = {}  # noqa: RUF012
 
     @pytest.fixture
     async def store(self, databases):
@@ -58,17 +58,14 @@ class PostgresSuite(StoreSuite):
 
 
 class TestPostgres18(PostgresSuite):
-    """As a role that owns nothing, so that row-level security holds."""
+    """As a role that is no superuser, so that row-level security holds."""
 
 
 class TestPostgres16(PostgresSuite):
+    """Also with tables of another name in another schema, and no prepared statements, as behind some pools."""
+
     version = 16
-
-
-class TestPostgresWithPrefix(PostgresSuite):
-    """Tables of another name in another schema, as behind a pool that keeps no prepared statements."""
-
-    options = {"schema": "mine", "prefix": "app_", "prepare_threshold": None}  # noqa: RUF012
+    options: dict[str, object] = {"schema": "mine", "prefix": "app_", "prepare_threshold": None}  # noqa: RUF012
 
 
 def test_no_part_of_the_suite_hides_another():

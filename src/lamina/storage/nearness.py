@@ -9,6 +9,8 @@ _HEAD = 4  # bytes before the numbers of a packed vector: its scale, which no an
 
 def distances(vector: bytes, kept: Sequence[bytes]) -> list[float | None]:
     """The cosine distance of each; None where there is nothing to compare. Packed numbers add up without rounding."""
+    if len(vector) <= _HEAD:
+        return [None] * len(kept)
     wanted = np.frombuffer(vector, dtype=np.int8, offset=_HEAD).astype(np.int64)
     own = float(wanted @ wanted)
     fit = [len(one) == len(vector) for one in kept]

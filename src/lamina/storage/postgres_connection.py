@@ -4,8 +4,9 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import psycopg
@@ -83,25 +84,36 @@ class PostgresTransaction:
             "select 1 from sessions where tenant = ? and user_id = ? order by id for update", (self._tenant, user_id)
         )
 
-    async def hold_users(self, users: Iterable[str]) -> None:
-        """Until the end, no other transaction writes of these users."""
-        for key in sorted({self._names.lock("user", self._tenant, user_id) for user_id in users}):
-            await self._lock(key)
-
     async def _lock(self, key: int) -> None:
         await self.rows("select pg_advisory_xact_lock(cast(? as bigint))", (key,))
 
-    async def user_of(self, session_id: str) -> str | None:
-        found = await self.row("select user_id from sessions where tenant = ? and id = ?", (self._tenant, session_id))
-        return None if found is None else str(found[0])
 
-    async def users_of(self, items: Sequence[str]) -> list[str]:
-        found = await self.rows(
-            "select user_id from facts where tenant = :tenant and id in (select value from json_each(:ids))"
-            " union select user_id from episodes where tenant = :tenant and id in (select value from json_each(:ids))",
-            {"tenant": self._tenant, "ids": list(items)},
-        )
-        return [user_id for (user_id,) in found]
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Whose other writers wait until a transaction has ended: a user's, a session's user's, those of some items."""
+
+    user: str | None = None
+    session: str | None = None
+    items: Sequence[str] = ()
+
+    def statements(self, names: Names, tenant: str) -> list[str]:
+        """What takes the locks, always in the same order; of a session, its user before and behind the wait for it."""
+        own, mine = _quoted(f"{names.schema}\x1f{names.prefix}\x1f{tenant}\x1f"), f"tenant = {_quoted(tenant)}"
+        if self.user is not None:
+            return [f"select pg_advisory_xact_lock(hashtextextended({own} || {_quoted(self.user)}, 0))"]
+        if self.session is not None:
+            session = f"from {names.table('sessions')} where {mine} and id = {_quoted(self.session)}"
+            lock = f"pg_advisory_xact_lock(hashtextextended({own} || user_id, 0))"
+            return [f"select user_id, {lock} {session}", f"select user_id {session}"]
+        if self.items:
+            ids = ", ".join(map(_quoted, self.items))
+            users = " union ".join(
+                f"select hashtextextended({own} || user_id, 0) as key from {names.table(table)} where {mine}"
+                f" and id in ({ids})"
+                for table in ("facts", "episodes")
+            )
+            return [f"select pg_advisory_xact_lock(key) from ({users} order by key offset 0) as held"]
+        return []
 
 
 class _Moved(Exception):
@@ -163,7 +175,7 @@ class PostgresDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """Run `work` on one consistent state."""
-        return await self._again(_READ, work, again=True)
+        return await self._again(_READ, work, Held(), again=True)
 
     async def write(
         self,
@@ -175,27 +187,14 @@ class PostgresDatabase:
         again: bool = False,
     ) -> T:
         """Run `work` after all that is being written of the same user; all of it is kept, or nothing."""
+        return await self._again(_WRITE, work, Held(user, session, items), again=again)
 
-        async def held(tx: PostgresTransaction) -> T:
-            if session is not None and (owner := await tx.user_of(session)) is not None:
-                await tx.hold_users([owner])
-                if await tx.user_of(session) != owner:
-                    raise _Moved
-            if items:
-                await tx.hold_users(await tx.users_of(items))
-            return await work(tx)
-
-        begin = _WRITE
-        return await self._again(begin, held, again=again, user=user)
-
-    async def _again(
-        self, begin: str, work: Callable[[PostgresTransaction], Awaitable[T]], *, again: bool, user: str | None = None
-    ) -> T:
+    async def _again(self, begin: str, work: Work[T], held: Held, *, again: bool) -> T:
         """Run it until it is done: anew after another transaction came first, or a connection was lost in time."""
         until = time.monotonic() + self._options.connect_timeout_s
         for attempt in range(_TRIES):
             try:
-                return await self._once(begin, work, again=again, user=user)
+                return await self._once(begin, work, held, again=again)
             except _Moved:
                 continue
             except psycopg.Error as error:
@@ -210,9 +209,7 @@ class PostgresDatabase:
             await asyncio.sleep(min(1.0, 0.005 * 2**attempt) * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
         raise StoreBusy(f"{self.where}: a session changed hands again and again, try again")
 
-    async def _once(
-        self, begin: str, work: Callable[[PostgresTransaction], Awaitable[T]], *, again: bool, user: str | None
-    ) -> T:
+    async def _once(self, begin: str, work: Work[T], held: Held, *, again: bool) -> T:
         if self._pool is None:
             state = "closed; open it again" if self._closed else "not open; call `open` first"
             raise StoreError(f"{self.where} is {state}")
@@ -226,7 +223,9 @@ class PostgresDatabase:
             ) from error
         committing = False
         try:
-            await connection.execute(self._beginning(begin, user).encode(), prepare=False)
+            begun = await connection.execute(self._beginning(begin, held).encode(), prepare=False)
+            if held.session is not None:
+                await _check_owner(begun)
             result = await work(PostgresTransaction(connection, self.names, self._tenant))
             committing = True
             await connection.execute(b"commit", prepare=False)
@@ -245,7 +244,7 @@ class PostgresDatabase:
         finally:
             await pool.putconn(connection)
 
-    def _beginning(self, begin: str, user: str | None) -> str:
+    def _beginning(self, begin: str, held: Held) -> str:
         """Everything that holds for one transaction only, in one message: pools between us and the server may share."""
         options = self._options
         settings = {
@@ -257,9 +256,20 @@ class PostgresDatabase:
         if options.role is not None:
             settings["role"] = options.role
         chosen = ", ".join(f"set_config({_quoted(name)}, {_quoted(value)}, true)" for name, value in settings.items())
-        lock = "" if user is None else f"; select pg_advisory_xact_lock({self.names.lock('user', self._tenant, user)})"
-        return f"{begin}; select {chosen}{lock}"
+        return "; ".join([begin, f"select {chosen}", *held.statements(self.names, self._tenant)])
+
+
+async def _check_owner(begun: psycopg.AsyncCursor[Row]) -> None:
+    """See that the user whose lock was taken is still the session's."""
+    results = [await begun.fetchall() if begun.description else []]
+    while begun.nextset():
+        results.append(await begun.fetchall() if begun.description else [])
+    before, behind = results[-2:]
+    if [user_id for user_id, _ in before] != [user_id for (user_id,) in behind]:
+        raise _Moved
 
 
 def _quoted(text: str) -> str:
+    if "\0" in text:
+        raise psycopg.DataError("text cannot have NUL (0x00) characters")
     return sql.Literal(text).as_string(None)

@@ -136,3 +136,7 @@ class Folding(Suite):
         await store.release(await claimed(store))
         await store.set_status("s1", "ended", at(5))
         assert await store.pending() == 1
+
+    async def test_waiting_for_work_ends_by_itself(self, store: Store) -> None:
+        """After that time; nobody else said that there is any."""
+        assert not await store.wait_for_work(0.01)

@@ -176,3 +176,12 @@ class Reading(Suite):
         await store.append(an_append("s1", *(a_draft(f"m{n}", "tea") for n in range(9))))
         found = await store.find_words("ann", ["tea"], 4)
         assert (len(found.matches), found.frequency) == (4, {"tea": 9})
+
+    async def test_the_rarest_words_decide_what_is_found(self, store: Store) -> None:
+        """Beyond the limit: those whose words are rarest, of equals the newest; in the order they came."""
+        texts = ["tea", "green tea", "rum", "tea", "green rum", "tea rum tea", "tea"]
+        await store.append(an_append("s1", *(a_draft(f"m{n}", text) for n, text in enumerate(texts))))
+        found = [await store.find_words("ann", ["green", "rum", "tea"], limit) for limit in (1, 3, 5, 99)]
+        ids = [[item.id for item in one.matches] for one in found]
+        assert ids == [["m4"], ["m1", "m4", "m5"], ["m1", "m2", "m4", "m5", "m6"], [f"m{n}" for n in range(7)]]
+        assert found[0].frequency == {"green": 2, "rum": 3, "tea": 5}

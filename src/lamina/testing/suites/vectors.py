@@ -43,6 +43,11 @@ MESSAGES = [draft.id for number in (1, 2, 3, 4) for draft in a_turn(number)]
 DERIVED = ["ab", "c", "digest-ann-2", "f1", "f2", "f3", "f4", "told", "e1", "e2", "e3", "e4"]
 
 
+def a_vector(*numbers: int) -> bytes:
+    """A vector as it is kept: a scale that no angle depends on, then a signed byte for each number."""
+    return b"\0\0\x80?" + bytes(number % 256 for number in numbers)
+
+
 async def _rewritten(store: Store) -> None:
     await store.erase(an_erasure(a_rewrite(await row_of(store, "s1", 6))))
 
@@ -362,3 +367,27 @@ class Vectors(Suite):
         await store.reindex()
         assert await store.vectors("ann", "e", 0) == before
         assert (await embedded(store)).items == ()
+
+    async def test_the_nearest_are_those_of_the_smallest_angle(self, store: Store) -> None:
+        """However long; of equals the first by id; what has another size, or nothing in it, is near to nothing."""
+        await four_turns(store)
+        made = {
+            "m1": a_vector(10, 0, 0),
+            "m1-reply": a_vector(0, 100, 0),
+            "m2": a_vector(127, 1, 0),
+            "m2-reply": a_vector(-90, 0, 0),
+            "m3": a_vector(5, 0, 0),
+            "m3-reply": a_vector(0, 0, 0),
+            "m4": a_vector(1, 2),
+            "m4-reply": b"?",
+        }
+        assert await store.put_vectors("ann", "e", 0, made, None)
+        assert await store.put_vectors("ann", "other", 0, {"m4": a_vector(1, 0, 0)}, None)
+        asked = a_vector(100, 0, 0)
+        assert await store.nearest("ann", "e", asked, 9) == ["m1", "m3", "m2", "m1-reply", "m2-reply"]
+        assert await store.nearest("ann", "e", asked, 2) == ["m1", "m3"]
+        assert await store.nearest("ann", "e", a_vector(1, 2), 9) == ["m4"]
+        for nothing in (a_vector(0, 0, 0), a_vector(1, 2, 3, 4), a_vector(), b""):
+            assert await store.nearest("ann", "e", nothing, 9) == []
+        assert await store.nearest("bob", "e", asked, 9) == await store.nearest("ann", "none", asked, 9) == []
+        assert await store.nearest("ann", "e", asked, 0) == []
