@@ -724,3 +724,67 @@ class Store(Protocol):
         ...
 
     async def drop_digests(self, user_id: str) -> None: ...
+
+
+RawRow = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Digests that tell whether two stores have the same of a user; "" where nothing is."""
+
+    user: str  # of what belongs to no one session
+    sessions: Mapping[str, str]  # of each
+
+
+class Copyable(Protocol):
+    """A store whose rows can be copied as they are. Sessions are put first, then their user, then the tenant."""
+
+    tenant: str
+
+    async def everyone(self, after: str, limit: int) -> list[str]:
+        """All users of whom there is anything, by id."""
+        ...
+
+    async def standing(self, user_id: str) -> Standing: ...
+
+    async def session_row(self, session_id: str) -> RawRow | None: ...
+
+    async def session_rows(self, session_id: str, table: str, after: int, limit: int) -> list[RawRow]:
+        """Messages, summaries or vectors of a session behind a place; each row begins with its own."""
+        ...
+
+    async def user_rows(self, user_id: str) -> Mapping[str, Sequence[RawRow]]:
+        """What belongs to a user and to no one session, by table."""
+        ...
+
+    async def tenant_rows(self, table: str) -> list[RawRow]: ...
+
+    async def reached(self, session_id: str, seq: int | None = None) -> tuple[int, bytes, int]:
+        """The last message of a session, or that one: its number, its link of the chain, and the session's erasures.
+
+        The number is 0 if it is not there.
+        """
+        ...
+
+    async def begin_session(self, session_id: str, row: RawRow, *, anew: bool) -> None:
+        """Have a session that is not complete yet; with `anew`, without what it had."""
+        ...
+
+    async def put_session_rows(self, user_id: str, session_id: str, table: str, rows: Sequence[RawRow]) -> None: ...
+
+    async def end_session(self, session_id: str, row: RawRow) -> None: ...
+
+    async def put_user(self, user_id: str, rows: Mapping[str, Sequence[RawRow]], sessions: Sequence[str]) -> None:
+        """Exactly these rows, and no session but these."""
+        ...
+
+    async def put_tenant_rows(self, table: str, rows: Sequence[RawRow]) -> None:
+        """Exactly these rows, in this order."""
+        ...
+
+    async def setting(self, key: str) -> str | None: ...
+
+    async def put_setting(self, key: str, value: str) -> None: ...
+
+    async def scrub(self) -> bool: ...

@@ -127,6 +127,7 @@ class Memory:
     repair = _blocking(AsyncMemory.repair)
     export = _blocking(AsyncMemory.export)
     import_ = _blocking(AsyncMemory.import_)
+    copy_to = _blocking(AsyncMemory.copy_to)
 
     def close(self) -> None:
         """Stop the worker and close the file; what is due stays due. Closing twice is fine."""

@@ -608,6 +608,23 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """What a copy of a memory did, and what a comparison of every row says of it."""
+
+    users: int  # of whom something was copied
+    sessions: int
+    messages: int
+    rows: Mapping[str, int]  # what the source has now, by table
+    differing: tuple[str, ...]  # users, or tables in brackets, that are not the same in both
+    changing: int  # users of whom something was still different in the last round: the source is being written to
+    problems: tuple[Problem, ...] = ()  # that `verify` finds in the target
+
+    @property
+    def complete(self) -> bool:
+        return not self.differing and not self.problems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
     """What `settle` did until nothing was due."""
 

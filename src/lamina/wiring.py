@@ -4,21 +4,23 @@ import importlib
 import json
 import os
 import socket
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 from urllib.parse import unquote, urlsplit
 
 import uuid_utils
 
+from lamina.engine.copying import Copy
 from lamina.engine.memory import Engine, as_profile
-from lamina.engine.parts import Parts, Patience
+from lamina.engine.parts import Parts, Patience, Progress
 from lamina.errors import InputError, LaminaError
 from lamina.policy.messages import Limits, checked_id
-from lamina.ports import Embedder, Extractor, Spotter, Store, Summariser, TokenCounter
+from lamina.ports import Copyable, Embedder, Extractor, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import DEFAULT, Profile, profile_from
+from lamina.types import Copied
 
 _URLS = "sqlite:///path or postgresql://user@host/database"
 EMBEDDERS = {"static": ("lazy", "LazyStatic"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
@@ -66,6 +68,27 @@ class AsyncMemory(Engine):
         except BaseException:
             await store.close()
             raise
+
+    async def copy_to(
+        self,
+        location: str | Path,
+        *,
+        rounds: int = 5,
+        progress: Progress | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Copied:
+        """Copy everything to another store, row by row, also while this memory is in use; then compare every row.
+
+        An earlier copy is brought up to date. What changes meanwhile is copied again, in so many rounds at the most;
+        nobody may write to the copy until it is complete. `options` are for opening the other store.
+        """
+        if str(location) == str(self._location):
+            raise InputError(f"{location} is this memory; give another place to copy it to")
+        chosen = {"tenant": self._options.tenant, **(options or {}), "worker": False, "profile": self.profile}
+        async with AsyncMemory(location, **chosen) as other:
+            copy = Copy(_copyable(self._parts.store), _copyable(other._parts.store))
+            copied = await copy.run(new_id("mem"), rounds, progress)
+            return replace(copied, problems=(await other.verify()).problems)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") and not name.startswith("__"):  # what `open` would have set
@@ -179,6 +202,12 @@ def _postgres() -> Any:
         if error.name not in {"psycopg", "psycopg_pool"}:
             raise
         raise InputError("PostgreSQL needs a driver; get it with: pip install 'lamina[postgres]'") from error
+
+
+def _copyable(store: Store) -> Copyable:
+    if not hasattr(store, "everyone"):
+        raise InputError("a memory in the process cannot be copied row by row; `export` and `import_` move it")
+    return cast("Copyable", store)
 
 
 def _path(url: str) -> str:

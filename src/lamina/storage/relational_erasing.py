@@ -24,7 +24,7 @@ class _Rehearsed(Exception):
 
 
 @dataclass(slots=True)
-class _Gone(Gone):
+class Losses(Gone):
     """With what has to be put right before the transaction ends."""
 
     slots: set[Slot] = field(default_factory=set)
@@ -42,7 +42,7 @@ class Erasing(VectorTables):
             return rehearsed.erased
 
     async def _erase(self, tx: Transaction, erasure: Erasure) -> Erased:
-        gone = _Gone()
+        gone = Losses()
         await tx.hold_sessions(erasure.user_id)
         await self._erase_rewrites(tx, erasure, gone)
         for session_id in erasure.sessions:
@@ -63,10 +63,7 @@ class Erasing(VectorTables):
             [(self.tenant, erasure.user_id, mark) for mark in marks],
         )
         await self._settle(tx, erasure.user_id, gone.slots, erasure.settle)
-        if gone.stale_words:
-            await self._words.rebuild_summaries(tx, erasure.user_id)
-        if gone.stale_message_words:
-            await self._words.rebuild_messages(tx, erasure.user_id)
+        await self._mend_words(tx, erasure.user_id, gone)
         if erasure.user:
             await self._forget_changes(tx, erasure.user_id)
         else:
@@ -76,6 +73,13 @@ class Erasing(VectorTables):
         if erasure.rehearse:
             raise _Rehearsed(erased)
         return erased
+
+    async def _mend_words(self, tx: Transaction, user_id: str, gone: Losses) -> None:
+        """Build anew what could not be taken out of the word index alone."""
+        if gone.stale_words:
+            await self._words.rebuild_summaries(tx, user_id)
+        if gone.stale_message_words:
+            await self._words.rebuild_messages(tx, user_id)
 
     async def _owned(self, tx: Transaction, erasure: Erasure, session_id: str) -> Session:
         """A session of the user whose memory is erased from; no erasure reaches another's."""
@@ -101,7 +105,7 @@ class Erasing(VectorTables):
 
     # messages
 
-    async def _erase_rewrites(self, tx: Transaction, erasure: Erasure, gone: _Gone) -> None:
+    async def _erase_rewrites(self, tx: Transaction, erasure: Erasure, gone: Losses) -> None:
         first: dict[str, int] = dict(erasure.unfold)
         for change in erasure.rewrites:
             await self._rewrite(tx, erasure.user_id, change, gone)
@@ -127,7 +131,7 @@ class Erasing(VectorTables):
             else:
                 await self._recount_cursor(tx, session_id)
 
-    async def _rewrite(self, tx: Transaction, user_id: str, change: Rewrite, gone: _Gone) -> None:
+    async def _rewrite(self, tx: Transaction, user_id: str, change: Rewrite, gone: Losses) -> None:
         found = await tx.row(
             f"select place, {MESSAGE} from messages where tenant = ? and session_id = ? and seq = ?",
             (self.tenant, change.session_id, change.seq),
@@ -154,7 +158,7 @@ class Erasing(VectorTables):
         )
         await self._words.add_messages(tx, user_id, [(place, text_of_row(new) or "")])
 
-    async def _unindex_message(self, tx: Transaction, user_id: str, place: int, row: MessageRow, gone: _Gone) -> None:
+    async def _unindex_message(self, tx: Transaction, user_id: str, place: int, row: MessageRow, gone: Losses) -> None:
         """What a damaged message said is not known, but its words may be in the index."""
         alone = await self._words.drop_message(tx, user_id, place, text_of_row(row))
         gone.stale_message_words = gone.stale_message_words or not alone
@@ -184,7 +188,7 @@ class Erasing(VectorTables):
 
     # summaries
 
-    async def _unfold_from(self, tx: Transaction, session_id: str, seq: int, gone: _Gone) -> None:
+    async def _unfold_from(self, tx: Transaction, session_id: str, seq: int, gone: Losses) -> None:
         """Drop every summary that covers this message or a later one; what those were folded from is live again."""
         doomed = await tx.rows(
             "select id, status from summaries where tenant = ? and session_id = ? and last >= ? order by place",
@@ -235,7 +239,7 @@ class Erasing(VectorTables):
             )
             await self._index_summary(tx, summary_id)
 
-    async def _drop_summaries(self, tx: Transaction, ids: Iterable[str], gone: _Gone) -> None:
+    async def _drop_summaries(self, tx: Transaction, ids: Iterable[str], gone: Losses) -> None:
         for summary_id in ids:
             await self._unindex_summary(tx, summary_id)
             for user_id, place in await tx.rows(
@@ -248,7 +252,7 @@ class Erasing(VectorTables):
         """Proposals quote summaries and facts, so none of them may stay."""
         await tx.execute("delete from proposals where tenant = ? and user_id = ?", (self.tenant, user_id))
 
-    async def _erase_digests(self, tx: Transaction, user_id: str, gone: _Gone) -> None:
+    async def _erase_digests(self, tx: Transaction, user_id: str, gone: Losses) -> None:
         found = await tx.rows(
             "select id from summaries where tenant = ? and user_id = ? and kind = 'digest' order by place",
             (self.tenant, user_id),
@@ -259,7 +263,7 @@ class Erasing(VectorTables):
 
     # whole sessions and users
 
-    async def _erase_session(self, tx: Transaction, session_id: str, gone: _Gone) -> None:
+    async def _erase_session(self, tx: Transaction, session_id: str, gone: Losses) -> None:
         session = await self._require_session(tx, session_id)
         key = (self.tenant, session_id)
         for place, *raw in await tx.rows(
@@ -305,7 +309,7 @@ class Erasing(VectorTables):
             {"tenant": self.tenant, "session": session_id},
         )
 
-    async def _erase_user(self, tx: Transaction, user_id: str, gone: _Gone) -> None:
+    async def _erase_user(self, tx: Transaction, user_id: str, gone: Losses) -> None:
         key = (self.tenant, user_id)
         for (session_id,) in await tx.rows("select id from sessions where tenant = ? and user_id = ? order by id", key):
             await self._erase_session(tx, session_id, gone)
@@ -317,7 +321,7 @@ class Erasing(VectorTables):
 
     # facts, episodes, milestones
 
-    async def _erase_facts(self, tx: Transaction, user_id: str, ids: Sequence[str], gone: _Gone) -> None:
+    async def _erase_facts(self, tx: Transaction, user_id: str, ids: Sequence[str], gone: Losses) -> None:
         found = await tx.rows(
             f"select {FACT} from facts where tenant = ? and user_id = ? and id in (select value from json_each(?))"
             " order by id",
@@ -327,10 +331,10 @@ class Erasing(VectorTables):
         gone.fact_ids.extend(row[0] for row in found)
         gone.slots |= await self._drop_facts(tx, user_id, [row[0] for row in found])
 
-    async def _erase_episodes(self, tx: Transaction, user_id: str, ids: Sequence[str], gone: _Gone) -> None:
+    async def _erase_episodes(self, tx: Transaction, user_id: str, ids: Sequence[str], gone: Losses) -> None:
         gone.episodes.extend(await self._drop_episodes(tx, user_id, ids))
 
-    async def _erase_milestones(self, tx: Transaction, erasure: Erasure, gone: _Gone) -> None:
+    async def _erase_milestones(self, tx: Transaction, erasure: Erasure, gone: Losses) -> None:
         deleted = await tx.execute(
             "delete from milestones where tenant = :tenant and id in (select value from json_each(:ids)) and exists"
             " (select 1 from sessions s where s.tenant = :tenant and s.id = session_id and s.user_id = :user)",

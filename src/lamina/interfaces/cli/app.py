@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from lamina.errors import InputError, LaminaError
-from lamina.interfaces.cli import about, bench, conversations, forgetting, known, layers, moments, versions
+from lamina.interfaces.cli import about, bench, conversations, forgetting, known, layers, moments, moving, versions
 from lamina.interfaces.cli.face import Face, errors
 from lamina.interfaces.logs import log_to_stderr
 from lamina.interfaces.settings import load_settings
@@ -23,6 +23,7 @@ PANELS: Mapping[str, typer.Typer] = {
     "Layers and upkeep": layers.commands,
     "New versions": versions.commands,
     "Forgetting": forgetting.commands,
+    "Moving": moving.commands,
     "About": about.commands,
     "Measuring": bench.commands,
 }

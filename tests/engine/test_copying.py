@@ -1,0 +1,189 @@
+"""Copies: the same in every row, whenever they are made, however often they are stopped."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina import Memory
+from lamina.errors import Conflict, InputError
+from lamina.testing import FakeClock
+from lamina.types import FACT_STATUSES
+from tests.engine.transfers import a_memory, opened, talk
+from tests.invariants.strategies import examples
+
+ASKED = "2026-01-01T12:00:00+00:00"
+QUERIES = ("Where do I live?", "favourite colour", "harbour", "猫")
+
+
+def found(memory: Memory) -> list[Any]:
+    """What can be seen of a memory from outside."""
+    seen: list[Any] = []
+    for user_id in ("ann", "bob"):
+        seen.append(memory.facts(user_id, statuses=FACT_STATUSES))
+        seen.append(memory.episodes(user_id))
+        seen.append(memory.digest(user_id))
+        seen += [memory.search(query, user_id=user_id, explain=True, at=ASKED) for query in QUERIES]
+        for session in memory.sessions(user_id=user_id):
+            seen.append(session)
+            seen.append(memory.summaries(session.id, live=False))
+            seen.append(memory.context(QUERIES[0], user_id=user_id, session_id=session.id, budget=300, at=ASKED).text)
+    return seen
+
+
+@given(seed=st.integers(0, 10_000))
+@examples(8)
+def test_a_copy_is_the_same_memory(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    """In what is found, in what is shown, and after more was said, forgotten and copied again."""
+    folder, chance, clock = tmp_path_factory.mktemp("copies"), random.Random(seed), FakeClock()
+    with a_memory(folder / "source.db", seed) as memory:
+        first = memory.copy_to(folder / "target.db")
+        assert first.complete
+        assert first.rows["messages"] == memory.verify().messages
+        again = memory.copy_to(folder / "target.db")
+        assert (again.complete, again.users, again.sessions, again.messages) == (True, 0, 0, 0)
+        with opened(folder / "target.db") as copy:
+            assert found(copy) == found(memory)
+
+        sessions = memory.sessions()
+        chosen = chance.choice(sessions)
+        talk(memory, chance, chosen.id, chosen.user_id, clock)
+        memory.remember("The kettle is red", user_id="ann")
+        memory.forget(message_id=memory.messages(chance.choice(sessions).id)[0].id)
+        memory.forget(session_id=chance.choice(sessions).id)
+        memory.settle()
+        assert memory.copy_to(folder / "target.db").complete
+        with opened(folder / "target.db") as copy:
+            assert found(copy) == found(memory)
+            assert copy.receipts() == memory.receipts()
+            copy.add("I live in Faro now.", user_id="ann", session_id="after")
+            copy.settle()
+            assert copy.verify().ok
+
+
+def test_what_is_forgotten_is_gone_from_the_copy(tmp_path: Path) -> None:
+    """Copied again, no byte of it is left there."""
+    target = tmp_path / "target.db"
+    with opened(tmp_path / "source.db") as memory:
+        memory.add([f"Remark {n} about my zanzibarian ferry." for n in range(30)], user_id="ann", session_id="s1")
+        memory.settle()
+        assert memory.copy_to(target).complete
+        assert b"zanzibarian" in target.read_bytes()
+        memory.forget(text="zanzibarian", user_id="ann")
+        assert memory.copy_to(target).complete
+    assert b"zanzibarian" not in target.read_bytes()
+    with opened(target) as copy:
+        assert copy.verify().ok
+
+
+def test_a_copy_is_made_while_others_write(tmp_path: Path) -> None:
+    """In rounds, until nothing changes any more."""
+    done = threading.Event()
+    with opened(tmp_path / "source.db") as memory:
+        memory.add([f"Remark {n}." for n in range(300)], user_id="ann", session_id="s1")
+
+        def write() -> None:
+            for number in range(60):
+                memory.add(f"More {number}.", user_id=("ann", "bob")[number % 2], session_id=f"t{number % 2}")
+                time.sleep(0.005)
+            done.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        while not done.is_set():
+            memory.copy_to(tmp_path / "target.db", rounds=1)
+        writer.join()
+        last = memory.copy_to(tmp_path / "target.db")
+        assert last.complete
+        assert not last.changing
+        with opened(tmp_path / "target.db") as copy:
+            assert [m.text for m in copy.messages("t0")] == [m.text for m in memory.messages("t0")]
+
+
+COPIER = """
+import sys
+from lamina import Memory
+with Memory(sys.argv[1], worker=False) as memory:
+    print("begins", flush=True)
+    memory.copy_to(sys.argv[2])
+"""
+
+
+def test_a_copy_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """At whatever point; what was copied is not copied again."""
+    source, target = tmp_path / "source.db", tmp_path / "target.db"
+    with opened(source) as memory:
+        for number in range(40):
+            said = [f"Remark {n} of {number}." for n in range(40)]
+            memory.add(said, user_id=f"user-{number % 5}", session_id=f"s{number}")
+        memory.settle()
+    chance = random.Random(3)
+    for _ in range(4):
+        copier = subprocess.Popen([sys.executable, "-c", COPIER, str(source), str(target)], stdout=subprocess.PIPE)
+        assert copier.stdout is not None
+        copier.stdout.readline()
+        time.sleep(chance.random() * 0.5)
+        os.kill(copier.pid, signal.SIGKILL)
+        copier.wait()
+        copier.stdout.close()
+    with opened(source) as memory:
+        copied = memory.copy_to(target)
+    assert copied.complete
+    assert copied.rows["messages"] == 1600
+    with sqlite3.connect(target) as connection:
+        assert connection.execute("select count(*) from sessions where touch < 0").fetchone() == (0,)
+    connection.close()
+
+
+def test_a_memory_of_its_own_is_not_overwritten(tmp_path: Path) -> None:
+    """Nor is one copied onto itself, or one that is only in the process."""
+    with opened(tmp_path / "other.db") as other:
+        other.add("Mine.", user_id="ann")
+    with opened(tmp_path / "source.db") as memory:
+        memory.add("Yours.", user_id="ann")
+        with pytest.raises(Conflict, match="memory of its own"):
+            memory.copy_to(tmp_path / "other.db")
+        with pytest.raises(InputError, match="is this memory"):
+            memory.copy_to(tmp_path / "source.db")
+        with pytest.raises(InputError, match="row by row"):
+            memory.copy_to(":memory:")
+    with opened(tmp_path / "other.db") as other:
+        assert [hit.text for hit in other.search("mine", user_id="ann")] == ["Mine."]
+    with opened(":memory:") as memory, pytest.raises(InputError, match="row by row"):
+        memory.copy_to(tmp_path / "new.db")
+
+
+def test_tenants_are_copied_apart(tmp_path: Path) -> None:
+    """A copy has what its tenant has, and leaves the others' alone."""
+    for tenant in ("a", "b"):
+        with opened(tmp_path / "source.db", tenant=tenant) as memory:
+            memory.add(f"I am of {tenant}.", user_id="ann", session_id="s1")
+            memory.settle()
+            assert memory.copy_to(tmp_path / "target.db").complete
+    for tenant in ("a", "b"):
+        with opened(tmp_path / "target.db", tenant=tenant) as copy:
+            assert [message.text for message in copy.messages("s1")] == [f"I am of {tenant}."]
+
+
+def test_damage_is_copied_and_told(tmp_path: Path) -> None:
+    """A row that does not match its digest is no reason to lose it; the copy says what is wrong with it."""
+    with opened(tmp_path / "source.db") as memory:
+        memory.add(["One.", "Two."], user_id="ann", session_id="s1")
+    with sqlite3.connect(tmp_path / "source.db") as connection:
+        connection.execute("update messages set body = replace(body, 'One', 'Odd')")
+    connection.close()
+    with opened(tmp_path / "source.db") as memory:
+        copied = memory.copy_to(tmp_path / "target.db")
+    assert not copied.differing
+    assert copied.problems
+    assert not copied.complete
