@@ -573,6 +573,10 @@ class Store(Protocol):
         """The vectors behind a place, in order of place."""
         ...
 
+    async def vectors_of(self, user_id: str, embedder: str, ids: Sequence[str]) -> list[VectorRow]:
+        """The vectors of these items, as far as there are any, in order of place."""
+        ...
+
     async def nearest(self, user_id: str, embedder: str, vector: bytes, limit: int) -> list[str]:
         """The items whose vectors are most alike, best first; exact.
 

@@ -523,6 +523,7 @@ def crowded(opened: Opener) -> Memory:
     memory = opened(cache_mb=1)
     texts = [f"Lamp {n} stands on shelf {n} beside vase {n}." for n in range(1_200)]
     texts[500] = "I live in Zanzibar."
+    texts[700] = "My daughter plays the violin."
     for session in ("s1", "s2", "s3"):
         place = 400 * (int(session[1]) - 1)
         said = [{"role": "user", "content": text, "id": f"{session}-{n}"} for n, text in enumerate(texts[place:][:400])]
@@ -545,6 +546,17 @@ def test_more_than_can_be_kept_is_searched_by_words(crowded: Memory) -> None:
     crowded.archive("s2")
     assert not [hit for hit in crowded.search("Zanzibar", user_id=USER) if hit.session_id == "s2"]
     assert crowded.search("Zanzibar", user_id=USER, archived=True, kinds=["message"])[0].session_id == "s2"
+
+
+def test_more_than_can_be_kept_is_searched_by_meaning(crowded: Memory) -> None:
+    """In other words than it was said, once it has its vectors."""
+    question = "Which musical instrument does our child practise?"
+    assert "My daughter plays the violin." not in texts(crowded, question, kinds=["message"])
+    crowded.settle()
+    hit = crowded.search(question, user_id=USER, kinds=["message"], explain=True)[0]
+    assert hit.text == "My daughter plays the violin."
+    assert hit.parts["meaning"] > 0
+    assert crowded._memory._retrieval._loaded.shelves.nbytes == 0
 
 
 def test_more_than_can_be_kept_is_forgotten_too(crowded: Memory) -> None:

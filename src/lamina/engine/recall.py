@@ -17,7 +17,7 @@ from lamina.policy import facts as known
 from lamina.policy.mixing import MIXED
 from lamina.policy.questions import Question, nameless, understand, with_context
 from lamina.policy.recall import fusion, mixing
-from lamina.policy.recall.arrays import Flags, Floats, unit
+from lamina.policy.recall.arrays import Flags, Floats, packed, unit
 from lamina.policy.recall.catalogue import KINDS, OTHER, ROLES, Catalogue, comparable
 from lamina.policy.recall.entries import Found, hit_of
 from lamina.policy.recall.fusion import Scored
@@ -50,9 +50,10 @@ class Recall:
         question = with_context(understand(request.query, at=at, names=names), request.before)
         if not question.terms:
             return []
-        if shelf is None:
-            shelf = await self.shelves.by_words(request.user_id, question.terms)
         vector = await self._vector(question, embedder)
+        if shelf is None:
+            kept = None if vector is None else packed(vector[None])[0]
+            shelf = await self.shelves.for_question(request.user_id, question.terms, embedder, kept)
         words = comparable(question.words, self._parts.lexicon.word_vectors)
         one_space = embedder is not None and embedder.name == self._parts.lexicon.name
         asked = Asked(question=question, vector=vector, words=words, one_space=one_space)

@@ -17,7 +17,8 @@ _Page = tuple[str, list[Message]]  # of a session
 
 _PAGE = 2_000  # messages that are read at once
 _TRIES = 5
-_MATCHES = 150  # that are looked at of a user who has more than can be kept
+_MATCHES = 150  # messages with words of a question, of a user who has more than can be kept
+_NEAREST = 100  # the same, by meaning
 _AROUND = 3  # messages before and after each
 
 
@@ -104,22 +105,30 @@ class Shelves:
         _apply(shelf, replace(await self._known(user_id, shelf), changes=changes, vectors=vectors))
         return self._kept_if_room(user_id, shelf, changes)
 
-    async def by_words(self, user_id: str, terms: Sequence[str]) -> Shelf:
-        """A shelf for one question, of what has its words and what was said around that."""
-        store, shelf = self._parts.store, self._empty(None)
+    async def for_question(
+        self, user_id: str, terms: Sequence[str], embedder: Embedder | None, vector: bytes | None
+    ) -> Shelf:
+        """A shelf for one question: what has its words, what is nearest in meaning, and what was said around that."""
+        store, by_meaning = self._parts.store, embedder is not None and vector is not None
+        shelf = self._empty(embedder if by_meaning else None)
         found = await store.find_words(user_id, terms, _MATCHES)
+        matches = [match for match in found.matches if isinstance(match, Message)]
+        if embedder is not None and vector is not None:
+            near = await store.nearest(user_id, embedder.name, vector, _NEAREST)
+            matches += await store.messages_by_id(near)
         wanted: dict[str, set[int]] = {}
-        for match in found.matches:
-            if isinstance(match, Message):
-                around = range(max(1, match.seq - _AROUND), match.seq + _AROUND + 1)
-                wanted.setdefault(match.session_id, set()).update(around)
+        for match in matches:
+            around = range(max(1, match.seq - _AROUND), match.seq + _AROUND + 1)
+            wanted.setdefault(match.session_id, set()).update(around)
         messages = [
             (session_id, await store.messages(session_id, span))
             for session_id, places in wanted.items()
             for span in _spans(places)
         ]
-        fresh = replace(await self._known(user_id, shelf), messages=messages)
-        _apply(shelf, fresh)
+        _apply(shelf, replace(await self._known(user_id, shelf), messages=messages))
+        if shelf.embedder is not None:
+            vectors = await store.vectors_of(user_id, shelf.embedder, shelf.catalogue.ids)
+            shelf.catalogue.set_vectors({row.item_id: row.vector for row in vectors})
         shelf.catalogue.count_as(found.documents, found.frequency)
         return shelf
 

@@ -45,6 +45,10 @@ class MemoryVectors(MemoryTables):
         ]
         return sorted(found)
 
+    async def vectors_of(self, user_id: str, embedder: str, ids: Sequence[str]) -> list[VectorRow]:
+        wanted = set(ids)
+        return [row for row in await self.vectors(user_id, embedder, 0) if row.item_id in wanted]
+
     async def nearest(self, user_id: str, embedder: str, vector: bytes, limit: int) -> list[str]:
         best = Best(vector, limit)
         best.look([(row.item_id, row.vector) for row in await self.vectors(user_id, embedder, 0)])

@@ -4,22 +4,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lamina.policy.recall.arrays import levels_of
+
 _HEAD = 4  # bytes before the numbers of a packed vector: its scale, which no angle depends on
 
 
-def distances(vector: bytes, kept: Sequence[bytes]) -> list[float | None]:
-    """The cosine distance of each; None where there is nothing to compare. Packed numbers add up without rounding."""
-    if len(vector) <= _HEAD:
-        return [None] * len(kept)
-    wanted = np.frombuffer(vector, dtype=np.int8, offset=_HEAD).astype(np.int64)
-    own = float(wanted @ wanted)
-    fit = [len(one) == len(vector) for one in kept]
-    whole = b"".join(one for one, fits in zip(kept, fit, strict=True) if fits)
-    table = np.frombuffer(whole, dtype=np.int8).reshape(-1, len(vector))[:, _HEAD:].astype(np.float64)
-    lengths = np.einsum("ij,ij->i", table, table)
-    alike = table @ wanted.astype(np.float64)
-    found = iter(
-        None if not length or not own else 1.0 - max(-1.0, min(1.0, dot / np.sqrt(own * length)))
-        for dot, length in zip(alike.tolist(), lengths.tolist(), strict=True)
-    )
-    return [next(found) if fits else None for fits in fit]
+def nearest(vector: bytes, kept: Sequence[tuple[str, bytes]], limit: int) -> list[tuple[float, str]]:
+    """The cosine distances and ids of the nearest, best first; what has no direction, or another size, is not there.
+
+    Packed numbers are small whole ones: their products add up in float32 without rounding.
+    """
+    if len(vector) <= _HEAD or not kept:
+        return []
+    dimensions = len(vector) - _HEAD
+    wanted = levels_of([vector], dimensions)[0].astype(np.float32)
+    table = levels_of([one for _, one in kept], dimensions).astype(np.float32)
+    lengths = np.einsum("ij,ij->i", table, table).astype(np.float64) * float(wanted @ wanted)
+    alike = np.divide(table @ wanted, np.sqrt(lengths), out=np.full(len(kept), -np.inf), where=lengths > 0)
+    apart = 1.0 - np.clip(alike, -1.0, 1.0)
+    apart[lengths <= 0] = np.inf
+    edge = np.partition(apart, limit - 1)[limit - 1] if 0 < limit < len(apart) else np.inf
+    chosen = np.flatnonzero((apart <= edge) & np.isfinite(apart)).tolist()
+    return sorted((float(apart[place]), kept[place][0]) for place in chosen)[: max(limit, 0)]

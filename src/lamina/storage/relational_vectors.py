@@ -80,6 +80,17 @@ class VectorTables(FactTables):
 
         return await self._database.read(work)
 
+    async def vectors_of(self, user_id: str, embedder: str, ids: Sequence[str]) -> list[VectorRow]:
+        async def work(tx: Transaction) -> list[VectorRow]:
+            found = await tx.rows(
+                "select place, item_id, vector from vectors where tenant = ? and embedder = ? and user_id = ?"
+                " and item_id in (select value from json_each(?)) order by place",
+                (self.tenant, embedder, user_id, tx.listed(ids)),
+            )
+            return list(map(VectorRow._make, found))
+
+        return await self._database.read(work)
+
     async def nearest(self, user_id: str, embedder: str, vector: bytes, limit: int) -> list[str]:
         async def work(tx: Transaction) -> list[str]:
             best, after = Best(vector, limit), 0

@@ -115,11 +115,9 @@ class Best:
         self._found: list[tuple[float, str]] = []
 
     def look(self, kept: Sequence[tuple[str, bytes]]) -> None:
-        from lamina.storage.nearness import distances  # noqa: PLC0415 - numpy is slow to load, and seldom needed here
+        from lamina.storage.nearness import nearest  # noqa: PLC0415 - numpy is slow to load, and seldom needed here
 
-        far = distances(self._vector, [vector for _, vector in kept])
-        near = [(apart, item_id) for (item_id, _), apart in zip(kept, far, strict=True) if apart is not None]
-        self._found = sorted(self._found + near)[: self._limit]
+        self._found = sorted(self._found + nearest(self._vector, kept, self._limit))[: self._limit]
 
     @property
     def ids(self) -> list[str]:

@@ -391,3 +391,7 @@ class Vectors(Suite):
             assert await store.nearest("ann", "e", nothing, 9) == []
         assert await store.nearest("bob", "e", asked, 9) == await store.nearest("ann", "none", asked, 9) == []
         assert await store.nearest("ann", "e", asked, 0) == []
+        some = await store.vectors_of("ann", "e", ["m3", "m1", "none"])
+        assert some == [row for row in await store.vectors("ann", "e", 0) if row.item_id in {"m1", "m3"}]
+        assert await store.vectors_of("bob", "e", ["m1"]) == await store.vectors_of("ann", "none", ["m1"]) == []
+        assert await store.vectors_of("ann", "e", []) == []
