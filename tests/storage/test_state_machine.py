@@ -1,10 +1,12 @@
-"""Whatever is done to them, in whatever order, the SQLite store and the reference store show the same."""
+"""Whatever is done to them, in whatever order, the databases and the reference store show the same."""
 
+import asyncio
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -89,13 +91,36 @@ def unordered(erased):
     return {name: sorted(item) if isinstance(item, tuple) else item for name, item in asdict(erased).items()}
 
 
+class Blocking:
+    """A store that waits for a server, as one that waits for nothing."""
+
+    def __init__(self, store):
+        self.store = store
+        self.loop = asyncio.new_event_loop()
+
+    def __getattr__(self, name):
+        async def verb(*args, **options):
+            return self.loop.run_until_complete(getattr(self.store, name)(*args, **options))
+
+        return verb
+
+    async def close(self):
+        self.loop.run_until_complete(self.store.close())
+        self.loop.close()
+
+
 class Stores(RuleBasedStateMachine):
+    """SQLite beside the reference store."""
+
+    def other(self):
+        self.folder = tempfile.TemporaryDirectory()
+        return SqliteStore(Path(self.folder.name) / "lamina.db")
+
     @initialize()
     def begin(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.sqlite = SqliteStore(Path(self.folder.name) / "lamina.db")
+        self.database = self.other()
         self.memory = MemoryStore()
-        driven(self.sqlite.open())
+        driven(self.database.open())
         self.minutes = 10
         self.made = 0
         self.claims = []
@@ -105,11 +130,11 @@ class Stores(RuleBasedStateMachine):
 
     def teardown(self):
         with suppress(AttributeError):
-            driven(self.sqlite.close())
+            driven(self.database.close())
             self.folder.cleanup()
 
     def both(self, verb):
-        one, other = driven(verb(self.memory)), driven(verb(self.sqlite))
+        one, other = driven(verb(self.memory)), driven(verb(self.database))
         assert unordered(one) == unordered(other)
         return one
 
@@ -360,9 +385,9 @@ class Stores(RuleBasedStateMachine):
 
     def forget(self, erasure):
         """Rehearse, and see that nothing changed; then do it."""
-        before = [self.shown(store) for store in (self.memory, self.sqlite)]
+        before = [self.shown(store) for store in (self.memory, self.database)]
         rehearsed = self.both(lambda store: store.erase(replace(erasure, rehearse=True)))
-        assert [self.shown(store) for store in (self.memory, self.sqlite)] == before
+        assert [self.shown(store) for store in (self.memory, self.database)] == before
         erased = self.both(lambda store: store.erase(erasure))
         assert unordered(erased) == unordered(rehearsed)
 
@@ -435,7 +460,7 @@ class Stores(RuleBasedStateMachine):
     @rule(user=USERS, data=st.data())
     def find_words(self, user, data):
         wanted = data.draw(st.lists(st.sampled_from(sorted(self.words)), unique=True, max_size=5))
-        one, other = (driven(store.find_words(user, wanted, 1_000)) for store in (self.memory, self.sqlite))
+        one, other = (driven(store.find_words(user, wanted, 1_000)) for store in (self.memory, self.database))
         assert found(one) == found(other)
 
     # whatever was done
@@ -463,7 +488,7 @@ class Stores(RuleBasedStateMachine):
     @invariant()
     def they_show_the_same(self):
         if hasattr(self, "memory"):
-            one, other = self.shown(self.memory), self.shown(self.sqlite)
+            one, other = self.shown(self.memory), self.shown(self.database)
             assert one == other
 
     @invariant()
@@ -471,10 +496,10 @@ class Stores(RuleBasedStateMachine):
         """Log, counters, coverage and provenance; the quotes of these facts are made up."""
         if hasattr(self, "memory"):
             for session in driven(self.memory.sessions()):
-                problems = integrity.problems(driven(self.sqlite.audit(session.id)))
+                problems = integrity.problems(driven(self.database.audit(session.id)))
                 assert [problem for problem in problems if problem.kind != "fact"] == []
-            assert driven(self.sqlite.check()) == []
-            assert list(broken_receipts(driven(self.sqlite.receipts()))) == []
+            assert driven(self.database.check()) == []
+            assert list(broken_receipts(driven(self.database.receipts()))) == []
 
     @invariant()
     def changes_never_go_back(self):
@@ -494,13 +519,13 @@ class Stores(RuleBasedStateMachine):
                 there |= {one.id for one in (*driven(self.memory.facts(user)), *driven(self.memory.episodes(user)))}
                 for session in driven(self.memory.sessions(user_id=user)):
                     there |= {message.id for message in driven(self.memory.messages(session.id, ALL))}
-                assert {row.item_id for row in driven(self.sqlite.vectors(user, "e1", 0))} <= there
+                assert {row.item_id for row in driven(self.database.vectors(user, "e1", 0))} <= there
 
     @invariant()
     def every_fact_stands_as_its_slot_says(self):
         if hasattr(self, "memory"):
             for user in ("ann", "bob"):
-                for slot in by_slot(driven(self.sqlite.facts(user))).values():
+                for slot in by_slot(driven(self.database.facts(user))).values():
                     assert settled(slot, Rule()) == slot
                     assert sum(fact.status == "active" for fact in slot) <= 1
 
@@ -515,3 +540,21 @@ TestStores.settings = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+
+
+class PostgresStores(Stores):
+    """PostgreSQL beside the reference store."""
+
+    databases = None
+
+    def other(self):
+        return Blocking(PostgresStores.databases().store())
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _databases(databases):
+    PostgresStores.databases = databases
+
+
+TestPostgresStores = PostgresStores.TestCase
+TestPostgresStores.settings = settings(TestStores.settings, max_examples=6, stateful_step_count=20)

@@ -1,0 +1,192 @@
+"""No verb, and no SQL under the service's role, reaches another tenant's rows in PostgreSQL."""
+
+import inspect
+
+import psycopg
+import pytest
+
+from lamina.errors import LaminaError
+from lamina.ports import Access, Claim, Reach, Store
+from lamina.testing.postgres import SERVICE
+from lamina.testing.samples import (
+    a_digest,
+    a_draft,
+    a_fact,
+    a_fold,
+    a_link,
+    a_milestone,
+    a_proposal,
+    a_reading,
+    a_rewrite,
+    a_summary,
+    a_swap,
+    a_told_fact,
+    an_append,
+    an_erasure,
+    at,
+    settle,
+    some_facts,
+)
+from lamina.testing.suites.checks import ALL, embedded, everything, meaning
+from lamina.testing.suites.erasing import remembered
+from lamina.types import Span
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def calls(session, row):
+    """Every verb with the ids of another tenant's rows."""
+    claim = Claim(session=session, owner="w1", touch=1)
+    facts = some_facts(
+        a_told_fact("told", "rum", minutes=9), change=(a_fact("f1", "rum"),), drop=("f2",), drop_episodes=("e1",),
+        links=(a_link("f1", "f2", strength=1.0),), reading=a_reading(session, 2),
+    )  # fmt: skip
+    return {
+        "append": lambda s: s.append(an_append("s1", a_draft("m1", "Else"), user_id="bob", key="k1")),
+        "messages": lambda s: s.messages("s1", ALL),
+        "message": lambda s: s.message("m1"),
+        "session": lambda s: s.session("s1"),
+        "sessions": lambda s: s.sessions(),
+        "newest_sessions": lambda s: s.newest_sessions("ann", 9),
+        "set_status": lambda s: s.set_status("s1", "ended", at(9)),
+        "add_milestone": lambda s: s.add_milestone(a_milestone("x", "s1")),
+        "milestones": lambda s: s.milestones("s1"),
+        "view": lambda s: s.view("ann", "s1", Reach(turns=9, fill=True, tokens=999)),
+        "summaries": lambda s: s.summaries("s1", live=False),
+        "summary": lambda s: s.summary("ab"),
+        "digests": lambda s: s.digests("ann"),
+        "facts": lambda s: s.facts("ann"),
+        "facts_in": lambda s: s.facts_in("s1", ALL),
+        "fact": lambda s: s.fact("f1"),
+        "episodes": lambda s: s.episodes("ann"),
+        "episode": lambda s: s.episode("e1"),
+        "links": lambda s: s.links("ann"),
+        "users": lambda s: s.users(),
+        "find_words": lambda s: s.find_words("ann", ["tea", "milk"], 9),
+        "changes": lambda s: s.changes("ann", 0),
+        "messages_by_id": lambda s: s.messages_by_id(["m1", "m2"]),
+        "summaries_by_id": lambda s: s.summaries_by_id(["ab", "c"]),
+        "live_summaries": lambda s: s.live_summaries("ann"),
+        "vectors": lambda s: s.vectors("ann", "e", 0),
+        "nearest": lambda s: s.nearest("ann", "e", b"e m1", 9),
+        "unembedded": lambda s: s.unembedded("ann", "e", 9),
+        "put_vectors": lambda s: s.put_vectors("ann", "e", 0, {"m1": b"x", "f1": b"x"}, 99),
+        "unembedded_users": lambda s: s.unembedded_users("e", 9),
+        "embedders": lambda s: s.embedders(),
+        "drop_vectors": lambda s: s.drop_vectors("e"),
+        "claim": lambda s: s.claim("w2", at(60), at(61), impatient=True),
+        "renew": lambda s: s.renew(claim, at(99)),
+        "release": lambda s: s.release(claim),
+        "fail": lambda s: s.fail(claim, at(99)),
+        "commit": lambda s: s.commit(a_fold("s1", a_summary("z", "s1", Span(first=7, last=8)), expect=3, cursor=8)),
+        "commit_digest": lambda s: s.commit_digest(a_digest("ann", 9)),
+        "unread": lambda s: s.unread("s1", 9),
+        "commit_facts": lambda s: s.commit_facts(facts),
+        "note_accesses": lambda s: s.note_accesses([Access(id=x, times=1, at=at(9)) for x in ("f1", "e1")]),
+        "secret": lambda s: s.secret(b"other"),
+        "swap": lambda s: s.swap(a_swap("s1", expect=session.counters.version, cursor=0, retire=("ab", "c"))),
+        "put_proposal": lambda s: s.put_proposal(a_proposal("p1", "s1")),
+        "proposals": lambda s: s.proposals("s1"),
+        "erase": lambda s: s.erase(an_erasure(a_rewrite(row), sessions=("s1",), facts=("f1",), episodes=("e1",))),
+        "scrub": lambda s: s.scrub(),
+        "receipts": lambda s: s.receipts(),
+        "pending": lambda s: s.pending(),
+        "mark_pending": lambda s: s.mark_pending(),
+        "wait_for_work": lambda s: s.wait_for_work(0.01),
+        "leases": lambda s: s.leases(),
+        "revoke": lambda s: s.revoke("w1"),
+        "end_idle": lambda s: s.end_idle(at(99), at(99)),
+        "archive_ended": lambda s: s.archive_ended(at(99), at(99)),
+        "setting": lambda s: s.setting("profile"),
+        "put_setting": lambda s: s.put_setting("profile", "x"),
+        "audit": lambda s: s.audit("s1"),
+        "check": lambda s: s.check(),
+        "reindex": lambda s: s.reindex(),
+        "recount": lambda s: s.recount("s1"),
+        "unfold": lambda s: s.unfold("s1", settle),
+        "drop_digests": lambda s: s.drop_digests("ann"),
+    }  # fmt: skip
+
+
+VERBS = sorted(
+    name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction) if name not in {"open", "close"}
+)
+
+
+async def told(work):
+    try:
+        return repr(await work)
+    except LaminaError as error:
+        return repr(error)
+
+
+@pytest.fixture
+async def both(database):
+    """A tenant with a full memory, and an empty one."""
+    stores = [database.store("full"), database.store("empty")]
+    for store in stores:
+        await store.open()
+    await remembered(stores[0])
+    await embedded(stores[0])
+    await stores[0].put_setting("profile", "tea")
+    yield stores
+    for store in stores:
+        await store.close()
+
+
+async def test_no_verb_of_the_protocol_sees_or_changes_another_tenant(both):
+    """Each as if there were no other tenant; a new verb without a case here fails."""
+    full, empty = both
+    cases = calls(await full.session("s1"), (await full.audit("s1")).rows[0])
+    assert sorted(cases) == VERBS
+    before = [*await everything(full), *await meaning(full)]
+    shown = {name: await told(case(empty)) for name, case in cases.items()}
+    assert [*await everything(full), *await meaning(full)] == before
+    seen = [name for name, text in shown.items() if "tea" in text or "milk" in text or "Ann likes" in text]
+    assert seen == ["find_words"]  # which repeats the words that were asked for
+    assert "documents=0" in shown["find_words"]
+
+
+@pytest.mark.parametrize("tenant", [None, "", "empty", "FULL", "full "])
+async def test_sql_of_another_tenant_sees_and_writes_nothing(both, database, tenant):
+    """Whatever the service's role sends, rows of a tenant that it did not name are not there."""
+    with database.server.connect(database.name, SERVICE) as connection:
+        if tenant is not None:
+            connection.execute("select set_config('lamina.tenant', %s, false)", (tenant,))
+        for table in database.tables:
+            (rows,) = connection.execute(f"select count(*) from {table}").fetchone()
+            assert rows == 0, table
+            assert connection.execute(f"delete from {table}").rowcount == 0
+            assert connection.execute(f"update {table} set tenant = tenant").rowcount == 0
+        for name, column in (("settings", "key, value"), ("changes", "user_id, count, cuts")):
+            values = "'k', 'v'" if name == "settings" else "'u', 1, 1"
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+                connection.execute(f"insert into lamina.{name} (tenant, {column}) values ('full', {values})")
+    assert len(await both[0].messages("s1", ALL)) == 8
+
+
+async def test_every_table_has_its_policy(database):
+    """Also for its owner; a table without one would be open to all tenants."""
+    found = database.run(
+        "select c.relname, c.relrowsecurity and c.relforcerowsecurity, exists (select 1 from pg_policy where"
+        " polrelid = c.oid) from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'lamina'"
+        " and c.relkind = 'r' and c.relname <> 'schema_versions'"
+    )
+    assert len(found) == len(database.tables)
+    assert [name for name, forced, policy in found if not (forced and policy)] == []
+
+
+async def test_every_index_begins_with_the_tenant(database):
+    """So that no search goes through other tenants' rows, and tables can be spread by tenant."""
+    found = database.run(
+        "select i.indexrelid::regclass::text, a.attname from pg_index i join pg_class c on c.oid = i.indrelid join"
+        " pg_namespace n on n.oid = c.relnamespace left join pg_attribute a on a.attrelid = c.oid and a.attnum ="
+        " i.indkey[0] where n.nspname = 'lamina' and c.relname <> 'schema_versions'"
+    )
+    assert len(found) > 20
+    assert [name for name, column in found if column != "tenant"] == []

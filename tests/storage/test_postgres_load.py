@@ -1,0 +1,181 @@
+"""Many writers and readers at once on PostgreSQL, and servers that are killed or restarted among them."""
+
+import asyncio
+
+import pytest
+
+from lamina.errors import LaminaError, StoreError
+from lamina.ports import Reach
+from lamina.testing.postgres import SERVICE, Server
+from lamina.testing.samples import a_digest, a_draft, a_fact, a_fold, a_summary, an_append, an_erasure, at, some_facts
+from lamina.testing.suites.checks import ALL, is_whole
+from lamina.types import Span
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+async def store(database):
+    store = database.store(pool_max=16)
+    await store.open()
+    yield store
+    await store.close()
+
+
+async def test_64_writers_and_readers_of_one_user(store):
+    """Every message is stored once, numbered without gaps; nobody waits for ever or is refused."""
+    writers, each = 48, 5
+
+    async def write(number):
+        for step in range(each):
+            await store.append(an_append("s1", a_draft(f"{number}-{step}", f"tea {number}")))
+
+    async def read():
+        for _ in range(5):
+            view = await store.view("ann", "s1", Reach(fill=True, tokens=10_000))
+            seqs = [message.seq for message in view.tail]
+            assert seqs == list(range(1, len(seqs) + 1))
+            assert view.session is None or view.session.counters.messages == len(seqs)
+            await store.find_words("ann", ["tea"], 9)
+
+    await asyncio.gather(*(write(number) for number in range(writers)), *(read() for _ in range(16)))
+    assert [m.seq for m in await store.messages("s1", ALL)] == list(range(1, writers * each + 1))
+    assert await is_whole(store, "s1")
+
+
+async def test_a_thousand_users_at_once(store):
+    """Users do not wait for each other, and bulk verbs in between take nobody's locks away."""
+
+    async def talk(number):
+        for step in range(2):
+            append = an_append(f"s{number}", a_draft(f"{number}-{step}"), user_id=f"u{number}", due=lambda *_: True)
+            await store.append(append)
+
+    async def sweep():
+        for minute in range(20):
+            await store.end_idle(at(-1), at(minute))
+            await store.mark_pending()
+            claim = await store.claim("w", at(minute), at(minute + 1))
+            if claim is not None:
+                await store.release(claim)
+            await store.revoke("w")
+            await store.archive_ended(at(-1), at(minute))
+
+    gate = asyncio.Semaphore(64)
+
+    async def gated(number):
+        async with gate:
+            await talk(number)
+
+    await asyncio.gather(*(gated(number) for number in range(1_000)), sweep(), sweep())
+    sessions = await store.sessions(limit=2_000)
+    assert len(sessions) == 1_000
+    assert {session.counters.messages for session in sessions} == {2}
+
+
+async def test_all_kinds_of_writes_of_one_user_at_once(store):
+    """Folds, facts, digests, vectors and erasures beside appends: each whole, in some order."""
+    await store.append(an_append("s1", *(a_draft(f"m{n}") for n in range(4))))
+    await store.append(an_append("s2", *(a_draft(f"n{n}") for n in range(4))))
+
+    async def tried(work):
+        try:
+            await work
+        except LaminaError as error:
+            assert not isinstance(error, StoreError), error
+
+    async def mixed(number):
+        fold = a_fold("s1", a_summary(f"sum{number}", "s1", Span(first=1, last=2)), expect=0, cursor=2)
+        await asyncio.gather(
+            tried(store.commit(fold)),
+            tried(store.commit_facts(some_facts(a_fact(f"f{number}", message_id="m1", key=f"k{number}")))),
+            tried(store.commit_digest(a_digest("ann", number))),
+            tried(store.append(an_append("s1", a_draft(f"x{number}")))),
+            tried(store.put_vectors("ann", "e", 0, {"m1": b"1", "n1": b"2"}, None)),
+            tried(store.set_status("s2", "paused", at(number))),
+            tried(store.erase(an_erasure(facts=(f"f{number - 1}",), receipt_id=f"r{number}"))),
+        )
+
+    await asyncio.gather(*(mixed(number) for number in range(1, 9)))
+    assert await is_whole(store, "s1")
+    assert len([s for s in await store.summaries("s1", live=False) if s.status == "live"]) == 1
+    assert len(await store.receipts()) == 8
+
+
+async def test_one_session_id_wanted_by_two_users_at_once(store):
+    """One of them gets it, the other is told; neither sees an error of the driver."""
+
+    async def begin(user):
+        try:
+            await store.append(an_append("s1", a_draft(f"m-{user}"), user_id=user))
+        except LaminaError as error:
+            return type(error).__name__
+        return "kept"
+
+    assert sorted(await asyncio.gather(*(begin(f"u{n}") for n in range(8)))) == ["Conflict"] * 7 + ["kept"]
+
+
+@pytest.fixture(scope="module")
+def fragile():
+    with Server(durable=True) as server:
+        yield server
+
+
+async def test_what_was_acknowledged_survives_a_killed_server(fragile):
+    """Killed in mid-load and started again: every append that returned is there, and the same store goes on."""
+    from lamina.storage.postgres import PostgresStore  # noqa: PLC0415
+
+    name = fragile.new_database()
+    store = PostgresStore(fragile.url(name, SERVICE), pool_max=8)
+    await store.open()
+    kept, stop = [], asyncio.Event()
+
+    async def write(number):
+        step = 0
+        while not stop.is_set():
+            step += 1
+            message = f"{number}-{step}"
+            try:
+                await store.append(an_append(f"s{number}", a_draft(message), user_id=f"u{number}", key=message))
+            except StoreError:
+                continue
+            kept.append(message)
+
+    writers = [asyncio.create_task(write(number)) for number in range(8)]
+    await asyncio.sleep(0.5)
+    await asyncio.to_thread(fragile.kill)
+    before = len(kept)
+    assert before
+    await asyncio.to_thread(fragile.start)
+    while len(kept) < before + 20:
+        await asyncio.sleep(0.05)
+    stop.set()
+    await asyncio.gather(*writers)
+    found = set()
+    for session in await store.sessions():
+        messages = await store.messages(session.id, ALL)
+        assert [m.seq for m in messages] == list(range(1, len(messages) + 1))
+        found |= {m.id for m in messages}
+        assert await is_whole(store, session.id)
+    assert set(kept) <= found
+    await store.close()
+
+
+async def test_a_restarted_server_is_found_again(fragile):
+    """Reads and writes go on with the same store, though all its connections were lost."""
+    from lamina.storage.postgres import PostgresStore  # noqa: PLC0415
+
+    store = PostgresStore(fragile.url(fragile.new_database(), SERVICE), pool_min=4, pool_max=4)
+    await store.open()
+    await asyncio.gather(*(store.append(an_append(f"s{n}", a_draft(f"m{n}"))) for n in range(8)))
+    await asyncio.to_thread(fragile.kill)
+    await asyncio.to_thread(fragile.start)
+    assert len(await store.sessions()) == 8
+    await store.append(an_append("s9", a_draft("m9")))
+    assert len(await store.sessions()) == 9
+    await store.close()
