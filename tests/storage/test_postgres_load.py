@@ -6,6 +6,7 @@ import pytest
 
 from lamina.errors import LaminaError, StoreError
 from lamina.ports import Reach
+from lamina.storage.postgres import PostgresStore
 from lamina.testing.postgres import SERVICE, Server
 from lamina.testing.samples import a_digest, a_draft, a_fact, a_fold, a_summary, an_append, an_erasure, at, some_facts
 from lamina.testing.suites.checks import ALL, is_whole
@@ -57,7 +58,7 @@ async def test_a_thousand_users_at_once(store):
             await store.append(append)
 
     async def sweep():
-        for minute in range(20):
+        for minute in range(6):
             await store.end_idle(at(-1), at(minute))
             await store.mark_pending()
             claim = await store.claim("w", at(minute), at(minute + 1))
@@ -83,11 +84,13 @@ async def test_all_kinds_of_writes_of_one_user_at_once(store):
     await store.append(an_append("s1", *(a_draft(f"m{n}") for n in range(4))))
     await store.append(an_append("s2", *(a_draft(f"n{n}") for n in range(4))))
 
+    refused: list[LaminaError] = []
+
     async def tried(work):
         try:
             await work
         except LaminaError as error:
-            assert not isinstance(error, StoreError), error
+            refused.append(error)
 
     async def mixed(number):
         fold = a_fold("s1", a_summary(f"sum{number}", "s1", Span(first=1, last=2)), expect=0, cursor=2)
@@ -105,6 +108,7 @@ async def test_all_kinds_of_writes_of_one_user_at_once(store):
     assert await is_whole(store, "s1")
     assert len([s for s in await store.summaries("s1", live=False) if s.status == "live"]) == 1
     assert len(await store.receipts()) == 8
+    assert [error for error in refused if isinstance(error, StoreError)] == []
 
 
 async def test_one_session_id_wanted_by_two_users_at_once(store):
@@ -128,12 +132,10 @@ def fragile():
 
 async def test_what_was_acknowledged_survives_a_killed_server(fragile):
     """Killed in mid-load and started again: every append that returned is there, and the same store goes on."""
-    from lamina.storage.postgres import PostgresStore  # noqa: PLC0415
-
     name = fragile.new_database()
     store = PostgresStore(fragile.url(name, SERVICE), pool_max=8)
     await store.open()
-    kept, stop = [], asyncio.Event()
+    kept, stop, more, before = [], asyncio.Event(), asyncio.Event(), None
 
     async def write(number):
         step = 0
@@ -145,6 +147,8 @@ async def test_what_was_acknowledged_survives_a_killed_server(fragile):
             except StoreError:
                 continue
             kept.append(message)
+            if before is not None and len(kept) > before + 20:
+                more.set()
 
     writers = [asyncio.create_task(write(number)) for number in range(8)]
     await asyncio.sleep(0.5)
@@ -152,8 +156,7 @@ async def test_what_was_acknowledged_survives_a_killed_server(fragile):
     before = len(kept)
     assert before
     await asyncio.to_thread(fragile.start)
-    while len(kept) < before + 20:
-        await asyncio.sleep(0.05)
+    await more.wait()
     stop.set()
     await asyncio.gather(*writers)
     found = set()
@@ -168,8 +171,6 @@ async def test_what_was_acknowledged_survives_a_killed_server(fragile):
 
 async def test_a_restarted_server_is_found_again(fragile):
     """Reads and writes go on with the same store, though all its connections were lost."""
-    from lamina.storage.postgres import PostgresStore  # noqa: PLC0415
-
     store = PostgresStore(fragile.url(fragile.new_database(), SERVICE), pool_min=4, pool_max=4)
     await store.open()
     await asyncio.gather(*(store.append(an_append(f"s{n}", a_draft(f"m{n}"))) for n in range(8)))

@@ -27,7 +27,7 @@ logger = logging.getLogger("lamina.storage")
 
 _TRIES = 12
 _READ = "begin isolation level repeatable read read only"
-_WRITE = "begin isolation level read committed read write"
+_WRITE = "begin isolation level read committed"
 
 
 class PostgresTransaction:

@@ -1,5 +1,6 @@
 """PostgreSQL's errors in our words: what is wrong, and what would help."""
 
+import re
 from collections.abc import Mapping
 
 import psycopg
@@ -26,12 +27,19 @@ _NAMED: Mapping[str, tuple[type[LaminaError], str]] = {  # by SQLSTATE, or its f
     "57014": (StoreBusy, "a statement took longer than allowed: try again, or raise lamina_statement_timeout_s"),
     "57P": (StoreError, _UNREACHABLE),
 }
+_TOLD = (
+    (re.compile(r"NUL \(0x00\)"), "22021"),
+    (re.compile(r'database ".*" does not exist'), "3D000"),
+    (re.compile(r'role ".*" does not exist|authentication failed|no password|pg_hba\.conf'), "28000"),
+    (re.compile(r"too many clients|remaining connection slots|too many connections"), "53300"),
+    (re.compile(r"session is read-only|in hot standby mode"), "25006"),
+)
 AGAIN = frozenset({"40001", "40P01", "23505"})  # another transaction came first, so this one is tried again
 
 
 def named(error: psycopg.Error, where: str) -> LaminaError:
     """A driver's error as one of ours."""
-    state = error.sqlstate or ("22021" if "NUL (0x00)" in str(error) else "08" if _is_lost(error) else "")
+    state = error.sqlstate or _state_of(str(error)) or ("08" if _is_lost(error) else "")
     for length in (5, 3, 2):
         if state[:length] in _NAMED:
             kind, advice = _NAMED[state[:length]]
@@ -44,6 +52,11 @@ def without_extension(error: psycopg.Error, where: str) -> StoreError:
         f"{where}: {_line(error)}; the extension pgvector is needed: install it on the server (package"
         " postgresql-NN-pgvector), then run `create extension vector` in the database as a role that may"
     )
+
+
+def _state_of(text: str) -> str:
+    """The state that words of libpq or the driver stand for: they come without one where no connection was made."""
+    return next((state for pattern, state in _TOLD if pattern.search(text)), "")
 
 
 def _is_lost(error: psycopg.Error) -> bool:

@@ -1,0 +1,426 @@
+"""What only the PostgreSQL store does: schemas, roles, errors in our words, notices, indexes, scrubbing."""
+
+import asyncio
+import json
+import logging
+import sys
+
+import numpy as np
+import pytest
+
+from lamina import AsyncMemory, InputError, Memory
+from lamina.errors import NotFound, SchemaTooNew, StoreBusy, StoreError, StoreReadOnly
+from lamina.policy.recall.arrays import packed
+from lamina.policy.words import terms
+from lamina.storage.migrations import steps
+from lamina.storage.postgres import PostgresStore
+from lamina.storage.postgres_dialect import translated
+from lamina.storage.postgres_migrations import grants, oldest_code
+from lamina.testing import WordCounter
+from lamina.testing.postgres import SERVICE
+from lamina.testing.samples import a_draft, a_fact, a_milestone, a_rewrite, an_append, an_erasure, at, some_facts
+from lamina.testing.suites.checks import ALL, is_whole
+from lamina.testing.suites.erasing import remembered
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+async def store(database):
+    store = database.store()
+    await store.open()
+    yield store
+    await store.close()
+
+
+# schemas
+
+
+async def test_many_processes_may_open_a_new_database_at_once(servers):
+    """One of them makes the tables, the others wait for it."""
+    server = servers()
+    url = server.url(server.new_database(), SERVICE)
+    stores = [PostgresStore(url, pool_min=0) for _ in range(8)]
+    await asyncio.gather(*(store.open() for store in stores))
+    await asyncio.gather(*(store.put_setting("profile", "x") for store in stores))
+    assert {await store.setting("profile") for store in stores} == {"x"}
+    for store in stores:
+        await store.close()
+
+
+async def test_an_open_store_needs_no_right_to_change_the_schema(new_database):
+    """A role with the documented grants, and nothing more, can do all but scrub."""
+    database = new_database()
+    database.run("create role clerk login")
+    database.run(grants("clerk"))
+    store = PostgresStore(database.server.url(database.name, "clerk"), tenant="t")
+    await store.open()
+    await remembered(store)
+    assert await is_whole(store, "s1")
+    await store.reindex()
+    assert not await store.scrub()
+    cuts = (await store.changes("ann", 0)).cuts
+    assert await store.put_vectors("ann", "e", cuts, {"m1": b"12345"}, None)
+    with pytest.raises(StoreError, match="right is missing"):
+        await store.index_user("ann", "e")
+    assert not store.bypasses_row_security
+    await store.close()
+
+
+async def test_a_role_can_be_taken_in_each_transaction(new_database, caplog):
+    """A superuser that takes a plain role is restrained; one that does not is warned about."""
+    database = new_database()
+    restrained = PostgresStore(database.server.url(database.name), role=SERVICE)
+    await restrained.open()
+    assert not restrained.bypasses_row_security
+    await restrained.append(an_append("s1", a_draft("m1")))
+    assert await restrained.scrub()
+    await restrained.close()
+    assert not caplog.records
+    free = PostgresStore(database.server.url(database.name))
+    await free.open()
+    assert free.bypasses_row_security
+    assert [record.message for record in caplog.records if record.levelno == logging.WARNING] == [
+        "row_security_bypassed"
+    ]
+    assert await free.check() == []
+    await free.close()
+
+
+async def test_a_schema_that_is_too_new_is_refused(new_database):
+    """Unless it says that code of this age can work with it."""
+    database = new_database()
+    newest = steps("postgres")[-1][0]
+    database.run(f"insert into lamina.schema_versions values ({newest + 1}, {newest})")
+    side_by_side = database.store()
+    await side_by_side.open()
+    await side_by_side.append(an_append("s1", a_draft("m1")))
+    await side_by_side.close()
+    database.run(f"update lamina.schema_versions set oldest_code = {newest + 1} where version = {newest + 1}")
+    with pytest.raises(SchemaTooNew, match="upgrade Lamina"):
+        await database.store().open()
+
+
+async def test_stores_of_one_database_are_apart_by_schema_and_prefix(new_database):
+    """Each has its own tables, also under the same tenant."""
+    database = new_database()
+    stores = [database.store(**given) for given in ({}, {"schema": "other"}, {"prefix": "b_"}, {"prefix": "c_"})]
+    for number, store in enumerate(stores):
+        await store.open()
+        await store.append(an_append("s1", a_draft("m1", f"number {number}")))
+    assert [(await store.message("m1")).text for store in stores] == [f"number {number}" for number in range(4)]
+    for store in stores:
+        assert await is_whole(store, "s1")
+        await store.close()
+
+
+def test_every_migration_says_what_code_it_needs():
+    """So that old and new processes can run side by side while a service is upgraded."""
+    assert [oldest_code(script) <= number for number, _, script in steps("postgres")] == [True] * len(steps("postgres"))
+
+
+# values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0000 written out",
+        "a\u0001\u001f\u007f\u0085\u2028b",
+        "\U0010ffff\ufffe\uffff \ud7ff\ue000",
+        "e\u0301 é \u202e \ufeff",
+        "100% %s %(x)s ? :name :: '' \\ \" $1 {0}",
+        "",
+    ],
+)
+async def test_texts_come_back_exactly(store, text):
+    """In bodies, metadata, titles and ids; what JSON writes in other characters comes back as well."""
+    draft = a_draft("m1", text)._replace(body=json.dumps({"role": "user", "content": text}), metadata='{"%s": "?:a"}')
+    plain = "s" + text.replace("\0", "")
+    await store.append(an_append(plain, draft, user_id=plain, agent_id=plain, key=plain or None))
+    (message,) = await store.messages(plain, ALL)
+    assert (message.text, message.session_id, message.metadata) == (text, plain, {"%s": "?:a"})
+    assert (await store.append(an_append(plain, draft, user_id=plain, agent_id=plain, key=plain))).duplicates == ("m1",)
+    await store.add_milestone(a_milestone("mile", plain))
+    await store.set_status(plain, "ended", at(1))
+    assert [session.id for session in await store.sessions(user_id=plain, status="ended")] == [plain]
+    assert await store.users() == [plain]
+
+
+async def test_a_nul_that_cannot_be_stored_is_refused_in_our_words(store):
+    """Ids and titles never have one, since no memory takes it; a store says so instead of storing something else."""
+    for verb in (
+        store.append(an_append("s\0", a_draft("m1"))),
+        store.session("\0"),
+        store.append(an_append("s1", a_draft("m1"), user_id="\0")),
+        store.set_status("\0", "ended", at()),
+    ):
+        with pytest.raises(InputError, match="NUL"):
+            await verb
+
+
+async def test_long_values_fit_into_the_indexes(store):
+    """A fact told by hand may be 4,000 characters long, and a word as long as a message."""
+    await store.append(an_append("s1", a_draft("m1", "x" * 50_000), a_draft("m2", "\u00e9" * 5_000)))
+    value = "".join(chr(0x4E00 + n * 7 % 20_000) for n in range(4_000))
+    assert await store.commit_facts(some_facts(a_fact("f1", value, key=None, quote="x")))
+    assert [fact.value for fact in await store.facts("ann")] == [value]
+    for term in (*terms("x" * 50_000), *terms("\u00e9" * 5_000)):
+        assert len((await store.find_words("ann", [term], 9)).matches) == 1
+    assert await is_whole(store, "s1")
+
+
+def test_sql_is_translated():
+    """Values, lists and hints; nothing in quotes or of the same name is touched."""
+    sql = (
+        "select messages from sessions where tenant = ? and id not in (select value from json_each(:ids)) order by +id"
+    )
+    assert (
+        translated(sql, "p_") == "select messages from p_sessions where tenant = %s and id <> all(%(ids)s) order by id"
+    )
+    assert translated("update sessions set a = '%' where sessions.b = :b", "p_") == (
+        "update p_sessions set a = '%%' where p_sessions.b = %(b)s"
+    )
+
+
+# errors
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        pytest.param("postgresql://nobody@127.0.0.1:1/x?connect_timeout=2", "cannot be reached", id="unreachable"),
+        pytest.param("{stranger}", "does not let this user in", id="unknown-user"),
+        pytest.param("{nowhere}", "no such database", id="unknown-database"),
+    ],
+)
+async def test_what_is_wrong_is_said_in_our_words(servers, url, words):
+    """With what would help, and without the password."""
+    server = servers()
+    url = url.format(stranger=server.url("postgres", "stranger"), nowhere=server.url("nowhere"))
+    with pytest.raises(StoreError, match=words) as told:
+        await PostgresStore(url, connect_timeout_s=3).open()
+    assert "secret" not in str(told.value)
+
+
+async def test_a_missing_right_is_named(new_database, servers):
+    """To make tables in a database of another's."""
+    database = new_database()
+    database.run("create role guest login")
+    with pytest.raises(StoreError, match="right is missing"):
+        await PostgresStore(database.server.url(database.name, "guest"), schema="new").open()
+
+
+async def test_a_missing_extension_is_named(servers):
+    """With what to install."""
+    server = servers()
+    name = server.new_database()
+    with server.connect(name) as connection:
+        connection.execute("drop extension vector")
+        connection.execute("revoke create on database " + name + " from " + SERVICE)
+        connection.execute(f"alter database {name} owner to postgres")
+    with pytest.raises(StoreError, match="pgvector is needed"):
+        await PostgresStore(server.url(name, SERVICE)).open()
+
+
+async def test_a_read_only_server_is_named(database):
+    """As a standby is."""
+    store = database.store()
+    database.run(f"alter role {SERVICE} set default_transaction_read_only = on")
+    try:
+        await store.open()
+        assert await store.sessions() == []
+        with pytest.raises(StoreReadOnly, match="target_session_attrs=read-write"):
+            await store.append(an_append("s1", a_draft("m1")))
+    finally:
+        database.run(f"alter role {SERVICE} reset default_transaction_read_only")
+        await store.close()
+
+
+async def test_who_waits_too_long_for_another_writer_is_told(database, store):
+    """Instead of waiting for ever."""
+    await store.append(an_append("s1", a_draft("m1")))
+    hasty = database.store(lock_timeout_s=0.2)
+    await hasty.open()
+    with database.server.connect(database.name) as connection, connection.transaction():
+        connection.execute("select 1 from lamina.sessions for update")
+        with pytest.raises(StoreBusy, match="other writers"):
+            await hasty.set_status("s1", "ended", at(1))
+        slow = database.store(statement_timeout_s=0.2)
+        await slow.open()
+        with pytest.raises(StoreBusy, match="longer than allowed"):
+            await slow.set_status("s1", "ended", at(1))
+        await slow.close()
+    await hasty.set_status("s1", "ended", at(1))
+    await hasty.close()
+
+
+async def test_a_closed_store_says_so(database):
+    """And how to go on."""
+    store = database.store()
+    with pytest.raises(StoreError, match="not open"):
+        await store.sessions()
+    await store.open()
+    await store.close()
+    with pytest.raises(StoreError, match="closed; open it again"):
+        await store.sessions()
+
+
+# notices
+
+
+async def test_waiting_workers_hear_of_work_in_other_processes(database, store):
+    """At once, of their own tenant only, also several at a time."""
+    neighbour = database.store("neighbour")
+    await neighbour.open()
+    listening = [asyncio.create_task(store.wait_for_work(20)) for _ in range(2)]
+    other = asyncio.create_task(neighbour.wait_for_work(1.5))
+    await asyncio.sleep(0.3)
+    writer = database.store()
+    await writer.open()
+    await writer.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
+    assert await asyncio.wait_for(asyncio.gather(*listening), 5) == [True, True]
+    claim = await store.claim("w", at(1), at(2))
+    await store.release(claim)
+    assert not await other
+    waiting = asyncio.create_task(store.wait_for_work(20))
+    await asyncio.sleep(0.1)
+    await writer.set_status("s1", "ended", at(3))
+    assert await asyncio.wait_for(waiting, 5)
+    await writer.close()
+    await neighbour.close()
+
+
+async def test_a_lost_listening_connection_is_made_again(database, store):
+    """Meanwhile workers look by themselves."""
+    assert not await store.wait_for_work(0.05)
+    database.run("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%'")
+    assert not await store.wait_for_work(0.05)
+    waiting = asyncio.create_task(store.wait_for_work(20))
+    await asyncio.sleep(0.3)
+    await store.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
+    assert await asyncio.wait_for(waiting, 5)
+
+
+# many vectors
+
+
+async def test_a_heavy_user_can_have_an_index(database, store):
+    """It finds nearly all of the nearest; without it, and for others, all of them are found."""
+    random = np.random.default_rng(1)
+    centres = random.normal(size=(40, 64))
+    made = centres[random.integers(0, 40, 3_000)] + 0.4 * random.normal(size=(3_000, 64))
+    vectors = packed(made)
+    for start in range(0, 3_000, 500):
+        ids = [f"m{n}" for n in range(start, start + 500)]
+        await store.append(an_append("s1", *(a_draft(one) for one in ids)))
+        part = dict(zip(ids, vectors[start : start + 500], strict=True))
+        assert await store.put_vectors("ann", "e", 0, part, None)
+    asked = packed(made[::100] + 0.2 * random.normal(size=(30, 64)))
+    exact = [await store.nearest("ann", "e", one, 20) for one in asked]
+    with pytest.raises(NotFound):
+        await store.index_user("bob", "e")
+    await store.index_user("ann", "e")
+    near = [await store.nearest("ann", "e", one, 20) for one in asked]
+    recall = np.mean([len({*a} & {*b}) / 20 for a, b in zip(exact, near, strict=True)])
+    assert recall >= 0.95
+    scans = "select idx_scan from pg_stat_user_indexes where indexrelname like 'near_%'"
+    await asyncio.sleep(1.1)  # the server counts with a delay
+    assert database.run(scans)[0][0] > 0
+    await store.drop_user_index("ann", "e")
+    assert [await store.nearest("ann", "e", one, 20) for one in asked] == exact
+
+
+# forgetting
+
+
+@pytest.mark.parametrize("how", ["vacuum", "full"])
+async def test_nothing_forgotten_is_left_in_the_files(new_database, how):
+    """Of the word index in any case; in pages of tables only `full` overwrites what is unused."""
+    database = new_database()
+    store = database.store(scrub=how)
+    await store.open()
+    for number in range(40):
+        text = "my zanzibar secret" if number == 20 else f"green tea {number} " * 5
+        await store.append(an_append("s1", a_draft(f"m{number}", text)))
+    database.run("checkpoint")
+    assert len(left_in_files(database, b"zanzibar")) >= 2
+    row = (await store.audit("s1")).rows[20]
+    await store.erase(an_erasure(a_rewrite(row)))
+    assert await store.setting("scrub") == "due"
+    assert await store.scrub()
+    assert await store.setting("scrub") is None
+    database.run("checkpoint")
+    left = left_in_files(database, b"zanzibar")
+    assert left <= ({"messages"} if how == "vacuum" else set())
+    await store.close()
+
+
+def left_in_files(database, word):
+    """Tables and indexes whose files have this word; the write-ahead log is outside of what a store can reach."""
+    names = dict(
+        database.run(
+            "select pg_relation_filepath(c.oid), c.relname from pg_class c join pg_namespace n on n.oid ="
+            " c.relnamespace where n.nspname in ('lamina', 'pg_toast') and c.relkind in ('r', 'i', 't')"
+        )
+    )
+    return {name for path, name in names.items() if word in (database.server.data / path).read_bytes()}
+
+
+# the face
+
+
+def test_a_memory_lies_in_postgres_by_its_url(databases):
+    """Blocking and awaited, with options in the URL; all that a memory does works on it."""
+    database = databases()
+    url = database.url + "&lamina_pool_max=3&lamina_prepare_threshold=none&lamina_statement_timeout_s=20"
+    with Memory(url, counter=WordCounter()) as memory:
+        memory.add("I'm Alex. I prefer Python.", user_id="alex", session_id="s1")
+        memory.settle()
+        assert "Python" in memory.context("which language do I like?", user_id="alex", session_id="s1").text
+        assert memory.search("python", user_id="alex")
+        assert memory.facts("alex")
+        assert memory.verify().ok
+        memory.forget(session_id="s1")
+        assert memory.verify().ok
+        assert not memory.search("python", user_id="alex")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        ("lamina_schema=No-Name", "schema must be lower-case"),
+        ("lamina_prefix=a%22b", "prefix must be lower-case"),
+        ("lamina_pool_max=many", "give a number"),
+        ("lamina_pool_max=0", "pool_max"),
+        ("lamina_statement_timeout_s=0", "above 0"),
+        ("lamina_scrub=never", "'vacuum' or 'full'"),
+        ("lamina_color=red", "unknown parameter 'lamina_color'.*lamina_schema"),
+    ],
+)
+async def test_wrong_options_are_refused_with_what_would_work(parameter, words):
+    with pytest.raises(InputError, match=words):
+        await AsyncMemory(f"postgresql://x@localhost/y?{parameter}").open()
+
+
+async def test_a_missing_driver_is_named(monkeypatch):
+    """With the extra that has it."""
+    for name in [name for name in sys.modules if name.startswith("lamina.storage.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(InputError, match=r"pip install 'lamina\[postgres\]'"):
+        await AsyncMemory("postgresql://x@localhost/y").open()
+
+
+def test_other_libpq_parameters_pass_untouched():
+    """Several hosts and what kind of server is wanted are libpq's."""
+    url = "postgresql://u:p@a:1,b:2/d?target_session_attrs=read-write&sslmode=require&lamina_schema=mine"
+    store = PostgresStore(url)
+    assert store._server._url == "postgresql://u:p@a:1,b:2/d?target_session_attrs=read-write&sslmode=require"
+    assert store.options.schema == "mine"
+    assert "p@" not in store._server.where
