@@ -204,6 +204,15 @@ def _postgres() -> Any:
         raise InputError("PostgreSQL needs a driver; get it with: pip install 'lamina[postgres]'") from error
 
 
+def grants(location: str, role: str) -> str:
+    """The SQL that lets a role use the tables of a PostgreSQL store that it does not own."""
+    store = _store(location, Options())
+    if not hasattr(store, "grants"):
+        raise InputError(f"{location} needs no grants; give the URL of a PostgreSQL store ({_URLS})")
+    told: str = store.grants(role)
+    return told
+
+
 def _copyable(store: Store) -> Copyable:
     if not hasattr(store, "everyone"):
         raise InputError("a memory in the process cannot be copied row by row; `export` and `import_` move it")

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import hashlib
 import importlib
 import threading
 from collections.abc import Callable, Sequence
@@ -27,6 +28,9 @@ _PATTERN = "|".join(  # noqa: FLY002 - one alternative a line
 
 # Longer texts are counted in slices, so that no text is slow to count; a slice's border costs at most a token or two.
 _SLICE = 100_000
+# Contexts count the same summaries and turns again and again: the counts of the last texts of some length are kept.
+_SHORT = 64
+_REMEMBERED = 20_000
 
 
 class ExactCounter:
@@ -38,12 +42,24 @@ class ExactCounter:
     def __init__(self) -> None:
         self._encode: Callable[[str], list[int]] | None = None
         self._lock = threading.Lock()
+        self._known: dict[bytes, int] = {}  # by digest: no text is kept in memory for longer than it is needed
         try:
             self._tiktoken = importlib.import_module("tiktoken")
         except ImportError as error:
             raise MissingExtra("tiktoken", "cli") from error
 
     def count(self, text: str) -> int:
+        if len(text) < _SHORT:
+            return self._counted(text)
+        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            found = self._known[key] = self._counted(text)
+        return found
+
+    def _counted(self, text: str) -> int:
         encode = self._encode or self._loaded()
         if len(text) <= _SLICE:
             return len(encode(text))

@@ -14,7 +14,7 @@ from lamina.storage.postgres_connection import Connection, PostgresDatabase
 from lamina.storage.postgres_dialect import TABLES
 from lamina.storage.postgres_errors import named
 from lamina.storage.postgres_listening import Listener
-from lamina.storage.postgres_migrations import migrate
+from lamina.storage.postgres_migrations import grants, migrate
 from lamina.storage.postgres_options import PostgresOptions, split_url
 from lamina.storage.postgres_words import PostgresWords
 from lamina.storage.relational import RelationalStore
@@ -51,6 +51,10 @@ class PostgresStore(RelationalStore):
     def bypasses_row_security(self) -> bool:
         """Whether the role is not restrained by policies, so that queries alone keep tenants apart."""
         return self._bypasses
+
+    def grants(self, role: str) -> str:
+        """What the tables' owner runs so that another role may use this store."""
+        return grants(role, self.options.schema, self.options.prefix)
 
     async def open(self) -> None:
         await migrate(self._server)

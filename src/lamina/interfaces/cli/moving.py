@@ -8,6 +8,7 @@ from rich.markup import escape
 
 from lamina.interfaces.cli.face import Face, JsonOption, out, with_progress
 from lamina.types import Copied
+from lamina.wiring import grants
 
 commands = typer.Typer()
 
@@ -27,6 +28,12 @@ def copy(
     out(copied, as_json, _copied)
     if not copied.complete:
         raise typer.Exit(1)
+
+
+@commands.command("grants")
+def grants_(context: typer.Context, role: Annotated[str, typer.Argument(help="Who is to use the store.")]) -> None:
+    """Print the SQL that lets a role use a PostgreSQL store that it does not own."""
+    typer.echo(grants(context.obj.settings.database, role))
 
 
 def _copied(copied: Copied) -> str:
