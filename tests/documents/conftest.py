@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from lamina import Memory, Profile
 from lamina.ports import FactDraft, SummaryDraft, SummaryTask
 from lamina.types import Added, Fact, Message
+from tests.places import Place
 
 USER, SESSION = "alex", "s1"
 
@@ -154,12 +154,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., Memory]]:
-    """Opens memories on real files, with the clock and without a background worker; all are closed at the end."""
+def opened(place: Place, clock: Clock) -> Iterator[Callable[..., Memory]]:
+    """Opens memories on real stores, with the clock and without a background worker; all are closed at the end."""
     held: list[Memory] = []
 
     def opener(profile: str | Profile, name: str = "chat.db", **options: Any) -> Memory:
-        memory = Memory(tmp_path / name, profile=profile, **{"now": clock, "worker": False, **options})
+        memory = Memory(place(name), profile=profile, **{"now": clock, "worker": False, **options})
         held.append(memory)
         return memory
 

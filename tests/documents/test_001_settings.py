@@ -11,6 +11,7 @@ import pytest
 from lamina import PROFILES, Memory, Profile
 from lamina.profiles import KNOBS
 from tests.documents.conftest import SESSION, USER, Clock, Talk, said, verbatim
+from tests.places import Place
 
 Opener = Callable[..., Memory]
 
@@ -87,10 +88,10 @@ def test_the_threshold_of_consolidation_is_a_setting(opened: Opener, clock: Cloc
     assert len(memory.consolidate(USER).archived) == 1
 
 
-def test_the_usage_example(tmp_path: Path) -> None:
+def test_the_usage_example(place: Place) -> None:
     """001.21: the example of the document, in our spelling."""
     profile = PROFILES["project"].but(max_context_tokens=128_000, chunk_size=10, max_recent_messages=20)
-    with Memory(tmp_path / "project-memory.db", profile=profile) as memory:
+    with Memory(place("project-memory.db"), profile=profile) as memory:
         memory.add({"role": "user", "content": "What database should we use?"}, session_id="kickoff")
         memory.add({"role": "assistant", "content": "I recommend PostgreSQL for this use case."}, session_id="kickoff")
         memory.add({"role": "user", "content": "We decided to use PostgreSQL."}, session_id="kickoff")
@@ -102,7 +103,7 @@ def test_the_usage_example(tmp_path: Path) -> None:
         assert {hit.kind for hit in results} >= {"message", "fact", "episode"}
         assert all("PostgreSQL" in hit.text or "database" in hit.text for hit in results)
         memory.end("kickoff", "Database selection complete")
-    with Memory(tmp_path / "project-memory.db") as memory:
+    with Memory(place("project-memory.db")) as memory:
         record = memory.conversation("kickoff")
         assert record.status == "ended"
         assert record.milestones[-1].title == "Database selection complete"

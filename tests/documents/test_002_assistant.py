@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from lamina import PROFILES, Memory
 from lamina.types import Span
 from tests.documents.conftest import SESSION, USER, Gate, Recorder, Talk, echo, said, spans, verbatim
+from tests.places import Place
 
 Opener = Callable[..., Memory]
 
@@ -26,9 +26,9 @@ def test_the_session_window_is_the_last_ten_turns(opened: Opener) -> None:
         assert verbatim(talk.context()) == of_turns(max(1, turn - 9), turn)
 
 
-def test_the_session_survives_a_restart(tmp_path: Path) -> None:
+def test_the_session_survives_a_restart(place: Place) -> None:
     """002.1: unlike the document's, the session is there after a restart; so are summaries and window."""
-    path = tmp_path / "chat.db"
+    path = place("chat.db")
     with Memory(path, profile="assistant", worker=False) as memory:
         talk = Talk(memory)
         talk.turns(23)
@@ -150,10 +150,10 @@ def test_the_most_relevant_episodes_are_shown(opened: Opener) -> None:
     assert not context.manifest.warnings
 
 
-def test_nothing_waits_for_the_model_that_summarises(tmp_path: Path) -> None:
+def test_nothing_waits_for_the_model_that_summarises(place: Place) -> None:
     """002.11: while a summary is being written, adding a message and building a context take less than 500 ms."""
     gate = Gate()
-    with Memory(tmp_path / "chat.db", profile="assistant", summariser=gate) as memory:
+    with Memory(place("chat.db"), profile="assistant", summariser=gate) as memory:
         talk = Talk(memory)
         talk.turns(20)
         until = time.monotonic() + 20

@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ from lamina import Memory
 from lamina.ports import FactDraft
 from lamina.types import FACT_STATUSES, Message
 from tests.documents.conftest import SESSION, USER, Clock, Finding, Table, Talk, values
+from tests.places import Place
 
 Opener = Callable[..., Memory]
 
@@ -120,10 +120,10 @@ class Held:
         return await self._table.extract(messages)
 
 
-def test_extraction_runs_in_the_background(tmp_path: Path) -> None:
+def test_extraction_runs_in_the_background(place: Place) -> None:
     """002.4: it starts by itself after the message; the next message and a context come while it is at work."""
     held = Held()
-    with Memory(tmp_path / "chat.db", profile="assistant", extractor=held) as memory:
+    with Memory(place("chat.db"), profile="assistant", extractor=held) as memory:
         talk = Talk(memory)
         talk.add("user", "I am Alex")
         try:

@@ -5,7 +5,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ from lamina.interfaces.settings import load_settings
 from lamina.models.tokens import ExactCounter
 from lamina.ports import SummaryDraft, SummaryTask
 from tests.documents.conftest import SESSION, USER, Gate, Recorder, Talk, echo, said, spans, verbatim
+from tests.places import Place
 
 Opener = Callable[..., Memory]
 
@@ -249,10 +249,10 @@ def test_several_new_turns_are_numbered_from_one(opened: Opener) -> None:
     )
 
 
-def test_summaries_are_written_after_the_reply_in_the_background(tmp_path: Path) -> None:
+def test_summaries_are_written_after_the_reply_in_the_background(place: Place) -> None:
     """003.8: nothing starts before the reply is complete; then `add` returns at once and the fold goes on by itself."""
     gate = Gate()
-    with Memory(tmp_path / "chat.db", profile="chunked", summariser=gate) as memory:
+    with Memory(place("chat.db"), profile="chunked", summariser=gate) as memory:
         talk = Talk(memory)
         for number in range(1, 40):
             talk.add("assistant" if number % 2 == 0 else "user", words(number, 300 if number > 38 else 155))
@@ -266,7 +266,7 @@ def test_summaries_are_written_after_the_reply_in_the_background(tmp_path: Path)
         assert verbatim(talk.context("next?")) == list(range(35, 41)), "the prompt is not held up"
         gate.opened = True
         wait_for(lambda: bool(talk.summaries()))
-    with Memory(tmp_path / "chat.db", worker=False) as memory:
+    with Memory(place("chat.db"), worker=False) as memory:
         assert spans([summary.covers for summary in memory.summaries(SESSION)]) == [(1, 34)]
 
 
@@ -277,15 +277,15 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_a_fold_goes_on_when_the_client_leaves(tmp_path: Path) -> None:
+def test_a_fold_goes_on_when_the_client_leaves(place: Place) -> None:
     """003.8: a client that is gone (its memory closed in the middle) costs nothing: the fold is made by the next."""
     gate = Gate()
-    with Memory(tmp_path / "chat.db", profile="chunked", summariser=gate) as memory:
+    with Memory(place("chat.db"), profile="chunked", summariser=gate) as memory:
         talk = Talk(memory)
         for number in range(1, 41):
             talk.add("assistant" if number % 2 == 0 else "user", words(number, 155))
         wait_for(lambda: gate.inside == 1)
-    with Memory(tmp_path / "chat.db", worker=False) as memory:
+    with Memory(place("chat.db"), worker=False) as memory:
         assert not memory.summaries(SESSION)
         assert len(memory.messages(SESSION)) == 40
         memory.settle()
@@ -324,14 +324,14 @@ def test_failures_are_logged_and_never_seen_by_the_caller(opened: Opener, caplog
     assert talk.context("next?").tokens <= 3_000
 
 
-def test_one_summarisation_in_flight_per_chat(tmp_path: Path) -> None:
+def test_one_summarisation_in_flight_per_chat(place: Place) -> None:
     """003.9: however many workers look, one fold of a chat runs at a time; other chats are not held up."""
 
     async def scenario() -> Gate:
         gate = Gate()
         async with (
-            AsyncMemory(tmp_path / "chat.db", profile="chunked", summariser=gate) as one,
-            AsyncMemory(tmp_path / "chat.db", profile="chunked", summariser=gate) as two,
+            AsyncMemory(place("chat.db"), profile="chunked", summariser=gate) as one,
+            AsyncMemory(place("chat.db"), profile="chunked", summariser=gate) as two,
         ):
             for number in range(1, 41):
                 message = {"role": "assistant" if number % 2 == 0 else "user", "content": words(number, 155)}
@@ -444,9 +444,9 @@ def test_switching_models_in_the_middle_of_a_chat(opened: Opener) -> None:
     assert talk.memory.verify().ok
 
 
-def test_no_thread_is_left_behind(tmp_path: Path) -> None:
+def test_no_thread_is_left_behind(place: Place) -> None:
     """003.8: background work ends with the memory that it belongs to."""
     before = {thread.name for thread in threading.enumerate()}
-    with Memory(tmp_path / "chat.db", profile="chunked") as memory:
+    with Memory(place("chat.db"), profile="chunked") as memory:
         Talk(memory).turns(2)
     assert "lamina" not in {thread.name for thread in threading.enumerate()} - before

@@ -1,16 +1,14 @@
 """Document 004, layered memory, as the profile `layered`: four layers, trimming, deduplication, edge cases."""
 
 import logging
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from lamina import PROFILES, Memory
 from lamina.ports import SummaryTask
 from tests.documents.conftest import SESSION, USER, Recorder, Talk, echo, said, spans, verbatim
+from tests.places import Place
 
 Opener = Callable[..., Memory]
 
@@ -220,7 +218,7 @@ def test_empty_history_gives_an_empty_context(opened: Opener, profile: str) -> N
 
 
 def test_a_corrupted_entry_is_skipped_with_a_warning(
-    opened: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    opened: Opener, place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     """004.9: a damaged message and a damaged summary are skipped with a warning; the rest is there."""
     memory = opened("layered")
@@ -229,10 +227,8 @@ def test_a_corrupted_entry_is_skipped_with_a_warning(
     memory.settle()
     first, second = talk.summaries()
     memory.close()
-    with closing(sqlite3.connect(tmp_path / "chat.db")) as connection:
-        connection.execute("update messages set body = replace(body, 'M049', 'M0X9') where seq = 49")
-        connection.execute("update summaries set record = substr(record, 1, 40) where id = ?", (first.id,))
-        connection.commit()
+    place.run("update messages set body = replace(body, 'M049', 'M0X9') where seq = 49")
+    place.run(f"update summaries set record = substr(record, 1, 40) where id = '{first.id}'")
     again = opened("layered")
     with caplog.at_level(logging.WARNING):
         context = again.context("next?", user_id=USER, session_id=SESSION)

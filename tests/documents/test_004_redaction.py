@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +10,7 @@ from lamina.ports import SummaryTask
 from lamina.profiles import Batches
 from lamina.types import FACT_STATUSES, Receipt
 from tests.documents.conftest import SESSION, USER, Clock, Finding, Recorder, Table, Talk, echo, said, spans, values
+from tests.places import Place
 
 Opener = Callable[..., Memory]
 
@@ -51,10 +51,6 @@ def everything(talk: Talk) -> str:
     return repr((known, held, found, made, talk.context("Where is my house?"))).casefold()
 
 
-def every_byte(folder: Path) -> bytes:
-    return b"\n".join(path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()).lower()
-
-
 @pytest.mark.parametrize(
     "forget",
     [
@@ -62,10 +58,10 @@ def every_byte(folder: Path) -> bytes:
         pytest.param(lambda memory: memory.forget(user_id=USER), id="the-whole-user"),
     ],
 )
-def test_what_is_forgotten_is_nowhere(opened: Opener, tmp_path: Path, forget: Callable[[Memory], Receipt]) -> None:
+def test_what_is_forgotten_is_nowhere(opened: Opener, place: Place, forget: Callable[[Memory], Receipt]) -> None:
     """004.10: forgotten by its words or with the whole user, no verb tells it and no byte of the files has it."""
     talk = confided(opened)
-    assert SECRET.casefold().encode() in every_byte(tmp_path)
+    assert SECRET.casefold().encode() in place.every_byte()
     receipt = forget(talk.memory)
     assert (receipt.scrubbed, receipt.rehearsal) == (True, False)
     assert (len(receipt.messages), len(receipt.facts), len(receipt.episodes), receipt.milestones) == (
@@ -73,10 +69,10 @@ def test_what_is_forgotten_is_nowhere(opened: Opener, tmp_path: Path, forget: Ca
     )  # fmt: skip
     assert receipt.summaries
     assert SECRET.casefold() not in everything(talk)
-    assert SECRET.casefold().encode() not in every_byte(tmp_path), "while it is open"
+    assert SECRET.casefold().encode() not in place.every_byte(), "while it is open"
     assert talk.memory.verify().ok
     talk.memory.close()
-    assert SECRET.casefold().encode() not in every_byte(tmp_path), "once it is closed"
+    assert SECRET.casefold().encode() not in place.every_byte(), "once it is closed"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +84,7 @@ def test_what_is_forgotten_is_nowhere(opened: Opener, tmp_path: Path, forget: Ca
         pytest.param(lambda memory, ids: memory.forget(fact_id=memory.facts(USER)[0].id), id="a-fact"),
     ],
 )
-def test_what_was_derived_goes_too(opened: Opener, tmp_path: Path, forget: Callable[..., Receipt]) -> None:
+def test_what_was_derived_goes_too(opened: Opener, place: Place, forget: Callable[..., Receipt]) -> None:
     """004.10: with messages, a session or a fact go the summaries, facts and index that came of them, and no more."""
     talk = Talk(opened("layered", summariser=Recorder(repeating)))
     talk.add("user", f"Hello, I live in {SECRET}.")
@@ -100,7 +96,7 @@ def test_what_was_derived_goes_too(opened: Opener, tmp_path: Path, forget: Calla
     ids = [message.id for message in talk.memory.messages(SESSION)]
     forget(talk.memory, ids)
     assert SECRET.casefold() not in everything(talk)
-    assert SECRET.casefold().encode() not in every_byte(tmp_path)
+    assert SECRET.casefold().encode() not in place.every_byte()
     assert [fact.quote for fact in talk.memory.facts(USER)] == ["I prefer tea to coffee"]
     sessions = [session.id for session in talk.memory.sessions(USER)]
     if SESSION in sessions:
@@ -142,7 +138,7 @@ def test_a_rehearsal_changes_nothing(opened: Opener) -> None:
     assert SECRET not in repr(receipt)
 
 
-def test_opting_out(opened: Opener, tmp_path: Path) -> None:
+def test_opting_out(opened: Opener, place: Place) -> None:
     """004.10: a user who leaves is gone, others are not; without facts and episodes nothing is ever extracted."""
     memory = opened("layered")
     leaving, staying = Talk(memory, session_id="a", user_id="zoe"), Talk(memory, session_id="b", user_id="sam")
@@ -153,7 +149,7 @@ def test_opting_out(opened: Opener, tmp_path: Path) -> None:
     memory.forget(user_id="zoe")
     assert not memory.sessions("zoe")
     assert leaving.context("Who am I?").text == ""
-    assert b"zoe" not in every_byte(tmp_path)
+    assert b"zoe" not in place.every_byte()
     assert values(memory.facts("sam")) == ["Samquill"]
     assert "Samquill" in staying.context("Who am I?").text
     private = Talk(opened(PROFILES["layered"].but(facts=False, episodes=False), name="private.db"))

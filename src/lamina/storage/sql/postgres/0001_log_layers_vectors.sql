@@ -325,3 +325,14 @@ begin
       || ' with check (tenant = current_setting(''lamina.tenant'', true))';
   end loop;
 end $$;
+
+-- The planner's statistics are samples of what is stored, which forgetting could not reach: none are kept of words.
+alter table @messages alter body set statistics 0, alter metadata set statistics 0;
+alter table @summaries alter record set statistics 0;
+alter table @message_words alter term set statistics 0;
+alter table @summary_words alter term set statistics 0;
+alter table @facts alter record set statistics 0, alter slot set statistics 0, alter claim set statistics 0;
+alter table @milestones alter title set statistics 0;
+alter table @episodes alter record set statistics 0;
+alter table @proposals alter record set statistics 0;
+alter table @vectors alter vector set statistics 0, alter meaning set statistics 0;

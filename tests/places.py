@@ -1,0 +1,105 @@
+"""Where memories can be in tests: files, and databases of a real PostgreSQL."""
+
+import asyncio
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+
+from lamina.storage.postgres import PostgresStore
+from lamina.storage.postgres_dialect import TABLES
+from lamina.testing.postgres import SERVICE
+
+
+class Place(Protocol):
+    """Gives a place for a memory by name: the same for the same name, a new one for each test."""
+
+    def __call__(self, name: str = "chat.db") -> Any: ...
+
+    def run(self, sql: str) -> None:
+        """Run a statement on the database, past all verbs."""
+        ...
+
+    def every_byte(self) -> bytes:
+        """All files of the memories, in lower case."""
+        ...
+
+
+class Files:
+    """Places in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(self, name: str = "chat.db") -> Any:
+        return self._folder / name
+
+    def run(self, sql: str) -> None:
+        with closing(sqlite3.connect(self("chat.db"))) as connection:
+            connection.execute(sql)
+            connection.commit()
+
+    def every_byte(self) -> bytes:
+        return b"\n".join(path.read_bytes() for path in sorted(self._folder.iterdir()) if path.is_file()).lower()
+
+
+class Databases:
+    """Places for memories on a server: databases that were emptied, in which forgetting rewrites all tables."""
+
+    def __init__(self, databases: Any) -> None:
+        self._databases = databases
+        self._made: dict[str, Database] = {}
+
+    def __call__(self, name: str = "chat.db") -> Any:
+        if name not in self._made:
+            self._made[name] = self._databases(schema=f"place{len(self._made)}")
+        made = self._made[name]
+        return f"{made.url}&lamina_schema={made.options['schema']}&lamina_pool_min=0&lamina_scrub=full"
+
+    def run(self, sql: str) -> None:
+        made = self._made["chat.db"]
+        made.run(f"set search_path to {made.options['schema']}; {sql}")
+
+    def every_byte(self) -> bytes:
+        """Of all files of the databases, as they are on the disk."""
+        found = []
+        for made in self._made.values():
+            made.run("checkpoint")
+            ((oid,),) = made.run("select oid from pg_database where datname = current_database()")
+            found += [path.read_bytes() for path in sorted((made.server.data / "base" / str(oid)).iterdir())]
+        return b"\n".join(found).lower()
+
+
+class Database:
+    """A database with the tables of a store; `fresh` empties them, which is quicker than making them anew."""
+
+    def __init__(self, server, **options):
+        self.server = server
+        self.name = server.new_database()
+        self.options = options
+        self.url = server.url(self.name, SERVICE)
+        owner = PostgresStore(self.url, pool_min=0, **options)
+        with ThreadPoolExecutor(1) as thread:  # an event loop may be running in this one
+            thread.submit(asyncio.run, opened_and_closed(owner)).result()
+        schema, prefix = owner.options.schema, owner.options.prefix
+        self.tables = [f'"{schema}"."{prefix}{table}"' for table in TABLES]
+
+    def run(self, sql, values=None, *, user="postgres"):
+        with self.server.connect(self.name, user) as connection:
+            cursor = connection.execute(sql.encode(), values)
+            return cursor.fetchall() if cursor.description else cursor.rowcount
+
+    def fresh(self):
+        self.run("begin; set local session_replication_role = replica; "
+                 + "; ".join(f"delete from {table}" for table in self.tables) + "; commit")  # fmt: skip
+        return self
+
+    def store(self, tenant="default", **options):
+        """A store as a service uses it: its role owns the tables but is no superuser, so row-level security holds."""
+        return PostgresStore(self.url, tenant=tenant, **{**self.options, **options})
+
+
+async def opened_and_closed(store):
+    await store.open()
+    await store.close()
