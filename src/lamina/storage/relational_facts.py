@@ -1,5 +1,6 @@
 """Facts, episodes and links."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -145,7 +146,7 @@ class FactTables(ChangeTables):
                 await self._put_fact(tx, fact)
                 if not await self._repeats(tx, fact, commit.settle):
                     touched.add((fact.category, fact.slot))
-        cuts = [await self._change_fact(tx, commit.user_id, fact) for fact in commit.change]
+        cuts = [await self._change_facts(tx, commit.user_id, commit.change)]
         touched |= {(fact.category, fact.slot) for fact in commit.change}
         await self._settle(tx, commit.user_id, touched, commit.settle)
         cuts.append(await self._put_episodes(tx, commit))
@@ -214,17 +215,22 @@ class FactTables(ChangeTables):
         )
         return True
 
-    async def _change_fact(self, tx: Transaction, user_id: str, fact: Fact) -> bool:
-        """Change a known fact; whether it is told in other words now."""
-        row = fact_row(fact)
-        sql = f"select {FACT} from facts where tenant = ? and user_id = ? and id = ? and digest <> ?"
-        before = [FactRow(*old) for old in await tx.rows(sql, (self.tenant, user_id, row.id, row.digest))]
-        await tx.execute(
+    async def _change_facts(self, tx: Transaction, user_id: str, facts: Sequence[Fact]) -> bool:
+        """Change known facts; whether any is told in other words now."""
+        told = {fact.id: (fact, fact_row(fact)) for fact in facts}
+        if not told:
+            return False
+        found = await tx.rows(
+            f"select {FACT} from facts where tenant = ? and user_id = ? and id in (select value from json_each(?))",
+            (self.tenant, user_id, tx.listed(told)),
+        )
+        before = [row for row in map(FactRow._make, found) if row.digest != told[row.id][1].digest]
+        await tx.many(
             "update facts set record = ?, digest = ?, decay = ? where tenant = ? and user_id = ? and id = ?",
-            (row.record, row.digest, row.decay, self.tenant, user_id, row.id),
+            [(row.record, row.digest, row.decay, self.tenant, user_id, row.id) for _, row in told.values()],
         )
         known = list(whole_facts(before))
-        return len(known) < len(before) or any(reworded(old, fact) for old in known)
+        return len(known) < len(before) or any(reworded(old, told[old.id][0]) for old in known)
 
     async def _drop_facts(self, tx: Transaction, user_id: str, ids: Iterable[str]) -> set[Slot]:
         gone = await tx.rows(
@@ -236,27 +242,42 @@ class FactTables(ChangeTables):
 
     async def _settle(self, tx: Transaction, user_id: str, slots: Iterable[Slot], settle: Settle) -> None:
         """Give every fact of these slots its standing; what is active no longer goes first, and so does damage."""
-        for category, slot in sorted(slots):
-            found = await tx.rows(
-                f"select {FACT} from facts where tenant = :tenant and user_id = :user and category = :category"
-                " and slot = :slot",
-                {"tenant": self.tenant, "user": user_id, "category": category, "slot": slot},
-            )
-            before = list(whole_facts(FactRow(*row) for row in found))
-            after = sorted(settle(before), key=lambda fact: fact.status == "active")
-            stood = {fact.id: fact for fact in before}
-            await tx.many(
-                "update facts set status = 'candidate' where tenant = ? and id = ?",
-                [(self.tenant, row[0]) for row in found if row[0] not in stood],
-            )
-            for fact in after:
-                if fact != stood[fact.id]:
-                    until = None if fact.valid_until is None else fact.valid_until.isoformat()
-                    await tx.execute(
-                        "update facts set status = ?, valid_until = ?, of_fact = ?, version = ?"
-                        " where tenant = ? and id = ?",
-                        (fact.status, until, fact.of, fact.version, self.tenant, fact.id),
-                    )
+        wanted = set(slots)
+        if not wanted:
+            return
+        every = await tx.rows(
+            f"select {FACT} from facts where tenant = :tenant and user_id = :user"
+            " and slot in (select value from json_each(:slots))",
+            {"tenant": self.tenant, "user": user_id, "slots": tx.listed(sorted({slot for _, slot in wanted}))},
+        )
+        found = defaultdict[Slot, list[FactRow]](list)
+        for row in map(FactRow._make, every):
+            if (row.category, row.slot) in wanted:
+                found[row.category, row.slot].append(row)
+        moved: list[Fact] = []
+        damaged: list[str] = []
+        for rows in found.values():
+            stood = {fact.id: fact for fact in whole_facts(rows)}
+            moved += [fact for fact in settle(list(stood.values())) if fact != stood[fact.id]]
+            damaged += [row.id for row in rows if row.id not in stood]
+        await tx.many(
+            "update facts set status = 'candidate' where tenant = ? and id = ?",
+            [(self.tenant, fact_id) for fact_id in sorted(damaged)],
+        )
+        await tx.many(
+            "update facts set status = ?, valid_until = ?, of_fact = ?, version = ? where tenant = ? and id = ?",
+            [
+                (
+                    fact.status,
+                    None if fact.valid_until is None else fact.valid_until.isoformat(),
+                    fact.of,
+                    fact.version,
+                    self.tenant,
+                    fact.id,
+                )
+                for fact in sorted(moved, key=lambda fact: fact.status == "active")
+            ],
+        )
 
     async def _is_reworded(self, tx: Transaction, user_id: str, episode: Episode) -> bool:
         sql = "select 1 from episodes where tenant = ? and user_id = ? and id = ? and digest <> ?"
