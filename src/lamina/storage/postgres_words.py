@@ -114,7 +114,7 @@ class PostgresWords:
     async def lacking(self, tx: Transaction, session: Session, found: Sequence[MessageRow]) -> list[str]:
         key = {"tenant": self._tenant, "session": session.id}
         at = await tx.rows("select id, place from messages where tenant = :tenant and session_id = :session", key)
-        places = dict(cast(list[tuple[str, int]], at))
+        places = dict(cast("list[tuple[str, int]]", at))
         wanted = {places[row.id]: tokens(text_of_row(row) or "") for row in found}
         there = await self._there(tx, "message_words", session.user_id, wanted)
         lacking = [row.id for row in found if there.get(places[row.id], 0) < len(wanted[places[row.id]])]
@@ -145,7 +145,7 @@ class PostgresWords:
                 "places": [place for _, place in pairs],
             },
         )
-        return dict(cast(list[tuple[int, int]], found))
+        return dict(cast("list[tuple[int, int]]", found))
 
     async def problems(self, tx: Transaction) -> list[Problem]:
         problems = []

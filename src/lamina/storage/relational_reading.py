@@ -10,7 +10,7 @@ from lamina.storage.shared import skipped, weights, whole_messages, whole_summar
 from lamina.storage.transaction import DamagedIndex, Row, Transaction
 from lamina.types import Message, Session, Summary
 
-_PAGE = 64  # messages read at first
+_PAGE = 64  # messages read at first, where it is not known how many will do
 _HIGHEST = 2**62
 
 
@@ -36,7 +36,7 @@ class Reading(SessionTables):
     async def _tail(self, tx: Transaction, session: Session, reach: Reach) -> list[Message]:
         """Read in pages that grow, until one does not reach its end."""
         read = _Read()
-        before, size = session.counters.messages + 1, _PAGE
+        before, size = session.counters.messages + 1, _first_page(session, reach)
         while True:
             page = await tx.rows(
                 f"select {MESSAGE} from messages where tenant = ? and session_id = ? and seq < ?"
@@ -127,6 +127,14 @@ class Reading(SessionTables):
             (self.tenant, tx.listed(places)),
         )
         return list(whole_summaries(map(summary_row, found)))
+
+
+def _first_page(session: Session, reach: Reach) -> int:
+    """How many messages will probably do: a turn has two or three, and one more tells where the last one begins."""
+    near = max(reach.messages, 3 * reach.turns) + 2
+    if reach.back_to_cursor:
+        near = max(near, session.counters.messages - session.counters.cursor + 2)
+    return max(near, _PAGE) if reach.fill else min(near, 4 * _PAGE)
 
 
 class _Read:

@@ -108,7 +108,7 @@ class VectorTables(FactTables):
     async def embedders(self) -> dict[str, int]:
         async def work(tx: Transaction) -> dict[str, int]:
             sql = "select embedder, count(*) from vectors where tenant = ? group by embedder order by embedder"
-            return dict(cast(list[tuple[str, int]], await tx.rows(sql, (self.tenant,))))
+            return dict(cast("list[tuple[str, int]]", await tx.rows(sql, (self.tenant,))))
 
         return await self._database.read(work)
 

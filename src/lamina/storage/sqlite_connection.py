@@ -168,7 +168,7 @@ def _marked(text: bytes) -> str:
 
 def _awaited(work: Work[T]) -> Callable[[sqlite3.Connection], T]:
     """Work as a function: nothing in it ever waits."""
-    return lambda connection: driven(cast(Coroutine[Any, Any, T], work(SqliteTransaction(connection))))
+    return lambda connection: driven(cast("Coroutine[Any, Any, T]", work(SqliteTransaction(connection))))
 
 
 class SqliteTransaction:
