@@ -135,7 +135,9 @@ async def test_what_was_acknowledged_survives_a_killed_server(fragile):
     name = fragile.new_database()
     store = PostgresStore(fragile.url(name, SERVICE), pool_max=8)
     await store.open()
-    kept, stop, more, before = [], asyncio.Event(), asyncio.Event(), None
+    kept: list[str] = []
+    stop, more = asyncio.Event(), asyncio.Event()
+    before = -1
 
     async def write(number):
         step = 0
@@ -147,7 +149,7 @@ async def test_what_was_acknowledged_survives_a_killed_server(fragile):
             except StoreError:
                 continue
             kept.append(message)
-            if before is not None and len(kept) > before + 20:
+            if 0 <= before < len(kept) - 20:
                 more.set()
 
     writers = [asyncio.create_task(write(number)) for number in range(8)]
@@ -180,3 +182,52 @@ async def test_a_restarted_server_is_found_again(fragile):
     await store.append(an_append("s9", a_draft("m9")))
     assert len(await store.sessions()) == 9
     await store.close()
+
+
+@pytest.fixture
+def losing(new_database):
+    """A database whose first commit of a message ends the connection that asks for it."""
+    database = new_database()
+    database.run(
+        "create sequence lamina.commits; create function lamina.lose() returns trigger language plpgsql"
+        " security definer as $$ begin if nextval('lamina.commits') = 1 then"
+        " perform pg_terminate_backend(pg_backend_pid()); end if; return null; end $$;"
+        " create constraint trigger lose after insert on lamina.messages deferrable initially deferred"
+        " for each row execute function lamina.lose()"
+    )
+    return database
+
+
+async def test_a_connection_lost_while_committing_is_told_unless_repeating_is_safe(losing):
+    """Nobody knows whether it was kept: an append is repeated only if its key says that it is the same."""
+    store = losing.store()
+    await store.open()
+    with pytest.raises(StoreError, match="may or may not have been"):
+        await store.append(an_append("s1", a_draft("m1")))
+    losing.run("alter sequence lamina.commits restart")
+    appended = await store.append(an_append("s1", a_draft("m2"), key="k"))
+    assert appended.ids == ("m2",)
+    assert [m.id for m in await store.messages("s1", ALL)] == ["m2"]
+    assert await is_whole(store, "s1")
+    await store.close()
+
+
+async def test_two_writers_that_wait_for_each_other_are_tried_again(database, store):
+    """PostgreSQL ends one of them, which is not the caller's to know."""
+    await store.append(an_append("s1", a_draft("m1")))
+    await store.append(an_append("s2", a_draft("m2"), user_id="bob"))
+    other = await asyncio.to_thread(database.server.connect, database.name)
+    with other, other.transaction():
+        other.execute("set local deadlock_timeout = '1h'")  # the store's side is the one that looks for deadlocks
+        other.execute("select 1 from lamina.sessions where id = 's2' for update")
+
+        async def work(tx):
+            await tx.execute("update sessions set touch = touch + 1 where tenant = 'default' and id = 's1'")
+            await tx.execute("update sessions set touch = touch + 1 where tenant = 'default' and id = 's2'")
+
+        writing = asyncio.create_task(store._server.write(work))
+        await asyncio.sleep(0.3)
+        await asyncio.to_thread(other.execute, "select 1 from lamina.sessions where id = 's1' for update")
+        assert not writing.done()
+    await writing
+    assert [row for (row,) in database.run("select touch from lamina.sessions order by id")] == [2, 2]

@@ -5,6 +5,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -545,7 +546,7 @@ TestStores.settings = settings(
 class PostgresStores(Stores):
     """PostgreSQL beside the reference store."""
 
-    databases = None
+    databases: Any = None
 
     def other(self):
         return Blocking(PostgresStores.databases().store())
