@@ -3,6 +3,8 @@
 import asyncio
 import json
 import logging
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -389,6 +391,18 @@ def test_a_memory_lies_in_postgres_by_its_url(databases):
         memory.forget(session_id="s1")
         assert memory.verify().ok
         assert not memory.search("python", user_id="alex")
+
+
+def test_the_command_line_works_on_postgres(databases):
+    """Also the commands that only read, which look for a file elsewhere."""
+    environ = {**os.environ, "LAMINA_DATABASE": databases().url}
+
+    def lamina(*arguments):
+        command = [sys.executable, "-c", "from lamina.interfaces.entry import main; main()", *arguments]
+        return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
+
+    lamina("add", "I prefer Python.", "--user", "alex")
+    assert "Python" in lamina("search", "python", "--user", "alex")
 
 
 @pytest.mark.parametrize(

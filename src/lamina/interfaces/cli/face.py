@@ -68,7 +68,7 @@ class Face:
     def existing(self) -> "Face":
         """The same, sure that there is something to read."""
         path = self.settings.database.removeprefix("sqlite:///")
-        if not Path(path).exists():
+        if "://" not in path and not Path(path).exists():
             raise InputError(f"there is no memory at {path}; `lamina add` or `lamina import` makes one (--db names it)")
         return self
 
