@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from lamina.profiles import Hosted
 from lamina.types import (
+    Backlog,
     Counters,
     Episode,
     EpisodeKind,
@@ -20,6 +21,7 @@ from lamina.types import (
     Span,
     Status,
     Summary,
+    WorkerNote,
 )
 
 # Models
@@ -490,6 +492,15 @@ class Store(Protocol):
 
     async def close(self) -> None: ...
 
+    # tenants
+    async def tenants(self) -> list[str]:
+        """The tenants that have written something, by name."""
+        ...
+
+    def for_tenant(self, tenant: str) -> "Store":
+        """The same data for another tenant. It is open while this store is; closing it leaves this one open."""
+        ...
+
     # the log
     async def append(self, append: Append) -> Appended: ...
 
@@ -619,7 +630,7 @@ class Store(Protocol):
     async def claim(
         self, owner: str, now: datetime, until: datetime, *, impatient: bool = False, skip: Sequence[str] = ()
     ) -> Claim | None:
-        """Lease a session that may be due; `impatient` ignores waits after failures."""
+        """Lease a session that may be due; `impatient` ignores waits after failures, but not that one is set aside."""
         ...
 
     async def renew(self, claim: Claim, until: datetime) -> bool: ...
@@ -628,8 +639,17 @@ class Store(Protocol):
         """Give the lease back; what has not changed since the claim is no longer pending."""
         ...
 
-    async def fail(self, claim: Claim, retry_at: datetime) -> None:
-        """Give the lease back, count the failure, and wait."""
+    async def fail(self, claim: Claim, retry_at: datetime | None, reason: str) -> None:
+        """Give the lease back, count the failure, keep up to 500 characters of the reason, and wait.
+
+        Without a time the session is set aside: nobody can claim it until messages are added to it, its status changes,
+        it is repaired, unfolded or swapped, something of it is forgotten, the rules change, or `retry` asks for it. If
+        that has happened since the claim, it is due at once. A good commit or release forgets failures and reason.
+        """
+        ...
+
+    async def retry(self, session_id: str | None = None) -> int:
+        """Have a session that is set aside, or all of them, be due again, as if nothing had failed; how many."""
         ...
 
     async def commit(self, commit: FoldCommit) -> bool:
@@ -683,7 +703,7 @@ class Store(Protocol):
         ...
 
     async def pending(self) -> int:
-        """How many sessions may be due."""
+        """How many sessions may be due; those that are set aside are not."""
         ...
 
     async def mark_pending(self) -> None:
@@ -699,6 +719,21 @@ class Store(Protocol):
     async def revoke(self, owner: str) -> None:
         """Free every lease of a worker that is known to be dead."""
         ...
+
+    # workers
+    async def backlog(self, now: datetime, embedder: str | None = None) -> Backlog:
+        """What there is to do; `unembedded` counts users without all vectors of that embedder."""
+        ...
+
+    async def note_worker(self, note: WorkerNote) -> None:
+        """Keep what a worker tells of itself, in place of what it told before."""
+        ...
+
+    async def workers(self) -> list[WorkerNote]:
+        """What workers told of themselves, by id."""
+        ...
+
+    async def drop_worker(self, worker_id: str) -> None: ...
 
     # keeping house
     async def end_idle(self, touched_before: datetime, at: datetime) -> list[str]: ...

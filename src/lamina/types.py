@@ -649,3 +649,49 @@ class Imported:
     links: int = 0
     milestones: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)  # why something was left out -> how often
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """A session whose work failed: it waits for its time, or is set aside."""
+
+    session_id: str
+    user_id: str
+    attempts: int  # that failed in a row
+    reason: str  # of the last failure; never what was said
+    retry_at: datetime | None  # None: set aside until something new comes, or `retry` asks for it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """What there is to do for workers: each session that may be due is counted in one of the first four."""
+
+    pending: int  # may be due, and free
+    leased: int  # in a worker's hands
+    waiting: int  # failed, and wait for their time
+    aside: int  # failed too often: left alone until something new comes
+    oldest: datetime | None  # when the longest-waiting pending one was touched
+    unembedded: int  # users with something that has no vector yet
+    failing: tuple[Failing, ...]  # the worst first, up to 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerNote:
+    """What a worker told of itself."""
+
+    id: str  # the name on its leases: host/pid/letters
+    started_at: datetime
+    seen_at: datetime
+    session_id: str | None = None  # what it is at
+    since: datetime | None = None
+    done: int = 0  # sessions since it started
+    failed: int = 0
+    alive: bool = True  # whether it may still be at work, as far as can be known from here
+
+    @property
+    def host(self) -> str:
+        return self.id.partition("/")[0]
+
+    @property
+    def pid(self) -> str:
+        return self.id.partition("/")[2].partition("/")[0]

@@ -1,10 +1,12 @@
 """The only place that names backends: a memory put together from a path and a profile."""
 
+import asyncio
 import importlib
 import json
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +18,7 @@ import uuid_utils
 from lamina.engine.copying import Copy
 from lamina.engine.memory import Engine, as_profile
 from lamina.engine.parts import Parts, Patience, Progress
+from lamina.engine.staff import Staff
 from lamina.errors import InputError, LaminaError
 from lamina.policy.messages import Limits, checked_id
 from lamina.ports import Copyable, Embedder, Extractor, Spotter, Store, Summariser, TokenCounter
@@ -96,12 +99,37 @@ class AsyncMemory(Engine):
         raise AttributeError(name)
 
 
+@asynccontextmanager
+async def staff(
+    location: str | Path, *, tenants: Sequence[str] = (), concurrency: int = 1, **options: Any
+) -> AsyncIterator[Staff]:
+    """Workers for the tenants of a store, all or these, with so many sessions in work at once."""
+    chosen = _options(options)
+    if location == ":memory:":
+        raise InputError("a worker needs a memory that others can open, too: give a path, not ':memory:'")
+    embedder = _embedder(chosen)
+    store = _store(location, chosen)
+    try:
+        await store.open()
+        shared = await _parts(store, embedder, chosen)
+        shared = replace(shared, hands=concurrency, turns=asyncio.Semaphore(concurrency))
+
+        async def engage(own: Store) -> Engine:
+            profile = await _profile(own, None if await own.setting("profile") else chosen.profile)
+            return Engine(replace(shared, store=own, profile=profile, owner=_owner()), follows=True)
+
+        yield Staff(store, engage, tenants=tenants, poll_seconds=chosen.patience.poll_seconds)
+    finally:
+        await store.close()
+
+
 def _options(given: dict[str, Any]) -> Options:
     known = sorted(Options.__dataclass_fields__)
     if unknown := sorted(set(given) - set(known)):
         raise InputError(f"unknown options {unknown}; there are {known}")
     options = Options(**given)
-    checked_id(options.tenant, "tenant")
+    if checked_id(options.tenant, "tenant") == "*":
+        raise InputError("no tenant is called '*', which stands for all of them")
     for name, verb in (
         ("summariser", "summarise"),
         ("extractor", "extract"),
@@ -160,7 +188,7 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
         now=chosen.now,
         new_id=new_id,
         random_bytes=os.urandom,
-        owner=f"{socket.gethostname()}/{os.getpid()}/{os.urandom(4).hex()}",
+        owner=_owner(),
         alive=worker_alive,
         limits=chosen.limits,
         patience=chosen.patience,
@@ -233,6 +261,10 @@ def _path(url: str) -> str:
 def new_id(prefix: str) -> str:
     """A unique id that sorts by the time it was made."""
     return f"{prefix}_{uuid_utils.uuid7().hex}"
+
+
+def _owner() -> str:
+    return f"{socket.gethostname()}/{os.getpid()}/{os.urandom(4).hex()}"
 
 
 def worker_alive(owner: str) -> bool:

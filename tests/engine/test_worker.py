@@ -284,10 +284,10 @@ async def test_an_unforeseen_error_fails_its_session_and_leaves_it_due(opened, c
 
 async def test_a_session_that_failed_very_often_waits_an_hour(opened, store, clock):
     """However often that was."""
-    memory = await opened(FakeSummariser("fails"), patience=Patience(attempts=10_000))
+    memory = await opened(FakeSummariser("fails"), patience=Patience(attempts=10_000, aside_after=10_000))
     await talk(memory)
     for _ in range(1_100):
-        await store.fail(await store.claim("w", clock(), clock(), impatient=True), clock())
+        await store.fail(await store.claim("w", clock(), clock(), impatient=True), clock(), "broken")
     clock.advance(seconds=1)
     await memory._worker._round()
     assert (await memory.session("s1")).attempts == 1_101

@@ -204,13 +204,20 @@ class Stores(RuleBasedStateMachine):
             self.claims.append(claim)
 
     @precondition(lambda self: self.claims)
-    @rule(data=st.data(), what=st.sampled_from(["renew", "release", "fail"]), minutes=st.integers(0, 30))
+    @rule(data=st.data(), what=st.sampled_from(["renew", "release", "fail", "aside"]), minutes=st.integers(0, 30))
     def use_a_claim(self, data, what, minutes):
         claim = data.draw(st.sampled_from(self.claims))
         if what == "release":
             self.both(lambda store: store.release(claim))
+        elif what == "renew":
+            self.both(lambda store: store.renew(claim, at(self.minutes + minutes)))
         else:
-            self.both(lambda store: getattr(store, what)(claim, at(self.minutes + minutes)))
+            retry_at = None if what == "aside" else at(self.minutes + minutes)
+            self.both(lambda store: store.fail(claim, retry_at, "broken"))
+
+    @rule(session=st.none() | SESSIONS)
+    def retry(self, session):
+        self.both(lambda store: store.retry(session))
 
     @rule(session=SESSIONS, size=st.integers(1, 4), when=st.sampled_from(["now", "late", "later"]), text=TEXTS)
     def fold_messages(self, session, size, when, text):
@@ -474,6 +481,7 @@ class Stores(RuleBasedStateMachine):
             read[user].append(driven(store.newest_sessions(user, 2)))
             read[user].append(driven(store.changes(user, 0)))
             read[user].append([driven(store.vectors(user, embedder, 0)) for embedder in ("e1", "e2")])
+        read["backlog"] = driven(store.backlog(at(self.minutes), "e1"))
         read["due"] = [driven(store.unembedded_users(embedder, 9)) for embedder in ("e1", "e2")]
         for session in read["sessions"]:
             read[f"session {session.id}"] = [

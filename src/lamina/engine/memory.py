@@ -14,6 +14,7 @@ from typing import Any, Self
 from lamina.engine.accesses import Accesses
 from lamina.engine.context import ContextBuilder
 from lamina.engine.forget import Forgetting
+from lamina.engine.hands import is_gone
 from lamina.engine.ingest import Ingest
 from lamina.engine.knowledge import Knowledge
 from lamina.engine.known import DEFAULT_USER, KnownVerbs, as_filter, one_of
@@ -36,6 +37,7 @@ from lamina.types import (
     ROLES,
     STATUSES,
     Added,
+    Backlog,
     Context,
     Conversation,
     Hit,
@@ -48,6 +50,7 @@ from lamina.types import (
     Span,
     Status,
     Summary,
+    WorkerNote,
 )
 
 logger = logging.getLogger("lamina.memory")
@@ -58,7 +61,8 @@ MEMORABLE = frozenset(("fact", "episode"))  # kinds of things whose use is count
 class Engine(KnownVerbs):
     """Layered memory for conversations over the parts it is given."""
 
-    def __init__(self, parts: Parts, *, worker: bool = True) -> None:
+    def __init__(self, parts: Parts, *, worker: bool = True, follows: bool = False) -> None:
+        """With `follows`, it works under the rules that are stored with the data, and never sets them."""
         self._parts = parts
         self._accesses = Accesses(parts)
         self._worker = Worker(parts, self._accesses)
@@ -73,11 +77,16 @@ class Engine(KnownVerbs):
         self._importing = asyncio.Lock()
         self._works = worker
         self._task: asyncio.Task[None] | None = None
-        self._noted = False
+        self._noted = follows
 
     @property
     def profile(self) -> Profile:
         return self._parts.profile
+
+    @property
+    def rules(self) -> str:
+        """The profile as it is stored with the data."""
+        return json.dumps(profile_values(self._parts.profile), sort_keys=True, ensure_ascii=False)
 
     @property
     def inline(self) -> bool:
@@ -101,21 +110,26 @@ class Engine(KnownVerbs):
         if self._noted:
             return
         self._noted = True
-        values = json.dumps(profile_values(self._parts.profile), sort_keys=True, ensure_ascii=False)
         known = await self._parts.store.setting("profile")
-        if known != values:
-            await self._parts.store.put_setting("profile", values)
+        if known != self.rules:
+            await self._parts.store.put_setting("profile", self.rules)
             if known is not None:
                 logger.info("profile_changed", extra={"profile": self._parts.profile.name})
                 await self._parts.store.mark_pending()
 
-    async def close(self) -> None:
-        """Stop the worker and close the store; what is due stays due."""
+    def wind_down(self) -> None:
+        """Have no more work begun; what is in hand goes on."""
+        self._worker.wind_down()
+
+    async def close(self, grace: float = 0) -> None:
+        """Stop the worker and close the store; what is due stays due.
+
+        What the worker has in hand is finished if that takes no more than `grace` seconds, else handed back.
+        """
         self._works = False
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-            self._task = None
+        task, self._task = self._task, None
+        if task is not None:
+            await self._worker.ended(task, grace)
         with suppress(LaminaError):  # counts of use are no reason to fail
             await self._accesses.flush()
         await self._parts.store.close()
@@ -357,6 +371,26 @@ class Engine(KnownVerbs):
         """How many sessions wait for a worker to look whether something is due."""
         return await self._parts.store.pending()
 
+    # workers
+
+    async def backlog(self) -> Backlog:
+        """What there is to do for workers: what is due, in work, failing or set aside, and who has no vectors yet."""
+        embedder = self._parts.embedder
+        return await self._parts.store.backlog(self._parts.now(), None if embedder is None else embedder.name)
+
+    async def workers(self) -> list[WorkerNote]:
+        """The workers of this memory, in whichever process, and what each is at."""
+        notes = await self._parts.store.workers()
+        return [replace(note, alive=not is_gone(self._parts, note)) for note in notes]
+
+    async def retry(self, session_id: str | None = None) -> int:
+        """Have a session that was set aside, or all of them, be worked on again; how many there were."""
+        if session_id is not None:
+            await self.session(session_id)
+        freed = await self._parts.store.retry(session_id)
+        self._worker.wake()
+        return freed
+
     # keeping house
 
     async def verify(self, session_id: str | None = None, *, progress: Progress | None = None) -> Report:
@@ -397,8 +431,7 @@ class Engine(KnownVerbs):
         """Have the worker rest: what it would make anew of a session may be in the file that is being read."""
         task, self._task = self._task, None
         if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
+            await self._worker.ended(task)
         try:
             yield
         finally:

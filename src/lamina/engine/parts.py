@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -21,6 +22,7 @@ class Patience:
     attempts: int = 3  # with the configured model, before the offline one writes
     backoff_seconds: float = 2.0  # doubles with each failure
     poll_seconds: float = 5.0
+    aside_after: int = 8  # failures in a row: then the session is left alone until something new comes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,8 @@ class Parts:
     alive: Callable[[str], bool]  # whether the worker of that name may still be at work
     limits: Limits = field(default_factory=Limits)
     patience: Patience = field(default_factory=Patience)
+    hands: int = 1  # sessions that its worker may have in work at once
+    turns: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)  # each piece of work takes one
     cache_bytes: int = 256 * 2**20  # for what is kept at hand to search
 
 

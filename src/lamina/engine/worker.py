@@ -4,8 +4,7 @@ import asyncio
 import importlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,6 +14,7 @@ from lamina.engine.compact import Compactor
 from lamina.engine.consolidate import Consolidation
 from lamina.engine.digest import Digester
 from lamina.engine.extract import Reader
+from lamina.engine.hands import Hand, is_gone
 from lamina.engine.pages import every_user
 from lamina.engine.parts import Parts, Progress
 from lamina.errors import LaminaError, ModelError, StoreError
@@ -28,10 +28,12 @@ logger = logging.getLogger("lamina.fold")
 
 _SWEEP_SECONDS = 60.0
 _GATHER_SECONDS = 0.05  # vectors are given in batches, not after each message
+_QUICK_SECONDS = 0.2  # what is done sooner is not told of on its own
+_USERS = 1_000
 
 
 class Worker:
-    """Folds sessions, one at a time, under a lease that other workers respect."""
+    """Folds sessions, each under a lease that other workers respect; one at a time, or as many as it has hands."""
 
     def __init__(self, parts: Parts, accesses: Accesses | None = None) -> None:
         self._parts = parts
@@ -45,32 +47,107 @@ class Worker:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._next_sweep = 0.0
         self._embedding: Any = None
+        self._stopping = False
+        self._telling: asyncio.Task[None] | None = None
+        names = [parts.owner, *(f"{parts.owner}-{number}" for number in range(2, parts.hands + 1))]
+        self._hands = [Hand(parts, name) for name in names]
+        self._calls = {hand: asyncio.Event() for hand in self._hands[1:]}
 
     def wake(self) -> None:
         """Say that something may be due; from any thread."""
-        if self._loop is not None and not self._wakened.is_set():
-            self._loop.call_soon_threadsafe(self._wakened.set)
+        if self._loop is not None and not (self._wakened.is_set() and not self._calls):
+            self._loop.call_soon_threadsafe(self._waken)
+
+    def _waken(self) -> None:
+        self._wakened.set()
+        if self._hands[0].busy:
+            self._call_another()
+
+    def _call_another(self) -> None:
+        """Have a free hand look for work, too."""
+        for hand, call in self._calls.items():
+            if not hand.busy and not call.is_set():
+                call.set()
+                return
+
+    def wind_down(self) -> None:
+        """Claim nothing more."""
+        self._stopping = True
+        self._wakened.set()
+        for call in self._calls.values():
+            call.set()
+
+    async def ended(self, running: asyncio.Task[None], grace: float = 0) -> None:
+        """End a task of `run`: claim nothing more, finish what is in hand if there is time, else hand it back."""
+        self.wind_down()
+        try:
+            if grace > 0:
+                await asyncio.wait([running], timeout=grace)
+        finally:
+            running.cancel()
+            await asyncio.wait([running])
+            self._stopping = False
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Work until told to stop, or cancelled."""
         self._loop = asyncio.get_running_loop()
+        helpers = [asyncio.create_task(self._help(hand, call)) for hand, call in self._calls.items()]
         try:
-            while True:
+            while not self._stopping:
                 self._wakened.clear()
                 await self._round()
+                await self._hands[0].tell()
                 if self._wakened.is_set():  # new work came in the meantime: let its vectors be a batch
                     await asyncio.sleep(_GATHER_SECONDS)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._parts.patience.poll_seconds):
-                        await self._wakened.wait()
+                await self._rest()
+            await asyncio.gather(*helpers)
         finally:
-            with suppress(LaminaError):
-                await self._parts.store.revoke(self._parts.owner)
+            await _ended(*helpers, *filter(None, [self._telling]))
+            self._telling = None
+            for hand in self._hands:
+                await hand.drop()
+
+    async def _rest(self) -> None:
+        """Until something may be due, or it is time to look."""
+        waking = asyncio.create_task(self._wakened.wait())
+        self._telling = self._telling or asyncio.create_task(self._told())
+        try:
+            await asyncio.wait({waking, self._telling}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await _ended(waking)
+        if self._telling.done():
+            self._telling = None
+
+    async def _told(self) -> None:
+        patience = self._parts.patience
+        seconds = min(patience.poll_seconds, patience.lease_seconds / 3)
+        try:
+            await self._parts.store.wait_for_work(seconds)
+        except LaminaError as error:
+            logger.warning("worker_round_failed", extra={"reason": str(error)})
+            await asyncio.sleep(seconds)
+
+    async def _help(self, hand: Hand, call: asyncio.Event) -> None:
+        """Claim when called, or now and then while the first hand is full and nobody looks."""
+        while not self._stopping:
+            try:
+                async with asyncio.timeout(self._parts.patience.poll_seconds):
+                    await call.wait()
+            except TimeoutError:
+                if not self._hands[0].busy:
+                    continue
+            call.clear()
+            await self._outlived(self._drain(hand))
+            await hand.tell()
 
     async def _round(self) -> None:
-        """All that is due now; a worker outlives whatever goes wrong in a round."""
+        """All that is due now."""
+        await self._outlived(self._worked())
+
+    async def _outlived(self, work: Awaitable[None]) -> None:
+        """A worker outlives whatever goes wrong in a round."""
         try:
-            await self._worked()
+            await work
         except LaminaError as error:
             logger.warning("worker_round_failed", extra={"reason": str(error)})
         except Exception:
@@ -80,26 +157,42 @@ class Worker:
         if time.monotonic() >= self._next_sweep:
             self._next_sweep = time.monotonic() + _SWEEP_SECONDS
             await self._revoke_the_dead()
+            await self._drop_notes_of_the_gone()
             await self._sweep()
             await self._tidy()
         await self._accesses.flush()
-        while (claim := await self._claim(impatient=False, skip=())) is not None:
-            await self._handled(claim, thorough=False)
-        await self._embedded()
+        await self._drain(self._hands[0])
+        if not self._stopping:
+            await self._embedded()
+
+    async def _drain(self, hand: Hand) -> None:
+        """Session after session until none is due; each takes a turn, so that others have theirs in between."""
+        while not self._stopping:
+            async with self._parts.turns:
+                claim = None if self._stopping else await self._claim(hand.owner)
+                if claim is None:
+                    return
+                self._call_another()
+                await self._handled(claim, thorough=False, hand=hand)
 
     async def _embedded(self) -> int:
         """Give vectors to what has none yet; how many. Without them words still find everything."""
-        if self._parts.embedder is None:
+        embedder = self._parts.embedder
+        if embedder is None:
             return 0
         if self._embedding is None:
-            self._embedding = importlib.import_module("lamina.engine.embed").Embedding(
-                self._parts, self._parts.embedder
-            )
+            self._embedding = importlib.import_module("lamina.engine.embed").Embedding(self._parts, embedder)
+        given = 0
         try:
-            given: int = await self._embedding.all_due()
+            for user_id in await self._parts.store.unembedded_users(embedder.name, _USERS):
+                async with self._parts.turns:
+                    given += int(await self._embedding.due(user_id))
+                if self._stopping:
+                    return given
+            async with self._parts.turns:
+                given += int(await self._embedding.all_due())
         except ModelError as error:
-            logger.warning("not_embedded", extra={"embedder": self._parts.embedder.name, "reason": str(error)})
-            return 0
+            logger.warning("not_embedded", extra={"embedder": embedder.name, "reason": str(error)})
         return given
 
     async def _tidy(self) -> None:
@@ -117,10 +210,12 @@ class Worker:
         failed: list[str] = []
         async with asyncio.timeout(timeout):
             await self._revoke_the_dead()
-            while True:
-                claim = await self._claim(impatient=True, skip=failed)
+            while not self._stopping:
+                async with self._parts.turns:
+                    claim = await self._claim(self._parts.owner, impatient=True, skip=failed)
+                    if claim is not None:
+                        outcome = await self._handled(claim, thorough=True, progress=progress, before=done.folds)
                 if claim is not None:
-                    outcome = await self._handled(claim, thorough=True, progress=progress, before=done.folds)
                     done = replace(
                         done,
                         folds=done.folds + outcome.folds,
@@ -137,11 +232,13 @@ class Worker:
             await self._tidy()
             async with asyncio.timeout(timeout):
                 vectors = await self._embedded()
+        failing = (await self._parts.store.backlog(self._parts.now())).failing
+        aside = [one.session_id for one in failing if one.retry_at is None]
         return replace(
             done,
             digests=done.digests + digests,
             archived=done.archived + await self._sweep(),
-            failed=tuple(failed),
+            failed=tuple(dict.fromkeys([*failed, *aside])),
             vectors=vectors,
         )
 
@@ -160,16 +257,45 @@ class Worker:
             if not self._parts.alive(lease.owner):
                 await self._parts.store.revoke(lease.owner)
 
-    async def _claim(self, *, impatient: bool, skip: tuple[str, ...] | list[str]) -> Claim | None:
+    async def _drop_notes_of_the_gone(self) -> None:
+        for note in await self._parts.store.workers():
+            if is_gone(self._parts, note):
+                await self._parts.store.drop_worker(note.id)
+
+    async def _claim(self, owner: str, *, impatient: bool = False, skip: Sequence[str] = ()) -> Claim | None:
         now = self._parts.now()
         until = now + timedelta(seconds=self._parts.patience.lease_seconds)
-        return await self._parts.store.claim(self._parts.owner, now, until, impatient=impatient, skip=skip)
+        return await self._parts.store.claim(owner, now, until, impatient=impatient, skip=skip)
 
     async def _handled(
-        self, claim: Claim, *, thorough: bool, progress: Progress | None = None, before: int = 0
+        self,
+        claim: Claim,
+        *,
+        thorough: bool,
+        progress: Progress | None = None,
+        before: int = 0,
+        hand: Hand | None = None,
     ) -> Settled:
-        """Everything that is due in one session; a failure is logged, counted and tried again later."""
-        keeper = asyncio.create_task(self._keep_lease(claim))
+        """Everything that is due in one session, for as long as the lease is ours."""
+        if hand is not None:
+            hand.take(claim.session.id)
+        keeper = asyncio.create_task(self._keep_lease(claim, hand))
+        working = asyncio.create_task(self._done(claim, thorough, progress, before))
+        good = False
+        try:
+            await asyncio.wait({keeper, working}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                logger.warning("lease_lost", extra={"session": claim.session.id})
+                return Settled(folds=0, digests=0, archived=0)
+            good, outcome = working.result()
+            return outcome
+        finally:
+            await _ended(keeper, working)
+            if hand is not None:
+                hand.put_down(failed=not good)
+
+    async def _done(self, claim: Claim, thorough: bool, progress: Progress | None, before: int) -> tuple[bool, Settled]:
+        """Whether all went well, and what was done; a failure is logged, counted and tried again later."""
         folds = facts = 0
         try:
             facts, unread = await self._read(claim.session.id)
@@ -183,13 +309,11 @@ class Worker:
             await self._parts.store.release(replace(claim, touch=-1))
             raise
         except Exception as error:  # noqa: BLE001 - whatever a plug-in throws is a failed fold, still due
-            return await self._failed(claim, error, folds)
-        finally:
-            keeper.cancel()
+            return False, await self._failed(claim, error, folds)
         if unread is not None:
-            return await self._failed(claim, unread, folds)
+            return False, await self._failed(claim, unread, folds)
         await self._parts.store.release(claim)
-        return Settled(folds=folds, digests=int(digests), archived=0, facts=facts)
+        return True, Settled(folds=folds, digests=int(digests), archived=0, facts=facts)
 
     async def _read(self, session_id: str) -> tuple[int, ModelError | None]:
         """Facts found; and what kept them from being found, which must not keep the session from being folded."""
@@ -208,16 +332,27 @@ class Worker:
             extra={"session": claim.session.id, "attempt": attempts + 1, "retry_seconds": wait, "reason": str(error)},
             exc_info=None if isinstance(error, LaminaError) else error,
         )
-        await self._parts.store.fail(claim, self._parts.now() + timedelta(seconds=wait))
-        hopeless = not isinstance(error, ModelError) or attempts + 1 >= patience.attempts
+        aside = attempts + 1 >= patience.aside_after
+        if aside:
+            logger.warning("session_set_aside", extra={"session": claim.session.id, "attempts": attempts + 1})
+        retry_at = None if aside else self._parts.now() + timedelta(seconds=wait)
+        await self._parts.store.fail(claim, retry_at, _reason(error))
+        hopeless = aside or not isinstance(error, ModelError) or attempts + 1 >= patience.attempts
         return Settled(folds=folds, digests=0, archived=0, failed=(claim.session.id,) if hopeless else ())
 
-    async def _keep_lease(self, claim: Claim) -> None:
+    async def _keep_lease(self, claim: Claim, hand: Hand | None) -> None:
+        """Renew the lease again and again; ends when it is lost."""
         seconds = self._parts.patience.lease_seconds
+        await asyncio.sleep(min(_QUICK_SECONDS, seconds / 3))
         while True:
+            if hand is not None:
+                await hand.tell()
             await asyncio.sleep(seconds / 3)
-            with suppress(LaminaError):  # the next renewal may succeed; if none does, another worker takes over
-                await self._parts.store.renew(claim, self._parts.now() + timedelta(seconds=seconds))
+            try:
+                if not await self._parts.store.renew(claim, self._parts.now() + timedelta(seconds=seconds)):
+                    return
+            except LaminaError as error:  # the next renewal may succeed; if none does, another worker takes over
+                logger.info("lease_not_renewed", extra={"session": claim.session.id, "reason": str(error)})
 
     async def _next(self, session_id: str) -> tuple[Session, list[Summary], Fold] | None:
         standing = await self._standing(session_id)
@@ -285,3 +420,17 @@ class Worker:
 
 def _fault(session: Session, live: list[Summary]) -> str | None:
     return next(faults([summary.covers for summary in live if summary.covers], session.counters.cursor), None)
+
+
+def _reason(error: Exception) -> str:
+    """Why work failed, as it may be kept: what foreign code says may repeat what was said, so only its kind counts."""
+    foreign = error.__cause__ if isinstance(error, ModelError) else None
+    if foreign is not None and not isinstance(foreign, LaminaError | TimeoutError):
+        return f"{type(error).__name__}: {type(foreign).__name__}"
+    return str(error) if isinstance(error, LaminaError) else type(error).__name__
+
+
+async def _ended(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,6 +1,5 @@
 """The reference store: everything in dictionaries, gone when closed. What it does is what every store must do."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,9 +12,7 @@ from lamina.ports import (
     Append,
     Appended,
     Audit,
-    Claim,
     FoldCommit,
-    Lease,
     ProposalRow,
     Reach,
     Settle,
@@ -23,8 +20,8 @@ from lamina.ports import (
     View,
     WordMatches,
 )
-from lamina.storage.memory_erasing import MemoryErasing
-from lamina.storage.memory_tables import Kept
+from lamina.storage.memory_tables import Kept, mended, touched
+from lamina.storage.memory_workers import MemoryQueue
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
@@ -48,10 +45,29 @@ from lamina.types import (
 Kind = TypeVar("Kind", Message, Summary)
 
 
-class MemoryStore(MemoryErasing):
+class MemoryStore(MemoryQueue):
     """One tenant's memory in this process."""
 
     inline = False
+
+    def __init__(self, *, tenant: str = "default") -> None:
+        super().__init__(tenant=tenant)
+        self._tenants = {tenant: self}  # shared by the stores of all tenants
+
+    def for_tenant(self, tenant: str) -> "MemoryStore":
+        if tenant not in self._tenants:
+            neighbour = MemoryStore(tenant=tenant)
+            neighbour._tenants = self._tenants
+            self._tenants[tenant] = neighbour
+        return self._tenants[tenant]
+
+    @property
+    def used(self) -> bool:
+        """Whether anything was written here."""
+        return bool(self._sessions or self._settings)
+
+    async def tenants(self) -> list[str]:
+        return sorted(name for name, store in self._tenants.items() if store.used)
 
     async def open(self) -> None:
         """Nothing to open."""
@@ -90,6 +106,7 @@ class MemoryStore(MemoryErasing):
                 touched_at=append.now,
             )
             kept.pending = kept.pending or append.due(counters, "active")
+            kept.aside = False
             kept.touch += 1
             kept.changed = self._changed(append.user_id)
         result = Appended(
@@ -159,8 +176,7 @@ class MemoryStore(MemoryErasing):
             ended_at=(session.ended_at or at) if status in {"ended", "archived"} else None,
             archived_at=(session.archived_at or at) if status == "archived" else None,
         )
-        kept.pending = True
-        kept.touch += 1
+        touched(kept)
         if (session.status == "archived") != (status == "archived"):
             self._changed(session.user_id)
         return kept.session
@@ -219,45 +235,6 @@ class MemoryStore(MemoryErasing):
 
     # folding
 
-    async def claim(
-        self, owner: str, now: datetime, until: datetime, *, impatient: bool = False, skip: Sequence[str] = ()
-    ) -> Claim | None:
-        free = [
-            kept
-            for kept in self._sessions.values()
-            if kept.pending
-            and (kept.lease is None or kept.lease.until < now)
-            and (impatient or kept.retry_at is None or kept.retry_at <= now)
-            and kept.session.id not in skip
-        ]
-        if not free:
-            return None
-        kept = min(free, key=lambda kept: (kept.session.touched_at, kept.session.id))
-        kept.lease = Lease(session_id=kept.session.id, owner=owner, until=until)
-        return Claim(session=kept.session, owner=owner, touch=kept.touch)
-
-    def _held(self, claim: Claim) -> Kept | None:
-        kept = self._sessions.get(claim.session.id)
-        return kept if kept and kept.lease and kept.lease.owner == claim.owner else None
-
-    async def renew(self, claim: Claim, until: datetime) -> bool:
-        if (kept := self._held(claim)) is None or kept.lease is None:
-            return False
-        kept.lease = replace(kept.lease, until=until)
-        return True
-
-    async def release(self, claim: Claim) -> None:
-        if kept := self._held(claim):
-            kept.lease = kept.retry_at = None
-            kept.session = replace(kept.session, attempts=0)
-            kept.pending = kept.pending and kept.touch != claim.touch
-
-    async def fail(self, claim: Claim, retry_at: datetime) -> None:
-        if kept := self._held(claim):
-            kept.lease = None
-            kept.retry_at = retry_at
-            kept.session = replace(kept.session, attempts=kept.session.attempts + 1)
-
     async def commit(self, commit: FoldCommit) -> bool:
         kept = self._sessions.get(commit.session_id)
         if kept is None or kept.session.counters.version != commit.expect:
@@ -270,8 +247,8 @@ class MemoryStore(MemoryErasing):
             cursor_tokens=sum(row.tokens for row in covered),
             version=commit.expect + 1,
         )
-        kept.session = replace(kept.session, counters=counters, attempts=0)
-        kept.retry_at = None
+        kept.session = replace(kept.session, counters=counters)
+        mended(kept)
         self._retire(commit.retire, commit.summary.id)
         self._summaries[commit.summary.id] = records.encoded(commit.summary)
         self._changed(commit.summary.user_id)
@@ -321,27 +298,6 @@ class MemoryStore(MemoryErasing):
         own = [row for row in self._proposals.values() if session_id in {None, row.session_id}]
         return sorted(own, key=lambda row: (row.created_at, row.id))
 
-    async def pending(self) -> int:
-        return sum(kept.pending for kept in self._sessions.values())
-
-    async def mark_pending(self) -> None:
-        for kept in self._sessions.values():
-            kept.pending = True
-            kept.touch += 1
-
-    async def wait_for_work(self, seconds: float) -> bool:
-        """There is no other process."""
-        await asyncio.sleep(seconds)
-        return False
-
-    async def leases(self) -> list[Lease]:
-        return [kept.lease for _, kept in sorted(self._sessions.items()) if kept.lease]
-
-    async def revoke(self, owner: str) -> None:
-        for kept in self._sessions.values():
-            if kept.lease and kept.lease.owner == owner:
-                kept.lease = None
-
     # keeping house
 
     async def end_idle(self, touched_before: datetime, at: datetime) -> list[str]:
@@ -349,8 +305,7 @@ class MemoryStore(MemoryErasing):
         for session_id, kept in sorted(self._sessions.items()):
             if kept.session.status == "active" and kept.session.touched_at < touched_before:
                 kept.session = replace(kept.session, status="ended", ended_at=at)
-                kept.pending = True
-                kept.touch += 1
+                touched(kept)
                 ended.append(session_id)
         return ended
 
@@ -407,8 +362,7 @@ class MemoryStore(MemoryErasing):
             ),
         )
         kept.digest = kept.rows[-1].digest if kept.rows else log.first_digest(session_id)
-        kept.pending = True
-        kept.touch += 1
+        touched(kept)
         self._cut(kept.session.user_id, [session_id])
 
     async def unfold(self, session_id: str, settle: Settle) -> None:
@@ -420,8 +374,8 @@ class MemoryStore(MemoryErasing):
         said = [fact.id for fact in self._facts.values() if fact.session_id == session_id and fact.message_id]
         self._drop_facts(kept.session.user_id, said, settle)
         counters = replace(kept.session.counters, extracted=0)
-        kept.session = replace(kept.session, counters=counters, attempts=0, erasures=kept.session.erasures + 1)
-        kept.retry_at = None
+        kept.session = replace(kept.session, counters=counters, erasures=kept.session.erasures + 1)
+        mended(kept)
         self._set_cursor(kept, 0)
         self._sweep()
         self._cut(kept.session.user_id)

@@ -9,7 +9,7 @@ from lamina.policy import log
 from lamina.policy.integrity import faults
 from lamina.policy.redaction import FIRST_RECEIPT
 from lamina.ports import Erased, Erasure, ReceiptRow
-from lamina.storage.memory_tables import Kept
+from lamina.storage.memory_tables import Kept, mended
 from lamina.storage.memory_vectors import MemoryVectors
 from lamina.storage.shared import FORGOTTEN_APPEND, Gone
 from lamina.types import Span
@@ -119,8 +119,7 @@ class MemoryErasing(MemoryVectors):
         if next(faults(spans, cursor), None):
             self._unfold_from(kept, 0, gone)
             return
-        kept.session = replace(kept.session, attempts=0)
-        kept.retry_at = None
+        mended(kept)
         self._set_cursor(kept, cursor)
 
     def _erase_session(self, session_id: str, erasure: Erasure, gone: Gone) -> None:

@@ -21,7 +21,7 @@ from lamina.ports import (
     SummaryRow,
 )
 from lamina.storage.shared import reworded, searchable, whole_messages
-from lamina.types import Episode, Fact, Link, Message, Milestone, Session, Span
+from lamina.types import Episode, Fact, Link, Message, Milestone, Session, Span, WorkerNote
 
 
 @dataclass(slots=True)
@@ -35,8 +35,24 @@ class Kept:
     pending: bool = True
     touch: int = 0
     retry_at: datetime | None = None
+    aside: bool = False
+    reason: str | None = None
     lease: Lease | None = None
     changed: int = 0  # the user's count of changes when its messages were last added or changed
+
+
+def touched(kept: Kept) -> None:
+    """Have a session looked at, whatever was wrong with it before."""
+    kept.pending = True
+    kept.aside = False
+    kept.touch += 1
+
+
+def mended(kept: Kept) -> None:
+    """Forget that work on a session has failed."""
+    kept.session = replace(kept.session, attempts=0)
+    kept.retry_at = kept.reason = None
+    kept.aside = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +89,7 @@ class MemoryTables:
         self._vectors: dict[str, dict[str, Embedding]] = {}  # item -> embedder -> vector
         self._embedded: dict[tuple[str, str], tuple[int, int]] = {}  # embedder and user -> count and cuts then
         self._place = 0
+        self._workers: dict[str, WorkerNote] = {}
 
     def _require(self, session_id: str) -> Kept:
         if session_id not in self._sessions:
@@ -94,8 +111,7 @@ class MemoryTables:
             version=kept.session.counters.version + 1,
         )
         kept.session = replace(kept.session, counters=counters)
-        kept.pending = True
-        kept.touch += 1
+        touched(kept)
 
     # changes
 

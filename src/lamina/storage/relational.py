@@ -20,7 +20,7 @@ class RelationalStore(Copying):
     async def end_idle(self, touched_before: datetime, at: datetime) -> list[str]:
         async def work(tx: Transaction) -> list[str]:
             ended = await tx.rows(
-                "update sessions set status = 'ended', ended_us = :at, touch = touch + 1, pending = 1"
+                "update sessions set status = 'ended', ended_us = :at, touch = touch + 1, pending = 1, aside = 0"
                 " where tenant = :tenant and id in (select id from sessions where tenant = :tenant"
                 " and status = 'active' and touched_us < :before order by id" + tx.free + ") returning id",
                 {"at": to_us(at), "tenant": self.tenant, "before": to_us(touched_before)},
@@ -127,7 +127,7 @@ class RelationalStore(Copying):
             )
             await tx.execute(
                 "update sessions set messages = ?, turns = ?, tokens = ?, closed = ?, digest = ?, cursor_turn = ?,"
-                " cursor_tokens = ?, touch = touch + 1, pending = 1 where tenant = ? and id = ?",
+                " cursor_tokens = ?, touch = touch + 1, pending = 1, aside = 0 where tenant = ? and id = ?",
                 (counters.messages, counters.turns, counters.tokens, int(counters.closed),
                  found[-1].digest if found else log.first_digest(session_id), cursor_turn, cursor_tokens,
                  self.tenant, session_id),
@@ -151,8 +151,8 @@ class RelationalStore(Copying):
             )
             await tx.execute(
                 "update sessions set cursor = 0, cursor_turn = 0, cursor_tokens = 0, version = version + 1,"
-                " extracted = 0, erasures = erasures + 1, touch = touch + 1, pending = 1, attempts = 0, retry_us = null"
-                " where tenant = ? and id = ?",
+                " extracted = 0, erasures = erasures + 1, touch = touch + 1, pending = 1, attempts = 0,"
+                " retry_us = null, aside = 0, reason = null where tenant = ? and id = ?",
                 (self.tenant, session_id),
             )
             await self._words.rebuild_summaries(tx, session.user_id)

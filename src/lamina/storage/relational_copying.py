@@ -7,8 +7,8 @@ from typing import Any
 
 from lamina.ports import RawRow, Standing
 from lamina.storage.relational_erasing import Losses
-from lamina.storage.relational_folding import Folding
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row
+from lamina.storage.relational_workers import Queue
 from lamina.storage.shared import text_of_row
 from lamina.storage.transaction import Transaction
 
@@ -16,7 +16,7 @@ from lamina.storage.transaction import Transaction
 _SESSION = (
     "user_id, agent_id, status, started_us, last_us, touched_us, ended_us, archived_us, messages, turns, tokens,"
     " closed, cursor, cursor_turn, cursor_tokens, version, digest, pending, touch, attempts, retry_us, extracted,"
-    " erasures, changed"
+    " erasures, changed, aside, reason"
 )
 _COMPLETE = "touch"  # below 0 while a session is being copied
 _MESSAGE = f"{MESSAGE}, unread"
@@ -51,7 +51,7 @@ _OF_TENANT: Mapping[str, tuple[str, str]] = {
 _LOCAL = "('scrub')"  # settings that say something of the database itself
 
 
-class Copying(Folding):
+class Copying(Queue):
     """Reads rows to be copied, and puts rows that were read elsewhere."""
 
     # reading

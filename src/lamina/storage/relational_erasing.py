@@ -121,7 +121,7 @@ class Erasing(VectorTables):
                 continue  # nothing is left of it to unfold
             await self._owned(tx, erasure, session_id)
             await tx.execute(
-                "update sessions set erasures = erasures + 1, touch = touch + 1, pending = 1,"
+                "update sessions set erasures = erasures + 1, touch = touch + 1, pending = 1, aside = 0,"
                 " tokens = (select coalesce(sum(tokens), 0) from messages where tenant = :tenant and session_id = :id)"
                 " where tenant = :tenant and id = :id",
                 {"tenant": self.tenant, "id": session_id},
@@ -209,7 +209,8 @@ class Erasing(VectorTables):
             return
         await self._revive(tx, [summary_id for summary_id, _, _, status in live if status == "folded"])
         await tx.execute(
-            "update sessions set cursor = ?, version = version + 1, attempts = 0, retry_us = null"
+            "update sessions set cursor = ?, version = version + 1, attempts = 0, retry_us = null,"
+            " aside = 0, reason = null"
             " where tenant = ? and id = ?",
             (cursor, self.tenant, session_id),
         )

@@ -1,74 +1,16 @@
-"""Claims, folds, digests and proposals."""
+"""Folds, digests and proposals."""
 
-from collections.abc import Sequence
-from datetime import datetime
-
-from lamina.ports import Claim, FoldCommit, Lease, ProposalRow, Swap
+from lamina.ports import FoldCommit, ProposalRow, Swap
 from lamina.storage.relational_reading import Reading
-from lamina.storage.relational_rows import SESSION, from_us, session_value, to_us
+from lamina.storage.relational_rows import from_us, to_us
 from lamina.storage.transaction import Transaction
 from lamina.types import Source, Summary
 
 
 class Folding(Reading):
-    """What workers claim, fold and make anew."""
+    """What workers fold and make anew."""
 
     # folding
-
-    async def claim(
-        self, owner: str, now: datetime, until: datetime, *, impatient: bool = False, skip: Sequence[str] = ()
-    ) -> Claim | None:
-        async def work(tx: Transaction) -> Claim | None:
-            found = await tx.row(
-                f"select touch, {SESSION} from sessions where tenant = :tenant and pending = 1"
-                " and (lease_us is null or lease_us < :now) "
-                " and (:impatient = 1 or retry_us is null or retry_us <= :now)"
-                " and id not in (select value from json_each(:skip)) order by touched_us, id limit 1" + tx.free,
-                {"tenant": self.tenant, "now": to_us(now), "impatient": int(impatient), "skip": tx.listed(skip)},
-            )
-            if found is None:
-                return None
-            session = session_value(found[1:])
-            await tx.execute(
-                "update sessions set lease_owner = ?, lease_us = ? where tenant = ? and id = ?",
-                (owner, to_us(until), self.tenant, session.id),
-            )
-            return Claim(session=session, owner=owner, touch=found[0])
-
-        if not await self.pending():
-            return None
-        return await self._database.write(work)
-
-    async def renew(self, claim: Claim, until: datetime) -> bool:
-        async def work(tx: Transaction) -> bool:
-            changed = await tx.execute(
-                "update sessions set lease_us = ? where tenant = ? and id = ? and lease_owner = ?",
-                (to_us(until), self.tenant, claim.session.id, claim.owner),
-            )
-            return changed == 1
-
-        return await self._database.write(work, again=True)
-
-    async def release(self, claim: Claim) -> None:
-        async def work(tx: Transaction) -> None:
-            await tx.execute(
-                "update sessions set lease_owner = null, lease_us = null, attempts = 0, retry_us = null,"
-                " pending = case when touch = ? then 0 else pending end"
-                " where tenant = ? and id = ? and lease_owner = ?",
-                (claim.touch, self.tenant, claim.session.id, claim.owner),
-            )
-
-        await self._database.write(work, again=True)
-
-    async def fail(self, claim: Claim, retry_at: datetime) -> None:
-        async def work(tx: Transaction) -> None:
-            await tx.execute(
-                "update sessions set lease_owner = null, lease_us = null, attempts = attempts + 1, retry_us = ?"
-                " where tenant = ? and id = ? and lease_owner = ?",
-                (to_us(retry_at), self.tenant, claim.session.id, claim.owner),
-            )
-
-        await self._database.write(work)
 
     async def commit(self, commit: FoldCommit) -> bool:
         return await self._database.write(lambda tx: self._commit(tx, commit), session=commit.session_id)
@@ -76,7 +18,7 @@ class Folding(Reading):
     async def _commit(self, tx: Transaction, commit: FoldCommit) -> bool:
         moved = await tx.execute(
             "update sessions set cursor = :cursor, version = version + 1, attempts = 0, retry_us = null,"
-            " cursor_turn = coalesce((select max(turn) from messages where tenant = :tenant"
+            " aside = 0, reason = null, cursor_turn = coalesce((select max(turn) from messages where tenant = :tenant"
             " and session_id = :id and seq > sessions.cursor and seq <= :cursor), cursor_turn),"
             " cursor_tokens = cursor_tokens + coalesce((select sum(tokens) from messages where tenant = :tenant"
             " and session_id = :id and seq > sessions.cursor and seq <= :cursor), 0)"
@@ -132,7 +74,7 @@ class Folding(Reading):
 
     async def _swap(self, tx: Transaction, swap: Swap) -> bool:
         moved = await tx.execute(
-            "update sessions set cursor = ?, version = version + 1, touch = touch + 1, pending = 1"
+            "update sessions set cursor = ?, version = version + 1, touch = touch + 1, pending = 1, aside = 0"
             " where tenant = ? and id = ? and version = ?",
             (swap.cursor, self.tenant, swap.session_id, swap.expect),
         )
@@ -178,43 +120,3 @@ class Folding(Reading):
             ]
 
         return await self._database.read(work)
-
-    async def pending(self) -> int:
-        async def work(tx: Transaction) -> int:
-            found = await tx.one("select count(*) from sessions where tenant = ? and pending = 1", (self.tenant,))
-            return int(found[0])
-
-        return await self._database.read(work)
-
-    async def mark_pending(self) -> None:
-        await self._database.write(
-            lambda tx: tx.execute(
-                "update sessions set pending = 1, touch = touch + 1 where tenant = :tenant"
-                " and id in (select id from sessions where tenant = :tenant order by id" + tx.ordered + ")",
-                {"tenant": self.tenant},
-            ),
-            again=True,
-        )
-
-    async def leases(self) -> list[Lease]:
-        async def work(tx: Transaction) -> list[Lease]:
-            found = await tx.rows(
-                "select id, lease_owner, lease_us from sessions where tenant = ? and lease_owner is not null"
-                " order by id",
-                (self.tenant,),
-            )
-            return [Lease(session_id=a, owner=b, until=from_us(c)) for a, b, c in found]
-
-        return await self._database.read(work)
-
-    async def revoke(self, owner: str) -> None:
-        await self._database.write(
-            lambda tx: tx.execute(
-                "update sessions set lease_owner = null, lease_us = null where tenant = :tenant and id in"
-                " (select id from sessions where tenant = :tenant and lease_owner = :owner order by id"
-                + tx.ordered
-                + ") and lease_owner = :owner",
-                {"tenant": self.tenant, "owner": owner},
-            ),
-            again=True,
-        )

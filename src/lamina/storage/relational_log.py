@@ -56,6 +56,7 @@ class LogTables(Erasing):
         started = to_us(append.drafts[0].created_at)
         digest = log.first_digest(append.session_id)
         generation = await self._generation(tx)
+        await self._note_tenant(tx)
         await tx.execute(
             "insert into sessions (tenant, id, user_id, agent_id, status, started_us, last_us, touched_us, digest,"
             " version, erasures) values (?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?)",
@@ -98,7 +99,7 @@ class LogTables(Erasing):
         await tx.execute(
             "update sessions set messages = ?, turns = ?, tokens = ?, closed = ?, digest = ?, last_us = ?, "
             "touched_us = ?, status = 'active', ended_us = null, archived_us = null, touch = touch + 1, "
-            "pending = pending | ?, changed = ? where tenant = ? and id = ?",
+            "pending = pending | ?, aside = 0, changed = ? where tenant = ? and id = ?",
             (counters.messages, counters.turns, counters.tokens, int(counters.closed), digest,
              to_us(fresh[-1].created_at), to_us(append.now), int(append.due(counters, "active")),
              changed, self.tenant, append.session_id),

@@ -45,7 +45,7 @@ class SessionTables(LogTables):
         async def work(tx: Transaction) -> Session:
             before = await self._require_session(tx, session_id)
             await tx.execute(
-                "update sessions set status = :status, touched_us = :at, touch = touch + 1, pending = 1,"
+                "update sessions set status = :status, touched_us = :at, touch = touch + 1, pending = 1, aside = 0,"
                 " ended_us = case when :status in ('ended', 'archived') then coalesce(ended_us, :at) end,"
                 " archived_us = case when :status = 'archived' then coalesce(archived_us, :at) end"
                 " where tenant = :tenant and id = :id",
@@ -93,11 +93,12 @@ class SessionTables(LogTables):
         return await self._database.read(work)
 
     async def put_setting(self, key: str, value: str) -> None:
-        await self._database.write(
-            lambda tx: tx.execute(
+        async def work(tx: Transaction) -> None:
+            await self._note_tenant(tx)
+            await tx.execute(
                 "insert into settings (tenant, key, value) values (?, ?, ?)"
                 " on conflict (tenant, key) do update set value = excluded.value",
                 (self.tenant, key, value),
-            ),
-            again=True,
-        )
+            )
+
+        await self._database.write(work, again=True)

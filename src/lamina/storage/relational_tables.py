@@ -12,10 +12,17 @@ from lamina.types import Session, Summary
 class Tables:
     """One tenant's tables in one database."""
 
-    def __init__(self, database: Database, words: WordIndex, *, tenant: str) -> None:
+    def __init__(
+        self, database: Database, words: WordIndex, *, tenant: str, all_tenants: Database | None = None
+    ) -> None:
         self.tenant = tenant
         self._database = database
+        self._all_tenants = all_tenants or database  # may read the names of all tenants
         self._words = words
+
+    async def _note_tenant(self, tx: Transaction) -> None:
+        """Have the tenant be known to workers of all tenants."""
+        await tx.execute("insert into tenants (tenant) values (?) on conflict (tenant) do nothing", (self.tenant,))
 
     async def _session(self, tx: Transaction, session_id: str) -> Session | None:
         found = await tx.row(f"select {SESSION} from sessions where tenant = ? and id = ?", (self.tenant, session_id))

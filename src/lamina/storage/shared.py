@@ -18,6 +18,8 @@ Value = TypeVar("Value")
 
 logger = logging.getLogger("lamina.storage")
 
+REASON = 500  # characters that are kept of why work failed
+FAILING = 100  # sessions that a backlog names
 FORGOTTEN_APPEND = "forgotten"  # the fingerprint of an append of which something was forgotten
 
 

@@ -20,13 +20,27 @@ class SqliteStore(RelationalStore):
 
     inline = True
 
-    def __init__(self, path: str | Path, *, tenant: str = "default", durable: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        tenant: str = "default",
+        durable: bool = False,
+        connections: Connections | None = None,
+    ) -> None:
+        """With `connections` of another store, that one opens and closes them."""
         self.path = Path(path)
-        self._connections = Connections(self.path, durable=durable)
+        self._borrowed = connections is not None
+        self._connections = connections or Connections(self.path, durable=durable)
         self._index = SqliteWords(tenant)
         super().__init__(self._connections, self._index, tenant=tenant)
 
+    def for_tenant(self, tenant: str) -> "SqliteStore":
+        return SqliteStore(self.path, tenant=tenant, connections=self._connections)
+
     async def open(self) -> None:
+        if self._borrowed:
+            return
         await self._connections.alone(lambda connection: inspect(connection, self.path))
         await self._connections.alone(self._use_wal)
         await self._connections.exclusively(lambda connection: migrate(connection, self.path))
@@ -45,7 +59,8 @@ class SqliteStore(RelationalStore):
         raise StoreBusy(f"{self.path}: other processes kept the file locked while it was opened, try again")
 
     async def close(self) -> None:
-        self._connections.close()
+        if not self._borrowed:
+            self._connections.close()
 
     async def wait_for_work(self, seconds: float) -> bool:
         """Nobody tells of work in other processes, so it is looked for again after that time."""

@@ -36,6 +36,7 @@ from lamina.types import (
     Span,
     Status,
     Summary,
+    WorkerNote,
 )
 
 SECRET = b"secret"
@@ -137,6 +138,10 @@ def a_fold(session_id: str, summary: Summary, *, expect: int, cursor: int, retir
 
 def a_swap(session_id: str, *put: Summary, expect: int, cursor: int, retire: tuple[str, ...] = ()) -> Swap:
     return Swap(session_id=session_id, expect=expect, retire=retire, put=put, cursor=cursor)
+
+
+def a_note(worker_id: str = "host/1/a", **changes: Any) -> WorkerNote:
+    return replace(WorkerNote(id=worker_id, started_at=at(), seen_at=at(1)), **changes)
 
 
 def a_proposal(proposal_id: str, session_id: str, *, user_id: str = "ann", minutes: float = 0) -> ProposalRow:

@@ -11,7 +11,18 @@ import typer
 from rich.markup import escape
 
 from lamina.errors import InputError, LaminaError
-from lamina.interfaces.cli import about, bench, conversations, forgetting, known, layers, moments, moving, versions
+from lamina.interfaces.cli import (
+    about,
+    bench,
+    conversations,
+    forgetting,
+    known,
+    layers,
+    moments,
+    moving,
+    versions,
+    workers,
+)
 from lamina.interfaces.cli.face import Face, errors
 from lamina.interfaces.logs import log_to_stderr
 from lamina.interfaces.settings import load_settings
@@ -21,6 +32,7 @@ PANELS: Mapping[str, typer.Typer] = {
     "What is known": known.commands,
     "Moments and links": moments.commands,
     "Layers and upkeep": layers.commands,
+    "Workers": workers.commands,
     "New versions": versions.commands,
     "Forgetting": forgetting.commands,
     "Moving": moving.commands,

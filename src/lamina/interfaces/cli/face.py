@@ -50,20 +50,21 @@ class Face:
     @contextmanager
     def memory(self) -> Iterator[Memory]:
         """The memory the settings name; what is due is done by the commands that say so, not behind them."""
-        settings = self.settings
-        with Memory(
-            settings.database,
-            tenant=settings.tenant,
-            profile=settings.profile,
-            embedder=settings.embedder,
-            minilm_path=settings.minilm_path,
-            cache_mb=settings.cache_mb,
-            durable=settings.durable,
-            worker=False,
-            limits=settings.limits(),
-            patience=settings.patience(),
-        ) as memory:
+        with Memory(self.settings.database, tenant=self.settings.tenant, worker=False, **self.options()) as memory:
             yield memory
+
+    def options(self) -> dict[str, Any]:
+        """How a memory is opened, whichever tenant's."""
+        settings = self.settings
+        return {
+            "profile": settings.profile,
+            "embedder": settings.embedder,
+            "minilm_path": settings.minilm_path,
+            "cache_mb": settings.cache_mb,
+            "durable": settings.durable,
+            "limits": settings.limits(),
+            "patience": settings.patience(),
+        }
 
     def existing(self) -> "Face":
         """The same, sure that there is something to read."""

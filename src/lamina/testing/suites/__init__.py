@@ -22,6 +22,7 @@ from lamina.testing.suites.tenants import Tenants
 from lamina.testing.suites.the_log import Log
 from lamina.testing.suites.unread import Unread
 from lamina.testing.suites.vectors import Vectors
+from lamina.testing.suites.workers import Workers
 
 
 class StoreSuite(
@@ -38,6 +39,7 @@ class StoreSuite(
     Changing,
     Vectors,
     Housekeeping,
+    Workers,
     Tenants,
 ):
     """Every promise of `lamina.ports.Store`; subclasses give the fixtures `store` and `neighbour`."""

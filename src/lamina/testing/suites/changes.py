@@ -89,7 +89,9 @@ async def _rehearsed(store: Store) -> None:
 async def _worked(store: Store) -> None:
     await store.release(await claimed(store))
     await store.mark_pending()
-    await store.fail(await claimed(store), at(9))
+    await store.fail(await claimed(store), at(9), "broken")
+    await store.fail(await claimed(store, minutes=98), None, "broken")
+    await store.retry()
     await store.renew(await claimed(store, minutes=99), at(200))
     await store.revoke("w1")
 

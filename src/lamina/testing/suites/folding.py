@@ -63,7 +63,7 @@ class Folding(Suite):
         assert second is not None
         assert not await store.renew(first, at(99))
         await store.release(first)
-        await store.fail(first, at(99))
+        await store.fail(first, at(99), "late")
         assert [(x.owner, x.until) for x in await store.leases()] == [("w2", at(65))]
         assert (await session_of(store, "s1")).attempts == 0
 
@@ -87,10 +87,10 @@ class Folding(Suite):
     async def test_a_failure_waits(self, store: Store) -> None:
         """The session is claimed again after the wait, or at once by the impatient; failures are counted."""
         await self.begun(store, "s1")
-        await store.fail(await claimed(store), at(70))
+        await store.fail(await claimed(store), at(70), "broken")
         assert (await session_of(store, "s1")).attempts == 1
         assert await store.claim("w1", at(69), at(70)) is None
-        await store.fail(await claimed(store, minutes=69, impatient=True), at(80))
+        await store.fail(await claimed(store, minutes=69, impatient=True), at(80), "broken")
         assert (await session_of(store, "s1")).attempts == 2
         claim = await claimed(store, minutes=80)
         assert claim.session.attempts == 2
@@ -100,7 +100,7 @@ class Folding(Suite):
     async def test_a_fold_moves_the_cursor(self, store: Store) -> None:
         """The counters say how much is covered; a good fold forgets the failures."""
         await self.begun(store, "s1")
-        await store.fail(await claimed(store), at(70))
+        await store.fail(await claimed(store), at(70), "broken")
         assert await store.commit(a_fold("s1", a_summary("x", "s1", Span(first=1, last=2)), expect=0, cursor=2))
         session = await session_of(store, "s1")
         assert session.counters == Counters(

@@ -14,6 +14,7 @@ from lamina.testing.samples import (
     a_fold,
     a_link,
     a_milestone,
+    a_note,
     a_proposal,
     a_reading,
     a_rewrite,
@@ -48,6 +49,7 @@ class Tenants(Suite):
         assert await store.commit_digest(a_digest("ann", 1, f"Spoke: {text}"))
         await store.add_milestone(replace(a_milestone("mile", "s1"), title=text))
         await store.put_setting("profile", text)
+        await store.note_worker(a_note("w1", session_id="s1"))
 
     async def seen(self, store: Store) -> list[object]:
         """Everything that the reading verbs give."""
@@ -64,6 +66,8 @@ class Tenants(Suite):
             await store.fact("f1"),
             await store.episode("e1"),
             await store.proposals("s1"),
+            await store.backlog(at(60), "e"),
+            await store.workers(),
         ]
 
     async def test_an_empty_tenant_sees_nothing_of_another(self, store: Store, neighbour: Store) -> None:
@@ -104,7 +108,11 @@ class Tenants(Suite):
             pytest.param(lambda n: n.claim("w2", at(60), at(61), impatient=True), id="claim"),
             pytest.param(lambda n: n.renew(_stolen(), at(99)), id="renew"),
             pytest.param(lambda n: n.release(_stolen()), id="release"),
-            pytest.param(lambda n: n.fail(_stolen(), at(99)), id="fail"),
+            pytest.param(lambda n: n.fail(_stolen(), at(99), "broken"), id="fail"),
+            pytest.param(lambda n: n.fail(_stolen(), None, "broken"), id="set-aside"),
+            pytest.param(lambda n: n.retry(), id="retry"),
+            pytest.param(lambda n: n.note_worker(a_note("w1", done=9)), id="note_worker"),
+            pytest.param(lambda n: n.drop_worker("w1"), id="drop_worker"),
             pytest.param(lambda n: n.revoke("w1"), id="revoke"),
             pytest.param(
                 lambda n: n.commit(a_fold("s1", a_summary("z", "s1", Span(first=1, last=2)), expect=1, cursor=2)),

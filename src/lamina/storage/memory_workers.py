@@ -1,0 +1,127 @@
+"""The reference store's queue of work, and what workers tell of themselves."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from lamina.ports import Claim, Lease
+from lamina.storage.memory_erasing import MemoryErasing
+from lamina.storage.memory_tables import Kept, mended, touched
+from lamina.storage.shared import FAILING, REASON
+from lamina.types import Backlog, Failing, WorkerNote
+
+
+class MemoryQueue(MemoryErasing):
+    """What is to be done, and who is at it."""
+
+    async def claim(
+        self, owner: str, now: datetime, until: datetime, *, impatient: bool = False, skip: Sequence[str] = ()
+    ) -> Claim | None:
+        free = [
+            kept
+            for kept in self._sessions.values()
+            if kept.pending
+            and not kept.aside
+            and (kept.lease is None or kept.lease.until < now)
+            and (impatient or kept.retry_at is None or kept.retry_at <= now)
+            and kept.session.id not in skip
+        ]
+        if not free:
+            return None
+        kept = min(free, key=lambda kept: (kept.session.touched_at, kept.session.id))
+        kept.lease = Lease(session_id=kept.session.id, owner=owner, until=until)
+        return Claim(session=kept.session, owner=owner, touch=kept.touch)
+
+    def _held(self, claim: Claim) -> Kept | None:
+        kept = self._sessions.get(claim.session.id)
+        return kept if kept and kept.lease and kept.lease.owner == claim.owner else None
+
+    async def renew(self, claim: Claim, until: datetime) -> bool:
+        if (kept := self._held(claim)) is None or kept.lease is None:
+            return False
+        kept.lease = replace(kept.lease, until=until)
+        return True
+
+    async def release(self, claim: Claim) -> None:
+        if kept := self._held(claim):
+            kept.lease = None
+            mended(kept)
+            kept.pending = kept.pending and kept.touch != claim.touch
+
+    async def fail(self, claim: Claim, retry_at: datetime | None, reason: str) -> None:
+        if kept := self._held(claim):
+            kept.lease = None
+            kept.retry_at, kept.reason = retry_at, reason[:REASON]
+            kept.aside = retry_at is None and kept.touch == claim.touch
+            kept.session = replace(kept.session, attempts=kept.session.attempts + 1)
+
+    async def retry(self, session_id: str | None = None) -> int:
+        found = [kept for key, kept in self._sessions.items() if kept.aside and session_id in {None, key}]
+        for kept in found:
+            mended(kept)
+            touched(kept)
+        return len(found)
+
+    async def pending(self) -> int:
+        return sum(kept.pending and not kept.aside for kept in self._sessions.values())
+
+    async def mark_pending(self) -> None:
+        for kept in self._sessions.values():
+            touched(kept)
+
+    async def wait_for_work(self, seconds: float) -> bool:
+        """There is no other process."""
+        await asyncio.sleep(seconds)
+        return False
+
+    async def leases(self) -> list[Lease]:
+        return [kept.lease for _, kept in sorted(self._sessions.items()) if kept.lease]
+
+    async def revoke(self, owner: str) -> None:
+        for kept in self._sessions.values():
+            if kept.lease and kept.lease.owner == owner:
+                kept.lease = None
+
+    # workers
+
+    async def backlog(self, now: datetime, embedder: str | None = None) -> Backlog:
+        due = [kept for kept in self._sessions.values() if kept.pending]
+        leased = [kept for kept in due if kept.lease is not None and kept.lease.until >= now]
+        free = [kept for kept in due if kept.lease is None or kept.lease.until < now]
+        aside = [kept for kept in free if kept.aside]
+        waiting = [kept for kept in free if not kept.aside and kept.retry_at is not None and kept.retry_at > now]
+        pending = [kept for kept in free if not kept.aside and (kept.retry_at is None or kept.retry_at <= now)]
+        failing = sorted(
+            (kept for kept in due if kept.aside or kept.retry_at is not None),
+            key=lambda kept: (not kept.aside, -kept.session.attempts, kept.session.id),
+        )
+        return Backlog(
+            pending=len(pending),
+            leased=len(leased),
+            waiting=len(waiting),
+            aside=len(aside),
+            oldest=min((kept.session.touched_at for kept in pending), default=None),
+            unembedded=0 if embedder is None else len(await self.unembedded_users(embedder, len(self._changes))),
+            failing=tuple(_failing(kept) for kept in failing[:FAILING]),
+        )
+
+    async def note_worker(self, note: WorkerNote) -> None:
+        self._workers[note.id] = replace(note, alive=True)
+
+    async def workers(self) -> list[WorkerNote]:
+        return [note for _, note in sorted(self._workers.items())]
+
+    async def drop_worker(self, worker_id: str) -> None:
+        self._workers.pop(worker_id, None)
+
+
+def _failing(kept: Kept) -> Failing:
+    session = kept.session
+    return Failing(
+        session_id=session.id,
+        user_id=session.user_id,
+        attempts=session.attempts,
+        reason=kept.reason or "",
+        retry_at=kept.retry_at,
+    )
