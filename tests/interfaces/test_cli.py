@@ -52,6 +52,7 @@ READS = [
     ["profiles"], ["profiles", "chunked"], ["config"], ["version"], ["pause", "s1"], ["resume", "s1"],
     ["archive", "s1"], ["user-profile"], ["episodes"], ["arc", "s1"], ["consolidate"], ["consistency"],
     ["remember", "The quay closes at 18:00"], ["regenerate", "s1", "--from", "3"], ["proposals"], ["receipts"],
+    ["workers"], ["workers", "--retry", "all"],
     ["add-episode", "s1", "First plan", "--kind", "task_completed"], ["forget", "--session", "s1", "--dry-run"],
 ]  # fmt: skip
 

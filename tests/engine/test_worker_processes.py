@@ -1,0 +1,167 @@
+"""Worker processes that are killed while others write: nothing is lost, done twice, or left behind."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from lamina import PROFILES, Memory
+
+LAMINA = str(Path(sys.executable).with_name("lamina"))
+PROFILE = PROFILES["project"].but(max_recent_messages=8, chunk_size=4, max_chunks=3, cap=60, least=0)
+SESSIONS, KILLS, PROCESSES = 60, 3, 3
+GRACE = 10
+
+
+@pytest.fixture(params=["sqlite"])
+def location(request, tmp_path):
+    """Where the memory is: a URL that several processes can open."""
+    return f"sqlite:///{tmp_path}/lamina.db"
+
+
+@pytest.fixture
+def memory(location):
+    with Memory(location, profile=PROFILE, embedder="none", worker=False) as memory:
+        yield memory
+
+
+@pytest.fixture
+def workers(location, memory, tmp_path):
+    """`lamina worker` with several processes; ended afterwards, whatever happened."""
+    ours = ("LAMINA", "MEMORY_", "PROMPT_", "DATABASE_URL")
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
+    with (tmp_path / "stderr").open("w") as errors:
+        process = subprocess.Popen(
+            [LAMINA, "-v", "--db", location, "worker", "--processes", str(PROCESSES), "--concurrency", "2",
+             "--grace", str(GRACE)],
+            stderr=errors,
+            env={**environ, "LAMINA_EMBEDDER": "none", "LAMINA_LEASE_SECONDS": "2"},
+        )  # fmt: skip
+        yield process
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+class Writer(threading.Thread):
+    """Appends turns to all sessions, and knows what was acknowledged."""
+
+    def __init__(self, memory):
+        super().__init__(daemon=True)
+        self.memory = memory
+        self.acknowledged: dict[str, list[str]] = {f"s{number}": [] for number in range(SESSIONS)}
+        self.rounds = 0
+        self.enough = threading.Event()
+
+    def turn(self, session_id, number):
+        said = f"Step {number} of {session_id} is about ship {number % 7} and {number} crates of tea."
+        turn = [
+            {"role": "user", "content": said, "id": f"{session_id}-{number}"},
+            {"role": "assistant", "content": f"Ship {number % 7} is noted.", "id": f"{session_id}-{number}-reply"},
+        ]
+        self.acknowledged[session_id] += self.memory.add(turn, user_id="ann", session_id=session_id).ids
+
+    def run(self):
+        for number in count():
+            for session_id in self.acknowledged:
+                if self.enough.is_set():
+                    return
+                self.turn(session_id, number)
+                time.sleep(0.01)  # the workers are to keep up in the end
+            self.rounds += 1
+
+
+def is_running(pid):
+    """Whether it is one of our worker processes, and alive."""
+    with suppress(OSError):
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def waited(look, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := look():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"nothing came of {look.__name__} in {seconds} s")
+
+
+class Watch:
+    """Looks at workers and leases from outside."""
+
+    def __init__(self, memory):
+        self.memory = memory
+        self.pids = set()
+        self.looks = 0
+
+    def look(self):
+        """The worker processes that are alive; no session and no hand is in two leases."""
+        leases = self.memory._loop.run(self.memory._memory._parts.store.leases())
+        for name in ("session_id", "owner"):
+            held = Counter(getattr(lease, name) for lease in leases)
+            assert max(held.values(), default=0) <= 1, held
+        alive = {int(note.pid) for note in self.memory.workers() if is_running(note.pid)}
+        self.pids |= alive
+        self.looks += 1
+        return alive
+
+
+def at_rest(memory):
+    def nothing_is_due():
+        backlog = memory.backlog()
+        return (backlog.pending, backlog.leased, backlog.waiting, backlog.aside) == (0, 0, 0, 0)
+
+    return nothing_is_due
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
+def test_workers_that_are_killed_lose_and_double_nothing(memory, workers, tmp_path):
+    """Each acknowledged message is there, each span is folded once, and a signal ends all processes in time."""
+    chance, watch, writer = random.Random(4), Watch(memory), Writer(memory)
+    writer.start()
+    waited(lambda: len(watch.look()) == PROCESSES, 20)
+    for _ in range(KILLS):
+        pause = time.monotonic() + chance.uniform(0.4, 0.9)
+        while time.monotonic() < pause:
+            watch.look()
+        os.kill(chance.choice(sorted(waited(watch.look, 10))), signal.SIGKILL)
+    waited(lambda: len(watch.look()) == PROCESSES, 20)
+    writer.enough.set()
+    writer.join()
+    waited(at_rest(memory), 20)
+    assert_all_is_folded_once(memory, writer.acknowledged)
+    assert watch.looks > KILLS
+    assert len(watch.pids) >= PROCESSES + KILLS
+    assert_a_signal_ends_all(memory, workers, watch.pids)
+    log = [json.loads(line) for line in (tmp_path / "stderr").read_text("utf-8").splitlines()[1:]]
+    assert sum(line["action"] == "worker_process_died" for line in log) == KILLS
+    assert "crates" not in json.dumps(log)
+
+
+def assert_all_is_folded_once(memory, acknowledged):
+    for session_id, ids in acknowledged.items():
+        assert [message.id for message in memory.messages(session_id)] == ids
+        made = [summary for summary in memory.summaries(session_id, live=False) if summary.status != "replaced"]
+        spans = Counter((summary.kind, summary.layer, summary.covers) for summary in made)
+        assert made
+        assert max(spans.values()) == 1
+    assert memory.settle().folds == 0
+    assert memory.verify().ok
+
+
+def assert_a_signal_ends_all(memory, workers, pids):
+    workers.send_signal(signal.SIGTERM)
+    assert workers.wait(GRACE) == 0
+    assert [pid for pid in pids if is_running(pid)] == []
+    assert memory.workers() == []

@@ -1,0 +1,140 @@
+"""`lamina worker` and `lamina workers`, run as their users run them."""
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lamina.storage.sqlite import SqliteStore
+from lamina.testing.samples import a_note, at
+
+LAMINA = str(Path(sys.executable).with_name("lamina"))
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(tmp_path):
+    """A profile that folds early."""
+    (tmp_path / "lamina.toml").write_text('profile = "project"\n', "utf-8")
+
+
+def lines(number):
+    roles = ("user", "assistant")
+    return "\n".join(
+        json.dumps({"role": roles[n % 2], "content": f"Message {n} about plan {n}"}) for n in range(number)
+    )
+
+
+def due(cli, *words, messages=40):
+    """A session with folds to make."""
+    assert cli(*words, "add", "-", "-s", "s1", "--no-settle", given=lines(messages)).code == 0
+
+
+def stored(path, verb, tenant="default"):
+    async def look():
+        store = SqliteStore(path, tenant=tenant)
+        await store.open()
+        try:
+            return await verb(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(look())
+
+
+def backlog(cli, *words):
+    return json.loads(cli(*words, "workers", "--json").stdout)["backlog"]
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_worker_works_for_all_tenants_until_nothing_is_due(cli, lamina, processes):
+    """It says on standard error who works where, and nothing on standard output."""
+    due(cli)
+    due(cli, "--tenant", "b")
+    done = lamina("worker", "--once", "--processes", processes)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"worker {socket.gethostname()}/" in done.stderr
+    assert "on lamina.db for all tenants, 2 now" in done.stderr
+    for words in ((), ("--tenant", "b")):
+        assert backlog(cli, *words)["pending"] == 0
+        assert json.loads(cli(*words, "session", "s1", "--json").stdout)["session"]["counters"]["cursor"] > 0
+
+
+@pytest.mark.parametrize("words", [["--tenant", "b", "worker", "--once"], ["worker", "--once", "--tenant", "b"]])
+def test_a_worker_for_one_tenant_leaves_the_others_alone(cli, words):
+    """Whether the tenant is named before the command or behind it."""
+    due(cli)
+    due(cli, "--tenant", "b")
+    done = cli(*words)
+    assert (done.code, "for tenants b;" in done.err) == (0, True)
+    assert (backlog(cli)["pending"], backlog(cli, "--tenant", "b")["pending"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(["--db", ":memory:", "worker"], "a worker needs a memory that others can open", id="memory"),
+        pytest.param(["--db", "nowhere/a.db", "worker", "--once"], "nowhere/a.db", id="folder"),
+        pytest.param(["worker", "--processes", "0"], "processes", id="no-process"),
+        pytest.param(["worker", "--concurrency", "0"], "concurrency", id="no-turn"),
+        pytest.param(["workers"], "there is no memory at", id="no-file"),
+        pytest.param(["--tenant", "*", "sessions"], "there is no memory", id="all"),
+    ],
+)
+def test_mistakes_of_workers_are_said_before_any_work(cli, words, said):
+    done = cli(*words)
+    assert done.code != 0
+    assert said in done.err
+
+
+def test_no_tenant_is_called_all(cli):
+    """The name stands for all of them."""
+    due(cli)
+    done = cli("--tenant", "*", "sessions")
+    assert (done.code, "no tenant is called '*'" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_worker(cli, tmp_path, number):
+    """With exit code 0, and nothing of it is left in the store."""
+    due(cli)
+    worker = subprocess.Popen([LAMINA, "worker"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    try:
+        end = time.monotonic() + 30
+        while backlog(cli)["pending"] and time.monotonic() < end:
+            time.sleep(0.1)
+        worker.send_signal(number)
+        _, said = worker.communicate(timeout=20)
+    finally:
+        worker.kill()
+    assert (worker.returncode, said.count("\n")) == (0, 1)
+    assert stored(tmp_path / "lamina.db", lambda store: store.workers()) == []
+    assert backlog(cli)["pending"] == 0
+
+
+def test_workers_and_failures_are_shown(cli, tmp_path):
+    """Who, where, alive or not, at what; what fails and why; and it can be asked for again."""
+    due(cli)
+
+    async def fail(store):
+        await store.note_worker(a_note(f"{socket.gethostname()}/999999999/ab12", session_id="s1", since=at(), done=3))
+        claim = await store.claim("w", at(99_999_999), at(99_999_999))
+        await store.fail(claim, None, "StoreError: [bold]broken")
+
+    stored(tmp_path / "lamina.db", fail)
+    shown = cli("workers").out
+    assert f"ab12 {socket.gethostname()} 999999999 no s1" in shown
+    assert "0 pending, 0 leased, 0 waiting, 1 set aside; lag none; 1 users without vectors" in shown
+    assert "s1 default 1 set aside StoreError: [bold]broken" in shown
+    data = json.loads(cli("workers", "--json").stdout)
+    assert (data["workers"][0]["alive"], data["backlog"]["failing"][0]["reason"]) == (False, "StoreError: [bold]broken")
+    assert cli("settle").code == 1
+    assert cli("workers", "--retry", "s9").code == 1
+    assert cli("workers", "--retry", "s1").out == "1 set aside, due again"
+    assert "1 pending" in cli("workers").out
+    assert cli("settle").code == 0
