@@ -161,6 +161,14 @@ def test_everything_of_schema_1_needs_a_vector(store):
     assert asyncio.run(store.unembedded_users("e", 9)) == asyncio.run(store.check()) == []
 
 
+def test_workers_find_the_tenants_of_schema_1(store):
+    """All of them, with what is due, and nothing failing."""
+    assert asyncio.run(store.tenants()) == ["default", "other"]
+    backlog = asyncio.run(store.backlog(at(60), "e"))
+    assert (backlog.pending, backlog.aside, backlog.failing, backlog.unembedded) == (1, 0, (), 1)
+    assert asyncio.run(store.workers()) == []
+
+
 def test_a_session_of_schema_1_goes_on(store):
     """It takes messages, folds, facts, and forgets with all that was derived."""
     appended = asyncio.run(store.append(an_append("s1", *a_turn(4), minutes=9)))
