@@ -178,12 +178,11 @@ async def test_a_model_that_is_down_sets_nothing_aside(opened, clock):
 async def test_a_worker_whose_lease_is_lost_stops_at_once(opened, store, clock, caplog):
     """It breaks off the fold it is at, and leaves the session to who has it now."""
     slow = FakeSummariser("is slow")
-    memory = await opened(slow, patience=Patience(lease_seconds=0.06))
+    memory = await opened(slow, patience=Patience(lease_seconds=1.5))
     await talk(memory)
     working = asyncio.create_task(memory._worker._round())
     assert await asyncio.to_thread(slow.started.wait, 20)
-    (lease,) = await store.leases()
-    await store.revoke(lease.owner)
+    clock.advance(seconds=2)
     taken = await store.claim("elsewhere/1/a", clock(), clock() + timedelta(hours=1))
     assert taken is not None
     await asyncio.wait_for(working, 20)
@@ -451,16 +450,20 @@ async def test_what_is_in_hand_is_finished_when_there_is_time(path, once):
 
 
 @pytest.mark.parametrize("once", [False, True])
-async def test_what_takes_too_long_is_handed_back(path, once):
-    """Still due, and free at once."""
+@pytest.mark.parametrize("told_twice", [False, True])
+async def test_what_takes_too_long_is_handed_back(path, once, told_twice):
+    """Still due, and free at once; sooner if told a second time."""
     await filled(path, a=3)
     hanging = FakeSummariser("hangs")
     started = time.monotonic()
     async with serving(path, summariser=hanging) as workers:
         stop = asyncio.Event()
-        running = asyncio.create_task((workers.once if once else workers.run)(stop, 0.1))
+        running = asyncio.create_task((workers.once if once else workers.run)(stop, 99 if told_twice else 0.1))
         assert await asyncio.to_thread(hanging.started.wait, 20)
         stop.set()
+        if told_twice:
+            await asyncio.sleep(0.05)
+            running.cancel()
         await asyncio.wait([running])
     assert time.monotonic() - started < 15
     store = SqliteStore(path, tenant="a")

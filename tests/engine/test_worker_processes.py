@@ -149,6 +149,17 @@ def test_workers_that_are_killed_lose_and_double_nothing(memory, workers, tmp_pa
     assert "crates" not in json.dumps(log)
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
+def test_workers_whose_first_process_is_killed_stop(memory, workers):
+    """By themselves, with nothing left in the store."""
+    watch = Watch(memory)
+    memory.add("One remark.", user_id="ann", session_id="s1")
+    waited(lambda: len(watch.look()) == PROCESSES, 20)
+    workers.kill()
+    waited(lambda: not watch.look(), 20)
+    assert memory.workers() == []
+
+
 def assert_all_is_folded_once(memory, acknowledged):
     for session_id, ids in acknowledged.items():
         assert [message.id for message in memory.messages(session_id)] == ids

@@ -79,14 +79,13 @@ class Worker:
 
     async def ended(self, running: asyncio.Task[None], grace: float = 0) -> None:
         """End a task of `run`: claim nothing more, finish what is in hand if there is time, else hand it back."""
-        self.wind_down()
         try:
             if grace > 0:
+                self.wind_down()
                 await asyncio.wait([running], timeout=grace)
         finally:
             running.cancel()
             await asyncio.wait([running])
-            self._stopping = False
 
     async def run(self) -> None:
         """Work until told to stop, or cancelled."""

@@ -148,9 +148,10 @@ def supervise(plan: Plan, processes: int) -> int:
     try:
         while not signals.count and any(post.code is None for post in posts):
             _start_those_due(posts)
-            _wait(signals, posts)
+            starts = [post.start_at for post in posts if not post.runs and post.code is None]
+            _wait(signals, posts, min([*starts, time.monotonic() + _LONGEST_WAIT]))
         if signals.count:
-            _stop(signals, posts, plan.grace + _KILLED_AFTER)
+            _stop(signals, posts, time.monotonic() + plan.grace + _KILLED_AFTER)
     finally:
         for post in posts:
             if post.runs:
@@ -165,29 +166,25 @@ def _start_those_due(posts: list[_Post]) -> None:
             post.start()
 
 
-def _wait(signals: _Signals, posts: list[_Post]) -> None:
-    """Until a signal comes, a process dies, or one is to be started again."""
+def _wait(signals: _Signals, posts: list[_Post], until: float) -> None:
+    """Until a signal comes, a process dies, or it is time."""
     running = {post.process.sentinel: post for post in posts if post.runs}
-    starts = [post.start_at - time.monotonic() for post in posts if not post.runs and post.code is None]
-    ready = wait([signals.reader, *running], timeout=max(0.0, min([*starts, _LONGEST_WAIT])))
+    ready = wait([signals.reader, *running], timeout=max(0.05, until - time.monotonic()))
     if signals.reader in ready:
         signals.reader.recv(1024)
     for sentinel in running.keys() & set(ready):
         running[sentinel].bury(stopping=bool(signals.count))
 
 
-def _stop(signals: _Signals, posts: list[_Post], seconds: float) -> None:
+def _stop(signals: _Signals, posts: list[_Post], until: float) -> None:
     """Pass each signal on, wait for the processes to end, and kill those that do not."""
-    passed_on, until = 0, time.monotonic() + seconds
-    while any(post.runs for post in posts):
-        running = [post for post in posts if post.runs]
+    passed_on = 0
+    while running := [post.process for post in posts if post.runs]:
         if signals.count > passed_on:
             passed_on = signals.count
-            for post in running:
-                post.process.terminate()
+            for process in running:
+                process.terminate()
         if time.monotonic() >= until:
-            for post in running:
-                post.process.kill()
-        for post in running:
-            post.start_at = min(until, time.monotonic() + 1.0)
-        _wait(signals, posts)
+            for process in running:
+                process.kill()
+        _wait(signals, posts, until)

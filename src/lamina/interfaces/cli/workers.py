@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 import socket
 from datetime import UTC, datetime
 from typing import Annotated
@@ -45,11 +46,16 @@ def worker(
     whose = f"tenants {', '.join(plan.tenants)}" if plan.tenants else f"all tenants, {len(found)} now"
     shape = f"{processes} process{'es' if processes > 1 else ''}, {concurrency} at once in each"
     errors.print(
-        escape(f"worker {socket.gethostname()}/{os.getpid()} on {plan.location} for {whose}; {shape}"),
+        escape(f"worker {socket.gethostname()}/{os.getpid()} on {_place(plan.location)} for {whose}; {shape}"),
         highlight=False,
         soft_wrap=True,
     )
     raise typer.Exit(serve(plan) if processes == 1 else supervise(plan, processes))
+
+
+def _place(location: str) -> str:
+    """A location without the name and password that a URL may have."""
+    return re.sub(r"//[^/@]*@", "//", location)
 
 
 async def _tenants(plan: Plan) -> list[str]:
