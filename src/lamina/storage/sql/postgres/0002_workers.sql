@@ -1,5 +1,5 @@
 -- Sessions that are set aside, workers, and the tenants that there are.
--- oldest code: 2
+-- oldest code: 1
 
 -- `aside`: nobody takes the session until something new comes. `reason` is why its work failed last.
 alter table @sessions add column aside bigint not null default 0;
