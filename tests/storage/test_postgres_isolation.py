@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from lamina.errors import LaminaError
-from lamina.ports import Access, Claim, Reach, Store
+from lamina.ports import Access, Claim, Copyable, Reach, Store
 from lamina.testing.postgres import SERVICE
 from lamina.testing.samples import (
     a_digest,
@@ -29,7 +29,7 @@ from lamina.testing.samples import (
 )
 from lamina.testing.suites.checks import ALL, embedded, everything, meaning
 from lamina.testing.suites.erasing import remembered
-from lamina.types import Span
+from lamina.types import Span, WorkerNote
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ def anyio_backend():
     return "asyncio"
 
 
-def calls(session, row):
+def calls(session, row, raw):
     """Every verb with the ids of another tenant's rows."""
     claim = Claim(session=session, owner="w1", touch=1)
     facts = some_facts(
@@ -73,6 +73,7 @@ def calls(session, row):
         "summaries_by_id": lambda s: s.summaries_by_id(["ab", "c"]),
         "live_summaries": lambda s: s.live_summaries("ann"),
         "vectors": lambda s: s.vectors("ann", "e", 0),
+        "vectors_of": lambda s: s.vectors_of("ann", "e", ["m1", "f1"]),
         "nearest": lambda s: s.nearest("ann", "e", b"e m1", 9),
         "unembedded": lambda s: s.unembedded("ann", "e", 9),
         "put_vectors": lambda s: s.put_vectors("ann", "e", 0, {"m1": b"x", "f1": b"x"}, 99),
@@ -82,7 +83,13 @@ def calls(session, row):
         "claim": lambda s: s.claim("w2", at(60), at(61), impatient=True),
         "renew": lambda s: s.renew(claim, at(99)),
         "release": lambda s: s.release(claim),
-        "fail": lambda s: s.fail(claim, at(99)),
+        "fail": lambda s: s.fail(claim, at(99), "why"),
+        "retry": lambda s: s.retry("s1"),
+        "backlog": lambda s: s.backlog(at(99), "e"),
+        "note_worker": lambda s: s.note_worker(WorkerNote(id="w1", started_at=at(1), seen_at=at(2))),
+        "workers": lambda s: s.workers(),
+        "drop_worker": lambda s: s.drop_worker("w1"),
+        "tenants": lambda s: s.tenants(),
         "commit": lambda s: s.commit(a_fold("s1", a_summary("z", "s1", Span(first=7, last=8)), expect=3, cursor=8)),
         "commit_digest": lambda s: s.commit_digest(a_digest("ann", 9)),
         "unread": lambda s: s.unread("s1", 9),
@@ -110,12 +117,28 @@ def calls(session, row):
         "recount": lambda s: s.recount("s1"),
         "unfold": lambda s: s.unfold("s1", settle),
         "drop_digests": lambda s: s.drop_digests("ann"),
+        "everyone": lambda s: s.everyone("", 9),
+        "standing": lambda s: s.standing("ann"),
+        "session_row": lambda s: s.session_row("s1"),
+        "session_rows": lambda s: s.session_rows("s1", "messages", 0, 9),
+        "user_rows": lambda s: s.user_rows("ann"),
+        "tenant_rows": lambda s: s.tenant_rows("settings"),
+        "reached": lambda s: s.reached("s1"),
+        "begin_session": lambda s: s.begin_session("s1", raw, anew=True),
+        "put_session_rows": lambda s: s.put_session_rows("ann", "s1", "summaries", []),
+        "end_session": lambda s: s.end_session("s1", raw),
+        "put_user": lambda s: s.put_user("ann", dict.fromkeys(USER_TABLES, ()), []),
+        "put_tenant_rows": lambda s: s.put_tenant_rows("settings", []),
     }  # fmt: skip
 
 
 VERBS = sorted(
-    name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction) if name not in {"open", "close"}
+    {name for port in (Store, Copyable) for name, _ in inspect.getmembers(port, inspect.iscoroutinefunction)}
+    - {"open", "close"}
 )
+USER_TABLES = (
+    "facts", "episodes", "milestones", "proposals", "links", "forgotten", "embedded", "changes", "summaries", "vectors",
+)  # fmt: skip
 
 
 async def told(work):
@@ -142,7 +165,7 @@ async def both(database):
 async def test_no_verb_of_the_protocol_sees_or_changes_another_tenant(both):
     """Each as if there were no other tenant; a new verb without a case here fails."""
     full, empty = both
-    cases = calls(await full.session("s1"), (await full.audit("s1")).rows[0])
+    cases = calls(await full.session("s1"), (await full.audit("s1")).rows[0], await full.session_row("s1"))
     assert sorted(cases) == VERBS
     before = [*await everything(full), *await meaning(full)]
     shown = {name: await told(case(empty)) for name, case in cases.items()}

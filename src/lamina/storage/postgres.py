@@ -3,7 +3,7 @@
 import hashlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -29,6 +29,17 @@ _REMEMBERED_S = 60.0  # how long it is known whether a user has an index
 _DENIED = "permission denied"
 
 
+class Common:
+    """What stores for several tenants have in common: connections, and who hears of work."""
+
+    def __init__(self, url: str, options: Mapping[str, Any]) -> None:
+        rest, given = split_url(url)
+        self.options = PostgresOptions(**{**given, **options})
+        self.server = PostgresDatabase(rest, self.options, "")
+        self.listener = Listener(self.server.connected, self.server.names.channel)
+        self.bypasses = False  # row-level security
+
+
 class PostgresStore(RelationalStore):
     """One tenant's memory in a PostgreSQL database.
 
@@ -37,40 +48,47 @@ class PostgresStore(RelationalStore):
 
     inline = False
 
-    def __init__(self, url: str, *, tenant: str = "default", **options: Any) -> None:
-        url, given = split_url(url)
-        self.options = PostgresOptions(**{**given, **options})
-        self._server = PostgresDatabase(url, self.options, tenant)
+    def __init__(self, url: str, *, tenant: str = "default", common: Common | None = None, **options: Any) -> None:
+        """With what another store has in `common`, that one opens and closes it."""
+        self._borrowed = common is not None
+        self._common = common or Common(url, options)
+        self.options = self._common.options
+        self._server = self._common.server.for_tenant(tenant)
         self._index = PostgresWords(tenant)
-        self._listener = Listener(self._server.connected, self._server.names.channel, tenant)
         self._indexed: dict[str, tuple[float, bool]] = {}
-        self._bypasses = False
-        super().__init__(self._server, self._index, tenant=tenant)
+        super().__init__(self._server, self._index, tenant=tenant, all_tenants=self._server.for_tenant("*"))
+
+    def for_tenant(self, tenant: str) -> "PostgresStore":
+        return PostgresStore("", tenant=tenant, common=self._common)
 
     @property
     def bypasses_row_security(self) -> bool:
         """Whether the role is not restrained by policies, so that queries alone keep tenants apart."""
-        return self._bypasses
+        return self._common.bypasses
 
     def grants(self, role: str) -> str:
         """What the tables' owner runs so that another role may use this store."""
         return grants(role, self.options.schema, self.options.prefix)
 
     async def open(self) -> None:
+        if self._borrowed:
+            return
         await migrate(self._server)
         await self._server.open()
-        (self._bypasses,) = await self._server.read(
+        (self._common.bypasses,) = await self._server.read(
             lambda tx: tx.one("select rolsuper or rolbypassrls from pg_roles where rolname = current_user")
         )
-        if self._bypasses:
+        if self._common.bypasses:
             logger.warning("row_security_bypassed", extra={"reason": "the role is superuser or has BYPASSRLS"})
 
     async def close(self) -> None:
-        await self._listener.close()
+        if self._borrowed:
+            return
+        await self._common.listener.close()
         await self._server.close()
 
     async def wait_for_work(self, seconds: float) -> bool:
-        return await self._listener.heard(seconds)
+        return await self._common.listener.heard(self.tenant, seconds)
 
     # vectors
 

@@ -120,17 +120,36 @@ class _Moved(Exception):
     """A session has become another user's between two looks at it."""
 
 
+@dataclass(slots=True)
+class _Shared:
+    """What the same database for other tenants has in common with this one."""
+
+    search_path: str
+    pool: AsyncConnectionPool[Connection] | None = None
+    closed: bool = False
+
+
 class PostgresDatabase:
     """A pool of connections to one database, for one tenant."""
 
-    def __init__(self, url: str, options: PostgresOptions, tenant: str) -> None:
+    def __init__(self, url: str, options: PostgresOptions, tenant: str, shared: _Shared | None = None) -> None:
         self._url = url
         self._options = options
         self._tenant = tenant
         self.names = Names(options.schema, options.prefix)
-        self.search_path = f'"{options.schema}", pg_temp'
-        self._pool: AsyncConnectionPool[Connection] | None = None
-        self._closed = False
+        self._shared = shared or _Shared(f'"{options.schema}", pg_temp')
+
+    def for_tenant(self, tenant: str) -> "PostgresDatabase":
+        """The same connections for another tenant."""
+        return PostgresDatabase(self._url, self._options, tenant, self._shared)
+
+    @property
+    def search_path(self) -> str:
+        return self._shared.search_path
+
+    @search_path.setter
+    def search_path(self, path: str) -> None:
+        self._shared.search_path = path
 
     @property
     def where(self) -> str:
@@ -153,13 +172,13 @@ class PostgresDatabase:
             name="lamina",
         )
         await pool.open()
-        self._pool = pool
+        self._shared.pool = pool
 
     async def close(self) -> None:
-        self._closed = True
-        if self._pool is not None:
-            await self._pool.close()
-            self._pool = None
+        self._shared.closed = True
+        if self._shared.pool is not None:
+            pool, self._shared.pool = self._shared.pool, None
+            await pool.close()
 
     async def connected(self) -> Connection:
         """A connection outside of the pool, which commits each statement."""
@@ -204,16 +223,16 @@ class PostgresDatabase:
                 if attempt == _TRIES - 1 or time.monotonic() > until:
                     raise named(error, self.where) from error
                 logger.info("transaction_again", extra={"state": error.sqlstate, "attempt": attempt})
-                if lost and self._pool is not None:
-                    await self._pool.check()
+                if lost and self._shared.pool is not None:
+                    await self._shared.pool.check()
             await asyncio.sleep(min(1.0, 0.005 * 2**attempt) * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
         raise StoreBusy(f"{self.where}: a session changed hands again and again, try again")
 
     async def _once(self, begin: str, work: Work[T], held: Held, *, again: bool) -> T:
-        if self._pool is None:
-            state = "closed; open it again" if self._closed else "not open; call `open` first"
+        pool = self._shared.pool
+        if pool is None:
+            state = "closed; open it again" if self._shared.closed else "not open; call `open` first"
             raise StoreError(f"{self.where} is {state}")
-        pool = self._pool
         try:
             connection = await pool.getconn()
         except PoolTimeout as error:

@@ -1,8 +1,8 @@
 """Hears, on a connection of its own, when another process has made work."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 import psycopg
 from psycopg import sql
@@ -10,51 +10,57 @@ from psycopg import sql
 from lamina.errors import StoreError
 from lamina.storage.postgres_connection import Connection
 
+logger = logging.getLogger("lamina.storage")
+
+_AGAIN_S = 1.0  # before a lost connection is made again
+
 
 class Listener:
-    """Waits for notices of one tenant; a lost connection is made again with the next wait."""
+    """Tells those who wait of notices for their tenant. Without one, work is still found by looking, only later."""
 
-    def __init__(self, connect: Callable[[], Awaitable[Connection]], channel: str, tenant: str) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[Connection]], channel: str) -> None:
         self._connect = connect
         self._channel = channel
-        self._tenant = tenant
-        self._connection: Connection | None = None
-        self._waiting = asyncio.Lock()
-        self._heard = asyncio.Event()
+        self._notices: dict[str, asyncio.Event] = {}  # by tenant
+        self._task: asyncio.Task[None] | None = None
 
-    async def heard(self, seconds: float) -> bool:
-        """True when a notice came in that time; several may wait at once."""
-        if self._waiting.locked():
-            with suppress(TimeoutError):
-                return await asyncio.wait_for(self._heard.wait(), seconds)
+    async def heard(self, tenant: str, seconds: float) -> bool:
+        """True when a notice came in that time, or since the last wait."""
+        notice = self._notices.setdefault(tenant, asyncio.Event())
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._listen(), name="lamina-listen")
+        try:
+            async with asyncio.timeout(seconds):
+                await notice.wait()
+        except TimeoutError:
             return False
-        async with self._waiting:
-            self._heard.clear()
-            began = asyncio.get_running_loop().time()
-            try:
-                found = await self._notice(seconds)
-            except (psycopg.Error, StoreError):  # without it work is still found by looking, only later
-                await self.close()
-                spent = asyncio.get_running_loop().time() - began
-                await asyncio.sleep(max(0.0, seconds - spent))
-                found = False
-            if found:
-                self._heard.set()
-            return found
+        notice.clear()
+        return True
 
-    async def _notice(self, seconds: float) -> bool:
-        loop = asyncio.get_running_loop()
-        until = loop.time() + seconds
-        if self._connection is None:
-            self._connection = await self._connect()
-            await self._connection.execute(sql.SQL("listen {}").format(sql.Identifier(self._channel)))
-        while (left := until - loop.time()) > 0:
-            async for notice in self._connection.notifies(timeout=left, stop_after=1):
-                if notice.payload == self._tenant:
-                    return True
-        return False
+    async def _listen(self) -> None:
+        again = False
+        while True:
+            try:
+                await self._pass_on(again=again)
+            except (psycopg.Error, StoreError) as error:
+                logger.info("listening_again", extra={"reason": str(error)})
+                await asyncio.sleep(_AGAIN_S if again else 0)
+            again = True
+
+    async def _pass_on(self, *, again: bool) -> None:
+        connection = await self._connect()
+        try:
+            await connection.execute(sql.SQL("listen {}").format(sql.Identifier(self._channel)))
+            for notice in self._notices.values() if again else ():  # some may have been missed
+                notice.set()
+            async for told in connection.notifies():
+                if told.payload in self._notices:
+                    self._notices[told.payload].set()
+        finally:
+            await connection.close()
 
     async def close(self) -> None:
-        if self._connection is not None:
-            connection, self._connection = self._connection, None
-            await connection.close()
+        if self._task is not None:
+            task, self._task = self._task, None
+            task.cancel()
+            await asyncio.wait([task])
