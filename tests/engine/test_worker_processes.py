@@ -16,17 +16,35 @@ from pathlib import Path
 import pytest
 
 from lamina import PROFILES, Memory
+from lamina.errors import StoreError
+from lamina.testing.postgres import SERVICE, Server
 
 LAMINA = str(Path(sys.executable).with_name("lamina"))
 PROFILE = PROFILES["project"].but(max_recent_messages=8, chunk_size=4, max_chunks=3, cap=60, least=0)
-SESSIONS, KILLS, PROCESSES = 60, 3, 3
+SESSIONS = {"sqlite": 60, "postgres": 200}
+KILLS, PROCESSES = 3, 3
 GRACE = 10
 
 
-@pytest.fixture(params=["sqlite"])
-def location(request, tmp_path):
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request):
+    return request.param
+
+
+@pytest.fixture
+def server(store):
+    """The server, if there is one: it writes to the disk before it acknowledges, so that it may be killed."""
+    if store == "sqlite":
+        yield None
+        return
+    with Server(durable=True) as server:
+        yield server
+
+
+@pytest.fixture
+def location(server, tmp_path):
     """Where the memory is: a URL that several processes can open."""
-    return f"sqlite:///{tmp_path}/lamina.db"
+    return server.url(server.new_database(), SERVICE) if server else f"sqlite:///{tmp_path}/lamina.db"
 
 
 @pytest.fixture
@@ -56,10 +74,10 @@ def workers(location, memory, tmp_path):
 class Writer(threading.Thread):
     """Appends turns to all sessions, and knows what was acknowledged."""
 
-    def __init__(self, memory):
+    def __init__(self, memory, sessions):
         super().__init__(daemon=True)
         self.memory = memory
-        self.acknowledged: dict[str, list[str]] = {f"s{number}": [] for number in range(SESSIONS)}
+        self.acknowledged: dict[str, list[str]] = {f"s{number}": [] for number in range(sessions)}
         self.rounds = 0
         self.enough = threading.Event()
 
@@ -69,7 +87,14 @@ class Writer(threading.Thread):
             {"role": "user", "content": said, "id": f"{session_id}-{number}"},
             {"role": "assistant", "content": f"Ship {number % 7} is noted.", "id": f"{session_id}-{number}-reply"},
         ]
-        self.acknowledged[session_id] += self.memory.add(turn, user_id="ann", session_id=session_id).ids
+        for _ in range(20):
+            try:
+                added = self.memory.add(turn, user_id="ann", session_id=session_id)
+            except StoreError:  # the server was killed while it was keeping them: whether it did is not known
+                continue
+            self.acknowledged[session_id] += added.ids
+            return
+        raise AssertionError("nothing can be added any more")
 
     def run(self):
         for number in count():
@@ -126,9 +151,12 @@ def at_rest(memory):
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
-def test_workers_that_are_killed_lose_and_double_nothing(memory, workers, tmp_path):
-    """Each acknowledged message is there, each span is folded once, and a signal ends all processes in time."""
-    chance, watch, writer = random.Random(4), Watch(memory), Writer(memory)
+def test_workers_that_are_killed_lose_and_double_nothing(memory, workers, tmp_path, server, store):
+    """Each acknowledged message is there, each span is folded once, and a signal ends all processes in time.
+
+    The server is killed too, if there is one: workers go on when it is back.
+    """
+    chance, watch, writer = random.Random(4), Watch(memory), Writer(memory, SESSIONS[store])
     writer.start()
     waited(lambda: len(watch.look()) == PROCESSES, 20)
     for _ in range(KILLS):
@@ -136,15 +164,21 @@ def test_workers_that_are_killed_lose_and_double_nothing(memory, workers, tmp_pa
         while time.monotonic() < pause:
             watch.look()
         os.kill(chance.choice(sorted(waited(watch.look, 10))), signal.SIGKILL)
+        if server:
+            server.kill()
+            server.start()
     waited(lambda: len(watch.look()) == PROCESSES, 20)
+    waited(lambda: writer.rounds > 5, 60)
     writer.enough.set()
     writer.join()
-    waited(at_rest(memory), 20)
+    waited(at_rest(memory), 90)
     assert_all_is_folded_once(memory, writer.acknowledged)
     assert watch.looks > KILLS
     assert len(watch.pids) >= PROCESSES + KILLS
     assert_a_signal_ends_all(memory, workers, watch.pids)
-    log = [json.loads(line) for line in (tmp_path / "stderr").read_text("utf-8").splitlines()[1:]]
+    told, *lines = sorted((tmp_path / "stderr").read_text("utf-8").splitlines(), key=lambda line: line[:1] == "{")
+    assert told.startswith("worker ")
+    log = [json.loads(line) for line in lines]
     assert sum(line["action"] == "worker_process_died" for line in log) == KILLS
     assert "crates" not in json.dumps(log)
 

@@ -26,10 +26,12 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr(level: str) -> None:
-    """Write Lamina's logs of this level and above to standard error."""
+    """Write Lamina's logs of this level and above to standard error, and what its database driver has to say."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    logger = logging.getLogger("lamina")
-    logger.handlers = [handler]
-    logger.setLevel(level.upper())
-    logger.propagate = False
+    least = logging.getLevelNamesMapping()[level.upper()]
+    for name, lowest in (("lamina", least), ("psycopg", max(least, logging.WARNING))):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(lowest)
+        logger.propagate = False
