@@ -179,7 +179,8 @@ def test_workers_that_are_killed_lose_and_double_nothing(memory, workers, tmp_pa
     told, *lines = sorted((tmp_path / "stderr").read_text("utf-8").splitlines(), key=lambda line: line[:1] == "{")
     assert told.startswith("worker ")
     log = [json.loads(line) for line in lines]
-    assert sum(line["action"] == "worker_process_died" for line in log) == KILLS
+    died = sum(line["action"] == "worker_process_died" for line in log)
+    assert died >= KILLS if server else died == KILLS  # one that starts while there is no server ends, too
     assert "crates" not in json.dumps(log)
 
 
