@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
+import pytest
+
 from lamina.storage.postgres import PostgresStore
 from lamina.storage.postgres_dialect import TABLES
 from lamina.testing.postgres import SERVICE
@@ -103,3 +105,11 @@ class Database:
 async def opened_and_closed(store):
     await store.open()
     await store.close()
+
+
+def kept_place(request: pytest.FixtureRequest, folders: pytest.TempPathFactory, name: str) -> Any:
+    """A place that several tests look at, of the kind that the fixture's parameter names."""
+    if request.param == "postgres":
+        made = request.getfixturevalue("databases")(schema=name)
+        return f"{made.url}&lamina_schema={name}&lamina_pool_min=0"
+    return ":memory:" if request.param == "memory" else folders.mktemp(name) / "chat.db"

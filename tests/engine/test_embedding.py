@@ -32,14 +32,13 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
-    """Opens memories on the file, or in memory, without a background worker."""
+@pytest.fixture
+async def opened(any_place: Any) -> AsyncIterator[Callable[..., Any]]:
+    """Opens memories without a background worker, all at one place."""
     held: list[AsyncMemory] = []
 
     async def opener(embedder: Any, **options: Any) -> AsyncMemory:
-        location = ":memory:" if request.param == "memory" else tmp_path / "chat.db"
-        memory = AsyncMemory(location, embedder=embedder, **{"worker": False, **options})
+        memory = AsyncMemory(any_place(), embedder=embedder, **{"worker": False, **options})
         held.append(await memory.open())
         return memory
 

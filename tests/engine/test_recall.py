@@ -3,13 +3,13 @@
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lamina import PROFILES, Memory
 from lamina.testing import FakeClock
+from tests.places import Place, kept_place
 
 USER = "ann"
 Opener = Callable[..., Memory]
@@ -20,14 +20,13 @@ def clock() -> FakeClock:
     return FakeClock(datetime(2025, 3, 10, 9, tzinfo=UTC))
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Opener]:
-    """Opens memories without a background worker, in memory or on one file."""
+@pytest.fixture
+def opened(any_place: Any, clock: FakeClock) -> Iterator[Opener]:
+    """Opens memories without a background worker, all at one place."""
     held: list[Memory] = []
 
     def opener(**options: Any) -> Memory:
-        location = ":memory:" if request.param == "memory" else tmp_path / "chat.db"
-        held.append(Memory(location, **{"worker": False, "now": clock, **options}))
+        held.append(Memory(any_place(), **{"worker": False, "now": clock, **options}))
         return held[-1]
 
     yield opener
@@ -166,9 +165,9 @@ def test_dropped_messages_are_not_found(opened: Opener, clock: FakeClock) -> Non
         assert not [hit for hit in hits if "dropped" in hit.text]
 
 
-def test_a_change_by_another_process_is_noticed(tmp_path: Path) -> None:
+def test_a_change_by_another_process_is_noticed(place: Place) -> None:
     """Two memories on one file: each finds what the other added, and neither what the other forgot."""
-    path = tmp_path / "chat.db"
+    path = place()
     with Memory(path, worker=False) as one, Memory(path, worker=False) as other:
         say(one, "I live in Zanzibar.", *SAID)
         one.settle()
@@ -233,10 +232,10 @@ def test_archived_facts_are_asked_for(opened: Opener, clock: FakeClock) -> None:
     assert texts(memory, "spare key", archived=True) == ["The spare key is under the pot"]
 
 
-@pytest.fixture(scope="module", params=["memory", "sqlite"])
+@pytest.fixture(scope="module", params=["memory", "sqlite", "postgres"])
 def shelf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """Facts, messages and an episode, all of the launch, over ten days in two sessions; only looked at."""
-    location = ":memory:" if request.param == "memory" else tmp_path_factory.mktemp("shelf") / "chat.db"
+    location = kept_place(request, tmp_path_factory, "shelf")
     clock = FakeClock(datetime(2025, 3, 10, 9, tzinfo=UTC))
     with Memory(location, worker=False, now=clock) as memory:
         _stock(memory, clock)
@@ -331,9 +330,9 @@ def test_users_do_not_see_each_other(opened: Opener) -> None:
         assert not memory.search("kettle", user_id=user, session_id=f"of {other}")
 
 
-def test_tenants_do_not_see_each_other(tmp_path: Path) -> None:
+def test_tenants_do_not_see_each_other(place: Place) -> None:
     """On one file, with the same user and session ids: what one forgets, the other still finds."""
-    path = tmp_path / "chat.db"
+    path = place()
     with Memory(path, tenant="one", worker=False) as one, Memory(path, tenant="two", worker=False) as two:
         say(one, "The kettle of tenant one.")
         say(two, "The kettle of tenant two.")
@@ -432,10 +431,10 @@ def test_any_query_is_answered(world: Memory, query: str, best: str | None) -> N
     assert world.context(query, user_id=USER, session_id="s1", budget=100_000 + 2 * len(query)).tokens > 0
 
 
-@pytest.fixture(scope="module", params=["memory", "sqlite"])
+@pytest.fixture(scope="module", params=["memory", "sqlite", "postgres"])
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """A settled memory in many scripts that is only looked at."""
-    location = ":memory:" if request.param == "memory" else tmp_path_factory.mktemp("world") / "chat.db"
+    location = kept_place(request, tmp_path_factory, "world")
     said = (
         *SAID, "我的猫喜欢睡觉。", "أحب القهوة في الصباح", "मुझे किताब पढ़ना पसंद है", "Я живу в городе Москва", "ฉันชอบแมว",
         "A violin 🎻 for my daughter.",
