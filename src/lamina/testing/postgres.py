@@ -38,12 +38,12 @@ class Server:
         self.version = version
         self._settings = () if durable else _QUICK
         self._made = 0
-        self._folder = Path(tempfile.mkdtemp(prefix="lpg", dir="/tmp"))
-        self._folder.chmod(0o755)
-        self.data = self._folder / "data"
+        self.folder = Path(tempfile.mkdtemp(prefix="lpg", dir="/tmp"))
+        self.folder.chmod(0o755)
+        self.data = self.folder / "data"
         self._bin = self._binaries()
         if os.geteuid() == 0:
-            shutil.chown(self._folder, "nobody", "nogroup")
+            shutil.chown(self.folder, "nobody", "nogroup")
         arguments = ("-A", "trust", "-U", "postgres", "--locale=C.UTF-8", "-E", "UTF8", "--no-sync")
         self._run("initdb", "-D", self.data, *arguments)
         self.start()
@@ -60,8 +60,8 @@ class Server:
         if os.geteuid() == 0 and not all(
             parent.stat().st_mode & _OTHERS == _OTHERS for parent in (found, *found.parents)
         ):
-            shutil.copytree(found.parent, self._folder / "install", symlinks=True)
-            return self._folder / "install" / found.name
+            shutil.copytree(found.parent, self.folder / "install", symlinks=True)
+            return self.folder / "install" / found.name
         return found
 
     def _run(self, program: str, *arguments: str | Path) -> None:
@@ -81,12 +81,16 @@ class Server:
     def _user(self) -> dict[str, Any]:
         return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
+    def tool(self, program: str, *arguments: str | Path) -> None:
+        """Run a program of PostgreSQL, e.g. `pg_dump`; files it writes belong into `folder`."""
+        self._run(program, *arguments)
+
     def start(self) -> None:
         """Start, or start again on the same data."""
         options = " ".join(f"-c {setting}" for setting in self._settings)
-        with (self._folder / "log").open("ab") as log:
+        with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own arguments
-                [self._bin / "postgres", "-D", self.data, "-h", "", "-k", self._folder, *options.split()],
+                [self._bin / "postgres", "-D", self.data, "-h", "", "-k", self.folder, *options.split()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
@@ -98,7 +102,7 @@ class Server:
                 psycopg.connect(self.url("postgres"), connect_timeout=5).close()
             except psycopg.OperationalError:
                 if self._process.poll() is not None:
-                    raise RuntimeError(f"PostgreSQL did not start: {(self._folder / 'log').read_text()}") from None
+                    raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text()}") from None
                 time.sleep(0.05)
             else:
                 return
@@ -113,7 +117,7 @@ class Server:
     def stop(self) -> None:
         """End it and remove its folder."""
         self._end(signal.SIGINT)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end(self, how: signal.Signals) -> None:
         self._children = _children(self._process.pid)
@@ -122,7 +126,7 @@ class Server:
             self._process.wait(timeout=60)
 
     def url(self, database: str, user: str = "postgres") -> str:
-        return f"postgresql://{user}@/{database}?host={quote(str(self._folder), safe='')}"
+        return f"postgresql://{user}@/{database}?host={quote(str(self.folder), safe='')}"
 
     def connect(self, database: str = "postgres", user: str = "postgres") -> psycopg.Connection[tuple[Any, ...]]:
         """A connection that commits each statement."""
