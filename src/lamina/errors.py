@@ -79,7 +79,11 @@ class SchemaTooNew(StoreError):
 
 
 class ModelError(LaminaError):
-    """A model did not answer usefully."""
+    """A model did not answer usefully; `lasting` if asking it again soon would not help."""
+
+    def __init__(self, message: str = "", *, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.lasting = lasting
 
 
 class MissingExtra(LaminaError, ImportError):

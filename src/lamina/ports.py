@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from lamina.profiles import Hosted
 from lamina.types import (
@@ -64,6 +64,7 @@ class SummaryDraft:
 
     text: str
     topics: tuple[str, ...] = ()
+    prompt: str | None = None  # the prompt it was written with, if that is not the task's
 
 
 class Summariser(Protocol):
@@ -140,6 +141,32 @@ class Lexicon(Protocol):
     dimensions: int
 
     def word_vectors(self, words: Sequence[str]) -> Any: ...  # float32 array, one normalised row a word
+
+
+Purpose = Literal["summary", "facts", "episodes", "embedding"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """One call of a model that costs."""
+
+    at: datetime
+    tenant: str
+    purpose: Purpose
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost: float  # in the currency of the price table; 0 without a price
+
+
+class Ledger(Protocol):
+    """Keeps what calls of models cost."""
+
+    async def add(self, entry: LedgerEntry) -> None: ...
+
+    async def spent(self, tenant: str, since: datetime) -> float:
+        """What a tenant's calls have cost since then."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

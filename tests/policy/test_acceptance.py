@@ -66,3 +66,34 @@ def test_previous_and_folded_summaries_are_inputs_too() -> None:
     made_from = task(messages=(), previous="Ann planted seven potatoes beside the crater.", summaries=("Mars landing",))
     assert "crater" in inputs_of(made_from)
     assert objection(made_from, "Ann planted seven potatoes beside the crater after the Mars landing.") is None
+
+
+GERMAN = "Der Nutzer hat sich für die Rechnungen entschieden und das Budget ist nicht groß, sie haben PostgreSQL."
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "reason"),
+    [
+        pytest.param(SAID, GERMAN, "it is in another language than what it was made from", id="german-for-english"),
+        pytest.param(GERMAN, GERMAN, None, id="german-for-german"),
+        pytest.param(f"{SAID}\n{GERMAN}", "They have PostgreSQL and the budget is 4000.", None, id="mixed"),
+        pytest.param(
+            SAID,
+            "用户决定使用数据库存储发票因为事务很重要而且预算是四千欧元",
+            "another language",
+            id="script",
+        ),
+    ],
+)
+def test_the_language_is_one_of_the_inputs(said: str, text: str, reason: str | None) -> None:
+    """A summary in a language or script that nobody used is refused."""
+    found = objection(task(messages=(message(1, text=said),)), text)
+    assert (found is None) == (reason is None)
+    assert reason is None or reason in (found or "")
+
+
+def test_a_text_that_was_cut_off_is_refused() -> None:
+    """What a model could not finish must not stand for anything."""
+    text = "They use PostgreSQL for invoices"
+    assert objection(task(), text, cut=True) == "it was cut off before its end"
+    assert objection(task(), text) is None

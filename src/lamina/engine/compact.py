@@ -17,7 +17,7 @@ from lamina.policy.drift import adds_nothing
 from lamina.policy.folding import Fold, next_fold
 from lamina.policy.records import head_hash
 from lamina.policy.redaction import is_emptied
-from lamina.ports import FoldCommit, Summariser, SummaryDraft, SummaryTask
+from lamina.ports import FoldCommit, Prompt, Summariser, SummaryDraft, SummaryTask
 from lamina.types import Message, Recipe, Session, Span, Summary
 
 logger = logging.getLogger("lamina.fold")
@@ -123,26 +123,10 @@ class Compactor:
         prompt = self._parts.prompts.get(name) if name else None
         if prompt is None:
             return task
-        said = documents.numbered(task.messages)
-        turns = documents.turns_input(task.previous, task.messages)
-        plain = "\n\n".join(filter(None, (task.previous, *task.summaries, said)))
-        values = {
-            "MESSAGES": said,
-            "NEW_MESSAGES": said,
-            "EXISTING_SUMMARY": task.previous or "NONE",
-            "SUMMARIES": "\n\n".join(task.summaries),
-            "SECTIONS": ", ".join(task.sections),
-            "X": str(task.messages[0].seq) if task.messages else "0",
-            "Y": str(task.messages[-1].seq) if task.messages else "0",
-            "CAP": str(task.cap),
-            "LEAST": str(task.least),
-            "INPUT": plain,
-            "TURNS_INPUT": turns,
-        }
         return replace(
             task,
-            instructions=documents.filled(prompt.text, values),
-            input=turns if "[TURNS_INPUT]" in prompt.text else plain,
+            instructions=documents.filled(prompt.text, documents.prompt_values(task)),
+            input=_input(task, prompt),
             prompt=prompt.label,
         )
 
@@ -154,10 +138,11 @@ class Compactor:
         try:
             draft = await self._accepted(configured, task)
         except ModelError as error:
-            if configured is not offline and attempts + 1 < self._parts.patience.attempts:
+            if configured is not offline and not error.lasting and attempts + 1 < self._parts.patience.attempts:
                 raise
             return await self._last_resort(task, f"{configured.name}: {error}")
-        return Written(text=draft.text, topics=draft.topics, model=configured.name, prompt=task.prompt, fallback=None)
+        prompt = draft.prompt or task.prompt
+        return Written(text=draft.text, topics=draft.topics, model=configured.name, prompt=prompt, fallback=None)
 
     async def _last_resort(self, task: SummaryTask, reason: str) -> Written:
         offline = self._parts.offline
@@ -283,6 +268,13 @@ class Compactor:
         turns = Span(first=twin.turns.first, last=summary.turns.last) if twin.turns and summary.turns else None
         joined = replace(summary, covers=covers, turns=turns, inputs=(twin.id,), version=twin.version + 1)
         return joined, (twin.id,)
+
+
+def _input(task: SummaryTask, prompt: Prompt) -> str:
+    """What a prompt works on, alone: in the form of document 003 where the prompt is of that form."""
+    if "[TURNS_INPUT]" in prompt.text:
+        return documents.turns_input(task.previous, task.messages)
+    return documents.plain_input(task)
 
 
 def _turns(messages: Sequence[Message], taken: Sequence[Summary]) -> Span | None:

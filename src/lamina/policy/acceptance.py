@@ -2,6 +2,7 @@
 
 import re
 
+from lamina.policy.language import is_foreign
 from lamina.policy.words import terms
 from lamina.ports import SummaryTask
 
@@ -17,6 +18,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _GROUNDED = 0.35  # share of a summary's terms that its inputs must have
+_TAKEN = 0.8  # share from which on a summary is in the words of its inputs, and so in their language
 _ENOUGH = 6  # terms below which groundedness says nothing
 
 
@@ -26,20 +28,39 @@ def inputs_of(task: SummaryTask) -> str:
     return "\n".join((*said, task.previous or "", *task.summaries))
 
 
-def objection(task: SummaryTask, text: str) -> str | None:
-    """Why a summary must not be taken, or None."""
+def is_refusal(text: str) -> bool:
+    """Whether a text declines, greets or asks for something to do instead of answering."""
+    return _REFUSAL.match(text) is not None
+
+
+def objection(task: SummaryTask, text: str, *, cut: bool = False) -> str | None:
+    """Why a summary must not be taken, or None; `cut` if its model was stopped before the end."""
     if not text.strip():
         return "it is empty"
-    if _REFUSAL.match(text):
+    if is_refusal(text):
         return "it is a refusal or a greeting"
-    own = set(terms(" ".join(line for line in text.splitlines() if not line.startswith("#"))))
-    given = set(terms(inputs_of(task)))
-    if len(own) >= _ENOUGH and given and len(own & given) / len(own) < _GROUNDED:
+    if cut:
+        return "it was cut off before its end"
+    return _strangeness(task, text) or _lack(task, text)
+
+
+def _strangeness(task: SummaryTask, text: str) -> str | None:
+    """How a text is not of its inputs."""
+    inputs = inputs_of(task)
+    prose = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    own, given = set(terms(prose)), set(terms(inputs))
+    shared = len(own & given) / len(own) if own and given else 1.0
+    if shared < _TAKEN and is_foreign(prose, inputs):
+        return "it is in another language than what it was made from"
+    if len(own) >= _ENOUGH and shared < _GROUNDED:
         return "it shares too little with what it was made from"
+    return None
+
+
+def _lack(task: SummaryTask, text: str) -> str | None:
+    """What a text should have and has not."""
     missing = [section for section in task.sections if f"## {section}".casefold() not in text.casefold()]
     if missing:
         return f"it lacks the section {missing[0]!r}"
     lost = [word for word in task.keep if word.casefold() not in text.casefold()]
-    if lost:
-        return f"it lost {len(lost)} of the values it had to keep"
-    return None
+    return f"it lost {len(lost)} of the values it had to keep" if lost else None

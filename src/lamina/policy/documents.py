@@ -1,17 +1,24 @@
 """Texts with a fixed form: framed summaries, prompt inputs, merged chunks, the session file of document 000."""
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from lamina.errors import InputError
 from lamina.policy.render import speaker
+from lamina.ports import SummaryTask
 from lamina.types import Message, Session
 
 _FOOTER = re.compile(r"\n*---\n\*Updated: [^|\n]* \| Version: \d+\*\s*$")
 _MERGED = re.compile(r"^Earlier: ")
 _BREAK = re.compile(r"(\r\n|\r|\n)")
+_FORM = re.compile(  # lines that give what is said a place in a prompt
+    r"^[ \t]*(?:=== ?(?:END_)?(?:EXISTING_SUMMARY|NEW_TURNS)\b|</?data\b"
+    r"|(?:Turn|Message) \d+[ :(]|(?:User|Assistant|System):)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _INDENTED = re.compile(r"(\r\n|\r|\n) {4}")
 
 
@@ -57,7 +64,45 @@ def filled(template: str, values: Mapping[str, str]) -> str:
 
 def numbered(messages: Sequence[Message]) -> str:
     """Messages with their numbers: `Message 3 (User): …`."""
-    return "\n".join(f"Message {message.seq} ({speaker(message)}): {message.text}" for message in messages)
+    return "\n".join(f"Message {message.seq} ({_caller(message)}): {harmless(message.text)}" for message in messages)
+
+
+def harmless(text: str) -> str:
+    """What someone said, with `> ` before lines that could pass for the form it stands in."""
+    return _FORM.sub(r"> \g<0>", text)
+
+
+def _caller(message: Message) -> str:
+    return " ".join(speaker(message).split())
+
+
+def fenced(text: str) -> str:
+    """A text between lines that it cannot have, because they name its own digest."""
+    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+    return f"<data {mark}>\n{text}\n</data {mark}>"
+
+
+def prompt_values(task: SummaryTask, fence: Callable[[str], str] = str) -> dict[str, str]:
+    """What the placeholders of a summary's prompt stand for; `fence` sets apart what people and models have said."""
+    said = fence(numbered(task.messages))
+    return {
+        "MESSAGES": said,
+        "NEW_MESSAGES": said,
+        "EXISTING_SUMMARY": fence(task.previous) if task.previous else "NONE",
+        "SUMMARIES": fence("\n\n".join(task.summaries)),
+        "SECTIONS": ", ".join(task.sections),
+        "X": str(task.messages[0].seq) if task.messages else "0",
+        "Y": str(task.messages[-1].seq) if task.messages else "0",
+        "CAP": str(task.cap),
+        "LEAST": str(task.least),
+        "INPUT": fence(plain_input(task)),
+        "TURNS_INPUT": fence(turns_input(task.previous, task.messages)),
+    }
+
+
+def plain_input(task: SummaryTask) -> str:
+    """Everything a summary is made from, without a prompt."""
+    return "\n\n".join(filter(None, (task.previous, *task.summaries, numbered(task.messages))))
 
 
 def turns_input(existing: str | None, messages: Sequence[Message]) -> str:
@@ -68,10 +113,10 @@ def turns_input(existing: str | None, messages: Sequence[Message]) -> str:
         if message.turn != number or not turns:
             turns.append([])
             number = message.turn
-        turns[-1].append(f"{speaker(message)}: {message.text}")
+        turns[-1].append(f"{_caller(message)}: {harmless(message.text)}")
     body = "\n\n".join("\n".join([f"Turn {index}:", *lines]) for index, lines in enumerate(turns, 1))
     return (
-        f"=== EXISTING_SUMMARY ===\n{existing or 'NONE'}\n=== END_EXISTING_SUMMARY ===\n\n"
+        f"=== EXISTING_SUMMARY ===\n{harmless(existing) if existing else 'NONE'}\n=== END_EXISTING_SUMMARY ===\n\n"
         f"=== NEW_TURNS ===\n{body}\n=== END_NEW_TURNS ==="
     )
 
