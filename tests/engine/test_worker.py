@@ -5,11 +5,12 @@ import logging
 import random
 import socket
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from lamina import PROFILES, AsyncMemory, Memory
+from lamina import PROFILES, AsyncMemory, Memory, ModelError
 from lamina.engine.parts import Patience
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing import FakeClock, FakeSummariser, WordCounter
@@ -249,13 +250,47 @@ class BrokenExtractor:
 
 
 async def test_a_broken_extractor_costs_facts_and_no_summaries(opened, caplog):
-    """It is tried as often as a model; then the fold is made without it, and the log says so."""
+    """It is tried as often as a model; then the offline one reads, and the log and the facts say so."""
     memory = await opened(extractor=BrokenExtractor(), profile=PROFILE.but(facts=True))
     await talk(memory)
+    await memory.add("My name is Ann.", user_id="ann", session_id="s1")
     assert (await memory.settle()).failed == ()
-    assert caplog.messages == ["fold_failed", "fold_failed", "facts_skipped"]
+    assert caplog.messages == ["fold_failed", "fold_failed", "facts_fallback"]
+    assert "ZeroDivisionError" in caplog.records[-1].reason
     assert len(await memory.summaries("s1")) == 1
-    assert await memory.facts("ann") == []
+    (fact,) = await memory.facts("ann")
+    assert (fact.value, fact.model) == ("Ann", "offline-grammar-1")
+
+
+async def test_without_an_offline_extractor_messages_are_passed_over(opened, caplog):
+    """A model that never works holds up nobody, even where nothing can take its place."""
+    memory = await opened(extractor=BrokenExtractor(), profile=PROFILE.but(facts=True))
+    memory._worker.reader._parts = replace(memory._parts, offline_extractor=BrokenExtractor())
+    await talk(memory)
+    assert (await memory.settle()).failed == ()
+    assert caplog.messages == ["fold_failed", "fold_failed", "facts_fallback", "facts_skipped"]
+    assert len(await memory.summaries("s1")) == 1
+
+
+class Penniless:
+    name = "penniless"
+
+    async def extract(self, messages):
+        raise ModelError("the budget is spent", lasting=True)
+
+    async def summarise(self, task):
+        raise ModelError("the budget is spent", lasting=True)
+
+
+async def test_what_lasts_is_not_waited_for(opened, caplog):
+    """A model that says that asking again will not help is replaced at once."""
+    memory = await opened(Penniless(), extractor=Penniless(), profile=PROFILE.but(facts=True))
+    await talk(memory)
+    assert (await memory.settle()).failed == ()
+    assert caplog.messages == ["facts_fallback", "summary_fallback"]
+    (summary,) = await memory.summaries("s1")
+    assert summary.recipe.fallback == "penniless: the budget is spent"
+    assert summary.recipe.attempts == 1
 
 
 class FickleCounter(WordCounter):

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -10,11 +10,12 @@ from lamina.engine.parts import Parts
 from lamina.errors import ModelError
 from lamina.policy import facts as policy
 from lamina.policy.redaction import is_emptied
-from lamina.ports import EpisodeDraft, FactDraft, FactsCommit, Reading
+from lamina.ports import EpisodeDraft, Extractor, FactDraft, FactsCommit, Reading, Spotter
 from lamina.profiles import Profile
 from lamina.types import Counters, Episode, Fact, Message, Session, Span
 
 Found = TypeVar("Found", FactDraft, EpisodeDraft)
+Model = TypeVar("Model", Extractor, Spotter)
 
 logger = logging.getLogger("lamina.facts")
 
@@ -51,11 +52,16 @@ class Reader:
         found = 0
         while reads(self._parts.profile):
             session = await self._parts.store.session(session_id)
-            messages = await self._parts.store.unread(session_id, _BATCH) if session else []
+            messages = await self._parts.store.unread(session_id, self._batch) if session else []
             if session is None or not (messages or is_unread(self._parts.profile, session.counters)):
                 break
             found += await self._read(session, messages)
         return found
+
+    @property
+    def _batch(self) -> int:
+        """How many messages are read at once: fewer where a model is slow and says so by its `batch`."""
+        return min(getattr(model, "batch", _BATCH) for model in (self._parts.extractor, self._parts.spotter))
 
     async def _read(self, session: Session, messages: Sequence[Message]) -> int:
         done = session.counters.extracted
@@ -114,17 +120,19 @@ class Reader:
         spoken = [message for message in messages if message.role == "user"]
         if extractor is None or not profile.facts or not spoken:
             return ()
-        drafts = await self._asked(session, extractor.name, extractor.extract(spoken))
+        model, drafts = await self._answer(
+            session, extractor, self._parts.offline_extractor, lambda one: one.extract(spoken)
+        )
         by_id = {message.id: message for message in spoken}
         found: dict[tuple[object, ...], Fact] = {}
         for draft in drafts:
             message = by_id.get(draft.message_id)
             if message is None or not policy.true_to(draft, message):
                 logger.warning(
-                    "draft_refused", extra={"session": session.id, "model": extractor.name, "category": draft.category}
+                    "draft_refused", extra={"session": session.id, "model": model, "category": draft.category}
                 )
             elif self._worth_keeping(draft):
-                fact = self._fact(draft, message, session.user_id, extractor.name)
+                fact = self._fact(draft, message, session.user_id, model)
                 same = (fact.message_id, fact.category, fact.slot, fact.holds, policy.normalised(fact.value))
                 found.setdefault(same, fact)
         return tuple(found.values())
@@ -149,11 +157,13 @@ class Reader:
             return ()
         first = messages[0].seq
         before = await self._parts.store.messages(session.id, Span(first=max(1, first - _BEFORE), last=first - 1))
-        drafts = await self._asked(session, spotter.name, spotter.spot(messages, before))
+        model, drafts = await self._answer(
+            session, spotter, self._parts.offline_spotter, lambda one: one.spot(messages, before)
+        )
         known = {message.id: message for message in (*before, *messages)}
         read = {message.id for message in messages}
         return tuple(
-            self._episode(draft, known[draft.message_id], list(known.values()), session.user_id, spotter.name)
+            self._episode(draft, known[draft.message_id], list(known.values()), session.user_id, model)
             for draft in drafts
             if draft.message_id in read
         )
@@ -184,17 +194,40 @@ class Reader:
             tokens=self._parts.counter.count(f"{draft.title}\n{draft.summary}"),
         )
 
-    async def _asked(self, session: Session, name: str, answer: Awaitable[Sequence[Found]]) -> Sequence[Found]:
-        """A model's answer; after too many failures nothing, so that one that never works holds up nobody."""
-        patience = self._parts.patience
+    async def _answer(
+        self, session: Session, model: Model, offline: Model | None, ask: Callable[[Model], Awaitable[Sequence[Found]]]
+    ) -> tuple[str, Sequence[Found]]:
+        """What a model found, and its name; after too many failures, what the offline one finds instead.
+
+        Where that fails too it is nothing: a model that never works holds up nobody.
+        """
         try:
-            async with asyncio.timeout(patience.model_seconds):
+            return model.name, await self._asked(model.name, ask(model))
+        except ModelError as error:
+            if not error.lasting and session.attempts + 1 < self._parts.patience.attempts:
+                raise
+            reason = str(error)
+        if offline is not None and offline is not model:
+            logger.warning("facts_fallback", extra={"session": session.id, "model": offline.name, "reason": reason})
+            try:
+                return offline.name, await self._asked(offline.name, ask(offline))
+            except ModelError as error:
+                reason = f"{reason}; {error}"
+        logger.warning("facts_skipped", extra={"session": session.id, "reason": reason})
+        return model.name, ()
+
+    async def _asked(self, name: str, answer: Awaitable[Sequence[Found]]) -> Sequence[Found]:
+        seconds = self._parts.patience.model_seconds
+        try:
+            async with asyncio.timeout(seconds):
                 return await answer
+        except TimeoutError as error:
+            raise ModelError(f"{name}: no answer within {seconds:g} s") from error
+        except ModelError as error:
+            raise ModelError(f"{name}: {error}", lasting=error.lasting) from error
         except Exception as error:
-            if session.attempts + 1 < patience.attempts:
-                raise ModelError(f"{name}: {type(error).__name__}: {error}") from error
-            logger.warning("facts_skipped", extra={"session": session.id, "reason": f"{type(error).__name__}: {error}"})
-            return ()
+            # whatever a plug-in throws is a failed reading, which stays due
+            raise ModelError(f"{name}: {type(error).__name__}: {error}") from error
 
 
 def _linked(episode: Episode, facts: Sequence[Fact]) -> Episode:

@@ -49,6 +49,8 @@ class Parts:
     patience: Patience = field(default_factory=Patience)
     hands: int = 1  # sessions that its worker may have in work at once
     turns: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)  # each piece of work takes one
+    offline_extractor: Extractor | None = None  # reads when the configured extractor cannot
+    offline_spotter: Spotter | None = None
     cache_bytes: int = 256 * 2**20  # for what is kept at hand to search
 
 
