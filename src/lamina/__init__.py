@@ -20,7 +20,7 @@ from lamina.errors import (
 from lamina.policy.messages import Limits
 from lamina.profiles import PROFILES, Profile
 from lamina.sync import Memory
-from lamina.wiring import AsyncMemory, Options
+from lamina.wiring import AsyncMemory, Llm, Options, Price
 
 __version__ = "0.1.0"
 
@@ -33,6 +33,7 @@ __all__ = [
     "InputError",
     "LaminaError",
     "Limits",
+    "Llm",
     "Memory",
     "MissingExtra",
     "ModelError",
@@ -40,6 +41,7 @@ __all__ = [
     "NotFound",
     "Options",
     "Patience",
+    "Price",
     "Profile",
     "SchemaTooNew",
     "StoreBusy",

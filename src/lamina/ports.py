@@ -53,6 +53,7 @@ class SummaryTask:
     instructions: str = ""  # the filled prompt
     input: str = ""  # what the prompt works on, in the exact form of the document
     prompt: str | None = None  # name and version of the prompt
+    template: str = ""  # the prompt before it was filled
     model: str | None = None  # the model the profile asks for
     hosted: Hosted | None = None
     keep: tuple[str, ...] = ()  # words that must survive

@@ -20,12 +20,19 @@ from lamina.engine.memory import Engine, as_profile
 from lamina.engine.parts import Parts, Patience, Progress
 from lamina.engine.staff import Staff
 from lamina.errors import InputError, LaminaError
+from lamina.models.remote.llm import OPENAI, USES, Llm, Price
 from lamina.policy.messages import Limits, checked_id
 from lamina.ports import Copyable, Embedder, Extractor, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import DEFAULT, Profile, profile_from
 from lamina.types import Copied
 
+__all__ = [
+    "EMBEDDERS", "OPENAI", "USES", "AsyncMemory", "Llm", "Options", "Price", "grants", "new_id", "staff",
+    "worker_alive",
+]  # fmt: skip
+
 _URLS = "sqlite:///path or postgresql://user@host/database"
+
 EMBEDDERS = {"static": ("lazy", "LazyStatic"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
 
 
@@ -35,10 +42,11 @@ class Options:
 
     profile: str | Profile | None = None  # None: the one the file was last opened with, else `default`
     tenant: str = "default"
-    summariser: Summariser | None = None  # None: offline
-    extractor: Extractor | None = None  # None: offline
-    spotter: Spotter | None = None  # finds episodes; None: offline
-    embedder: Embedder | str = "static"  # "static", "minilm", one of your own, or "none": words answer alone
+    llm: Llm | None = None  # writes summaries, finds facts and episodes, as its `use` says; None: all offline
+    summariser: Summariser | None = None  # None: that of the llm, or offline
+    extractor: Extractor | None = None  # None: that of the llm, or offline
+    spotter: Spotter | None = None  # finds episodes; None: that of the llm, or offline
+    embedder: Embedder | Llm | str = "static"  # "static", "minilm", an endpoint, one of your own; "none": words alone
     minilm_path: str | Path | None = None  # folder or file of MiniLM's weights; None: the installed package has them
     counter: TokenCounter | None = None  # None: exact
     worker: bool = True  # fold in the background of this process
@@ -63,12 +71,19 @@ class AsyncMemory(Engine):
     async def open(self) -> Self:
         """Open the store and start the embedded worker."""
         embedder = _embedder(self._options)  # may be refused, before a file is made
+        if self._options.llm is not None:
+            _backend("lamina.models.remote.endpoint", "require_sdk")()
         store = _store(self._location, self._options)
+        self._models: list[Any] = [embedder]
         try:
             await store.open()
-            super().__init__(await _parts(store, embedder, self._options), worker=self._options.worker)
+            await _know_dimensions(store, embedder)
+            parts = await _parts(store, embedder, self._options)
+            self._models += [parts.summariser, parts.extractor, parts.spotter]
+            super().__init__(parts, worker=self._options.worker)
             return await super().open()
         except BaseException:
+            await _hang_up(self._models)
             await store.close()
             raise
 
@@ -93,6 +108,11 @@ class AsyncMemory(Engine):
             copied = await copy.run(new_id("mem"), rounds, progress)
             return replace(copied, problems=(await other.verify()).problems)
 
+    async def close(self, grace: float = 0.0) -> None:
+        """Stop the worker and close the store and the connections of models; what is due stays due."""
+        await super().close(grace)
+        await _hang_up(self._models)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") and not name.startswith("__"):  # what `open` would have set
             raise LaminaError("this memory is not open; use `async with AsyncMemory(...)` or `await memory.open()`")
@@ -107,20 +127,29 @@ async def staff(
     chosen = _options(options)
     if location == ":memory:":
         raise InputError("a worker needs a memory that others can open, too: give a path, not ':memory:'")
-    embedder = _embedder(chosen)
+    embedder, turns = _embedder(chosen), asyncio.Semaphore(concurrency)
     store = _store(location, chosen)
+    models: list[Any] = [embedder]
     try:
         await store.open()
-        shared = await _parts(store, embedder, chosen)
-        shared = replace(shared, hands=concurrency, turns=asyncio.Semaphore(concurrency))
+        await _know_dimensions(store, embedder)
 
         async def engage(own: Store) -> Engine:
-            profile = await _profile(own, None if await own.setting("profile") else chosen.profile)
-            return Engine(replace(shared, store=own, profile=profile, owner=_owner()), follows=True)
+            kept = None if await own.setting("profile") else chosen.profile
+            parts = await _parts(own, embedder, replace(chosen, tenant=own.tenant, profile=kept))
+            models.extend((parts.summariser, parts.extractor, parts.spotter))
+            return Engine(replace(parts, hands=concurrency, turns=turns), follows=True)
 
         yield Staff(store, engage, tenants=tenants, poll_seconds=chosen.patience.poll_seconds)
     finally:
+        await _hang_up(models)
         await store.close()
+
+
+async def _hang_up(models: Sequence[Any]) -> None:
+    for model in models:
+        if hasattr(model, "endpoint"):
+            await model.endpoint.close()
 
 
 def _options(given: dict[str, Any]) -> Options:
@@ -139,6 +168,8 @@ def _options(given: dict[str, Any]) -> Options:
         model = getattr(options, name)
         if model is not None and not callable(getattr(model, verb, None)):
             raise InputError(f"{name} must have the verb `{verb}` (see lamina.ports), {type(model).__name__} has not")
+    if options.llm is not None and not isinstance(options.llm, Llm):
+        raise InputError(f"llm must be an Llm, e.g. Llm(base_url=..., model=...), not {type(options.llm).__name__}")
     _check_recall(options)
     if not callable(options.now):
         raise InputError("now must be a function that gives the time, with its zone")
@@ -150,7 +181,7 @@ def _check_recall(options: Options) -> None:
     if isinstance(embedder, str):
         if embedder not in EMBEDDERS:
             raise InputError(f"no embedder {embedder!r}; there are {list(EMBEDDERS)}, or give one of your own")
-    elif not callable(getattr(embedder, "embed", None)):
+    elif not isinstance(embedder, Llm) and not callable(getattr(embedder, "embed", None)):
         raise InputError(f"embedder must have the verb `embed` (see lamina.ports), {type(embedder).__name__} has not")
     if options.minilm_path is not None and not isinstance(options.minilm_path, str | Path):
         raise InputError(f"minilm_path must be a path, not {options.minilm_path!r}")
@@ -159,6 +190,9 @@ def _check_recall(options: Options) -> None:
 
 
 def _embedder(chosen: Options) -> Embedder | None:
+    if isinstance(chosen.embedder, Llm):
+        remote: Embedder = _backend("lamina.models.remote.embedder", "HttpEmbedder")(_endpoint(chosen.embedder, chosen))
+        return remote
     if not isinstance(chosen.embedder, str):
         return chosen.embedder
     if chosen.embedder == "none":
@@ -169,22 +203,73 @@ def _embedder(chosen: Options) -> Embedder | None:
     return embedder
 
 
+def _endpoint(llm: Llm, chosen: Options) -> Any:
+    make = _backend("lamina.models.remote.endpoint", "Endpoint")
+    return make(llm, tenant=chosen.tenant, counter=chosen.counter, now=chosen.now)
+
+
+async def _know_dimensions(store: Store, embedder: Embedder | None) -> None:
+    """Have an embedder that must ask for the size of its vectors asked once for each store."""
+    if embedder is None or embedder.dimensions or not hasattr(embedder, "ask_dimensions"):
+        return
+    name = f"dimensions of {embedder.name}"
+    known = await store.setting(name)
+    if known is None:
+        await store.put_setting(name, str(await embedder.ask_dimensions()))
+    else:
+        embedder.dimensions = int(known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Remote:
+    """The models of an llm that are wanted."""
+
+    summariser: Summariser | None = None
+    extractor: Extractor | None = None
+    spotter: Spotter | None = None
+
+
+def _remote(chosen: Options, profile: Profile) -> _Remote:
+    if chosen.llm is None:
+        return _Remote()
+    llm = replace(chosen.llm, model=chosen.llm.model or profile.summarizer_model)
+    endpoint = _endpoint(llm, chosen)
+    made = {
+        "summariser": ("summaries", "LlmSummariser"),
+        "extractor": ("facts", "LlmExtractor"),
+        "spotter": ("episodes", "LlmSpotter"),
+    }
+    return _Remote(
+        **{
+            name: _backend(f"lamina.models.remote.{name}", kind)(endpoint)
+            for name, (use, kind) in made.items()
+            if use in llm.use
+        }
+    )
+
+
 async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Parts:
     counter = chosen.counter or _backend("lamina.models.tokens", "best_counter")()
     static = _backend("lamina.models.local.lazy", "LazyStatic")()
     offline = _backend("lamina.models.offline.summariser", "OfflineSummariser")(counter)
+    extractor = _backend("lamina.models.offline.extractor", "OfflineExtractor")()
+    spotter = _backend("lamina.models.offline.episodes", "OfflineSpotter")()
+    profile = await _profile(store, chosen.profile)
+    remote = _remote(chosen, profile)
     return Parts(
         store=store,
         counter=counter,
-        summariser=chosen.summariser or offline,
+        summariser=chosen.summariser or remote.summariser or offline,
         offline=offline,
-        extractor=chosen.extractor or _backend("lamina.models.offline.extractor", "OfflineExtractor")(),
-        spotter=chosen.spotter or _backend("lamina.models.offline.episodes", "OfflineSpotter")(),
+        extractor=chosen.extractor or remote.extractor or extractor,
+        spotter=chosen.spotter or remote.spotter or spotter,
+        offline_extractor=extractor,
+        offline_spotter=spotter,
         embedder=embedder,
         lexicon=static,
         static=static,
-        prompts=_backend("lamina.models.prompts", "prompts")(),
-        profile=await _profile(store, chosen.profile),
+        prompts=_backend("lamina.models.prompts", "summary_prompts")(),
+        profile=profile,
         now=chosen.now,
         new_id=new_id,
         random_bytes=os.urandom,

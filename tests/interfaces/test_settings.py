@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamina import PROFILES, ConfigError
+from lamina import PROFILES, ConfigError, Llm, Price
 from lamina.interfaces.settings import DOCUMENT_KNOBS, load_settings
 
 
@@ -149,3 +149,84 @@ def test_a_bad_value_of_a_profile_says_what_would_do(knob, text, said):
     """By name and kind."""
     with pytest.raises(ConfigError, match=said):
         load_settings({f"LAMINA_PROFILE_{knob.upper()}": text})
+
+
+def test_a_language_model_by_settings(tmp_path):
+    """Address or model make one; everything about it can be set, and keys are shown to nobody."""
+    assert load_settings({}).llm() is None
+    assert load_settings({"LAMINA_LLM_API_KEY": "sk-1"}).llm() is None
+    file = tmp_path / "lamina.toml"
+    file.write_text(
+        'llm_model = "m"\nllm_use = ["facts", "summaries"]\nllm_price_input = 0.5\nllm_budget_per_day = 2\n'
+    )
+    given = {
+        "LAMINA_LLM_BASE_URL": "http://localhost:11434/v1",
+        "LAMINA_LLM_API_KEY": "sk-secret",
+        "LAMINA_LLM_BUDGET_PER_MONTH": "30",
+        "LAMINA_LLM_REQUESTS_PER_MINUTE": "60",
+        "LAMINA_LLM_TOKENS_PER_MINUTE": "90000",
+        "LAMINA_LLM_CONCURRENCY": "2",
+        "LAMINA_LLM_RETRIES": "0",
+        "LAMINA_LLM_SECONDS": "30",
+        "LAMINA_LLM_THINKING_TOKENS": "2000",
+        "LAMINA_LLM_PRICE_OUTPUT": "1.5",
+    }
+    settings = load_settings(given, file)
+    llm = settings.llm()
+    assert llm == Llm(
+        base_url="http://localhost:11434/v1",
+        model="m",
+        api_key="sk-secret",
+        use=("facts", "summaries"),
+        prices={"*": Price(input=0.5, output=1.5)},
+        budget_per_day=2.0,
+        budget_per_month=30.0,
+        requests_per_minute=60,
+        tokens_per_minute=90_000,
+        concurrency=2,
+        retries=0,
+        total_seconds=30.0,
+        thinking_tokens=2000,
+    )
+    for text in (repr(settings), repr(llm), str(settings.shown())):
+        assert "secret" not in text
+    assert settings.shown()["llm_api_key"] == "***"
+    assert load_settings({}).shown()["llm_api_key"] is None
+
+
+def test_an_embedder_by_its_address():
+    """With a model and a size; the key of the language model goes to the same address only."""
+    given = {
+        "LAMINA_LLM_BASE_URL": "http://a/v1",
+        "LAMINA_LLM_API_KEY": "sk-1",
+        "LAMINA_EMBEDDER": "http://a/v1",
+        "LAMINA_EMBEDDER_MODEL": "e",
+        "LAMINA_EMBEDDER_DIMENSIONS": "768",
+    }
+    same, other, own = (
+        load_settings({**given, **more}).vectors()
+        for more in ({}, {"LAMINA_EMBEDDER": "http://b/v1"}, {"LAMINA_EMBEDDER_API_KEY": "sk-2"})
+    )
+    assert isinstance(same, Llm)
+    assert isinstance(other, Llm)
+    assert isinstance(own, Llm)
+    assert (same.model, same.dimensions, same.api_key) == ("e", 768, "sk-1")
+    assert (other.api_key, own.api_key) == (None, "sk-2")
+    assert load_settings({"LAMINA_EMBEDDER": "none"}).vectors() == "none"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"LAMINA_LLM_BASE_URL": "localhost"}, "base_url must be like https://host/v1"),
+        ({"LAMINA_LLM_USE": "poems"}, "takes some of summaries, facts, episodes"),
+        ({"LAMINA_LLM_MODEL": "m", "LAMINA_LLM_BUDGET_PER_DAY": "1"}, "a budget needs prices"),
+        ({"LAMINA_LLM_RETRIES": "-1"}, "takes a whole number"),
+        ({"LAMINA_LLM_PRICE_INPUT": "free"}, "takes a number, 0 or above"),
+        ({"LAMINA_EMBEDDER": "http://a/v1"}, "set embedder_model too"),
+        ({"LAMINA_EMBEDDER": "stattic"}, "is one of static"),
+    ],
+)
+def test_wrong_models_are_reported(given, problem):
+    with pytest.raises(ConfigError, match=problem):
+        load_settings(given)

@@ -128,6 +128,7 @@ class Compactor:
             instructions=documents.filled(prompt.text, documents.prompt_values(task)),
             input=_input(task, prompt),
             prompt=prompt.label,
+            template=prompt.text,
         )
 
     # writing

@@ -52,14 +52,14 @@ class Reader:
         found = 0
         while reads(self._parts.profile):
             session = await self._parts.store.session(session_id)
-            messages = await self._parts.store.unread(session_id, self._batch) if session else []
+            messages = await self._parts.store.unread(session_id, self.batch) if session else []
             if session is None or not (messages or is_unread(self._parts.profile, session.counters)):
                 break
             found += await self._read(session, messages)
         return found
 
     @property
-    def _batch(self) -> int:
+    def batch(self) -> int:
         """How many messages are read at once: fewer where a model is slow and says so by its `batch`."""
         return min(getattr(model, "batch", _BATCH) for model in (self._parts.extractor, self._parts.spotter))
 

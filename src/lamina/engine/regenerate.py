@@ -88,8 +88,12 @@ class Regeneration:
         messages: list[Message] = await self._parts.store.messages(
             session.id, Span(first=first, last=session.counters.messages)
         )
-        found, _ = await Reader(parts).found(session, messages)
-        return old, list(found)
+        reader = Reader(parts)
+        found: list[Fact] = []
+        for at in range(0, len(messages), reader.batch):
+            facts, _ = await reader.found(session, messages[at : at + reader.batch])
+            found += facts
+        return old, found
 
     async def proposals(self, session_id: str | None) -> list[Proposal]:
         return [_proposal(row, _draft(row)) for row in await self._parts.store.proposals(session_id)]

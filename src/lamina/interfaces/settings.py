@@ -11,7 +11,7 @@ from lamina.engine.parts import Patience
 from lamina.errors import ConfigError, InputError
 from lamina.policy.messages import Limits
 from lamina.profiles import KNOBS, PROFILES, Profile, profile_named
-from lamina.wiring import EMBEDDERS
+from lamina.wiring import EMBEDDERS, OPENAI, USES, Llm, Price
 
 # The seven knobs of document 003 keep their names.
 DOCUMENT_KNOBS: Mapping[str, str] = {
@@ -38,7 +38,12 @@ class Settings:
     profile: Profile | None = field(
         default=None, metadata={"help": f"one of {', '.join(sorted(PROFILES))}; unset: the one the file was made with"}
     )
-    embedder: str = field(default="static", metadata={"help": f"one of {', '.join(EMBEDDERS)}"})
+    embedder: str = field(
+        default="static", metadata={"help": f"one of {', '.join(EMBEDDERS)}, or the address of an endpoint"}
+    )
+    embedder_model: str | None = field(default=None, metadata={"help": "model of the endpoint that gives vectors"})
+    embedder_api_key: str | None = field(default=None, repr=False, metadata={"help": "its key", "secret": True})
+    embedder_dimensions: int | None = field(default=None, metadata={"help": "of its vectors; unset: it is asked"})
     minilm_path: str | None = field(
         default=None, metadata={"help": "folder or file of MiniLM's weights; unset: the installed package has them"}
     )
@@ -49,12 +54,71 @@ class Settings:
     max_append_messages: int = field(default=100_000, metadata={"help": "most messages in one append"})
     model_seconds: float = field(default=120.0, metadata={"help": "how long a fold waits for its model"})
     lease_seconds: float = field(default=60.0, metadata={"help": "how long a silent worker keeps a session"})
+    llm_base_url: str | None = field(default=None, metadata={"help": "OpenAI-compatible endpoint; unset: OpenAI's"})
+    llm_model: str | None = field(default=None, metadata={"help": "its model; unset with the address: no llm"})
+    llm_api_key: str | None = field(default=None, repr=False, metadata={"help": "its key", "secret": True})
+    llm_use: str = field(default=",".join(USES), metadata={"help": "what for, with commas between"})
+    llm_thinking_tokens: int = field(default=0, metadata={"help": "room for a model that thinks before it writes"})
+    llm_seconds: float = field(default=110.0, metadata={"help": "for one answer with all its tries"})
+    llm_retries: int = field(default=3, metadata={"help": "of a call that failed in a way that may pass"})
+    llm_concurrency: int = field(default=4, metadata={"help": "calls at the same time"})
+    llm_requests_per_minute: int | None = field(default=None, metadata={"help": "most calls a minute"})
+    llm_tokens_per_minute: int | None = field(default=None, metadata={"help": "most tokens a minute"})
+    llm_price_input: float | None = field(default=None, metadata={"help": "price of a million tokens read"})
+    llm_price_output: float | None = field(default=None, metadata={"help": "price of a million tokens written"})
+    llm_budget_per_day: float | None = field(default=None, metadata={"help": "most to spend a day; then offline"})
+    llm_budget_per_month: float | None = field(default=None, metadata={"help": "most to spend a month; then offline"})
 
     def limits(self) -> Limits:
         return Limits(message_bytes=self.max_message_bytes, append_messages=self.max_append_messages)
 
     def patience(self) -> Patience:
         return Patience(model_seconds=self.model_seconds, lease_seconds=self.lease_seconds)
+
+    def llm(self) -> Llm | None:
+        """The language model, if one is named."""
+        if self.llm_base_url is None and self.llm_model is None:
+            return None
+        prices = {}
+        if self.llm_price_input is not None or self.llm_price_output is not None:
+            prices["*"] = Price(input=self.llm_price_input or 0.0, output=self.llm_price_output or 0.0)
+        return Llm(
+            base_url=self.llm_base_url or OPENAI,
+            model=self.llm_model,
+            api_key=self.llm_api_key,
+            use=tuple(self.llm_use.split(",")),
+            thinking_tokens=self.llm_thinking_tokens,
+            total_seconds=self.llm_seconds,
+            retries=self.llm_retries,
+            concurrency=self.llm_concurrency,
+            requests_per_minute=self.llm_requests_per_minute,
+            tokens_per_minute=self.llm_tokens_per_minute,
+            prices=prices,
+            budget_per_day=self.llm_budget_per_day,
+            budget_per_month=self.llm_budget_per_month,
+        )
+
+    def vectors(self) -> Llm | str:
+        """The embedder: a name, or the endpoint at an address; the language model's key is used for its own address."""
+        if "://" not in self.embedder:
+            return self.embedder
+        if self.embedder_model is None:
+            raise InputError("embedder is an address: set embedder_model too")
+        shared = self.llm_api_key if self.embedder == self.llm_base_url else None
+        return Llm(
+            base_url=self.embedder,
+            model=self.embedder_model,
+            api_key=self.embedder_api_key or shared,
+            dimensions=self.embedder_dimensions,
+        )
+
+    def shown(self) -> dict[str, Any]:
+        """All settings, without secrets."""
+        values = {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        for setting in fields(self):
+            if setting.metadata.get("secret") and values[setting.name] is not None:
+                values[setting.name] = "***"
+        return values
 
 
 NAMES = tuple(setting.name for setting in fields(Settings))
@@ -75,9 +139,15 @@ def load_settings(environ: Mapping[str, str], toml_path: Path | None = None) -> 
             problems.append(f"lamina.toml: {_unknown(name, (*NAMES, 'profile_values'))}")
     _from_environ(environ, values, knobs, problems)
     profile = _profile(values.pop("profile", None), knobs, problems)
+    settings = Settings(profile=profile, **values)
+    for check in (settings.llm, settings.vectors):
+        try:
+            check()
+        except InputError as error:
+            problems.append(str(error))
     if problems:
         raise ConfigError(problems)
-    return Settings(profile=profile, **values)
+    return settings
 
 
 def _named_file(environ: Mapping[str, str]) -> Path | None:
@@ -168,6 +238,37 @@ def _truth(given: Any) -> bool:
     raise ValueError(f"takes true or false, not {given!r}")
 
 
+def _fraction(given: Any) -> float:
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"takes a number, 0 or above, not {given!r}") from None
+    if isinstance(given, bool) or not 0 <= number < float("inf"):
+        raise ValueError(f"takes a number, 0 or above, not {given!r}")
+    return number
+
+
+def _whole(given: Any) -> int:
+    if isinstance(given, bool) or not str(given).isdigit():
+        raise ValueError(f"takes a whole number, 0 or above, not {given!r}")
+    return int(given)
+
+
+def _several(words: Collection[str]) -> Callable[[Any], str]:
+    def read(given: Any) -> str:
+        listed = given if isinstance(given, list) else str(given).split(",")
+        found = [str(word).strip().lower() for word in listed if str(word).strip()]
+        if not found or set(found) - set(words):
+            raise ValueError(f"takes some of {', '.join(words)}, not {given!r}")
+        return ",".join(found)
+
+    return read
+
+
+def _embedder(given: Any) -> str:
+    return _text(given) if "://" in str(given) else _word_of(EMBEDDERS)(given)
+
+
 def _positive(kind: type[int] | type[float]) -> Callable[[Any], int | float]:
     def read(given: Any) -> int | float:
         try:
@@ -202,7 +303,10 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "tenant": _text,
     "user": _text,
     "profile": lambda given: profile_named(_text(given)),
-    "embedder": _word_of(EMBEDDERS),
+    "embedder": _embedder,
+    "embedder_model": _text,
+    "embedder_api_key": _text,
+    "embedder_dimensions": _positive(int),
     "minilm_path": _existing,
     "cache_mb": _positive(int),
     "durable": _truth,
@@ -211,6 +315,20 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "max_append_messages": _positive(int),
     "model_seconds": _positive(float),
     "lease_seconds": _positive(float),
+    "llm_base_url": _text,
+    "llm_model": _text,
+    "llm_api_key": _text,
+    "llm_use": _several(USES),
+    "llm_thinking_tokens": _whole,
+    "llm_seconds": _positive(float),
+    "llm_retries": _whole,
+    "llm_concurrency": _positive(int),
+    "llm_requests_per_minute": _positive(int),
+    "llm_tokens_per_minute": _positive(int),
+    "llm_price_input": _fraction,
+    "llm_price_output": _fraction,
+    "llm_budget_per_day": _positive(float),
+    "llm_budget_per_month": _positive(float),
 }
 
 

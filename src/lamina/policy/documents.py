@@ -15,7 +15,7 @@ _FOOTER = re.compile(r"\n*---\n\*Updated: [^|\n]* \| Version: \d+\*\s*$")
 _MERGED = re.compile(r"^Earlier: ")
 _BREAK = re.compile(r"(\r\n|\r|\n)")
 _FORM = re.compile(  # lines that give what is said a place in a prompt
-    r"^[ \t]*(?:=== ?(?:END_)?(?:EXISTING_SUMMARY|NEW_TURNS)\b|</?data\b"
+    r"(?:^|(?<=[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]))[ \t]*(?:=== ?(?:END_)?(?:EXISTING_SUMMARY|NEW_TURNS)\b|</?data\b"
     r"|(?:Turn|Message) \d+[ :(]|(?:User|Assistant|System):)",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -18,6 +18,10 @@ _COMMON: Mapping[str, frozenset[str]] = {
         "nl": "de het een en van is dat niet op te met voor zijn ik er maar om ook aan die heeft wij naar bij",
     }.items()
 }
+_SPEAKERS: Mapping[str, tuple[str, ...]] = {
+    word: tuple(language for language, common in _COMMON.items() if word in common)
+    for word in frozenset[str]().union(*_COMMON.values())
+}
 _LEAST_WORDS = 12  # below which nothing can be told
 _LEAST_LETTERS = 20
 _LEAST_SHARE = 0.06  # of the words are common ones of the language
@@ -40,11 +44,15 @@ def scripts(text: str) -> dict[str, float]:
 
 def languages(text: str) -> dict[str, float]:
     """How much of a text each known language could have said: the share of words that are common ones of it."""
-    words = [word.casefold() for word in WORD.findall(text)]
-    if len(words) < _LEAST_WORDS:
+    words = Counter(WORD.findall(text.casefold()))
+    number = words.total()
+    if number < _LEAST_WORDS:
         return {}
-    hits = {language: sum(word in common for word in words) for language, common in _COMMON.items()}
-    return {language: count / len(words) for language, count in hits.items() if count}
+    hits = Counter[str]()
+    for word in words.keys() & _SPEAKERS.keys():
+        for language in _SPEAKERS[word]:
+            hits[language] += words[word]
+    return {language: count / number for language, count in hits.items()}
 
 
 def language_of(text: str) -> str | None:
@@ -66,8 +74,6 @@ def is_foreign(text: str, given: str) -> bool:
     language, spoken = language_of(text), languages(given)
     if language is None or not spoken or max(spoken.values()) < _LEAST_SHARE:
         return False
-    return _paragraphs_in(language, given) == 0 and spoken.get(language, 0.0) * _CLEARLY < max(spoken.values())
-
-
-def _paragraphs_in(language: str, text: str) -> int:
-    return sum(language_of(line) == language for line in text.splitlines())
+    if spoken.get(language, 0.0) * _CLEARLY >= max(spoken.values()):
+        return False
+    return not any(language_of(line) == language for line in given.splitlines())

@@ -10,7 +10,7 @@ from lamina import __version__
 from lamina.interfaces.cli import show
 from lamina.interfaces.cli.demo import run_demo
 from lamina.interfaces.cli.face import JsonOption, console, out
-from lamina.interfaces.settings import NAMES, Settings
+from lamina.interfaces.settings import Settings
 from lamina.profiles import PROFILES, profile_named, profile_values
 
 commands = typer.Typer()
@@ -44,7 +44,7 @@ def profiles(
 def config(context: typer.Context, as_json: JsonOption = False) -> None:
     """Show the settings in force."""
     settings: Settings = context.obj.settings
-    values = {name: getattr(settings, name) for name in NAMES}
+    values = settings.shown()
     values["profile"] = profile_values(settings.profile) if settings.profile else None
     out(values, as_json, show.as_json)
 

@@ -58,7 +58,8 @@ class Face:
         settings = self.settings
         return {
             "profile": settings.profile,
-            "embedder": settings.embedder,
+            "llm": settings.llm(),
+            "embedder": settings.vectors(),
             "minilm_path": settings.minilm_path,
             "cache_mb": settings.cache_mb,
             "durable": settings.durable,

@@ -8,6 +8,13 @@ from lamina.ports import Prompt
 
 _NAME = re.compile(r"(?P<name>[a-z_]+)\.v(?P<version>\d+)\.md")
 
+_OF_MODELS = frozenset(("guard", "keep", "repair", "facts", "episodes"))  # what else a language model is told
+
+
+def summary_prompts() -> dict[str, Prompt]:
+    """The prompts that profiles name."""
+    return {name: prompt for name, prompt in prompts().items() if name not in _OF_MODELS}
+
 
 @cache
 def prompts() -> dict[str, Prompt]:

@@ -1,0 +1,86 @@
+"""How often a server is asked: rates, and a breaker for one that is down. The time is always an argument."""
+
+import threading
+from email.utils import parsedate_to_datetime
+
+MOST_WAIT = 8.0  # seconds before a call is tried again, unless the server asks for more
+
+
+class Bucket:
+    """So many a minute, evenly, with a minute's worth at once at the most; taking more than there is means waiting."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self._most = float(per_minute or 0)
+        self._left = self._most
+        self._at: float | None = None
+        self._lock = threading.Lock()
+
+    def take(self, number: float, now: float) -> float:
+        """Take some; how many seconds to wait before they may be used. A negative number gives back."""
+        if not self._most:
+            return 0.0
+        with self._lock:
+            elapsed = max(0.0, now - self._at) if self._at is not None else 0.0
+            self._at = now
+            self._left = min(self._most, self._left + elapsed * self._most / 60) - min(number, self._most)
+            return max(0.0, -self._left * 60 / self._most)
+
+
+class Breaker:
+    """Opens after some failures in a row; after a while one call may try, and closes it by succeeding."""
+
+    def __init__(self, failures: int, seconds: float) -> None:
+        self._most = failures
+        self._seconds = seconds
+        self._failures = 0
+        self._opened: float | None = None
+        self._trying = False
+        self._lock = threading.Lock()
+
+    def refusal(self, now: float) -> float | None:
+        """None if a call may go out, which must be told how it went; else the seconds until one may."""
+        with self._lock:
+            if self._opened is None:
+                return None
+            left = self._opened + self._seconds - now
+            if left > 0 or self._trying:
+                return max(left, 0.0)
+            self._trying = True
+            return None
+
+    def succeeded(self) -> None:
+        with self._lock:
+            self._failures, self._opened, self._trying = 0, None, False
+
+    def failed(self, now: float) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._trying or self._failures >= self._most:
+                self._opened = now
+            self._trying = False
+
+    def abandoned(self) -> None:
+        """A call was given up without an outcome."""
+        with self._lock:
+            self._trying = False
+
+
+def backoff(attempt: int, seconds: float, chance: float) -> float:
+    """How long to wait before a call is tried again, with `chance` from 0 to 1 so that not all come at once."""
+    return min(MOST_WAIT, seconds * 2.0 ** min(attempt, 20)) * (0.5 + chance / 2)
+
+
+def asked_wait(headers: dict[str, str], now: float) -> float | None:
+    """How long the server asks to wait; `now` is in seconds since 1970."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        return max(0.0, float(headers["retry-after"]))
+    except KeyError:
+        return None
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - now)
+    except ValueError:
+        return None
