@@ -15,7 +15,6 @@ from urllib.parse import unquote, urlsplit
 
 import uuid_utils
 
-from lamina.engine.copying import Copy
 from lamina.engine.memory import Engine, as_profile
 from lamina.engine.parts import Parts, Patience, Progress
 from lamina.engine.staff import Staff
@@ -104,8 +103,10 @@ class AsyncMemory(Engine):
             raise InputError(f"{location} is this memory; give another place to copy it to")
         chosen = {"tenant": self._options.tenant, **(options or {}), "worker": False, "profile": self.profile}
         async with AsyncMemory(location, **chosen) as other:
-            copy = Copy(_copyable(self._parts.store), _copyable(other._parts.store))
-            copied = await copy.run(new_id("mem"), rounds, progress)
+            copy = _backend("lamina.engine.copying", "Copy")(
+                _copyable(self._parts.store), _copyable(other._parts.store)
+            )
+            copied: Copied = await copy.run(new_id("mem"), rounds, progress)
             return replace(copied, problems=(await other.verify()).problems)
 
     async def close(self, grace: float = 0.0) -> None:

@@ -32,7 +32,7 @@ _TEXT_KNOBS = frozenset({"summarizer_model", "prompt_id_summary_global", "prompt
 class Settings:
     """What the command line and the service are run with; each is also LAMINA_<NAME> and a key of lamina.toml."""
 
-    database: str = field(default="lamina.db", metadata={"help": "path of the file, or sqlite:///path"})
+    database: str = field(default="lamina.db", metadata={"help": "path of the file, or a sqlite:/// or postgresql:// URL"})
     tenant: str = field(default="default", metadata={"help": "whose memory it is"})
     user: str = field(default="default", metadata={"help": "user when none is given"})
     profile: Profile | None = field(
@@ -170,7 +170,7 @@ def _from_toml(path: Path | None, problems: list[str]) -> dict[str, Any]:
 def _from_environ(
     environ: Mapping[str, str], values: dict[str, Any], knobs: dict[str, Any], problems: list[str]
 ) -> None:
-    if "DATABASE_URL" in environ and environ["DATABASE_URL"].startswith("sqlite"):
+    if "DATABASE_URL" in environ and environ["DATABASE_URL"].startswith(("sqlite", "postgres")):
         values["database"] = environ["DATABASE_URL"]
     for variable, text in sorted(environ.items()):
         if variable in DOCUMENT_KNOBS:

@@ -1,5 +1,4 @@
--- What a role needs to use a store whose tables belong to another role. Run it as their owner, after each upgrade;
--- ~role is the role, @name and @@schema are as in the migrations.
+-- What a role needs to use a store whose tables belong to another role. Run it as their owner, after each upgrade.
 grant usage on schema @@schema to ~role;
 grant select on @schema_versions to ~role;
 grant select, insert, update, delete on @sessions, @messages, @summaries, @message_words, @summary_words, @facts,
