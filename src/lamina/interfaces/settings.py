@@ -32,7 +32,9 @@ _TEXT_KNOBS = frozenset({"summarizer_model", "prompt_id_summary_global", "prompt
 class Settings:
     """What the command line and the service are run with; each is also LAMINA_<NAME> and a key of lamina.toml."""
 
-    database: str = field(default="lamina.db", metadata={"help": "path of the file, or a sqlite:/// or postgresql:// URL"})
+    database: str = field(
+        default="lamina.db", metadata={"help": "path of the file, or a sqlite:/// or postgresql:// URL"}
+    )
     tenant: str = field(default="default", metadata={"help": "whose memory it is"})
     user: str = field(default="default", metadata={"help": "user when none is given"})
     profile: Profile | None = field(
