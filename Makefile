@@ -23,8 +23,9 @@ check: .venv/ready  ## format, lint, types, architecture contracts, tests
 	$(BIN)/lint-imports
 	$(MAKE) test
 
-bench: .venv/ready  ## ratios against raw SQLite, growth, plots in benchmarks/results
+bench: .venv/ready  ## ratios against raw SQLite, growth, throughput on both stores; plots in benchmarks/results
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.throughput
 
 fix: .venv/ready  ## format and apply safe lint fixes
 	$(BIN)/ruff format .
