@@ -26,11 +26,12 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr(level: str) -> None:
-    """Write Lamina's logs of this level and above to standard error, and what its database driver has to say."""
+    """Write Lamina's logs of this level and above to standard error, and what its driver and its server have to say."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     least = logging.getLevelNamesMapping()[level.upper()]
-    for name, lowest in (("lamina", least), ("psycopg", max(least, logging.WARNING))):
+    others = max(least, logging.WARNING)
+    for name, lowest in (("lamina", least), ("psycopg", others), ("mcp", others), ("uvicorn", others)):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.setLevel(lowest)

@@ -56,6 +56,9 @@ class Settings:
     max_append_messages: int = field(default=100_000, metadata={"help": "most messages in one append"})
     model_seconds: float = field(default=120.0, metadata={"help": "how long a fold waits for its model"})
     lease_seconds: float = field(default=60.0, metadata={"help": "how long a silent worker keeps a session"})
+    mcp_token: str | None = field(
+        default=None, repr=False, metadata={"help": "what clients of `lamina mcp --http` have to give", "secret": True}
+    )
     llm_base_url: str | None = field(default=None, metadata={"help": "OpenAI-compatible endpoint; unset: OpenAI's"})
     llm_model: str | None = field(default=None, metadata={"help": "its model; unset with the address: no llm"})
     llm_api_key: str | None = field(default=None, repr=False, metadata={"help": "its key", "secret": True})
@@ -317,6 +320,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "max_append_messages": _positive(int),
     "model_seconds": _positive(float),
     "lease_seconds": _positive(float),
+    "mcp_token": _text,
     "llm_base_url": _text,
     "llm_model": _text,
     "llm_api_key": _text,

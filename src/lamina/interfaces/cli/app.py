@@ -20,6 +20,7 @@ from lamina.interfaces.cli import (
     layers,
     moments,
     moving,
+    protocol,
     versions,
     workers,
 )
@@ -36,6 +37,7 @@ PANELS: Mapping[str, typer.Typer] = {
     "New versions": versions.commands,
     "Forgetting": forgetting.commands,
     "Moving": moving.commands,
+    "Serving": protocol.commands,
     "About": about.commands,
     "Measuring": bench.commands,
 }

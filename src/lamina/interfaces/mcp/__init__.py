@@ -1,0 +1,1 @@
+"""The memory as a server of the Model Context Protocol: tools and resources over one `AsyncMemory`."""

@@ -1,0 +1,123 @@
+"""The protocol over the desk: lists, calls and pages, errors in our words."""
+
+import logging
+from typing import Any
+
+import mcp_types as types
+from mcp.server import Server
+from mcp.shared.exceptions import MCPError
+
+from lamina import __version__
+from lamina.errors import LaminaError
+from lamina.interfaces.mcp.catalogue import INSTRUCTIONS, ToolSpec, offered
+from lamina.interfaces.mcp.plain import visible
+from lamina.interfaces.mcp.shapes import read
+from lamina.interfaces.mcp.tools import PROFILE, SESSION, Desk
+
+logger = logging.getLogger("lamina.mcp")
+
+_MARKDOWN = "text/markdown"
+_TEMPLATES = (
+    types.ResourceTemplate(
+        name="profile",
+        title="Profile of a user",
+        uri_template=f"{PROFILE}{{user}}",
+        description="What is known of a user, by category, as markdown.",
+        mime_type=_MARKDOWN,
+    ),
+    types.ResourceTemplate(
+        name="session",
+        title="A conversation",
+        uri_template=f"{SESSION}{{id}}",
+        description="Summaries, facts and newest messages of a conversation, as markdown.",
+        mime_type=_MARKDOWN,
+    ),
+)
+
+
+def server_for(desk: Desk) -> Server[Any]:
+    """A server that offers the tools and pages of a desk."""
+    handlers = _Handlers(desk)
+    return Server(
+        "lamina",
+        title="Lamina",
+        description="Layered memory for conversations with language models.",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+    )
+
+
+class _Handlers:
+    """Requests of the protocol."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._offered = offered(any_user=desk.any_user)
+
+    async def list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_as_tool(spec) for spec in self._offered.values()])
+
+    async def call_tool(self, _context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        spec = self._offered.get(params.name)
+        if spec is None:
+            names = ", ".join(self._offered)
+            raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.80}; there are {names}")
+        try:
+            answer = await self._desk.call(spec.name, read(spec.takes, params.arguments or {}))
+        except LaminaError as error:
+            return _failed(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a sentence, not a trace
+            logger.error("tool_failed", extra={"tool": spec.name, "error": type(error).__name__})  # noqa: TRY400
+            return _failed(f"{spec.name} failed inside the memory ({type(error).__name__}); the server's log has more")
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.data
+        )
+
+    async def list_resources(self, _context: Any, _params: Any) -> types.ListResourcesResult:
+        try:
+            listed = await self._desk.pages()
+        except LaminaError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(uri=address, name=title, title=title, mime_type=_MARKDOWN) for address, title in listed
+            ]
+        )
+
+    async def list_templates(self, _context: Any, _params: Any) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
+
+    async def read_resource(self, _context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        try:
+            text = await self._desk.page(params.uri)
+        except LaminaError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=params.uri, mime_type=_MARKDOWN, text=text)]
+        )
+
+
+def _as_tool(spec: ToolSpec) -> types.Tool:
+    return types.Tool(
+        name=spec.name,
+        title=spec.title,
+        description=spec.about,
+        input_schema=spec.takes,
+        output_schema=spec.gives,
+        annotations=types.ToolAnnotations(
+            title=spec.title,
+            read_only_hint=spec.reads,
+            destructive_hint=spec.destroys,
+            idempotent_hint=spec.repeatable,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _failed(reason: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=visible(reason))], is_error=True)
