@@ -41,6 +41,9 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
         pytest.param(
             "interfaces/cli/bench.py", "import lamina.interfaces.bench.readers", "Faces do not", id="face-imports-face"
         ),
+        pytest.param(
+            "interfaces/mcp/server.py", "import lamina.interfaces.cli.show", "Faces do not", id="server-imports-face"
+        ),
     ],
 )
 def test_a_violation_is_caught(tmp_path, file, line, contract):

@@ -1,5 +1,6 @@
 """`lamina mcp`, run as its users run it and called by the official client, over both transports."""
 
+import asyncio
 import json
 import os
 import re
@@ -18,6 +19,11 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextResourceContents
+
+from lamina import AsyncMemory
+from lamina.interfaces.mcp.catalogue import offered
+from lamina.interfaces.mcp.server import server_for
+from lamina.interfaces.mcp.tools import Desk
 
 LAMINA = str(Path(sys.executable).with_name("lamina"))
 OURS = ("LAMINA", "MEMORY_", "PROMPT_", "DATABASE_URL")
@@ -119,12 +125,12 @@ def _process(database: Path, *words: str, **environ: str):
 
 
 @contextmanager
-def _http(address: str, database: Path):
+def _http(address: str, database: Path, mode: str = "auto"):
     with ExitStack() as stack:
         portal = stack.enter_context(start_blocking_portal())
         caller = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=20)
         stack.enter_context(portal.wrap_async_context_manager(caller))
-        client = Client(streamable_http_client(address, http_client=caller))
+        client = Client(streamable_http_client(address, http_client=caller), mode=mode)
         yield Peer(portal, stack.enter_context(portal.wrap_async_context_manager(client)), database)
 
 
@@ -346,6 +352,45 @@ def test_what_is_not_there_is_an_error_of_the_protocol(peer):
             peer.page(f"lamina://{page}")
 
 
+class Broken:
+    """A counter of tokens with a bug."""
+
+    name, exact = "broken", True
+
+    def count(self, text):
+        raise ZeroDivisionError(text)
+
+    def count_many(self, texts):
+        raise ZeroDivisionError(*texts)
+
+
+def test_a_bug_is_told_without_its_inside(caplog):
+    """The client gets the kind of the error, and so does the log; neither gets what was said."""
+
+    async def ask():
+        async with (
+            AsyncMemory(":memory:", counter=Broken()) as memory,
+            Client(server_for(Desk(memory, "ana"))) as client,
+        ):
+            return await client.call_tool("add_memory", {"text": "my secret"})
+
+    done = asyncio.run(ask())
+    assert done.is_error
+    assert done.content[0].text == "add_memory failed inside the memory (ZeroDivisionError)"
+    (record,) = [one for one in caplog.records if one.name == "lamina.mcp"]
+    assert (record.getMessage(), record.tool, record.error) == ("tool_failed", "add_memory", "ZeroDivisionError")
+    assert "secret" not in caplog.text
+
+
+def test_a_memory_that_cannot_be_opened_is_named(lamina, tmp_path):
+    """On standard error, before a word of the protocol."""
+    (tmp_path / "letter.db").write_text("Dear Ana, " * 100, "utf-8")
+    done = lamina("--db", "letter.db", "mcp", given="")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: ")
+    assert "letter.db" in done.stderr
+
+
 # What is stored is data
 
 
@@ -399,13 +444,20 @@ def test_two_servers_share_a_file_and_users_stay_apart(local):
         for named in ({"fact_id": fact}, {"message_id": message}, {"session": "ana's"}):
             assert "no " in other.error("forget", **named, confirm=True)
         other.call("add_memory", text="Bo was here.", session="bo's")
+        calls = [
+            one.portal.start_task_soon(one.client.call_tool, "add_memory", {"text": f"Word {n}.", "session": session})
+            for n in range(20)
+            for one, session in ((local, "ana's"), (other, "bo's"))
+        ]
+        assert not any(call.result(20).is_error for call in calls)
+        assert other.call("get_session", session="bo's")["messages"] == 21
         assert "no session" in local.error("get_session", session="bo's")
         assert other.call("forget", everything=True)["empty"] is False
         assert other.call("list_facts")["total"] == 1
         assert other.call("forget", everything=True, confirm=True)["receipt"]
         assert (other.call("list_facts")["total"], other.call("list_sessions")["total"]) == (0, 0)
     assert local.call("memory_history", fact_id=fact)["facts"]
-    assert local.call("get_session", session="ana's")["shown"][0]["text"] == "Ana's own words."
+    assert local.call("get_session", session="ana's", first=1)["shown"][0]["text"] == "Ana's own words."
 
 
 # HTTP
@@ -482,8 +534,8 @@ def test_standard_output_is_the_protocol_and_nothing_else(tmp_path, end):
 
 
 def test_http_ends_when_it_is_told(tmp_path):
-    """With a client connected, and without a token on this machine's own address."""
-    with _process(tmp_path / "memory.db") as (process, address), _http(address, tmp_path) as peer:
+    """With a client connected that keeps a stream open, and without a token on this machine's own address."""
+    with _process(tmp_path / "memory.db") as (process, address), _http(address, tmp_path, "legacy") as peer:
         peer.call("add_memory", text="Likes rain")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=10)
@@ -504,6 +556,13 @@ def test_the_snippets_start_the_server(cli, tmp_path):
     with _started(entry["command"], entry["args"], tmp_path / "elsewhere") as peer:
         peer.call("add_memory", text="Likes rain")
     assert "Likes rain" in cli("--db", "m.db", "--tenant", "acme", "facts", "--user", "ana").stdout
+
+
+def test_every_tool_is_documented_with_what_it_takes():
+    page = (Path(__file__).parents[2] / "docs/mcp.md").read_text("utf-8")
+    for tool in offered(any_user=False).values():
+        (row,) = re.findall(rf"^\| `{tool.name}` \|.*$", page, re.MULTILINE)
+        assert all(f"`{name}`" in row for name in tool.takes["properties"]), tool.name
 
 
 def test_the_snippets_for_http_do_not_tell_the_token(cli):

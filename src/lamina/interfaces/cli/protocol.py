@@ -54,6 +54,8 @@ def mcp(
         door = serving.Door(host=host, port=port, token=given, names=tuple(allow_host or ()))
         serving.serve_http(plan, door, lambda address: _say(f"serving {plan.user} at {address}"))
     else:
+        if sys.stdin.isatty():
+            _say("waiting for an MCP client on standard input; `lamina mcp --print` shows how to connect one")
         serving.serve_stdio(plan)
 
 

@@ -1,6 +1,8 @@
 """The protocol over the desk: lists, calls and pages, errors in our words."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import mcp_types as types
@@ -72,17 +74,14 @@ class _Handlers:
         except LaminaError as error:
             return _failed(str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a sentence, not a trace
-            logger.error("tool_failed", extra={"tool": spec.name, "error": type(error).__name__})  # noqa: TRY400
-            return _failed(f"{spec.name} failed inside the memory ({type(error).__name__}); the server's log has more")
+            return _failed(_unforeseen(spec.name, error))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.data
         )
 
     async def list_resources(self, _context: Any, _params: Any) -> types.ListResourcesResult:
-        try:
+        with _told_plainly("resources/list"):
             listed = await self._desk.pages()
-        except LaminaError as error:
-            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
         return types.ListResourcesResult(
             resources=[
                 types.Resource(uri=address, name=title, title=title, mime_type=_MARKDOWN) for address, title in listed
@@ -93,13 +92,28 @@ class _Handlers:
         return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
 
     async def read_resource(self, _context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        try:
+        with _told_plainly("resources/read"):
             text = await self._desk.page(params.uri)
-        except LaminaError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from None
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type=_MARKDOWN, text=text)]
         )
+
+
+@contextmanager
+def _told_plainly(asked: str) -> Iterator[None]:
+    """Errors as those of the protocol, each with a sentence."""
+    try:
+        yield
+    except LaminaError as error:
+        raise MCPError(types.INVALID_PARAMS, visible(str(error))) from None
+    except Exception as error:  # noqa: BLE001 - as for tools
+        raise MCPError(types.INTERNAL_ERROR, _unforeseen(asked, error)) from None
+
+
+def _unforeseen(asked: str, error: Exception) -> str:
+    """Log the kind of an error that is not ours; its text might repeat what a user said."""
+    logger.error("tool_failed", extra={"tool": asked, "error": type(error).__name__})
+    return f"{asked} failed inside the memory ({type(error).__name__})"
 
 
 def _as_tool(spec: ToolSpec) -> types.Tool:

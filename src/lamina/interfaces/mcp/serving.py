@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import ipaddress
+import logging
 import os
 import signal
 import socket
@@ -156,9 +157,17 @@ async def _http(plan: Plan, door: Door, tell: Callable[[str], None]) -> None:
             )
             for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn has its own, but raises them again at its end
                 asyncio.get_running_loop().add_signal_handler(number, setattr, server, "should_exit", True)
+            logging.getLogger("uvicorn.error").addFilter(
+                lambda record: not (server.should_exit and _is_cut_off(record))
+            )
             listening.listen()
             tell(door.address(listening.getsockname()[1]))
             await server.serve(sockets=[listening])
+
+
+def _is_cut_off(record: logging.LogRecord) -> bool:
+    """Whether it tells of a stream that a client held open to the end, which is no error then."""
+    return record.getMessage().startswith("ASGI callable returned without completing")
 
 
 class Guarded:
