@@ -138,7 +138,7 @@ def _http(address: str, database: Path, mode: str = "auto"):
 def address(tmp_path_factory):
     """A server over HTTP that wants a token."""
     database = tmp_path_factory.mktemp("http") / "memory.db"
-    with _process(database, "--user", "ana", LAMINA_MCP_TOKEN=TOKEN) as (_, found):
+    with _process(database, "--user", "ana", "--allow-host", "memory.example", LAMINA_MCP_TOKEN=TOKEN) as (_, found):
         yield found, database
 
 
@@ -456,6 +456,7 @@ def test_two_servers_share_a_file_and_users_stay_apart(local):
         assert other.call("list_facts")["total"] == 1
         assert other.call("forget", everything=True, confirm=True)["receipt"]
         assert (other.call("list_facts")["total"], other.call("list_sessions")["total"]) == (0, 0)
+        assert other.raw("get_context", query="Who am I?").content[0].text == "Nothing is remembered yet."
     assert local.call("memory_history", fact_id=fact)["facts"]
     assert local.call("get_session", session="ana's", first=1)["shown"][0]["text"] == "Ana's own words."
 
@@ -472,6 +473,11 @@ def test_two_servers_share_a_file_and_users_stay_apart(local):
         pytest.param({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421, id="host"),
         pytest.param({"Authorization": f"Bearer {TOKEN}", "Origin": "http://evil.example"}, 403, id="origin"),
         pytest.param({"Authorization": f"bearer {TOKEN}", "Origin": "http://localhost:3000"}, 200, id="let-in"),
+        pytest.param(
+            {"Authorization": f"Bearer {TOKEN}", "Host": "memory.example", "Origin": "https://memory.example"},
+            200,
+            id="other-name",
+        ),
     ],
 )
 def test_http_lets_in_who_may_call(address, headers, status):

@@ -43,7 +43,8 @@ class Desk:
         user = given.pop("user", self.user)
         data: Data = await getattr(self, f"_{tool}")(user, **given)
         if tool == "get_context":
-            return Answer(data, fenced(plain.visible(data["text"])))
+            found = plain.visible(data["text"])
+            return Answer(data, fenced(found) if found else "Nothing is remembered yet.")
         return Answer(data, plain.as_text(data))
 
     # the tools
