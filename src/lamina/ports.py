@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from lamina.profiles import Hosted
 from lamina.types import (
+    ApiKey,
     Backlog,
     Counters,
     Episode,
@@ -762,6 +763,31 @@ class Store(Protocol):
         ...
 
     async def drop_worker(self, worker_id: str) -> None: ...
+
+    # keys of the service
+    async def add_key(self, key: ApiKey, hashed: bytes) -> None:
+        """Let a key in that has this hash; the key itself is stored nowhere."""
+        ...
+
+    async def find_key(self, hashed: bytes) -> ApiKey | None:
+        """The key of whichever tenant that has this hash."""
+        ...
+
+    async def has_keys(self) -> bool:
+        """Whether any tenant has, or had, a key."""
+        ...
+
+    async def keys(self) -> list[ApiKey]:
+        """This tenant's keys by id, also those that are revoked."""
+        ...
+
+    async def revoke_key(self, key_id: str, at: datetime) -> bool:
+        """Let a key in no longer; False if there is none."""
+        ...
+
+    async def note_key(self, key_id: str, at: datetime) -> None:
+        """Note when a key was last used."""
+        ...
 
     # keeping house
     async def end_idle(self, touched_before: datetime, at: datetime) -> list[str]: ...

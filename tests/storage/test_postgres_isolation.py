@@ -29,7 +29,7 @@ from lamina.testing.samples import (
 )
 from lamina.testing.suites.checks import ALL, embedded, everything, meaning
 from lamina.testing.suites.erasing import remembered
-from lamina.types import Span, WorkerNote
+from lamina.types import ApiKey, Span, WorkerNote
 
 pytestmark = pytest.mark.anyio
 
@@ -90,6 +90,12 @@ def calls(session, row, raw):
         "workers": lambda s: s.workers(),
         "drop_worker": lambda s: s.drop_worker("w1"),
         "tenants": lambda s: s.tenants(),
+        "add_key": lambda s: s.add_key(a_key("empty"), b"e" * 32),
+        "find_key": lambda s: s.find_key(b"e" * 32),
+        "has_keys": lambda s: s.has_keys(),
+        "keys": lambda s: s.keys(),
+        "revoke_key": lambda s: s.revoke_key("key_1", at(99)),
+        "note_key": lambda s: s.note_key("key_1", at(99)),
         "commit": lambda s: s.commit(a_fold("s1", a_summary("z", "s1", Span(first=7, last=8)), expect=3, cursor=8)),
         "commit_digest": lambda s: s.commit_digest(a_digest("ann", 9)),
         "unread": lambda s: s.unread("s1", 9),
@@ -141,6 +147,10 @@ USER_TABLES = (
 )  # fmt: skip
 
 
+def a_key(tenant):
+    return ApiKey(id="key_1", tenant=tenant, name=f"key of {tenant}", role="read", created_at=at(1))
+
+
 async def told(work):
     try:
         return repr(await work)
@@ -157,6 +167,7 @@ async def both(database):
     await remembered(stores[0])
     await embedded(stores[0])
     await stores[0].put_setting("profile", "tea")
+    await stores[0].add_key(a_key("full"), b"f" * 32)
     yield stores
     for store in stores:
         await store.close()
@@ -167,9 +178,10 @@ async def test_no_verb_of_the_protocol_sees_or_changes_another_tenant(both):
     full, empty = both
     cases = calls(await full.session("s1"), (await full.audit("s1")).rows[0], await full.session_row("s1"))
     assert sorted(cases) == VERBS
-    before = [*await everything(full), *await meaning(full)]
+    before = [*await everything(full), *await meaning(full), *await full.keys()]
     shown = {name: await told(case(empty)) for name, case in cases.items()}
-    assert [*await everything(full), *await meaning(full)] == before
+    assert [*await everything(full), *await meaning(full), *await full.keys()] == before
+    assert "key of full" not in shown["keys"]
     seen = [name for name, text in shown.items() if "tea" in text or "milk" in text or "Ann likes" in text]
     assert seen == ["find_words"]  # which repeats the words that were asked for
     assert "documents=0" in shown["find_words"]
@@ -204,12 +216,31 @@ async def test_every_table_has_its_policy(database):
     assert [name for name, forced, policy in found if not (forced and policy)] == []
 
 
+async def test_a_transaction_of_all_tenants_finds_keys_and_changes_none(both, database):
+    """It has to find whose a key is; it sees their names and hashes, and no row of any tenant's memory."""
+    with database.server.connect(database.name, SERVICE) as connection:
+        connection.execute("select set_config('lamina.tenant', '*', false)")
+        for table in database.tables:
+            (rows,) = connection.execute(f"select count(*) from {table}").fetchone()
+            assert (rows > 0) == table.endswith(('"tenants"', '"api_keys"')), table
+        assert connection.execute("update lamina.api_keys set role = 'admin'").rowcount == 0
+        assert connection.execute("delete from lamina.api_keys").rowcount == 0
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+            connection.execute(
+                "insert into lamina.api_keys (tenant, id, name, role, hash, created_us)"
+                " values ('full', 'k', 'n', 'admin', 'h', 1)"
+            )
+
+
 async def test_every_index_begins_with_the_tenant(database):
-    """So that no search goes through other tenants' rows, and tables can be spread by tenant."""
+    """So that no search goes through other tenants' rows, and tables can be spread by tenant.
+
+    But for keys, which are found before it is known whose they are.
+    """
     found = database.run(
         "select i.indexrelid::regclass::text, a.attname from pg_index i join pg_class c on c.oid = i.indrelid join"
         " pg_namespace n on n.oid = c.relnamespace left join pg_attribute a on a.attrelid = c.oid and a.attnum ="
         " i.indkey[0] where n.nspname = 'lamina' and c.relname <> 'schema_versions'"
     )
     assert len(found) > 20
-    assert [name for name, column in found if column != "tenant"] == []
+    assert [name for name, column in found if column != "tenant"] == ["lamina.api_keys_by_hash"]

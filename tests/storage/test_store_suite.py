@@ -17,8 +17,8 @@ class TestMemoryStore(StoreSuite):
         return MemoryStore()
 
     @pytest.fixture
-    async def neighbour(self):
-        return MemoryStore(tenant="neighbour")
+    async def neighbour(self, store):
+        return store.for_tenant("neighbour")
 
 
 class TestSqliteStore(StoreSuite):

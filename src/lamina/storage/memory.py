@@ -20,8 +20,8 @@ from lamina.ports import (
     View,
     WordMatches,
 )
+from lamina.storage.memory_keys import MemoryKeys
 from lamina.storage.memory_tables import Kept, mended, touched
-from lamina.storage.memory_workers import MemoryQueue
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
@@ -45,7 +45,7 @@ from lamina.types import (
 Kind = TypeVar("Kind", Message, Summary)
 
 
-class MemoryStore(MemoryQueue):
+class MemoryStore(MemoryKeys):
     """One tenant's memory in this process."""
 
     inline = False
@@ -60,6 +60,9 @@ class MemoryStore(MemoryQueue):
             neighbour._tenants = self._tenants
             self._tenants[tenant] = neighbour
         return self._tenants[tenant]
+
+    def _everyone(self) -> list["MemoryStore"]:
+        return [*self._tenants.values()]
 
     @property
     def used(self) -> bool:

@@ -21,7 +21,7 @@ from lamina.ports import (
     SummaryRow,
 )
 from lamina.storage.shared import reworded, searchable, whole_messages
-from lamina.types import Episode, Fact, Link, Message, Milestone, Session, Span, WorkerNote
+from lamina.types import ApiKey, Episode, Fact, Link, Message, Milestone, Session, Span, WorkerNote
 
 
 @dataclass(slots=True)
@@ -90,6 +90,7 @@ class MemoryTables:
         self._embedded: dict[tuple[str, str], tuple[int, int]] = {}  # embedder and user -> count and cuts then
         self._place = 0
         self._workers: dict[str, WorkerNote] = {}
+        self._keys: dict[str, tuple[ApiKey, bytes]] = {}  # with their hashes
 
     def _require(self, session_id: str) -> Kept:
         if session_id not in self._sessions:

@@ -15,6 +15,7 @@ from lamina.testing.suites.erasing_whole import ErasingWhole
 from lamina.testing.suites.facts import Facts
 from lamina.testing.suites.folding import Folding
 from lamina.testing.suites.housekeeping import Housekeeping
+from lamina.testing.suites.keys import Keys
 from lamina.testing.suites.reading import Reading
 from lamina.testing.suites.sessions import Sessions
 from lamina.testing.suites.swapping import Swapping
@@ -41,6 +42,7 @@ class StoreSuite(
     Housekeeping,
     Workers,
     Tenants,
+    Keys,
 ):
     """Every promise of `lamina.ports.Store`; subclasses give the fixtures `store` and `neighbour`."""
 

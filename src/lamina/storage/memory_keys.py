@@ -1,0 +1,45 @@
+"""The reference store's keys of the service."""
+
+import hmac
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from lamina.storage.memory_workers import MemoryQueue
+from lamina.types import ApiKey
+
+
+class MemoryKeys(MemoryQueue):
+    """Who may come in; a key is found before it is known whose it is."""
+
+    def _everyone(self) -> "Iterable[MemoryKeys]":
+        """The stores of all tenants."""
+        return [self]
+
+    async def add_key(self, key: ApiKey, hashed: bytes) -> None:
+        self._keys[key.id] = (replace(key, tenant=self.tenant), hashed)
+
+    async def find_key(self, hashed: bytes) -> ApiKey | None:
+        for store in self._everyone():
+            for key, known in store._keys.values():  # noqa: SLF001 - of its own kind
+                if hmac.compare_digest(known, hashed):
+                    return key
+        return None
+
+    async def has_keys(self) -> bool:
+        return any(store._keys for store in self._everyone())  # noqa: SLF001
+
+    async def keys(self) -> list[ApiKey]:
+        return [key for _, (key, _) in sorted(self._keys.items())]
+
+    async def revoke_key(self, key_id: str, at: datetime) -> bool:
+        if key_id not in self._keys:
+            return False
+        key, hashed = self._keys[key_id]
+        self._keys[key_id] = (replace(key, revoked_at=key.revoked_at or at), hashed)
+        return True
+
+    async def note_key(self, key_id: str, at: datetime) -> None:
+        if key_id in self._keys:
+            key, hashed = self._keys[key_id]
+            self._keys[key_id] = (replace(key, used_at=at), hashed)

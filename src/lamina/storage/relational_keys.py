@@ -1,0 +1,83 @@
+"""Keys of the service in a relational database."""
+
+import hmac
+from datetime import datetime
+from typing import cast
+
+from lamina.storage.relational_copying import Copying
+from lamina.storage.relational_rows import from_us, to_us
+from lamina.storage.transaction import Row
+from lamina.types import ApiKey, KeyRole
+
+_KEY = "tenant, id, name, role, created_us, expires_us, revoked_us, used_us"
+
+
+class KeyTables(Copying):
+    """Who may come in; a key is found before it is known whose it is."""
+
+    async def add_key(self, key: ApiKey, hashed: bytes) -> None:
+        values = (self.tenant, key.id, key.name, key.role, to_us(key.created_at), _us(key.expires_at))
+        await self._database.write(
+            lambda tx: tx.execute(
+                "insert into api_keys (tenant, id, name, role, created_us, expires_us, hash)"
+                " values (?, ?, ?, ?, ?, ?, ?)",
+                (*values, hashed),
+            )
+        )
+
+    async def find_key(self, hashed: bytes) -> ApiKey | None:
+        found = await self._all_tenants.read(
+            lambda tx: tx.row(f"select hash, {_KEY} from api_keys where hash = ?", (hashed,))
+        )
+        if found is None or not hmac.compare_digest(bytes(found[0]), hashed):
+            return None
+        return _key(found[1:])
+
+    async def has_keys(self) -> bool:
+        return await self._all_tenants.read(lambda tx: tx.row("select 1 from api_keys limit 1")) is not None
+
+    async def keys(self) -> list[ApiKey]:
+        found = await self._database.read(
+            lambda tx: tx.rows(f"select {_KEY} from api_keys where tenant = ? order by id", (self.tenant,))
+        )
+        return [_key(row) for row in found]
+
+    async def revoke_key(self, key_id: str, at: datetime) -> bool:
+        changed = await self._database.write(
+            lambda tx: tx.execute(
+                "update api_keys set revoked_us = coalesce(revoked_us, ?) where tenant = ? and id = ?",
+                (to_us(at), self.tenant, key_id),
+            ),
+            again=True,
+        )
+        return changed == 1
+
+    async def note_key(self, key_id: str, at: datetime) -> None:
+        await self._database.write(
+            lambda tx: tx.execute(
+                "update api_keys set used_us = ? where tenant = ? and id = ?", (to_us(at), self.tenant, key_id)
+            ),
+            again=True,
+        )
+
+
+def _us(at: datetime | None) -> int | None:
+    return None if at is None else to_us(at)
+
+
+def _at(us: int | None) -> datetime | None:
+    return None if us is None else from_us(us)
+
+
+def _key(row: Row) -> ApiKey:
+    tenant, key_id, name, role, created_us, expires_us, revoked_us, used_us = row
+    return ApiKey(
+        id=key_id,
+        tenant=tenant,
+        name=name,
+        role=cast("KeyRole", role),
+        created_at=from_us(created_us),
+        expires_at=_at(expires_us),
+        revoked_at=_at(revoked_us),
+        used_at=_at(used_us),
+    )

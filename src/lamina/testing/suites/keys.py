@@ -1,0 +1,49 @@
+"""Keys of the service."""
+
+from dataclasses import replace
+
+from lamina.ports import Store
+from lamina.testing.samples import at
+from lamina.testing.suites.checks import Suite
+from lamina.types import ApiKey
+
+KEY = ApiKey(id="key_1", tenant="default", name="phone", role="write", created_at=at(1), expires_at=at(90))
+HASH = b"\x00\xff" * 16
+
+
+class Keys(Suite):
+    """Who may come in, and to which tenant."""
+
+    async def test_a_key_is_found_by_its_hash_alone(self, store: Store, neighbour: Store) -> None:
+        """Also by the store of another tenant: whose it is shows only then."""
+        assert not await store.has_keys()
+        await store.add_key(KEY, HASH)
+        assert await store.find_key(HASH) == await neighbour.find_key(HASH) == KEY
+        assert await store.find_key(b"\x00" * 32) is None
+        assert await store.has_keys()
+        assert await neighbour.has_keys()
+
+    async def test_keys_are_listed_for_their_tenant_alone(self, store: Store, neighbour: Store) -> None:
+        await store.add_key(replace(KEY, id="key_2", expires_at=None), b"b" * 32)
+        await store.add_key(KEY, HASH)
+        await neighbour.add_key(replace(KEY, tenant=neighbour.tenant), b"c" * 32)
+        assert [key.id for key in await store.keys()] == ["key_1", "key_2"]
+        assert await neighbour.keys() == [replace(KEY, tenant=neighbour.tenant)]
+
+    async def test_a_revoked_key_stays_and_says_since_when(self, store: Store, neighbour: Store) -> None:
+        """Revoking it again changes nothing; another tenant cannot."""
+        await store.add_key(KEY, HASH)
+        assert not await neighbour.revoke_key("key_1", at(5))
+        assert not await store.revoke_key("key_9", at(5))
+        assert await store.revoke_key("key_1", at(6))
+        assert await store.revoke_key("key_1", at(7))
+        assert await store.find_key(HASH) == replace(KEY, revoked_at=at(6))
+
+    async def test_the_last_use_is_noted(self, store: Store, neighbour: Store) -> None:
+        """By its own tenant; for a key that is gone, nothing happens."""
+        await store.add_key(KEY, HASH)
+        await neighbour.note_key("key_1", at(3))
+        await store.note_key("key_9", at(3))
+        assert await store.keys() == [KEY]
+        await store.note_key("key_1", at(4))
+        assert await store.keys() == [replace(KEY, used_at=at(4))]
