@@ -18,6 +18,7 @@ import uuid_utils
 from lamina.engine.memory import Engine, as_profile
 from lamina.engine.parts import Parts, Patience, Progress
 from lamina.engine.staff import Staff
+from lamina.engine.tenants import Tenants
 from lamina.errors import InputError, LaminaError
 from lamina.models.remote.llm import OPENAI, USES, Llm, Price
 from lamina.policy.messages import Limits, checked_id
@@ -27,7 +28,7 @@ from lamina.types import Copied
 
 __all__ = [
     "EMBEDDERS", "OPENAI", "USES", "AsyncMemory", "Llm", "Options", "Price", "grants", "new_id", "staff",
-    "worker_alive",
+    "tenants", "worker_alive",
 ]  # fmt: skip
 
 _URLS = "sqlite:///path or postgresql://user@host/database"
@@ -142,6 +143,29 @@ async def staff(
             return Engine(replace(parts, hands=concurrency, turns=turns), follows=True)
 
         yield Staff(store, engage, tenants=tenants, poll_seconds=chosen.patience.poll_seconds)
+    finally:
+        await _hang_up(models)
+        await store.close()
+
+
+@asynccontextmanager
+async def tenants(location: str | Path, **options: Any) -> AsyncIterator[Tenants]:
+    """The memories of all tenants of one store, each opened when it is first asked for."""
+    chosen = _options(options)
+    embedder = _embedder(chosen)
+    store = _store(location, chosen)
+    models: list[Any] = [embedder]
+    try:
+        await store.open()
+        await _know_dimensions(store, embedder)
+
+        async def engage(own: Store) -> Engine:
+            parts = await _parts(own, embedder, replace(chosen, tenant=own.tenant))
+            models.extend((parts.summariser, parts.extractor, parts.spotter))
+            return Engine(parts, worker=chosen.worker)
+
+        async with Tenants(store, engage, now=chosen.now, new_id=new_id, random_bytes=os.urandom) as held:
+            yield held
     finally:
         await _hang_up(models)
         await store.close()

@@ -263,10 +263,22 @@ class Engine(KnownVerbs):
     async def session(self, session_id: str) -> Session:
         return await required_session(self._parts.store, session_id)
 
-    async def sessions(self, user_id: str | None = None, *, status: Status | None = None) -> list[Session]:
-        """Sessions of a user (or of all), by id."""
+    async def sessions(
+        self,
+        user_id: str | None = None,
+        *,
+        status: Status | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> list[Session]:
+        """Sessions of a user (or of all), by id; with `limit` at most so many, with `after` those behind that id."""
         if status is not None and status not in STATUSES:
             raise InputError(f"no status {status!r}; there are {list(STATUSES)}")
+        if limit is not None or after is not None:
+            if limit is not None and (not isinstance(limit, int) or limit < 1):
+                raise InputError(f"limit must be a whole number of at least 1, not {limit!r}")
+            most = 1_000_000_000 if limit is None else limit
+            return await self._parts.store.sessions(user_id=user_id, status=status, limit=most, after=after)
         return [session async for session in every_session(self._parts.store, user_id, status)]
 
     async def conversation(self, session_id: str) -> Conversation:

@@ -54,6 +54,8 @@ class Settings:
     log_level: str = field(default="warning", metadata={"help": f"one of {', '.join(LEVELS)}"})
     max_message_bytes: int = field(default=4 * 1024 * 1024, metadata={"help": "largest message that is stored"})
     max_append_messages: int = field(default=100_000, metadata={"help": "most messages in one append"})
+    max_body_bytes: int = field(default=32 * 1024 * 1024, metadata={"help": "largest request the service reads"})
+    service_hosts: str | None = field(default=None, metadata={"help": "names the service answers to, with commas"})
     model_seconds: float = field(default=120.0, metadata={"help": "how long a fold waits for its model"})
     lease_seconds: float = field(default=60.0, metadata={"help": "how long a silent worker keeps a session"})
     mcp_token: str | None = field(
@@ -318,6 +320,8 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "log_level": _word_of(LEVELS),
     "max_message_bytes": _positive(int),
     "max_append_messages": _positive(int),
+    "max_body_bytes": _positive(int),
+    "service_hosts": _text,
     "model_seconds": _positive(float),
     "lease_seconds": _positive(float),
     "mcp_token": _text,

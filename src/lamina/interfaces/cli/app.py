@@ -21,6 +21,7 @@ from lamina.interfaces.cli import (
     moments,
     moving,
     protocol,
+    service,
     versions,
     workers,
 )
@@ -34,6 +35,7 @@ PANELS: Mapping[str, typer.Typer] = {
     "Moments and links": moments.commands,
     "Layers and upkeep": layers.commands,
     "Workers": workers.commands,
+    "Service": service.commands,
     "New versions": versions.commands,
     "Forgetting": forgetting.commands,
     "Moving": moving.commands,

@@ -1,0 +1,79 @@
+"""Keys of the service: made, shown once, found again by their hash."""
+
+import base64
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from lamina.errors import InputError, NotFound, StoreError
+from lamina.ports import Store
+from lamina.types import KEY_ROLES, ApiKey, KeyRole
+
+PREFIX = "lam_"
+_BYTES = 32
+_LONGEST = 200  # of a name
+_COARSE = timedelta(hours=1)  # how exactly the last use is known
+
+
+class Keys:
+    """The keys of one tenant."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        now: Callable[[], datetime],
+        new_id: Callable[[str], str],
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self._store = store
+        self._now = now
+        self._new_id = new_id
+        self._random_bytes = random_bytes
+
+    async def create(self, name: str, role: KeyRole, lasts: timedelta | None = None) -> tuple[ApiKey, str]:
+        """A new key, with the words that open the door; they are not kept anywhere."""
+        if not name.strip() or len(name) > _LONGEST or not name.isprintable():
+            raise InputError(f"a key has a name of 1 to {_LONGEST} printable characters")
+        if role not in KEY_ROLES:
+            raise InputError(f"no role {role!r}; there are {list(KEY_ROLES)}")
+        if lasts is not None and lasts <= timedelta():
+            raise InputError("a key lasts for some time, e.g. 90 days")
+        now = self._now()
+        secret = PREFIX + base64.urlsafe_b64encode(self._random_bytes(_BYTES)).decode().rstrip("=")
+        key = ApiKey(
+            id=self._new_id("key"),
+            tenant=self._store.tenant,
+            name=name,
+            role=role,
+            created_at=now,
+            expires_at=None if lasts is None else now + lasts,
+        )
+        await self._store.add_key(key, hashed(secret))
+        return key, secret
+
+    async def all(self) -> list[ApiKey]:
+        """The oldest first, also those that are revoked."""
+        return await self._store.keys()
+
+    async def revoke(self, key_id: str) -> None:
+        """Let a key in no longer, from now on."""
+        if not await self._store.revoke_key(key_id, self._now()):
+            raise NotFound(f"no key {key_id!r}")
+
+
+async def admitted(store: Store, secret: str, now: datetime) -> ApiKey | None:
+    """The key of whichever tenant, if it may come in; its use is noted, to the hour."""
+    key = await store.find_key(hashed(secret)) if secret.startswith(PREFIX) else None
+    if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
+        return None
+    if key.used_at is None or key.used_at + _COARSE <= now:
+        with suppress(StoreError):  # a note is no reason to turn somebody away
+            await store.for_tenant(key.tenant).note_key(key.id, now.replace(minute=0, second=0, microsecond=0))
+    return key
+
+
+def hashed(secret: str) -> bytes:
+    """What is stored of a key: it has 256 random bits, so that a plain hash cannot be turned round."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,81 @@
+"""The memories of all tenants of one store, in one process."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+from lamina.engine.keys import Keys, admitted
+from lamina.engine.memory import Engine
+from lamina.ports import Store
+from lamina.types import ApiKey
+
+_GRACE_S = 10.0  # for what workers have in hand when the process ends
+
+
+class Tenants:
+    """Gives each tenant an engine of its own over one store; also who may come in."""
+
+    def __init__(
+        self,
+        store: Store,
+        engage: Callable[[Store], Awaitable[Engine]],
+        *,
+        now: Callable[[], datetime],
+        new_id: Callable[[str], str],
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        """`engage` makes an engine for the store of one tenant."""
+        self._store = store
+        self._engage = engage
+        self._now = now
+        self._new_id = new_id
+        self._random_bytes = random_bytes
+        self._engines: dict[str, Engine] = {}
+        self._opening = asyncio.Lock()
+        self._keyed = False
+
+    @property
+    def open_engines(self) -> list[Engine]:
+        """Those of the tenants who were asked for so far."""
+        return [*self._engines.values()]
+
+    async def engine(self, tenant: str) -> Engine:
+        """The memory of a tenant, with its worker."""
+        if tenant in self._engines:
+            return self._engines[tenant]
+        async with self._opening:
+            if tenant not in self._engines:
+                engine = await self._engage(self._store.for_tenant(tenant))
+                self._engines[tenant] = await engine.open()
+        return self._engines[tenant]
+
+    async def known(self) -> list[str]:
+        """The tenants that have written something."""
+        return await self._store.tenants()
+
+    async def ping(self) -> None:
+        """Ask the store something; raises StoreError if it does not answer."""
+        await self._store.setting("profile")
+
+    def keys(self, tenant: str) -> Keys:
+        return Keys(self._store.for_tenant(tenant), now=self._now, new_id=self._new_id, random_bytes=self._random_bytes)
+
+    async def has_keys(self) -> bool:
+        """Whether there is, or was, any key; once there is one, nobody comes in without."""
+        self._keyed = self._keyed or await self._store.has_keys()
+        return self._keyed
+
+    async def admitted(self, secret: str) -> ApiKey | None:
+        """The key that these words are, if it may come in now."""
+        return await admitted(self._store, secret, self._now())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        engines, self._engines = [*self._engines.values()], {}
+        await asyncio.gather(*(engine.close(_GRACE_S) for engine in engines))

@@ -1,0 +1,115 @@
+"""Commands for the REST service and its keys."""
+
+import asyncio
+import importlib
+import re
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from lamina.engine.keys import Keys
+from lamina.errors import InputError, MissingExtra
+from lamina.interfaces.cli.face import Face, JsonOption, errors, out
+from lamina.types import ApiKey
+from lamina.wiring import tenants
+
+T = TypeVar("T")
+
+commands = typer.Typer()
+keys = typer.Typer(help="Keys of the service: who may come in.", no_args_is_help=True)
+commands.add_typer(keys, name="keys", rich_help_panel="Service")
+
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_LONGEST = timedelta(days=36_500)
+
+
+@commands.command()
+def serve(
+    context: typer.Context,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port; 0: any that is free.")] = 8640,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave folding to `lamina worker`.")] = False,
+) -> None:
+    """Serve the REST API until SIGTERM or Ctrl-C."""
+    try:
+        serving = importlib.import_module("lamina.interfaces.http.serving")
+    except ModuleNotFoundError as error:
+        raise MissingExtra(error.name or "fastapi", "server") from error
+
+    def announce(address: str) -> None:
+        errors.print(f"serving on {address}", highlight=False, markup=False, soft_wrap=True)
+
+    running = serving.serve(context.obj.settings, host=host, port=port, worker=not no_worker, announce=announce)
+    raise typer.Exit(asyncio.run(running))
+
+
+@keys.command()
+def create(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="What the key is for.")],
+    role: Annotated[str, typer.Option("--role", help="read, write or admin.")] = "write",
+    expires: Annotated[str | None, typer.Option("--expires", help="How long it lasts: 12h, 90d, 52w.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a key; it is shown once."""
+    lasts = None if expires is None else _time(expires)
+    key, secret = _with_keys(context.obj, lambda own: own.create(name, role, lasts))  # type: ignore[arg-type]
+    shown = {"key": secret, **{field: getattr(key, field) for field in ("id", "name", "role", "tenant", "expires_at")}}
+    out(shown, as_json, lambda _: f"{escape(secret)}\n{key.id}: keep the key, it is not shown again")
+
+
+@keys.command("list")
+def list_(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the keys of this tenant."""
+    found = _with_keys(context.obj.existing(), lambda own: own.all())
+    out(found, as_json, lambda _: _table(found, datetime.now(UTC)))
+
+
+@keys.command()
+def revoke(
+    context: typer.Context,
+    key_id: Annotated[str, typer.Argument(help="Id of the key, as `keys list` shows it.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Let a key in no longer, at once."""
+    _with_keys(context.obj.existing(), lambda own: own.revoke(key_id))
+    out({"revoked": key_id}, as_json, lambda _: f"revoked {escape(key_id)}")
+
+
+def _with_keys(face: Face, work: Callable[[Keys], Awaitable[T]]) -> T:
+    async def run() -> T:
+        options: dict[str, Any] = {**face.options(), "worker": False, "tenant": face.settings.tenant}
+        async with tenants(face.settings.database, **options) as held:
+            return await work(held.keys(face.settings.tenant))
+
+    return asyncio.run(run())
+
+
+def _time(given: str) -> timedelta:
+    found = re.fullmatch(r"([1-9]\d{0,5})([hdw])", given.strip())
+    lasts = int(found[1]) * _UNITS[found[2]] if found else _LONGEST * 2
+    if lasts > _LONGEST:
+        raise InputError(f"--expires is a number of hours, days or weeks up to 100 years, e.g. 90d, not {given!r}")
+    return lasts
+
+
+def _table(found: list[ApiKey], now: datetime) -> RenderableType:
+    table = Table(box=None, header_style="bold")
+    for column in ("id", "name", "role", "made", "expires", "last used", "state"):
+        table.add_column(column, no_wrap=column == "id")
+    for key in found:
+        expired = key.expires_at is not None and key.expires_at <= now
+        state = "revoked" if key.revoked_at else "expired" if expired else "good"
+        table.add_row(
+            key.id, escape(key.name), key.role, _day(key.created_at), _day(key.expires_at), _day(key.used_at), state
+        )
+    return table if found else "no keys"
+
+
+def _day(moment: datetime | None) -> str:
+    return "-" if moment is None else moment.date().isoformat()

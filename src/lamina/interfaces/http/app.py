@@ -1,0 +1,165 @@
+"""The service put together."""
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import PlainTextResponse, Response
+from starlette.exceptions import HTTPException
+
+from lamina import __version__
+from lamina.engine.tenants import Tenants
+from lamina.errors import LaminaError
+from lamina.interfaces.http import conversations, known, problems, upkeep
+from lamina.interfaces.http.border import LOOPBACK, Border, Rules
+from lamina.interfaces.http.callers import KEYS_SHOWN, Service
+from lamina.interfaces.http.metrics import Metrics
+from lamina.interfaces.settings import Settings
+from lamina.wiring import tenants
+
+logger = logging.getLogger("lamina.http")
+
+_ABOUT = """Layered memory for conversations with language models.
+
+Errors are problems as RFC 9457 has them; their `type` is stable. Times are RFC 3339. `X-Request-ID` is
+echoed, or made."""
+
+
+def create_app(
+    settings: Settings, *, host: str = "127.0.0.1", worker: bool = True, held: Tenants | None = None
+) -> FastAPI:
+    """The service over the store that the settings name; `host` is where it listens.
+
+    With the tenants of an open store in `held`, whoever opened it closes it.
+    """
+    service = Service(metrics=Metrics(), tenant=settings.tenant)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if held is not None:
+            service.held = held
+            await begin(held, settings, host, worker=worker)
+            yield
+            return
+        async with tenants(settings.database, **options(settings, worker=worker)) as opened:
+            service.held = opened
+            await begin(opened, settings, host, worker=worker)
+            yield
+            service.held = None
+
+    app = FastAPI(
+        title="Lamina",
+        version=__version__,
+        description=_ABOUT,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    for part in (conversations, known, upkeep):
+        app.include_router(part.routes)
+    _about(app, service)
+    app.add_exception_handler(RequestValidationError, _shape)
+    app.add_exception_handler(HTTPException, _refusal)
+    app.add_middleware(Border, service=service, rules=_rules(settings, host))
+    app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
+    return app
+
+
+def options(settings: Settings, *, worker: bool) -> dict[str, Any]:
+    """How the store is opened."""
+    return {
+        "tenant": settings.tenant,
+        "profile": settings.profile,
+        "llm": settings.llm(),
+        "embedder": settings.vectors(),
+        "minilm_path": settings.minilm_path,
+        "cache_mb": settings.cache_mb,
+        "durable": settings.durable,
+        "limits": settings.limits(),
+        "patience": settings.patience(),
+        "worker": worker,
+    }
+
+
+async def begin(held: Tenants, settings: Settings, host: str, *, worker: bool) -> None:
+    """Refuse to be open to everybody; have workers begin where there may be something due."""
+    if host not in LOOPBACK and not await held.has_keys():
+        raise LaminaError(
+            f"{host} can be reached from other machines, and there is no key yet: make one with"
+            " `lamina keys create NAME --role write`, or listen on 127.0.0.1"
+        )
+    for tenant in dict.fromkeys([settings.tenant, *(await held.known() if worker else [])]):
+        await held.engine(tenant)
+
+
+def _rules(settings: Settings, host: str) -> Rules:
+    named = {name.strip().lower() for name in (settings.service_hosts or "").split(",") if name.strip()}
+    hosts = frozenset({*LOOPBACK, *named}) if host in LOOPBACK or named else None
+    return Rules(hosts=hosts, body_bytes=settings.max_body_bytes)
+
+
+def _about(app: FastAPI, service: Service) -> None:
+    """Routes about the service itself."""
+
+    @app.get("/healthz", tags=["service"], operation_id="is_alive")
+    async def is_alive() -> dict[str, str]:
+        """Whether the process answers."""
+        return {"status": "ok"}
+
+    @app.get("/readyz", tags=["service"], operation_id="is_ready")
+    async def is_ready() -> dict[str, str]:
+        """Whether the store answers, too."""
+        await service.tenants.ping()
+        return {"status": "ok"}
+
+    @app.get("/version", tags=["service"], operation_id="get_version")
+    async def get_version() -> dict[str, str]:
+        return {"lamina": __version__}
+
+    @app.get(
+        "/metrics",
+        tags=["service"],
+        operation_id="get_metrics",
+        response_class=PlainTextResponse,
+        dependencies=KEYS_SHOWN,
+    )
+    async def get_metrics() -> Response:
+        """Figures for Prometheus."""
+        shown = await service.metrics.shown(service.tenants.open_engines)
+        return Response(shown, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _shape(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return problems.of_shape(error)
+
+
+async def _refusal(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return problems.of_refusal(error)
+
+
+def _schema(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI of the service, in which every error is a problem."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        shapes: dict[str, Any] = schema["components"]["schemas"]
+        for name in ("HTTPValidationError", "ValidationError"):
+            shapes.pop(name, None)
+        shapes["Problem"] = dict(problems.SCHEMA)
+        content = {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        for operation in _operations(schema):
+            operation["responses"].pop("422", None)
+            operation["responses"]["default"] = {"description": "What went wrong.", "content": content}
+        app.openapi_schema = schema
+    return app.openapi_schema
+
+
+def _operations(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [operation for path in schema["paths"].values() for operation in path.values()]

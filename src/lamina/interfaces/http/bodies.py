@@ -1,0 +1,225 @@
+"""What may be sent: the shapes of bodies and of queries. Fields that are not here are refused."""
+
+from typing import Annotated, Any, Literal, get_args
+from urllib.parse import unquote
+
+from fastapi import Path
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from lamina.engine.known import DEFAULT_USER
+from lamina.types import FACT_TYPES, ROLES, EpisodeKind, FactStatus, FactType, Role, Status
+
+_LONGEST_ID = 256
+_MOST = 1000  # items of a page, or hits
+
+Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID)]
+InPath = Annotated[str, BeforeValidator(unquote), Path(min_length=1, max_length=_LONGEST_ID)]
+Time = Annotated[
+    str,
+    Field(max_length=64, examples=["2025-03-14T09:30:00Z"], json_schema_extra={"format": "date-time"}),
+]
+Share = Annotated[float, Field(ge=0, le=1)]
+Tokens = Annotated[int, Field(ge=1, le=100_000_000)]
+Limit = Annotated[int, Field(ge=1, le=_MOST, description="Most items of the page.")]
+Cursor = Annotated[str, Field(min_length=1, max_length=2000, description="`next` of the page before.")]
+HitKind = Literal["message", "summary", "fact", "episode"]
+Word = Annotated[str, Field(min_length=1, max_length=1000)]
+
+_MESSAGE = {
+    "type": "object",
+    "required": ["role"],
+    "properties": {
+        "role": {"type": "string", "enum": list(ROLES)},
+        "content": {"description": "text, a list of parts, or null"},
+        "id": {"type": "string", "minLength": 1, "maxLength": _LONGEST_ID},
+        "created_at": {"type": "string", "format": "date-time"},
+        "metadata": {"type": "object"},
+    },
+    "description": "A chat message as chat APIs have it; other keys are kept as they are.",
+    "examples": [{"role": "user", "content": "I'm Alex. I prefer Python."}],
+}
+ChatMessage = Annotated[dict[str, Any], WithJsonSchema(_MESSAGE)]
+
+
+class Body(BaseModel):
+    """A body of JSON: nothing unknown, and no guessing of types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Asked(BaseModel):
+    """The query of an address: nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Listed(Asked):
+    """Which page of a list."""
+
+    cursor: Cursor | None = None
+    limit: Limit = 100
+
+
+class NewMessages(Body):
+    """One or many messages for a session."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"user_id": "alex", "messages": [{"role": "user", "content": "I'm Alex. I prefer Python."}]}]
+        }
+    )
+
+    messages: str | ChatMessage | list[str | ChatMessage]
+    user_id: Id = DEFAULT_USER
+    agent_id: Id | None = None
+
+
+class SessionsAsked(Listed):
+    user_id: Id | None = None
+    status: Status | None = None
+
+
+class SessionChange(Body):
+    """Another status; `outcome`, with `ended`, becomes a milestone."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ended", "outcome": "Chose Lisbon"}]})
+
+    status: Status
+    outcome: str | None = None
+
+
+class SummariesAsked(Asked):
+    live: Annotated[bool, Field(description="false: also those that were folded into others")] = True
+
+
+class ContextAsked(Body):
+    """For which message, under which budget."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"query": "which language do I like?", "user_id": "alex", "session_id": "s1", "budget": 2000}]
+        }
+    )
+
+    query: Annotated[str | None, Field(description="the current user message")] = None
+    user_id: Id = DEFAULT_USER
+    session_id: Id | None = None
+    budget: Tokens | None = None
+    profile: Id | None = None
+    system: Annotated[str | None, Field(description="your own system prompt")] = None
+    sources: Annotated[list[str], Field(description="texts of your own, before the question")] = []
+    at: Time | None = None
+
+
+class SearchAsked(Body):
+    """What to look for, and filters."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "programming languages", "user_id": "alex", "top_k": 5}]}
+    )
+
+    query: str
+    user_id: Id = DEFAULT_USER
+    top_k: Annotated[int, Field(ge=1, le=_MOST)] = 10
+    explain: bool = False
+    kinds: list[HitKind] = list(get_args(HitKind))
+    types: list[FactType] = []
+    categories: list[Word] = []
+    tags: list[Word] = []
+    since: Time | None = None
+    until: Time | None = None
+    min_importance: Share = 0.0
+    session_id: Id | None = None
+    role: Role | None = None
+    as_of: Time | None = None
+    archived: bool = False
+    weights: dict[str, float] | None = None
+    at: Time | None = None
+
+
+class FactsAsked(Listed):
+    as_of: Time | None = None
+    known_at: Time | None = None
+    session_id: Id | None = None
+    statuses: list[FactStatus] = []
+    types: list[FactType] = []
+    categories: list[Word] = []
+    tags: list[Word] = []
+    since: Time | None = None
+    until: Time | None = None
+    min_importance: Share = 0.0
+
+
+class NewFact(Body):
+    """A memory told by hand."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": "We ship on Fridays", "type": "constraint", "tags": ["release"]}]}
+    )
+
+    text: Annotated[str, Field(min_length=1)]
+    type: FactType = next(iter(FACT_TYPES))
+    category: Word | None = None
+    key: Word | None = None
+    tags: list[Word] = []
+    importance: Share | None = None
+    confidence: Share = 1.0
+    valid_from: Time | None = None
+    valid_until: Time | None = None
+
+
+class FactChange(Body):
+    """A new version of a fact, or (`standing`) whether it is the value that holds."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"value": "Rust"}, {"standing": "promoted"}]})
+
+    value: Annotated[str, Field(min_length=1)] | None = None
+    tags: list[Word] | None = None
+    importance: Share | None = None
+    valid_until: Time | None = None
+    standing: Literal["promoted", "demoted"] | None = None
+
+
+class EpisodesAsked(Listed):
+    session_id: Id | None = None
+    kinds: list[EpisodeKind] = []
+    since: Time | None = None
+    until: Time | None = None
+    min_significance: Share = 0.0
+
+
+class ProfileAsked(Asked):
+    as_of: Time | None = None
+    known_at: Time | None = None
+
+
+class ToForget(Body):
+    """One of: message_ids; session_id with first and last; session_id; fact_id; text; user_id."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "4242", "user_id": "alex", "dry_run": True}]})
+
+    user_id: Id | None = None
+    session_id: Id | None = None
+    message_ids: Annotated[list[Id], Field(min_length=1, max_length=10_000)] | None = None
+    first: Tokens | None = None
+    last: Tokens | None = None
+    fact_id: Id | None = None
+    text: Annotated[str, Field(min_length=1)] | None = None
+    dry_run: bool = False
+
+
+class WhoseMemory(Body):
+    user_id: Annotated[Id | None, Field(description="only of this user; null: of all")] = None
+
+
+class WhichSession(Body):
+    session_id: Annotated[Id | None, Field(description="only this session; null: everything")] = None
+
+
+class Patiently(Body):
+    timeout: Annotated[float, Field(gt=0, le=600, description="seconds")] = 60.0
+
+
+class ExportAsked(Asked):
+    user_id: Id | None = None
+    session_id: Id | None = None

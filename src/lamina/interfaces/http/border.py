@@ -1,0 +1,209 @@
+"""What every request passes: the name it calls us by, its key, its size, its number; and what is noted of it."""
+
+import json
+import logging
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+from uuid import uuid4
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lamina.errors import LaminaError
+from lamina.interfaces.http.callers import Caller, Service, let_in
+from lamina.interfaces.http.problems import OURS, of_error, problem
+
+logger = logging.getLogger("lamina.http")
+audit = logging.getLogger("lamina.audit")
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_OPEN = frozenset({"/healthz", "/readyz", "/version", "/openapi.json"})
+_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_HUNG_UP = 499
+_DEEPEST = 120  # levels of lists and objects
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is let through."""
+
+    hosts: frozenset[str] | None  # names that we may be called by; None: any
+    body_bytes: int
+
+
+class _Refused(Exception):
+    """A request that goes no further."""
+
+    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.response = problem(status, detail, headers=headers)
+
+
+class _Gone(Exception):
+    """The caller hung up before all was said."""
+
+
+class Border:
+    """Stands before the routes."""
+
+    def __init__(self, app: ASGIApp, *, service: Service, rules: Rules) -> None:
+        self._app = app
+        self._service = service
+        self._rules = rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        given = headers.get("x-request-id", "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else f"req_{uuid4().hex}"
+        status, begun = 500, False
+
+        async def answer(message: Message) -> None:
+            nonlocal status, begun
+            if message["type"] == "http.response.start":
+                status, begun = message["status"], True
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        try:
+            await self._passed(scope, receive, answer, headers)
+        except _Refused as refused:
+            await refused.response(scope, receive, answer)
+        except (LaminaError, TimeoutError) as error:
+            _log(error, request_id)
+            await of_error(error)(scope, receive, answer)
+        except _Gone:
+            status = _HUNG_UP
+        except Exception:
+            logger.exception("request_failed", extra={"request": request_id})
+            if begun:
+                raise
+            told = "this is a fault of the service; its log has more under this request's id"
+            await problem(500, told)(scope, receive, answer)
+        finally:
+            self._noted(scope, request_id, status, time.perf_counter() - began)
+
+    async def _passed(self, scope: Scope, receive: Receive, answer: Send, headers: dict[str, str]) -> None:
+        self._check_host(headers.get("host", ""))
+        scope["path"] = _path(scope)
+        if scope["path"] not in _OPEN:
+            caller = await let_in(self._service, headers)
+            if caller is None:
+                raise _Refused(
+                    401,
+                    "this needs a key that is known, not revoked and not expired, as `Authorization: Bearer lam_...`",
+                    {"WWW-Authenticate": "Bearer"},
+                )
+            scope["lamina.caller"] = caller
+        body = await self._body(receive, headers)
+        sent = False
+
+        async def again() -> Message:
+            nonlocal sent
+            if sent:
+                return await receive()
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self._app(scope, again, answer)
+
+    def _check_host(self, host: str) -> None:
+        """Pages of other sites may make a browser call this machine by a name of theirs."""
+        if self._rules.hosts is None:
+            return
+        try:
+            name = urlsplit(f"//{host}").hostname
+        except ValueError:
+            name = None
+        if name not in self._rules.hosts:
+            raise _Refused(421, "the service is not called so; the setting `service_hosts` has the names it answers to")
+
+    async def _body(self, receive: Receive, headers: dict[str, str]) -> bytes:
+        most = self._rules.body_bytes
+        told = headers.get("content-length", "0")
+        parts, size = [], int(told) if told.isdigit() else 0
+        if size > most:
+            raise _Refused(413, f"a body has up to {most} bytes; send less at once")
+        size, more = 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _Gone
+            part = message.get("body", b"")
+            size += len(part)
+            if size > most:
+                raise _Refused(413, f"a body has up to {most} bytes; send less at once")
+            parts.append(part)
+            more = message.get("more_body", False)
+        body = b"".join(parts)
+        _check_json(body)
+        return body
+
+    def _noted(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
+        """Count it, and say who did what: never with what content."""
+        route = scope.get("route")
+        operation = getattr(route, "operation_id", None) or "other"
+        self._service.metrics.answered(operation, status, seconds)
+        if scope["path"] in _OPEN:
+            return
+        caller: Caller | None = scope.get("lamina.caller")
+        audit.info(
+            "audit",
+            extra={
+                "key": caller.key.id if caller and caller.key else None,
+                "tenant": caller.tenant if caller else None,
+                "verb": operation,
+                "outcome": status,
+                "request": request_id,
+                "ms": round(seconds * 1000, 1),
+            },
+        )
+
+
+def _log(error: Exception, request_id: str) -> None:
+    """What the caller is not told; what they gave is in no log."""
+    if isinstance(error, OURS):
+        logger.warning(
+            "store_or_model_failed",
+            extra={"request": request_id, "kind": type(error).__name__, "reason": str(error)[:500]},
+        )
+
+
+def _path(scope: Scope) -> str:
+    """The path with slashes inside of ids still written as %2F, so that every id can be named."""
+    raw = scope.get("raw_path") or scope["path"].encode()
+    try:
+        parts = [unquote(part, errors="strict") for part in raw.decode("ascii").split("/")]
+    except UnicodeError:
+        raise _Refused(400, "the address is not UTF-8") from None
+    return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
+
+
+def _check_json(body: bytes) -> None:
+    """Refuse what could not be read, or not be written again."""
+    if body.count(b"[") + body.count(b"{") > _DEEPEST and _depth(body) > _DEEPEST:
+        raise _Refused(400, f"lists and objects go {_DEEPEST} levels deep at the most")
+    try:
+        body.decode()
+        if b"\\u" in body:
+            json.dumps(json.loads(body), ensure_ascii=False).encode()
+    except UnicodeDecodeError:
+        raise _Refused(400, "the body is not UTF-8") from None
+    except UnicodeEncodeError:
+        raise _Refused(400, "the body has a lone surrogate, which is no valid Unicode; remove it") from None
+    except ValueError:
+        return  # no JSON: the route says so
+
+
+def _depth(body: bytes) -> int:
+    depth = deepest = 0
+    for sign in re.findall(rb"[][{}]", _STRINGS.sub(b"", body)):
+        depth += 1 if sign in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest

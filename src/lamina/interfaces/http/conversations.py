@@ -1,0 +1,100 @@
+"""Routes for sessions, their messages and summaries, contexts and searches."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request
+
+from lamina.errors import InputError
+from lamina.interfaces.http.bodies import (
+    ContextAsked,
+    InPath,
+    Listed,
+    NewMessages,
+    SearchAsked,
+    SessionChange,
+    SessionsAsked,
+    SummariesAsked,
+)
+from lamina.interfaces.http.callers import KEYS_SHOWN, Reader, Writer
+from lamina.interfaces.http.pages import Page, cursor_to, place_of
+from lamina.types import Added, Context, Hit, Message, Session, Summary
+
+routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+
+Key = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", min_length=1, max_length=256, description="Sent again with it, nothing is added."),
+]
+
+
+@routes.post("/sessions/{session_id}/messages", tags=["messages"], operation_id="add_messages", status_code=201)
+async def add_messages(memory: Writer, session_id: InPath, body: NewMessages, key: Key = None) -> Added:
+    """Append messages to a session; they are safe once this answers."""
+    return await memory.add(
+        body.messages, user_id=body.user_id, session_id=session_id, agent_id=body.agent_id, idempotency_key=key
+    )
+
+
+@routes.get("/sessions/{session_id}/messages", tags=["messages"], operation_id="list_messages")
+async def list_messages(memory: Reader, session_id: InPath, asked: Annotated[Listed, Query()]) -> Page[Message]:
+    """The messages of a session in order, as they came."""
+    session = await memory.session(session_id)
+    place = place_of("messages", asked.cursor) or "1"
+    if not place.isdecimal() or len(place) > 18:  # noqa: PLR2004 - digits of a number that a store can count to
+        raise InputError("this cursor is not of this list; take `next` of the page before")
+    first = int(place)
+    last = first + asked.limit - 1
+    more = last < session.counters.messages
+    return Page(
+        items=await memory.messages(session_id, first, min(last, session.counters.messages)),
+        next=cursor_to("messages", str(last + 1)) if more else None,
+    )
+
+
+@routes.get("/sessions", tags=["sessions"], operation_id="list_sessions")
+async def list_sessions(memory: Reader, asked: Annotated[SessionsAsked, Query()]) -> Page[Session]:
+    """Sessions by id."""
+    found = await memory.sessions(
+        asked.user_id, status=asked.status, limit=asked.limit + 1, after=place_of("sessions", asked.cursor)
+    )
+    some = found[: asked.limit]
+    return Page(items=some, next=cursor_to("sessions", some[-1].id) if len(found) > asked.limit else None)
+
+
+@routes.get("/sessions/{session_id}", tags=["sessions"], operation_id="get_session")
+async def get_session(memory: Reader, session_id: InPath) -> Session:
+    """A session with its status and what it has counted."""
+    return await memory.session(session_id)
+
+
+@routes.patch("/sessions/{session_id}", tags=["sessions"], operation_id="change_session")
+async def change_session(memory: Writer, session_id: InPath, body: SessionChange) -> Session:
+    """End, pause, archive a session, or make it active again."""
+    if body.outcome is not None and body.status != "ended":
+        raise InputError("an outcome is told with the status `ended`")
+    if body.status == "ended":
+        return await memory.end(session_id, body.outcome)
+    verbs = {"paused": memory.pause, "archived": memory.archive, "active": memory.resume}
+    return await verbs[body.status](session_id)
+
+
+@routes.get("/sessions/{session_id}/summaries", tags=["sessions"], operation_id="list_summaries")
+async def list_summaries(
+    memory: Reader, session_id: InPath, asked: Annotated[SummariesAsked, Query()]
+) -> Page[Summary]:
+    """The summaries of a session, in order."""
+    return Page(items=await memory.summaries(session_id, live=asked.live), next=None)
+
+
+@routes.post("/context", tags=["recall"], operation_id="build_context")
+async def build_context(memory: Reader, request: Request, body: ContextAsked) -> Context:
+    """What the model should see for the next message: never above the budget, with what and why."""
+    context = await memory.context(**body.model_dump())
+    request.app.state.service.metrics.built(context)
+    return context
+
+
+@routes.post("/search", tags=["recall"], operation_id="search")
+async def search(memory: Reader, body: SearchAsked) -> Page[Hit]:
+    """Messages, summaries, facts and episodes that answer the query, best first."""
+    return Page(items=await memory.search(**body.model_dump()), next=None)

@@ -1,0 +1,85 @@
+"""Routes for what is known of users: facts, episodes, profiles, digests."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from lamina.errors import InputError, NotFound
+from lamina.interfaces.http.bodies import EpisodesAsked, FactChange, FactsAsked, InPath, NewFact, ProfileAsked
+from lamina.interfaces.http.callers import KEYS_SHOWN, Reader, Writer
+from lamina.interfaces.http.pages import Page, page_of
+from lamina.types import Episode, Fact, Summary, UserProfile, Why
+
+routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+
+
+@routes.get("/users/{user_id}/facts", tags=["facts"], operation_id="list_facts")
+async def list_facts(memory: Reader, user_id: InPath, asked: Annotated[FactsAsked, Query()]) -> Page[Fact]:
+    """What holds of a user now, or held then, the most important first; with `statuses`, all that have one of them."""
+    found = await memory.facts(user_id, **asked.model_dump(exclude={"cursor", "limit"}))
+    return page_of(found, kind="facts", cursor=asked.cursor, limit=asked.limit, name=lambda fact: fact.id)
+
+
+@routes.post("/users/{user_id}/facts", tags=["facts"], operation_id="remember", status_code=201)
+async def remember(memory: Writer, user_id: InPath, body: NewFact) -> Fact:
+    """Store a memory by hand; with a `key`, it takes the place of what that key had."""
+    return await memory.remember(user_id=user_id, **body.model_dump())
+
+
+@routes.get("/facts/{fact_id}", tags=["facts"], operation_id="get_fact")
+async def get_fact(memory: Reader, fact_id: InPath) -> Fact:
+    """A fact with its quote, validity and standing."""
+    return await memory.fact(fact_id)
+
+
+@routes.patch("/facts/{fact_id}", tags=["facts"], operation_id="change_fact")
+async def change_fact(memory: Writer, fact_id: InPath, body: FactChange) -> Fact:
+    """A new version of a fact; or promote or demote it."""
+    changes = body.model_dump(exclude={"standing"}, exclude_unset=True)
+    if (body.standing is None) != bool(changes):
+        raise InputError("give what changes (value, tags, importance, valid_until), or else the standing, not both")
+    if body.standing == "promoted":
+        return await memory.promote(fact_id)
+    if body.standing == "demoted":
+        return await memory.demote(fact_id)
+    return await memory.update(fact_id, **changes)
+
+
+@routes.delete("/facts/{fact_id}", tags=["facts"], operation_id="retract_fact")
+async def retract_fact(memory: Writer, fact_id: InPath) -> Fact:
+    """Say that a fact never held; its history tells. To erase it for good: `POST /v1/forget`."""
+    return await memory.retract(fact_id)
+
+
+@routes.get("/facts/{fact_id}/history", tags=["facts"], operation_id="get_fact_history")
+async def get_fact_history(memory: Reader, fact_id: InPath) -> Page[Fact]:
+    """Every value of what a fact is about, in the order they were learnt."""
+    return Page(items=await memory.history(fact_id), next=None)
+
+
+@routes.get("/facts/{fact_id}/why", tags=["facts"], operation_id="explain_fact")
+async def explain_fact(memory: Reader, fact_id: InPath) -> Why:
+    """Where a fact comes from, word for word, and why it stands as it does."""
+    return await memory.why(fact_id)
+
+
+@routes.get("/users/{user_id}/episodes", tags=["users"], operation_id="list_episodes")
+async def list_episodes(memory: Reader, user_id: InPath, asked: Annotated[EpisodesAsked, Query()]) -> Page[Episode]:
+    """The moments that mattered, in the order they happened."""
+    found = await memory.episodes(user_id, **asked.model_dump(exclude={"cursor", "limit"}))
+    return page_of(found, kind="episodes", cursor=asked.cursor, limit=asked.limit, name=lambda one: one.id)
+
+
+@routes.get("/users/{user_id}/profile", tags=["users"], operation_id="get_profile")
+async def get_profile(memory: Reader, user_id: InPath, asked: Annotated[ProfileAsked, Query()]) -> UserProfile:
+    """What is known of a user, as facts and as a page."""
+    return await memory.user_profile(user_id, **asked.model_dump())
+
+
+@routes.get("/users/{user_id}/digest", tags=["users"], operation_id="get_digest")
+async def get_digest(memory: Reader, user_id: InPath) -> Summary:
+    """What a new session of this user hears of the last ones."""
+    found = await memory.digest(user_id)
+    if found is None:
+        raise NotFound("this user has no digest yet; one is written when a session ends")
+    return found

@@ -1,0 +1,48 @@
+"""What the service counts, for Prometheus. No label names a user, a session or a tenant."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from lamina.engine.memory import Engine
+from lamina.types import Context
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_TOKENS = (0, 50, 100, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 128_000)
+
+
+class Metrics:
+    """The figures of one process."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._latency = Histogram(
+            "lamina_request_seconds", "Time to answer.", ["operation"], registry=self._registry, buckets=_SECONDS
+        )
+        self._answers = Counter("lamina_answers", "Answers.", ["operation", "status"], registry=self._registry)
+        self._errors = Counter("lamina_errors", "Answers of 500 and above.", ["operation"], registry=self._registry)
+        self._tokens = Histogram(
+            "lamina_context_tokens", "Tokens of contexts.", ["section"], registry=self._registry, buckets=_TOKENS
+        )
+        self._backlog = Gauge("lamina_backlog_sessions", "Sessions by state.", ["state"], registry=self._registry)
+        self._lag = Gauge("lamina_lag_seconds", "How long the oldest due session waits.", registry=self._registry)
+
+    def answered(self, operation: str, status: int, seconds: float) -> None:
+        self._latency.labels(operation).observe(seconds)
+        self._answers.labels(operation, str(status)).inc()
+        if status >= 500:  # noqa: PLR2004 - ours, not the caller's
+            self._errors.labels(operation).inc()
+
+    def built(self, context: Context) -> None:
+        for section, tokens in context.manifest.sections.items():
+            self._tokens.labels(section).observe(tokens)
+
+    async def shown(self, engines: Sequence[Engine]) -> bytes:
+        """All figures as text; what there is to do is counted now, over the tenants served here."""
+        backlogs = [await engine.backlog() for engine in engines]
+        for state in ("pending", "leased", "waiting", "aside"):
+            self._backlog.labels(state).set(sum(getattr(backlog, state) for backlog in backlogs))
+        oldest = min((backlog.oldest for backlog in backlogs if backlog.oldest), default=None)
+        self._lag.set(0 if oldest is None else max(0.0, (datetime.now(UTC) - oldest).total_seconds()))
+        return generate_latest(self._registry)

@@ -1,0 +1,50 @@
+"""Pages of lists, and the opaque cursors that lead from one to the next."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, Field
+
+from lamina.errors import InputError
+
+T = TypeVar("T")
+
+
+class Page(BaseModel, Generic[T]):
+    """Some of a list; `next` is the cursor of the rest, null at its end."""
+
+    items: list[T]
+    next: str | None = Field(description="Give it as `cursor` for the next page; null: there is no more.")
+
+
+def cursor_to(kind: str, place: str) -> str:
+    return base64.urlsafe_b64encode(f"{kind}:{place}".encode()).decode().rstrip("=")
+
+
+def place_of(kind: str, cursor: str | None) -> str | None:
+    """Where a cursor of that list leads to; None for the beginning."""
+    if cursor is None:
+        return None
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        text = ""
+    known, _, place = text.partition(":")
+    if known != kind or not place:
+        raise InputError("this cursor is not of this list; take `next` of the page before, or none for the beginning")
+    return place
+
+
+def page_of(items: Sequence[T], *, kind: str, cursor: str | None, limit: int, name: Callable[[T], str]) -> Page[T]:
+    """A page of a list that is all there; its order is kept, also when something was added or is gone meanwhile."""
+    after, first = place_of(kind, cursor), 0
+    if after is not None:
+        found = [number for number, item in enumerate(items) if name(item) == after]
+        if not found:
+            raise InputError("what this cursor goes on from is not in the list any more; begin again without it")
+        first = found[0] + 1
+    some = list(items[first : first + limit])
+    more = first + limit < len(items)
+    return Page(items=some, next=cursor_to(kind, name(some[-1])) if more else None)

@@ -1,0 +1,61 @@
+"""Runs the service until it is told to stop; requests that are under way are answered first."""
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from lamina.interfaces.http.app import begin, create_app, options
+from lamina.interfaces.settings import Settings
+from lamina.wiring import tenants
+
+_GRACE_S = 30
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens, and leaves signals to us: what is open must be closed before the process ends."""
+
+    announce: Callable[[str], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            for server in self.servers:
+                host, port, *_ = server.sockets[0].getsockname()
+                self.announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(settings: Settings, *, host: str, port: int, worker: bool, announce: Callable[[str], None]) -> int:
+    """Serve until SIGTERM or SIGINT; 0 unless it could not begin."""
+    logging.getLogger("lamina.audit").setLevel(logging.INFO)
+    async with tenants(settings.database, **options(settings, worker=worker)) as held:
+        await begin(held, settings, host, worker=worker)
+        server = _Server(
+            uvicorn.Config(
+                create_app(settings, host=host, worker=worker, held=held),
+                host=host,
+                port=port,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=_GRACE_S,
+            )
+        )
+        server.announce = announce
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, server.handle_exit, number, None)
+        try:
+            await server.serve()
+        except SystemExit:  # uvicorn's way to say that it could not listen
+            return 1
+    return 0 if server.started else 1
