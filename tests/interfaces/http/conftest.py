@@ -29,7 +29,8 @@ class Served:
 
     def key(self, role="write", *, tenant="default", lasts=None) -> str:
         """A new key, made beside the service, as the command line does."""
-        return made_key(self.settings, role, tenant=tenant, lasts=lasts)[1]
+        _, secret = made_key(self.settings, role, tenant=tenant, lasts=lasts)
+        return str(secret)
 
     def with_key(self, secret: str) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {secret}"}

@@ -42,7 +42,7 @@ ERRORS = [
     (StoreReadOnly(SECRET), 503, "store-read-only", ""),
     (StoreError(SECRET), 503, "store", ""),
     (ModelError(SECRET), 502, "model", ""),
-    (TimeoutError(), 504, "timeout", "stays due"),
+    (TimeoutError(), 408, "timeout", "stays due"),
     (LaminaError("closed"), 500, "failed", "closed"),
     (RuntimeError(SECRET), 500, "internal", "fault of the service"),
 ]
@@ -126,6 +126,12 @@ def test_bad_input_is_refused_with_what_would_work(service, call, status, kind, 
     response = service.request(verb, path, content=content, headers=headers)
     assert detail in refused(response, status, kind).get("detail", "")
     assert service.get("/v1/sessions").json()["items"] == []
+
+
+def test_an_address_says_what_may_be_done_there(service):
+    """All of it, though each method has a route of its own."""
+    assert service.put("/v1/facts/f").headers["allow"] == "DELETE, GET, PATCH"
+    assert service.delete(MESSAGES).headers["allow"] == "GET, POST"
 
 
 def test_a_body_without_a_length_is_cut_off_too(service):

@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_every_route_answers(place):
         fact = the_fact(service, "location")["id"]
         remembered = good(service.post("/v1/users/alex/facts", json={"text": "Ships on Fridays"}), 201)["id"]
         schema = service.get("/openapi.json").json()["paths"]
-        called = {
+        called: dict[tuple[str, str], dict[str, Any]] = {
             ("post", "/v1/sessions/{session_id}/messages"): {"session_id": "s2", "json": {"messages": "Hello"}},
             ("patch", "/v1/sessions/{session_id}"): {"json": {"status": "paused"}},
             ("post", "/v1/context"): {"json": {"user_id": "alex", "session_id": "s1", "query": "where?"}},

@@ -8,9 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import RenderableType
 from rich.markup import escape
-from rich.table import Table
 
 from lamina.engine.keys import Keys
 from lamina.errors import InputError, MissingExtra
@@ -67,7 +65,7 @@ def create(
 def list_(context: typer.Context, as_json: JsonOption = False) -> None:
     """List the keys of this tenant."""
     found = _with_keys(context.obj.existing(), lambda own: own.all())
-    out(found, as_json, lambda _: _table(found, datetime.now(UTC)))
+    out(found, as_json, lambda _: _lines(found, datetime.now(UTC)))
 
 
 @keys.command()
@@ -98,18 +96,16 @@ def _time(given: str) -> timedelta:
     return lasts
 
 
-def _table(found: list[ApiKey], now: datetime) -> RenderableType:
-    table = Table(box=None, header_style="bold")
-    for column in ("id", "name", "role", "made", "expires", "last used", "state"):
-        table.add_column(column, no_wrap=column == "id")
-    for key in found:
-        expired = key.expires_at is not None and key.expires_at <= now
-        state = "revoked" if key.revoked_at else "expired" if expired else "good"
-        table.add_row(
-            key.id, escape(key.name), key.role, _day(key.created_at), _day(key.expires_at), _day(key.used_at), state
-        )
-    return table if found else "no keys"
+def _lines(found: list[ApiKey], now: datetime) -> str:
+    return "\n".join(_line(key, now) for key in found) or "no keys"
 
 
-def _day(moment: datetime | None) -> str:
-    return "-" if moment is None else moment.date().isoformat()
+def _line(key: ApiKey, now: datetime) -> str:
+    expired = key.expires_at is not None and key.expires_at <= now
+    state = "revoked" if key.revoked_at else "expired" if expired else "good"
+    until, used = _day(key.expires_at, "revoked"), _day(key.used_at, "never")
+    return f"{key.id}  {key.role}  {state}  {escape(key.name)}  until {until}, last used {used}"
+
+
+def _day(moment: datetime | None, otherwise: str) -> str:
+    return otherwise if moment is None else moment.date().isoformat()

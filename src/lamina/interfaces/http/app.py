@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -10,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 
 from lamina import __version__
 from lamina.engine.tenants import Tenants
@@ -140,9 +142,19 @@ async def _shape(_: Request, error: Exception) -> Response:
     return problems.of_shape(error)
 
 
-async def _refusal(_: Request, error: Exception) -> Response:
+async def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return problems.of_refusal(error)
+    response = problems.of_refusal(error)
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        response.headers["Allow"] = ", ".join(_methods(request))
+    return response
+
+
+def _methods(request: Request) -> list[str]:
+    """What may be done at an address, by all routes that it has."""
+    path, paths = request.scope["path"], request.app.openapi()["paths"]
+    found = [methods for template, methods in paths.items() if compile_path(template)[0].match(path)]
+    return sorted({method.upper() for methods in found for method in methods})
 
 
 def _schema(app: FastAPI) -> dict[str, Any]:

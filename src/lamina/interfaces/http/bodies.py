@@ -12,6 +12,12 @@ from lamina.types import FACT_TYPES, ROLES, EpisodeKind, FactStatus, FactType, R
 _LONGEST_ID = 256
 _MOST = 1000  # items of a page, or hits
 
+
+def _whole(given: Any) -> Any:
+    """JSON has one kind of numbers: 2.0 is 2."""
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
+
 Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID)]
 InPath = Annotated[str, BeforeValidator(unquote), Path(min_length=1, max_length=_LONGEST_ID)]
 Time = Annotated[
@@ -19,7 +25,7 @@ Time = Annotated[
     Field(max_length=64, examples=["2025-03-14T09:30:00Z"], json_schema_extra={"format": "date-time"}),
 ]
 Share = Annotated[float, Field(ge=0, le=1)]
-Tokens = Annotated[int, Field(ge=1, le=100_000_000)]
+Tokens = Annotated[int, Field(ge=1, le=100_000_000), BeforeValidator(_whole)]
 Limit = Annotated[int, Field(ge=1, le=_MOST, description="Most items of the page.")]
 Cursor = Annotated[str, Field(min_length=1, max_length=2000, description="`next` of the page before.")]
 HitKind = Literal["message", "summary", "fact", "episode"]
@@ -120,7 +126,7 @@ class SearchAsked(Body):
 
     query: str
     user_id: Id = DEFAULT_USER
-    top_k: Annotated[int, Field(ge=1, le=_MOST)] = 10
+    top_k: Annotated[int, Field(ge=1, le=_MOST), BeforeValidator(_whole)] = 10
     explain: bool = False
     kinds: list[HitKind] = list(get_args(HitKind))
     types: list[FactType] = []

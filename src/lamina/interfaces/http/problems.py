@@ -35,7 +35,7 @@ KINDS: Mapping[type[Exception], tuple[str, int]] = {
     StoreReadOnly: ("store-read-only", 503),
     StoreError: ("store", 503),
     ModelError: ("model", 502),
-    TimeoutError: ("timeout", 504),
+    TimeoutError: ("timeout", 408),
     LaminaError: ("failed", 500),
 }
 STATUS_KINDS: Mapping[int, str] = {

@@ -1,0 +1,127 @@
+"""`lamina serve` and `lamina keys` as their users run them."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+
+import httpx2
+import pytest
+
+from tests.interfaces.conftest import LAMINA, OURS
+
+
+@pytest.fixture
+def served(tmp_path):
+    """Starts `lamina serve` in a folder; gives the process and its address."""
+    started = []
+
+    def start(*words):
+        log = (tmp_path / "log").open("w+", encoding="utf-8")
+        plain = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
+        process = subprocess.Popen([LAMINA, *words, "--port", "0"], cwd=tmp_path, stderr=log, env=plain)
+        started.append((process, log))
+        address = None
+        while address is None and process.poll() is None:
+            address = re.search(r"serving on (http\S+)\n", (tmp_path / "log").read_text("utf-8"))
+        assert address, (tmp_path / "log").read_text("utf-8")
+        return process, address[1]
+
+    yield start
+    for process, log in started:
+        process.kill()
+        process.wait()
+        log.close()
+
+
+def test_serve_answers_folds_and_ends_with_a_signal(served, lamina, tmp_path):
+    """Keys made by the command line open it; the log has who did what, and no key and no content."""
+    secret = json.loads(lamina("keys", "create", "app", "--role", "write", "--expires", "90d", "--json").stdout)["key"]
+    process, address = served("serve")
+    with httpx2.Client(base_url=address, headers={"X-API-Key": secret}, timeout=30) as client:
+        said = {"messages": "I live in Porto.", "user_id": "alex"}
+        assert client.post("/v1/sessions/s1/messages", json=said).status_code == 201
+        while client.get("/v1/backlog").json()["pending"]:
+            pass
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    log = (tmp_path / "log").read_text("utf-8")
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    assert next(line["verb"] for line in lines if line["action"] == "audit") == "add_messages"
+    assert secret not in log
+    assert "Porto" not in log
+    assert "Porto" in lamina("facts", "-u", "alex").stdout
+
+
+def listens(host, port):
+    try:
+        socket.create_connection((host, port)).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def test_a_request_that_is_under_way_is_answered_before_the_end(served):
+    """Half of it comes before the signal, the rest behind it."""
+    process, address = served("serve", "--no-worker")
+    host, port = address.removeprefix("http://").split(":")
+    body = b'{"messages": "last words"}'
+    head = f"POST /v1/sessions/s1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+    with socket.create_connection((host, int(port)), timeout=20) as line:
+        line.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body[:5])
+        assert httpx2.get(f"{address}/healthz").status_code == 200  # by now the first half has come
+        process.send_signal(signal.SIGTERM)
+        while listens(host, int(port)):
+            pass
+        line.sendall(body[5:])
+        assert line.recv(4096).startswith(b"HTTP/1.1 201")
+    assert process.wait(20) == 0
+
+
+def test_a_public_address_without_a_key_is_refused_in_one_line(lamina):
+    done = lamina("serve", "--host", "0.0.0.0", "--port", "0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "lamina keys create NAME" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_a_failure(served, lamina):
+    _, address = served("serve", "--no-worker")
+    done = lamina("serve", "--port", address.rpartition(":")[2])
+    assert done.returncode == 1
+    assert "address already in use" in done.stderr
+
+
+def test_keys_are_made_listed_and_revoked(cli):
+    made = cli("keys", "create", "phone", "--role", "read")
+    found = re.match(r"(lam_\S+)\s+(key_\w+): keep", made.stdout)
+    assert found
+    secret, key_id = found.groups()
+    cli("--tenant", "other", "keys", "create", "elsewhere")
+    listed = cli("keys", "list")
+    assert "phone" in listed.out
+    assert "elsewhere" not in listed.out
+    assert secret not in listed.out
+    assert (cli("keys", "revoke", key_id).code, cli("keys", "revoke", "key_none").code) == (0, 1)
+    assert "read revoked phone until revoked, last used never" in cli("keys", "list").out
+    shown = json.loads(cli("keys", "list", "--json").stdout)
+    assert [(one["id"], one["role"], "hash" in one) for one in shown] == [(key_id, "read", False)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("create", "a", "--role", "root"), "there are"),
+        (("create", "a", "--expires", "soon"), "e.g. 90d"),
+        (("create", "a", "--expires", "999999w"), "e.g. 90d"),
+        (("create", "a", "--expires", "0d"), "e.g. 90d"),
+        (("create", ""), "a name"),
+        (("list",), "there is no memory"),
+    ],
+)
+def test_mistakes_with_keys_are_said_in_one_line(cli, words, said):
+    done = cli("keys", *words)
+    assert (done.code, done.stdout) == (2, "")
+    assert said in done.err
