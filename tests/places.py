@@ -63,6 +63,13 @@ class Databases:
         made = self._made["chat.db"]
         made.run(f"set search_path to {made.options['schema']}; {sql}")
 
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """What a query finds, past all verbs."""
+        made = self._made["chat.db"]
+        with made.server.connect(made.name) as connection:
+            connection.execute(f"set search_path to {made.options['schema']}, public".encode())
+            return list(connection.execute(sql.encode()).fetchall())
+
     def every_byte(self) -> bytes:
         """Of all files of the databases, as they are on the disk."""
         found = []
