@@ -480,7 +480,8 @@ class Stores(RuleBasedStateMachine):
             read[user] = [driven(getattr(store, name)(user)) for name in SHOWN_OF_USERS]
             read[user].append(driven(store.newest_sessions(user, 2)))
             read[user].append(driven(store.changes(user, 0)))
-            read[user].append([driven(store.vectors(user, embedder, 0)) for embedder in ("e1", "e2")])
+            for embedder in ("e1", "e2"):  # in order of their places, which are the store's to choose
+                read[user].append([row[1:] for row in driven(store.vectors(user, embedder, 0))])
         read["backlog"] = driven(store.backlog(at(self.minutes), "e1"))
         read["due"] = [driven(store.unembedded_users(embedder, 9)) for embedder in ("e1", "e2")]
         for session in read["sessions"]:

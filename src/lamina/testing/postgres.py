@@ -115,8 +115,8 @@ class Server:
             _wait_for_end(child)
 
     def stop(self) -> None:
-        """End it and remove its folder."""
-        self._end(signal.SIGINT)
+        """End it at once, since nothing of it is needed any more, and remove its folder."""
+        self._end(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end(self, how: signal.Signals) -> None:
