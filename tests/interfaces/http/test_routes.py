@@ -10,7 +10,7 @@ from lamina import Memory
 from lamina.interfaces.settings import Settings
 from tests.interfaces.http.conftest import serving
 
-SAID = "I'm Alex and I live in Porto. I prefer Python. My card is 4242 4242."
+SAID = "I'm Alex and I live in Porto. I prefer Python. My password is kingfisher kingfisher."
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_every_route_answers(place):
             ("patch", "/v1/facts/{fact_id}"): {"json": {"value": "Lisbon"}},
             ("delete", "/v1/facts/{fact_id}"): {"fact_id": remembered},
             ("get", "/v1/users/{user_id}/digest"): {"status": 404},
-            ("post", "/v1/forget"): {"json": {"text": "4242", "user_id": "alex"}},
+            ("post", "/v1/forget"): {"json": {"text": "kingfisher", "user_id": "alex"}},
             ("post", "/v1/consolidate"): {"json": {}},
             ("post", "/v1/verify"): {"json": {}},
             ("post", "/v1/settle"): {"json": {}},
@@ -65,7 +65,7 @@ def test_every_route_answers(place):
                 assert response.status_code == how.get("status", response.status_code)
                 assert response.status_code < 400 or "status" in how, f"{verb} {path}: {response.text}"
         assert good(service.post("/v1/verify", json={}))["problems"] == []
-        assert "4242" not in service.get("/v1/export").text
+        assert "kingfisher" not in service.get("/v1/export").text
 
 
 # conversations
@@ -206,13 +206,13 @@ def test_the_profile_is_data_and_a_page(told):
 
 def test_forgetting_gives_a_receipt(told):
     """First without doing it; then the words are gone, and the receipt is in the list."""
-    body = {"text": "4242 4242", "user_id": "alex"}
+    body = {"text": "kingfisher kingfisher", "user_id": "alex"}
     rehearsal = good(told.post("/v1/forget", json={**body, "dry_run": True}))
     assert (rehearsal["rehearsal"], rehearsal["redacted"] or rehearsal["messages"]) == (True, ["m1"])
     assert good(told.get("/v1/receipts"))["items"] == []
     receipt = good(told.post("/v1/forget", json=body))
     assert [one["id"] for one in good(told.get("/v1/receipts"))["items"]] == [receipt["id"]]
-    assert "4242" not in told.get("/v1/sessions/s1/messages").text
+    assert "kingfisher" not in told.get("/v1/sessions/s1/messages").text
 
 
 def test_an_export_can_be_read_again(told, tmp_path):
