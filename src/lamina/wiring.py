@@ -6,7 +6,7 @@ import json
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,21 +70,14 @@ class AsyncMemory(Engine):
 
     async def open(self) -> Self:
         """Open the store and start the embedded worker."""
-        embedder = _embedder(self._options)  # may be refused, before a file is made
-        if self._options.llm is not None:
-            _backend("lamina.models.remote.endpoint", "require_sdk")()
-        store = _store(self._location, self._options)
-        self._models: list[Any] = [embedder]
+        self._opening = AsyncExitStack()
         try:
-            await store.open()
-            await _know_dimensions(store, embedder)
-            parts = await _parts(store, embedder, self._options)
-            self._models += [parts.summariser, parts.extractor, parts.spotter]
+            opened = await self._opening.enter_async_context(_opened(self._location, self._options))
+            parts = await opened.parts(opened.store, self._options.profile)
             super().__init__(parts, worker=self._options.worker)
             return await super().open()
         except BaseException:
-            await _hang_up(self._models)
-            await store.close()
+            await self._opening.aclose()
             raise
 
     async def copy_to(
@@ -113,7 +106,7 @@ class AsyncMemory(Engine):
     async def close(self, grace: float = 0.0) -> None:
         """Stop the worker and close the store and the connections of models; what is due stays due."""
         await super().close(grace)
-        await _hang_up(self._models)
+        await self._opening.aclose()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") and not name.startswith("__"):  # what `open` would have set
@@ -129,52 +122,61 @@ async def staff(
     chosen = _options(options)
     if location == ":memory:":
         raise InputError("a worker needs a memory that others can open, too: give a path, not ':memory:'")
-    embedder, turns = _embedder(chosen), asyncio.Semaphore(concurrency)
-    store = _store(location, chosen)
-    models: list[Any] = [embedder]
-    try:
-        await store.open()
-        await _know_dimensions(store, embedder)
+    turns = asyncio.Semaphore(concurrency)
+    async with _opened(location, chosen) as opened:
 
         async def engage(own: Store) -> Engine:
-            kept = None if await own.setting("profile") else chosen.profile
-            parts = await _parts(own, embedder, replace(chosen, tenant=own.tenant, profile=kept))
-            models.extend((parts.summariser, parts.extractor, parts.spotter))
+            parts = await opened.parts(own, None if await own.setting("profile") else chosen.profile)
             return Engine(replace(parts, hands=concurrency, turns=turns), follows=True)
 
-        yield Staff(store, engage, tenants=tenants, poll_seconds=chosen.patience.poll_seconds)
-    finally:
-        await _hang_up(models)
-        await store.close()
+        yield Staff(opened.store, engage, tenants=tenants, poll_seconds=chosen.patience.poll_seconds)
 
 
 @asynccontextmanager
 async def tenants(location: str | Path, **options: Any) -> AsyncIterator[Tenants]:
     """The memories of all tenants of one store, each opened when it is first asked for."""
     chosen = _options(options)
-    embedder = _embedder(chosen)
-    store = _store(location, chosen)
-    models: list[Any] = [embedder]
-    try:
-        await store.open()
-        await _know_dimensions(store, embedder)
+    async with _opened(location, chosen) as opened:
 
         async def engage(own: Store) -> Engine:
-            parts = await _parts(own, embedder, replace(chosen, tenant=own.tenant))
-            models.extend((parts.summariser, parts.extractor, parts.spotter))
-            return Engine(parts, worker=chosen.worker)
+            return Engine(await opened.parts(own, chosen.profile), worker=chosen.worker)
 
-        async with Tenants(store, engage, now=chosen.now, new_id=new_id, random_bytes=os.urandom) as held:
+        async with Tenants(opened.store, engage, now=chosen.now, new_id=new_id, random_bytes=os.urandom) as held:
             yield held
+
+
+@dataclass(slots=True)
+class _Opened:
+    """A store that is open, and the models that its engines were given."""
+
+    store: Store
+    embedder: Embedder | None
+    chosen: Options
+    models: list[Any]
+
+    async def parts(self, own: Store, profile: str | Profile | None) -> Parts:
+        """What the engine of one tenant is built from."""
+        parts = await _parts(own, self.embedder, replace(self.chosen, tenant=own.tenant, profile=profile))
+        self.models += [parts.summariser, parts.extractor, parts.spotter]
+        return parts
+
+
+@asynccontextmanager
+async def _opened(location: str | Path, chosen: Options) -> AsyncIterator[_Opened]:
+    """A store, closed in the end with the connections of all models that were made for it."""
+    embedder = _embedder(chosen)  # may be refused, before a file is made
+    if chosen.llm is not None:
+        _backend("lamina.models.remote.endpoint", "require_sdk")()
+    opened = _Opened(_store(location, chosen), embedder, chosen, [embedder])
+    try:
+        await opened.store.open()
+        await _know_dimensions(opened.store, embedder)
+        yield opened
     finally:
-        await _hang_up(models)
-        await store.close()
-
-
-async def _hang_up(models: Sequence[Any]) -> None:
-    for model in models:
-        if hasattr(model, "endpoint"):
-            await model.endpoint.close()
+        for model in opened.models:
+            if hasattr(model, "endpoint"):
+                await model.endpoint.close()
+        await opened.store.close()
 
 
 def _options(given: dict[str, Any]) -> Options:

@@ -10,70 +10,20 @@ from datetime import timedelta
 
 import pytest
 
-from lamina import PROFILES, AsyncMemory, NotFound
+from lamina import AsyncMemory, NotFound
 from lamina.engine.memory import Engine
 from lamina.engine.parts import Patience
 from lamina.engine.worker import Worker
 from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
-from lamina.testing import FakeClock, FakeSummariser, WordCounter
+from lamina.testing import FakeSummariser, WordCounter
 from lamina.testing.samples import a_note
 from lamina.wiring import staff
+from tests.engine.voyages import PROFILE, talk, turn
 
 pytestmark = pytest.mark.anyio
 
-PROFILE = PROFILES["project"].but(max_recent_messages=6, chunk_size=4, cap=40, least=0, digest_sessions=0)
 HERE = f"{socket.gethostname()}/{os.getpid()}"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
-def clock():
-    return FakeClock()
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "lamina.db"
-
-
-@pytest.fixture
-async def opened(path, clock):
-    """Opens memories on one file, each with a worker that works only when told to."""
-    memories = []
-
-    async def opened(summariser=None, **options):
-        chosen = {"profile": PROFILE, "counter": WordCounter(), "now": clock, "worker": False, **options}
-        memory = AsyncMemory(path, summariser=summariser, **chosen)
-        memories.append(await memory.open())
-        return memory
-
-    yield opened
-    for memory in memories:
-        await memory.close()
-
-
-@pytest.fixture
-async def store(path, opened):
-    store = SqliteStore(path)
-    await store.open()
-    yield store
-    await store.close()
-
-
-def turn(number):
-    said = f"On day {number} the ship carries {number * 3} crates of tea to Lisbon."
-    return [{"role": "user", "content": said}, {"role": "assistant", "content": f"Day {number} is noted."}]
-
-
-async def talk(memory, turns=4, session_id="s1"):
-    """So many turns; with four of them one fold is due."""
-    for number in range(turns):
-        await memory.add(turn(number), user_id="ann", session_id=session_id)
 
 
 async def until(look, seconds=20):

@@ -462,3 +462,10 @@ def as_profile(profile: str | Profile) -> Profile:
     if isinstance(profile, str):
         return profile_named(profile)
     raise InputError(f"profile must be a name or a Profile, not {type(profile).__name__}")
+
+
+async def close_all(engines: dict[str, Engine], grace: float = 0) -> None:
+    """Close engines at once, each with so many seconds for what it has in hand; none is left in the table."""
+    held = [*engines.values()]
+    engines.clear()
+    await asyncio.gather(*(engine.close(grace) for engine in held))

@@ -85,19 +85,17 @@ class Shelves:
 
     async def _filled(self, user_id: str, embedder: Embedder | None) -> Shelf | None:
         """A user's shelf, read page by page; None as soon as there is more than can be kept at hand."""
+        store, shelf = self._parts.store, self._empty(embedder)
         with self._lock:
             large = self._large.get(user_id)
-        changes = await self._parts.store.changes(user_id, large.count if large else 0)
-        if large and large.cuts == changes.cuts:  # what was too much only grew
+        if large and large.cuts == (await store.changes(user_id, large.count)).cuts:  # what was too much only grew
             return None
-        shelf = self._empty(embedder)
-        if large:
-            changes = await self._parts.store.changes(user_id, 0)
+        changes = await store.changes(user_id, 0)
         least = shelf.catalogue.least_bytes(sum(session.messages for session in changes.sessions))
         if not self._room(user_id, least, changes):
             return None
         vectors = await self._vectors(user_id, shelf)  # first: all that they are of is read after them
-        changes = await self._parts.store.changes(user_id, 0)
+        changes = await store.changes(user_id, 0)
         async for pages in self._pages(shelf, changes):
             _take(shelf, pages)
             if not self._room(user_id, shelf.catalogue.nbytes, changes):
@@ -109,12 +107,11 @@ class Shelves:
         self, user_id: str, terms: Sequence[str], embedder: Embedder | None, vector: bytes | None
     ) -> Shelf:
         """A shelf for one question: what has its words, what is nearest in meaning, and what was said around that."""
-        store, by_meaning = self._parts.store, embedder is not None and vector is not None
-        shelf = self._empty(embedder if by_meaning else None)
+        store, shelf = self._parts.store, self._empty(None if vector is None else embedder)
         found = await store.find_words(user_id, terms, _MATCHES)
         matches = [match for match in found.matches if isinstance(match, Message)]
-        if embedder is not None and vector is not None:
-            near = await store.nearest(user_id, embedder.name, vector, _NEAREST)
+        if shelf.embedder is not None and vector is not None:
+            near = await store.nearest(user_id, shelf.embedder, vector, _NEAREST)
             matches += await store.messages_by_id(near)
         wanted: dict[str, set[int]] = {}
         for match in matches:

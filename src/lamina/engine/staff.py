@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from lamina.engine.memory import Engine
+from lamina.engine.memory import Engine, close_all
 from lamina.errors import LaminaError
 from lamina.ports import Store
 from lamina.types import Settled
@@ -44,8 +44,7 @@ class Staff:
                     async with asyncio.timeout(self._poll_seconds):
                         await stop.wait()
         finally:
-            engines, self._engines = [*self._engines.values()], {}
-            await asyncio.gather(*(engine.close(grace) for engine in engines))
+            await close_all(self._engines, grace)
 
     async def _look(self) -> None:
         """See who there is to be served, and under which rules."""
@@ -82,8 +81,7 @@ class Staff:
             return dict(zip(found, await work, strict=True))
         finally:
             halting.cancel()
-            engines, self._engines = [*self._engines.values()], {}
-            await asyncio.gather(*(engine.close() for engine in engines))
+            await close_all(self._engines)
 
     async def _halt(self, work: "asyncio.Future[list[Settled]]", stop: asyncio.Event, grace: float) -> None:
         await stop.wait()

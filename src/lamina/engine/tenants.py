@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from lamina.engine.keys import Keys, admitted
-from lamina.engine.memory import Engine
+from lamina.engine.memory import Engine, close_all
 from lamina.ports import Store
 from lamina.types import ApiKey
 
@@ -77,5 +77,4 @@ class Tenants:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        engines, self._engines = [*self._engines.values()], {}
-        await asyncio.gather(*(engine.close(_GRACE_S) for engine in engines))
+        await close_all(self._engines, _GRACE_S)

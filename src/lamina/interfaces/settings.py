@@ -119,6 +119,19 @@ class Settings:
             dimensions=self.embedder_dimensions,
         )
 
+    def options(self) -> dict[str, Any]:
+        """How a memory is opened, whichever tenant's."""
+        return {
+            "profile": self.profile,
+            "llm": self.llm(),
+            "embedder": self.vectors(),
+            "minilm_path": self.minilm_path,
+            "cache_mb": self.cache_mb,
+            "durable": self.durable,
+            "limits": self.limits(),
+            "patience": self.patience(),
+        }
+
     def shown(self) -> dict[str, Any]:
         """All settings, without secrets."""
         values = {setting.name: getattr(self, setting.name) for setting in fields(self)}

@@ -42,13 +42,12 @@ _OF_USER: Mapping[str, tuple[str, str, str]] = {
     "embedded": ("embedder, user_id, count, cuts", "user_id = :user", "embedder"),
     "changes": ("user_id, count, cuts", "user_id = :user", "user_id"),
 }
-# What belongs to the tenant as a whole.
-_OF_TENANT: Mapping[str, tuple[str, str]] = {
-    "appends": ("key, fingerprint, result", "key"),
-    "receipts": ("id, created_us, record, previous, digest", "place"),
-    "settings": ("key, value", "key"),
+# What belongs to the tenant as a whole: columns, which rows, and their order.
+_OF_TENANT: Mapping[str, tuple[str, str, str]] = {
+    "appends": ("key, fingerprint, result", "", "key"),
+    "receipts": ("id, created_us, record, previous, digest", "", "place"),
+    "settings": ("key, value", " and key <> 'scrub'", "key"),  # which says something of the database itself
 }
-_LOCAL = "('scrub')"  # settings that say something of the database itself
 
 
 class Copying(Queue):
@@ -114,13 +113,12 @@ class Copying(Queue):
         )
 
     async def session_rows(self, session_id: str, table: str, after: int, limit: int) -> list[RawRow]:
-        columns, of, place = {
-            "messages": (_MESSAGE, "messages", "seq"),
+        columns, which, place = {
+            "messages": (_MESSAGE, "messages where", "seq"),
             "unread": ("seq", "messages where unread = 1 and", "seq"),
-            "summaries": (SUMMARY, "summaries", "place"),
-            "vectors": (_VECTOR, "vectors", "place"),
+            "summaries": (SUMMARY, "summaries where", "place"),
+            "vectors": (_VECTOR, "vectors where", "place"),
         }[table]
-        which = of if " " in of else f"{of} where"
         return await self._database.read(
             lambda tx: tx.rows(
                 f"select {place}, {columns} from {which} tenant = ? and session_id = ? and {place} > ?"
@@ -130,8 +128,7 @@ class Copying(Queue):
         )
 
     async def tenant_rows(self, table: str) -> list[RawRow]:
-        columns, order = _OF_TENANT[table]
-        which = f" and key not in {_LOCAL}" if table == "settings" else ""
+        columns, which, order = _OF_TENANT[table]
         return await self._database.read(
             lambda tx: tx.rows(
                 f"select {columns} from {table} where tenant = ?{which} order by {order}", (self.tenant,)
@@ -184,10 +181,11 @@ class Copying(Queue):
             if table == "messages":
                 await self._put_messages(tx, user_id, rows)
             elif table == "unread":
+                mine = "where tenant = ? and session_id = ?"
+                await tx.execute(f"update messages set unread = 0 {mine} and unread = 1", (self.tenant, session_id))
                 await tx.execute(
-                    "update messages set unread = case when seq in (select value from json_each(?)) then 1 else 0 end"
-                    " where tenant = ? and session_id = ? and (unread = 1 or seq in (select value from json_each(?)))",
-                    (tx.listed([seq for (seq,) in rows]), self.tenant, session_id, tx.listed([seq for (seq,) in rows])),
+                    f"update messages set unread = 1 {mine} and seq in (select value from json_each(?))",
+                    (self.tenant, session_id, tx.listed([seq for (seq,) in rows])),
                 )
             elif table == "vectors":
                 await self._put_vectors(tx, rows)
@@ -210,10 +208,7 @@ class Copying(Queue):
 
     async def _put_vectors(self, tx: Transaction, rows: Sequence[RawRow]) -> None:
         for embedder in {row[1] for row in rows}:
-            await tx.execute(
-                "delete from vectors where tenant = ? and embedder = ? and item_id in (select value from json_each(?))",
-                (self.tenant, embedder, tx.listed([row[2] for row in rows if row[1] == embedder])),
-            )
+            await self._drop_vectors_of(tx, embedder, [row[2] for row in rows if row[1] == embedder])
         await self._insert_vectors(tx, [(self.tenant, *row) for row in rows])
 
     async def _put_summaries(
@@ -265,8 +260,7 @@ class Copying(Queue):
 
     async def put_tenant_rows(self, table: str, rows: Sequence[RawRow]) -> None:
         """Exactly these rows, in this order."""
-        columns, order = _OF_TENANT[table]
-        which = f" and key not in {_LOCAL}" if table == "settings" else ""
+        columns, which, order = _OF_TENANT[table]
 
         async def work(tx: Transaction) -> None:
             await tx.alone_in_tenant()

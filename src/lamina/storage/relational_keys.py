@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import cast
 
 from lamina.storage.relational_copying import Copying
-from lamina.storage.relational_rows import from_us, to_us
+from lamina.storage.relational_rows import from_us, maybe_from_us, maybe_us, to_us
 from lamina.storage.transaction import Row
 from lamina.types import ApiKey, KeyRole
 
@@ -16,7 +16,7 @@ class KeyTables(Copying):
     """Who may come in; a key is found before it is known whose it is."""
 
     async def add_key(self, key: ApiKey, hashed: bytes) -> None:
-        values = (self.tenant, key.id, key.name, key.role, to_us(key.created_at), _us(key.expires_at))
+        values = (self.tenant, key.id, key.name, key.role, to_us(key.created_at), maybe_us(key.expires_at))
         await self._database.write(
             lambda tx: tx.execute(
                 "insert into api_keys (tenant, id, name, role, created_us, expires_us, hash)"
@@ -61,14 +61,6 @@ class KeyTables(Copying):
         )
 
 
-def _us(at: datetime | None) -> int | None:
-    return None if at is None else to_us(at)
-
-
-def _at(us: int | None) -> datetime | None:
-    return None if us is None else from_us(us)
-
-
 def _key(row: Row) -> ApiKey:
     tenant, key_id, name, role, created_us, expires_us, revoked_us, used_us = row
     return ApiKey(
@@ -77,7 +69,7 @@ def _key(row: Row) -> ApiKey:
         name=name,
         role=cast("KeyRole", role),
         created_at=from_us(created_us),
-        expires_at=_at(expires_us),
-        revoked_at=_at(revoked_us),
-        used_at=_at(used_us),
+        expires_at=maybe_from_us(expires_us),
+        revoked_at=maybe_from_us(revoked_us),
+        used_at=maybe_from_us(used_us),
     )

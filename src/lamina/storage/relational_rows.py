@@ -33,8 +33,16 @@ def from_us(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
+def maybe_us(moment: datetime | None) -> int | None:
+    return None if moment is None else to_us(moment)
+
+
+def maybe_from_us(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else from_us(microseconds)
+
+
 def session_value(row: Sequence[Any]) -> Session:
-    times = [None if value is None else from_us(value) for value in row[4:9]]
+    times = [maybe_from_us(value) for value in row[4:9]]
     return Session(
         id=row[0],
         user_id=row[1],

@@ -205,10 +205,7 @@ class VectorTables(FactTables):
             if (await self._counted(tx, user_id))[1] != cuts:
                 return False
             places = await self._places(tx, user_id, list(vectors))
-            await tx.execute(
-                "delete from vectors where tenant = ? and embedder = ? and item_id in (select value from json_each(?))",
-                (self.tenant, embedder, tx.listed(places)),
-            )
+            await self._drop_vectors_of(tx, embedder, places)
             made = [
                 (self.tenant, user_id, embedder, item_id, *places[item_id], vector)
                 for item_id, vector in vectors.items()
@@ -228,6 +225,12 @@ class VectorTables(FactTables):
             return True
 
         return await self._database.write(work, user=user_id)
+
+    async def _drop_vectors_of(self, tx: Transaction, embedder: str, ids: Iterable[str]) -> None:
+        await tx.execute(
+            "delete from vectors where tenant = ? and embedder = ? and item_id in (select value from json_each(?))",
+            (self.tenant, embedder, tx.listed(ids)),
+        )
 
     async def _insert_vectors(self, tx: Transaction, made: Sequence[tuple[Any, ...]]) -> None:
         await tx.many(

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from lamina.ports import Claim, Lease
 from lamina.storage.relational_folding import Folding
-from lamina.storage.relational_rows import SESSION, from_us, session_value, to_us
+from lamina.storage.relational_rows import SESSION, from_us, maybe_from_us, maybe_us, session_value, to_us
 from lamina.storage.shared import FAILING, REASON
 from lamina.storage.transaction import Row, Transaction
 from lamina.types import Backlog, Failing, WorkerNote
@@ -76,7 +76,7 @@ class Queue(Folding):
                 " retry_us = :retry, reason = :reason,"
                 " aside = case when cast(:retry as bigint) is null and touch = :touch then 1 else 0 end"
                 " where tenant = :tenant and id = :id and lease_owner = :owner",
-                {"retry": None if retry_at is None else to_us(retry_at), "reason": reason[:REASON],
+                {"retry": maybe_us(retry_at), "reason": reason[:REASON],
                  "touch": claim.touch, "tenant": self.tenant, "id": claim.session.id, "owner": claim.owner},
             )  # fmt: skip
 
@@ -97,10 +97,12 @@ class Queue(Folding):
 
     # the queue
 
-    async def pending(self) -> int:
+    async def pending(self, skip: Sequence[str] = ()) -> int:
         async def work(tx: Transaction) -> int:
             found = await tx.one(
-                "select count(*) from sessions where tenant = ? and pending = 1 and aside = 0", (self.tenant,)
+                "select count(*) from sessions where tenant = :tenant and pending = 1 and aside = 0"
+                " and id not in (select value from json_each(:skip))",
+                {"tenant": self.tenant, "skip": tx.listed(skip)},
             )
             return int(found[0])
 
@@ -156,7 +158,7 @@ class Queue(Folding):
             )
             return Backlog(
                 **{state: int(count) for state, count in zip(states, counted, strict=True)},
-                oldest=None if oldest is None else from_us(oldest),
+                oldest=maybe_from_us(oldest),
                 unembedded=0 if embedder is None else await self._count_unembedded(tx, embedder),
                 failing=tuple([_failing(row) for row in await self._failing(tx)]),
             )
@@ -189,7 +191,7 @@ class Queue(Folding):
                 " session_id = excluded.session_id, since_us = excluded.since_us, done = excluded.done,"
                 " failed = excluded.failed",
                 (self.tenant, note.id, to_us(note.started_at), to_us(note.seen_at), note.session_id,
-                 None if note.since is None else to_us(note.since), note.done, note.failed),
+                 maybe_us(note.since), note.done, note.failed),
             ),
             again=True,
         )  # fmt: skip
@@ -209,8 +211,13 @@ class Queue(Folding):
 
 def _failing(row: Row) -> Failing:
     session_id, user_id, attempts, reason, retry_us = row
-    retry_at = None if retry_us is None else from_us(retry_us)
-    return Failing(session_id=session_id, user_id=user_id, attempts=attempts, reason=reason or "", retry_at=retry_at)
+    return Failing(
+        session_id=session_id,
+        user_id=user_id,
+        attempts=attempts,
+        reason=reason or "",
+        retry_at=maybe_from_us(retry_us),
+    )
 
 
 def _note(row: Row) -> WorkerNote:
@@ -220,7 +227,7 @@ def _note(row: Row) -> WorkerNote:
         started_at=from_us(started_us),
         seen_at=from_us(seen_us),
         session_id=session_id,
-        since=None if since_us is None else from_us(since_us),
+        since=maybe_from_us(since_us),
         done=done,
         failed=failed,
     )

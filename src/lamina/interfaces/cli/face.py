@@ -50,22 +50,9 @@ class Face:
     @contextmanager
     def memory(self) -> Iterator[Memory]:
         """The memory the settings name; what is due is done by the commands that say so, not behind them."""
-        with Memory(self.settings.database, tenant=self.settings.tenant, worker=False, **self.options()) as memory:
-            yield memory
-
-    def options(self) -> dict[str, Any]:
-        """How a memory is opened, whichever tenant's."""
         settings = self.settings
-        return {
-            "profile": settings.profile,
-            "llm": settings.llm(),
-            "embedder": settings.vectors(),
-            "minilm_path": settings.minilm_path,
-            "cache_mb": settings.cache_mb,
-            "durable": settings.durable,
-            "limits": settings.limits(),
-            "patience": settings.patience(),
-        }
+        with Memory(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as memory:
+            yield memory
 
     def existing(self) -> "Face":
         """The same, sure that there is something to read."""

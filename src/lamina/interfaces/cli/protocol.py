@@ -48,7 +48,7 @@ def mcp(
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtra("mcp", "mcp")
     serving = _part("serving")
-    options = {**face.options(), "tenant": face.settings.tenant}
+    options = {**face.settings.options(), "tenant": face.settings.tenant}
     plan = serving.Plan(location=face.settings.database, options=options, user=face.user(user), any_user=any_user)
     if http:
         door = serving.Door(host=host, port=port, token=given, names=tuple(allow_host or ()))

@@ -5,7 +5,7 @@ import importlib
 import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 from rich.markup import escape
@@ -81,9 +81,9 @@ def revoke(
 
 def _with_keys(face: Face, work: Callable[[Keys], Awaitable[T]]) -> T:
     async def run() -> T:
-        options: dict[str, Any] = {**face.options(), "worker": False, "tenant": face.settings.tenant}
-        async with tenants(face.settings.database, **options) as held:
-            return await work(held.keys(face.settings.tenant))
+        settings = face.settings
+        async with tenants(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as held:
+            return await work(held.keys(settings.tenant))
 
     return asyncio.run(run())
 

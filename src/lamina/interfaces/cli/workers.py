@@ -35,7 +35,7 @@ def worker(
     before = context.parent.params.get("tenant") if context.parent else None
     plan = Plan(
         location=face.settings.database,
-        options=face.options(),
+        options=face.settings.options(),
         tenants=tuple(tenant or ([before] if before else [])),
         concurrency=concurrency,
         grace=grace,

@@ -36,7 +36,7 @@ def create_app(
 ) -> FastAPI:
     """The service over the store that the settings name; `host` is where it listens.
 
-    With the tenants of an open store in `held`, whoever opened it closes it.
+    With the tenants of an open store in `held`, whoever opened it has called `begin`, and closes it.
     """
     service = Service(metrics=Metrics(), tenant=settings.tenant)
 
@@ -44,10 +44,9 @@ def create_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if held is not None:
             service.held = held
-            await begin(held, settings, host, worker=worker)
             yield
             return
-        async with tenants(settings.database, **options(settings, worker=worker)) as opened:
+        async with tenants(settings.database, tenant=settings.tenant, worker=worker, **settings.options()) as opened:
             service.held = opened
             await begin(opened, settings, host, worker=worker)
             yield
@@ -71,22 +70,6 @@ def create_app(
     app.add_middleware(Border, service=service, rules=_rules(settings, host))
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
     return app
-
-
-def options(settings: Settings, *, worker: bool) -> dict[str, Any]:
-    """How the store is opened."""
-    return {
-        "tenant": settings.tenant,
-        "profile": settings.profile,
-        "llm": settings.llm(),
-        "embedder": settings.vectors(),
-        "minilm_path": settings.minilm_path,
-        "cache_mb": settings.cache_mb,
-        "durable": settings.durable,
-        "limits": settings.limits(),
-        "patience": settings.patience(),
-        "worker": worker,
-    }
 
 
 async def begin(held: Tenants, settings: Settings, host: str, *, worker: bool) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from lamina.interfaces.http.app import begin, create_app, options
+from lamina.interfaces.http.app import begin, create_app
 from lamina.interfaces.settings import Settings
 from lamina.wiring import tenants
 
@@ -36,7 +36,7 @@ class _Server(uvicorn.Server):
 async def serve(settings: Settings, *, host: str, port: int, worker: bool, announce: Callable[[str], None]) -> int:
     """Serve until SIGTERM or SIGINT; 0 unless it could not begin."""
     logging.getLogger("lamina.audit").setLevel(logging.INFO)
-    async with tenants(settings.database, **options(settings, worker=worker)) as held:
+    async with tenants(settings.database, tenant=settings.tenant, worker=worker, **settings.options()) as held:
         await begin(held, settings, host, worker=worker)
         server = _Server(
             uvicorn.Config(
