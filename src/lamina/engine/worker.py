@@ -222,8 +222,9 @@ class Worker:
                         facts=done.facts + outcome.facts,
                     )
                     failed += outcome.failed
-                elif await self._others_at_work():
+                elif await self._parts.store.pending(failed):  # others are at work, or just taking it up
                     await asyncio.sleep(0.02)
+                    await self._revoke_the_dead()
                 else:
                     break
         digests, vectors = await self._refresh_digests(timeout), 0
@@ -245,11 +246,6 @@ class Worker:
         async with asyncio.timeout(timeout):
             users = [user_id async for user_id in every_user(self._parts.store)]
             return sum([await self._digester.refresh(user_id, thorough=True) for user_id in users])
-
-    async def _others_at_work(self) -> bool:
-        await self._revoke_the_dead()
-        now = self._parts.now()
-        return any(lease.until >= now for lease in await self._parts.store.leases())
 
     async def _revoke_the_dead(self) -> None:
         for lease in await self._parts.store.leases():

@@ -63,8 +63,8 @@ class MemoryQueue(MemoryErasing):
             touched(kept)
         return len(found)
 
-    async def pending(self) -> int:
-        return sum(kept.pending and not kept.aside for kept in self._sessions.values())
+    async def pending(self, skip: Sequence[str] = ()) -> int:
+        return sum(kept.pending and not kept.aside and key not in skip for key, kept in self._sessions.items())
 
     async def mark_pending(self) -> None:
         for kept in self._sessions.values():

@@ -59,6 +59,16 @@ class Workers(Suite):
     async def set_aside(self, store: Store, reason: str = "broken") -> None:
         await store.fail(await claimed(store), None, reason)
 
+    async def test_what_is_in_work_is_still_pending(self, store: Store) -> None:
+        """Until it is released; who waits for all to be done may leave some out."""
+        await self.queued(store, "s1", "s2")
+        assert await store.pending(["s2", "unknown"]) == 1
+        claim = await claimed(store)
+        assert await store.pending() == 2
+        await store.release(claim)
+        assert await store.pending() == 1
+        assert await store.pending(["s1", "s2"]) == 0
+
     # what fails
 
     async def test_a_session_that_is_set_aside_is_left_alone(self, store: Store) -> None:
