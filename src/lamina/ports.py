@@ -1,11 +1,12 @@
 """Every seam of Lamina on one page: what the engine asks of stores and models."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
 from lamina.profiles import Hosted
+from lamina.records import dataclass
 from lamina.types import (
     ApiKey,
     Backlog,
@@ -731,8 +732,8 @@ class Store(Protocol):
         """All receipts, the oldest first."""
         ...
 
-    async def pending(self) -> int:
-        """How many sessions may be due; those that are set aside are not."""
+    async def pending(self, skip: Sequence[str] = ()) -> int:
+        """How many sessions may be due or are in work, but for those to skip; those that are set aside are not."""
         ...
 
     async def mark_pending(self) -> None:

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
 from lamina.errors import InputError
+from lamina.records import dataclass
 
 
 def _at_least(least: int, rule: Any, *names: str) -> None:

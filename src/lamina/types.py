@@ -1,9 +1,11 @@
 """The values that travel through Lamina: frozen, without stores, equal by content."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, get_args
+
+from lamina.records import dataclass
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "developer", "user", "assistant", "tool")
