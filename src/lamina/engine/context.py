@@ -54,18 +54,21 @@ class ContextBuilder:
         system: str | None,
         sources: Sequence[str],
         at: datetime | None = None,
+        seen_from: int | None = None,
     ) -> Context:
         """The context for the next message of a session."""
         budget = profile.budget if budget is None else budget
         if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
             raise InputError(f"budget must be a whole number of tokens above 0, not {budget!r}")
+        if seen_from is not None and (not isinstance(seen_from, int) or isinstance(seen_from, bool) or seen_from < 1):
+            raise InputError(f"seen_from must be the number of a message, 1 or above, not {seen_from!r}")
         view = await self._view(user_id, session_id, self._reach(profile, budget))
         hits = await self._recalled(query, profile, view, user_id, budget, at)
         try:
-            return _Build(self._parts, profile, view, query, budget, system, sources, at).context(hits)
+            return _Build(self._parts, profile, view, query, budget, system, sources, at, seen_from).context(hits)
         except BudgetTooSmall as error:  # a look as wide as the smallest budget may find a way that costs less
             view = await self._view(user_id, session_id, self._reach(profile, error.smallest))
-            return _Build(self._parts, profile, view, query, budget, system, sources, at).context(hits)
+            return _Build(self._parts, profile, view, query, budget, system, sources, at, seen_from).context(hits)
 
     async def _view(self, user_id: str, session_id: str, reach: Reach) -> View:
         view = await self._parts.store.view(user_id, session_id, reach)
@@ -123,6 +126,7 @@ class _Build:
         system: str | None,
         sources: Sequence[str],
         at: datetime | None,
+        seen_from: int | None,
     ) -> None:
         self._count = parts.counter.count
         self._counter = parts.counter
@@ -133,6 +137,7 @@ class _Build:
         self._sources = tuple(sources)
         self._duplicates: list[tuple[Item, str]] = []
         self._now = at or parts.now()
+        self._seen_from = seen_from
         newest = view.tail[-1] if view.tail else None
         stored = newest is not None and newest.role == "user" and newest.text == query
         self._query = None if stored or not query else query
@@ -199,8 +204,15 @@ class _Build:
             reason = self._why(unit, start, self._view.session.counters.cursor)
             if reason is None:
                 break
-            items.append(self._unit(unit, reason, required=unit[-1].turn == tail[-1].turn))
+            if unseen := [message for message in unit if not self._seen(message.session_id, message.seq)]:
+                required = self._seen_from is None and unit[-1].turn == tail[-1].turn
+                items.append(self._unit(unseen, reason, required=required))
         return items
+
+    def _seen(self, session_id: str | None, seq: int) -> bool:
+        """Whether the model sees a message anyway."""
+        own = self._view.session is not None and session_id == self._view.session.id
+        return own and self._seen_from is not None and seq >= self._seen_from
 
     def _why(self, unit: Sequence[Message], start: int, cursor: int) -> str | None:
         """Why a unit is wanted; None if it is not."""
@@ -253,6 +265,8 @@ class _Build:
         }
         kept: dict[str, Summary] = {}
         for summary in self._view.summaries:
+            if summary.covers and self._seen(summary.session_id, summary.covers.first):
+                continue
             twin = kept.setdefault(head_hash(summary.text), summary)
             if twin is not summary:
                 self._duplicates.append((self._summary(summary), f"begins like {twin.id}"))
@@ -305,7 +319,8 @@ class _Build:
         shown = {message.id for message in self._view.tail if message.turn == newest}
         shown |= {summary.id for summary in self._view.summaries}
         shown |= {self._view.digest.id} if self._view.digest else set()
-        items = [self._passage(hit) for hit in hits if hit.id not in shown]
+        hidden = {hit.id for hit in hits if hit.span and self._seen(hit.session_id, hit.span.first)} | shown
+        items = [self._passage(hit) for hit in hits if hit.id not in hidden]
         return items if self._profile.weights is not None else sorted(items, key=worth, reverse=True)
 
     def _passage(self, hit: Hit) -> Item:
@@ -348,9 +363,9 @@ class _Build:
             first = last  # where the turns before begin is not known
         if self._profile.close_gaps:
             first = min(first, session.counters.cursor + 1)
-        span = Span(first=first, last=last)
+        span = Span(first=first, last=min(last, (self._seen_from or last + 1) - 1))
         item = Item(section="recent", kind="messages", tokens=0, reason="", session_id=session.id, span=span)
-        return [(item, "over budget, not read")] if first <= last else []
+        return [(item, "over budget, not read")] if span.first <= span.last else []
 
     # the result
 
@@ -375,11 +390,13 @@ class _Build:
     def _finished(self, filled: Filled, messages: list[dict[str, Any]], text: str, tokens: int) -> Context:
         omitted = [*filled.left, *self._duplicates, *self._unread()]
         session = self._view.session
+        own, count = (session.id, session.counters.messages) if session else (None, 0)
+        verbatim = [item.span for item in filled.taken if item.span and _verbatim(item, own)]
+        if self._seen_from is not None and self._seen_from <= count:
+            verbatim.append(Span(first=self._seen_from, last=count))
         covered = coverage.of(
-            session.counters.messages if session else 0,
-            verbatim=[
-                item.span for item in filled.taken if item.span and _verbatim(item, session.id if session else None)
-            ],
+            count,
+            verbatim=verbatim,
             summarised=[item.span for item in filled.taken if item.section == "summaries" and item.span],
             live=[summary.covers for summary in self._view.summaries if summary.covers],
         )

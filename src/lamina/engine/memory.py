@@ -176,11 +176,13 @@ class Engine(KnownVerbs):
         system: str | None = None,
         sources: Sequence[str] = (),
         at: Any = None,
+        seen_from: int | None = None,
     ) -> Context:
         """What the model should see for the next message: never above the budget, with a manifest of what and why.
 
         `query` is the current user message; `system` is your own system prompt; `sources` are texts of your own
-        (retrieved documents) to place before the question; `at` is when it is asked, if not now.
+        (retrieved documents) to place before the question; `at` is when it is asked, if not now; the model sees the
+        session's messages from number `seen_from` on anyway, because you send them yourself.
         """
         chosen = self._parts.profile if profile is None else as_profile(profile)
         for name, text in (("query", query), ("system", system)):
@@ -197,6 +199,7 @@ class Engine(KnownVerbs):
             system=system,
             sources=sources,
             at=None if at is None else moment(at, "at"),
+            seen_from=seen_from,
         )
         self._accesses.note(piece.id for piece in context.manifest.items if piece.id and piece.kind in MEMORABLE)
         return context

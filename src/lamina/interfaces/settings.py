@@ -56,6 +56,16 @@ class Settings:
     max_append_messages: int = field(default=100_000, metadata={"help": "most messages in one append"})
     max_body_bytes: int = field(default=32 * 1024 * 1024, metadata={"help": "largest request the service reads"})
     service_hosts: str | None = field(default=None, metadata={"help": "names the service answers to, with commas"})
+    proxy_base_url: str | None = field(default=None, metadata={"help": "endpoint of the proxy; unset: the llm's"})
+    proxy_api_key: str | None = field(
+        default=None, repr=False, metadata={"help": "its key; unset: the llm's or the caller's", "secret": True}
+    )
+    proxy_memory_tokens: int = field(default=4_000, metadata={"help": "most tokens that the proxy adds to a request"})
+    proxy_place: str = field(
+        default="system", metadata={"help": "where memory goes: a system message, or the user's newest message"}
+    )
+    proxy_seconds: float = field(default=600.0, metadata={"help": "how long the proxy waits for its endpoint"})
+    proxy_at_v1: bool = field(default=False, metadata={"help": "offer the proxy at /v1, too"})
     model_seconds: float = field(default=120.0, metadata={"help": "how long a fold waits for its model"})
     lease_seconds: float = field(default=60.0, metadata={"help": "how long a silent worker keeps a session"})
     mcp_token: str | None = field(
@@ -335,6 +345,12 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "max_append_messages": _positive(int),
     "max_body_bytes": _positive(int),
     "service_hosts": _text,
+    "proxy_base_url": _text,
+    "proxy_api_key": _text,
+    "proxy_memory_tokens": _positive(int),
+    "proxy_place": _word_of(("system", "user")),
+    "proxy_seconds": _positive(float),
+    "proxy_at_v1": _truth,
     "model_seconds": _positive(float),
     "lease_seconds": _positive(float),
     "mcp_token": _text,

@@ -20,6 +20,9 @@ from lamina.interfaces.http import conversations, known, problems, upkeep
 from lamina.interfaces.http.border import LOOPBACK, Border, Rules
 from lamina.interfaces.http.callers import KEYS_SHOWN, Service
 from lamina.interfaces.http.metrics import Metrics
+from lamina.interfaces.http.proxy.errors import PREFIX, in_openai_shape, prefixes
+from lamina.interfaces.http.proxy.routes import Proxy
+from lamina.interfaces.http.proxy.routes import routes as proxied
 from lamina.interfaces.settings import Settings
 from lamina.wiring import tenants
 
@@ -39,17 +42,20 @@ def create_app(
     With the tenants of an open store in `held`, whoever opened it has called `begin`, and closes it.
     """
     service = Service(metrics=Metrics(), tenant=settings.tenant)
+    proxy = Proxy(settings, service.metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if held is not None:
             service.held = held
             yield
+            await proxy.close()
             return
         async with tenants(settings.database, tenant=settings.tenant, worker=worker, **settings.options()) as opened:
             service.held = opened
             await begin(opened, settings, host, worker=worker)
             yield
+            await proxy.close()
             service.held = None
 
     app = FastAPI(
@@ -64,6 +70,8 @@ def create_app(
     app.state.service = service
     for part in (conversations, known, upkeep):
         app.include_router(part.routes)
+    for prefix in (PREFIX, *(["/v1"] if settings.proxy_at_v1 else [])):
+        app.include_router(proxied(proxy, prefix))
     _about(app, service)
     app.add_exception_handler(RequestValidationError, _shape)
     app.add_exception_handler(HTTPException, _refusal)
@@ -86,7 +94,7 @@ async def begin(held: Tenants, settings: Settings, host: str, *, worker: bool) -
 def _rules(settings: Settings, host: str) -> Rules:
     named = {name.strip().lower() for name in (settings.service_hosts or "").split(",") if name.strip()}
     hosts = frozenset({*LOOPBACK, *named}) if host in LOOPBACK or named else None
-    return Rules(hosts=hosts, body_bytes=settings.max_body_bytes)
+    return Rules(hosts=hosts, body_bytes=settings.max_body_bytes, proxied=prefixes(at_v1=settings.proxy_at_v1))
 
 
 def _about(app: FastAPI, service: Service) -> None:
@@ -130,7 +138,7 @@ async def _refusal(request: Request, error: Exception) -> Response:
     response = problems.of_refusal(error)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         response.headers["Allow"] = ", ".join(_methods(request))
-    return response
+    return in_openai_shape(response) if request.url.path.startswith(PREFIX) else response
 
 
 def _methods(request: Request) -> list[str]:

@@ -115,6 +115,7 @@ class ContextAsked(Body):
     system: Annotated[str | None, Field(description="your own system prompt")] = None
     sources: Annotated[list[str], Field(description="texts of your own, before the question")] = []
     at: Time | None = None
+    seen_from: Annotated[Tokens | None, Field(description="you send the messages from here on yourself")] = None
 
 
 class SearchAsked(Body):

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.errors import LaminaError
 from lamina.interfaces.http.callers import Caller, Service, let_in
 from lamina.interfaces.http.problems import OURS, of_error, problem
+from lamina.interfaces.http.proxy.errors import in_openai_shape
 
 logger = logging.getLogger("lamina.http")
 audit = logging.getLogger("lamina.audit")
@@ -32,6 +34,7 @@ class Rules:
 
     hosts: frozenset[str] | None  # names that we may be called by; None: any
     body_bytes: int
+    proxied: tuple[str, ...] = ()  # how the addresses begin whose callers speak as OpenAI does
 
 
 class _Refused(Exception):
@@ -74,10 +77,10 @@ class Border:
         try:
             await self._passed(scope, receive, answer, headers)
         except _Refused as refused:
-            await refused.response(scope, receive, answer)
+            await self._shaped(scope, refused.response)(scope, receive, answer)
         except (LaminaError, TimeoutError) as error:
             _log(error, request_id)
-            await of_error(error)(scope, receive, answer)
+            await self._shaped(scope, of_error(error))(scope, receive, answer)
         except _Gone:
             status = _HUNG_UP
         except Exception:
@@ -85,15 +88,18 @@ class Border:
             if begun:
                 raise
             told = "this is a fault of the service; its log has more under this request's id"
-            await problem(500, told)(scope, receive, answer)
+            await self._shaped(scope, problem(500, told))(scope, receive, answer)
         finally:
             self._noted(scope, request_id, status, time.perf_counter() - began)
+
+    def _shaped(self, scope: Scope, response: Response) -> Response:
+        return in_openai_shape(response) if scope["path"].startswith(self._rules.proxied) else response
 
     async def _passed(self, scope: Scope, receive: Receive, answer: Send, headers: dict[str, str]) -> None:
         self._check_host(headers.get("host", ""))
         scope["path"] = _path(scope)
         if scope["path"] not in _OPEN:
-            caller = await let_in(self._service, headers)
+            caller = await let_in(self._service, headers, proxied=scope["path"].startswith(self._rules.proxied))
             if caller is None:
                 raise _Refused(
                     401,

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request, Security
 from fastapi.security import APIKeyHeader, HTTPBearer
 
+from lamina.engine.keys import PREFIX
 from lamina.engine.memory import Engine
 from lamina.engine.tenants import Tenants
 from lamina.interfaces.http.metrics import Metrics
@@ -47,9 +48,11 @@ def secret_in(headers: dict[str, str]) -> str | None:
     return headers.get("x-api-key", "").strip() or None
 
 
-async def let_in(service: Service, headers: dict[str, str]) -> Caller | None:
-    """Who calls; None if they may not come in."""
-    secret = secret_in(headers)
+async def let_in(service: Service, headers: dict[str, str], *, proxied: bool = False) -> Caller | None:
+    """Who calls; None if they may not come in. What is `proxied` may carry a key for the endpoint behind us."""
+    secret = (headers.get("x-api-key", "").strip() or secret_in(headers)) if proxied else secret_in(headers)
+    if proxied and secret is not None and not secret.startswith(PREFIX):
+        secret = None
     if secret is None and not await service.tenants.has_keys():
         return Caller(service.tenant, "admin")
     key = None if secret is None else await service.tenants.admitted(secret)

@@ -25,6 +25,13 @@ class Metrics:
         self._tokens = Histogram(
             "lamina_context_tokens", "Tokens of contexts.", ["section"], registry=self._registry, buckets=_TOKENS
         )
+        self._added = Histogram(
+            "lamina_proxy_memory_tokens", "Tokens of memory in requests.", registry=self._registry, buckets=_TOKENS
+        )
+        self._replies = Counter("lamina_proxy_replies", "Replies by how they ended.", ["end"], registry=self._registry)
+        self._faults = Counter(
+            "lamina_proxy_faults", "Requests that memory failed.", ["fault"], registry=self._registry
+        )
         self._backlog = Gauge("lamina_backlog_sessions", "Sessions by state.", ["state"], registry=self._registry)
         self._lag = Gauge("lamina_lag_seconds", "How long the oldest due session waits.", registry=self._registry)
 
@@ -37,6 +44,12 @@ class Metrics:
     def built(self, context: Context) -> None:
         for section, tokens in context.manifest.sections.items():
             self._tokens.labels(section).observe(tokens)
+
+    def proxied(self, tokens: int, end: str, faults: Sequence[str]) -> None:
+        self._added.observe(tokens)
+        self._replies.labels(end).inc()
+        for fault in faults:
+            self._faults.labels(fault).inc()
 
     async def shown(self, engines: Sequence[Engine]) -> bytes:
         """All figures as text; what there is to do is counted now, over the tenants served here."""

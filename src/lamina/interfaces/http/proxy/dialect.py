@@ -1,0 +1,127 @@
+"""What the two ways of asking an endpoint, chat completions and responses, have in common here."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+ChatMessage = dict[str, Any]
+Json = Mapping[str, Any]
+Place = Literal["system", "user"]
+PLACES: tuple[Place, ...] = ("system", "user")
+SYSTEM = ("system", "developer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What memory has for a request: texts between fences, and messages that the client did not send itself."""
+
+    block: str = ""  # what stays the same from message to message
+    window: tuple[ChatMessage, ...] = ()
+    late: str = ""  # what was recalled for this message
+    tokens: int = 0
+
+
+class Listener(ABC):
+    """Listens to a stream and puts the reply together."""
+
+    ended = False  # the reply is whole: what follows says nothing more
+
+    @abstractmethod
+    def hear(self, data: str) -> None:
+        """Take one event's data; what cannot be read is passed over."""
+
+    @abstractmethod
+    def reply(self) -> ChatMessage | None:
+        """The reply so far as a message for the log; None if nothing was said."""
+
+
+class Dialect(ABC):
+    """How requests and replies of one way look."""
+
+    @abstractmethod
+    def told(self, body: Json) -> list[ChatMessage]:
+        """The conversation in a request, as messages for the log: without instructions of the system."""
+
+    @abstractmethod
+    def with_memory(self, body: Json, remembered: Remembered, place: Place) -> dict[str, Any]:
+        """The request with memory in it; nothing of the caller's is changed or moved."""
+
+    @abstractmethod
+    def reply(self, answer: Json) -> ChatMessage | None:
+        """The reply in a whole answer."""
+
+    @abstractmethod
+    def listener(self) -> Listener: ...
+
+
+def placed(
+    messages: Sequence[ChatMessage], remembered: Remembered, place: Place, said: Sequence[ChatMessage]
+) -> list[ChatMessage]:
+    """Memory among the messages: as late as can be, so that what providers keep of the beginning stays good.
+
+    `said` is the window in the form of these messages. Without a window everything stands before the newest message of
+    the user; with one, what stays the same stands before it.
+    """
+    lead = next((i for i, one in enumerate(messages) if one.get("role") not in SYSTEM), len(messages))
+    newest = next((i for i in reversed(range(len(messages))) if messages[i].get("role") == "user"), len(messages))
+    role = "developer" if any(one.get("role") == "developer" for one in messages) else "system"
+    first, late = (remembered.block, remembered.late) if said else ("", _joined(remembered.block, remembered.late))
+    if place == "user":
+        text = _joined(first, late)
+        shown = [with_text(one, text) if text and i == newest else one for i, one in enumerate(messages)]
+        return [*shown[:lead], *said, *shown[lead:]]
+
+    def told(text: str) -> list[ChatMessage]:
+        return [{"role": role, "content": text}] if text else []
+
+    return [*messages[:lead], *told(first), *said, *messages[lead:newest], *told(late), *messages[newest:]]
+
+
+def with_text(message: ChatMessage, text: str) -> ChatMessage:
+    """A message of the user with a text before its own."""
+    content = message.get("content")
+    if isinstance(content, list):
+        kind = "input_text" if any(_is_input(part) for part in content) else "text"
+        return {**message, "content": [{"type": kind, "text": text}, *content]}
+    return {**message, "content": _joined(text, content if isinstance(content, str) else "")}
+
+
+def _is_input(part: Any) -> bool:
+    return isinstance(part, Mapping) and str(part.get("type", "")).startswith("input_")
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)
+
+
+def as_json(data: str | bytes) -> dict[str, Any] | None:
+    """An object, or None if it is none."""
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """The objects of a list, if it is one."""
+    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
+
+
+def for_the_log(
+    text: str | None, calls: Sequence[Json], *, model: Any, more: Json, refusal: str | None = None
+) -> ChatMessage | None:
+    """A reply as a message; None if there is nothing in it."""
+    if not (text or calls or refusal):
+        return None
+    message: ChatMessage = {"role": "assistant", "content": text if text or not (calls or refusal) else None}
+    if refusal:
+        message["refusal"] = refusal
+    if calls:
+        message["tool_calls"] = list(calls)
+    if isinstance(model, str) and model:
+        message["model"] = model
+    message["metadata"] = {name: value for name, value in more.items() if value is not None}
+    return message

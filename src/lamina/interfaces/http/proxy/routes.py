@@ -1,0 +1,155 @@
+"""Routes of the proxy: what is remembered, and what is only passed on."""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import Response
+
+from lamina.engine.memory import Engine
+from lamina.interfaces.http.callers import Caller, Reader, Writer
+from lamina.interfaces.http.metrics import Metrics
+from lamina.interfaces.http.proxy.chat import Chat
+from lamina.interfaces.http.proxy.dialect import ChatMessage, Dialect, as_json
+from lamina.interfaces.http.proxy.errors import PASSED, PREFIX, not_reached
+from lamina.interfaces.http.proxy.relay import Relay
+from lamina.interfaces.http.proxy.remembering import Shown, Turn
+from lamina.interfaces.http.proxy.responses import Responses
+from lamina.interfaces.http.proxy.upstream import Upstream, passed_headers
+from lamina.interfaces.http.proxy.whose import whose
+from lamina.interfaces.settings import Settings
+
+_STREAM = "text/event-stream"
+_RETRIES = "x-stainless-retry-count"  # what the official clients say when they try again
+
+
+class Proxy:
+    """Stands between clients and the endpoint."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._upstream = Upstream(settings)
+        self._shown = Shown()
+
+    async def remembering(self, engine: Engine, request: Request, path: str, dialect: Dialect) -> Response:
+        """Ask the endpoint, with memory; keep what is new and what is replied."""
+        raw = await request.body()
+        body = as_json(raw)
+        about = None if body is None else whose(request.headers, body, self._settings.user)
+        if body is None or about is None:
+            return await self.passing(request, path)
+        caller: Caller = request.scope["lamina.caller"]
+        turn = Turn(
+            engine=engine,
+            tenant=caller.tenant,
+            whose=about,
+            dialect=dialect,
+            body=body,
+            budget=about.budget or self._settings.proxy_memory_tokens,
+            place="user" if self._settings.proxy_place == "user" else "system",
+            shown=self._shown,
+            retried=request.headers.get(_RETRIES, "0") not in {"", "0"},
+        )
+        content = json.dumps(await turn.prepared(), ensure_ascii=False, separators=(",", ":")).encode()
+        try:
+            answer = await self._upstream.ask(request, path, content)
+        except httpx2.HTTPError as error:
+            return not_reached(error)
+        finally:
+            await turn.stored()
+        return await self._answered(answer, turn, dialect)
+
+    async def passing(self, request: Request, path: str) -> Response:
+        """Ask the endpoint, and remember nothing."""
+        try:
+            answer = await self._upstream.ask(request, path, await request.body())
+        except httpx2.HTTPError as error:
+            return not_reached(error)
+        return await self._answered(answer, None, None)
+
+    async def _answered(self, answer: httpx2.Response, turn: Turn | None, dialect: Dialect | None) -> Response:
+        known = turn is not None and dialect is not None and answer.is_success
+
+        async def keep(reply: ChatMessage | None, broke_off: str | None) -> None:
+            if turn is not None and known:
+                await turn.replied(reply, broke_off)
+                self._metrics.proxied(turn.tokens, "nothing" if reply is None else broke_off or "whole", turn.faults)
+
+        if answer.headers.get("content-type", "").startswith(_STREAM):
+            return Relay(
+                answer, [*passed_headers(answer), *_told(turn)], dialect.listener() if known and dialect else None, keep
+            )
+        try:
+            content = await answer.aread()
+        except httpx2.HTTPError as error:
+            return not_reached(error)
+        finally:
+            await answer.aclose()
+        said = as_json(content) if known else None
+        if said is not None and dialect is not None:
+            await keep(dialect.reply(said), None)
+        response = Response(content, answer.status_code)
+        heads = [*passed_headers(answer), *_told(turn)]
+        response.raw_headers = [
+            *((name.encode("latin-1"), value.encode("latin-1")) for name, value in heads),
+            (b"content-length", str(len(content)).encode()),
+        ]
+        return response
+
+    async def close(self) -> None:
+        await self._upstream.close()
+
+
+def routes(proxy: Proxy, prefix: str = PREFIX) -> APIRouter:
+    """The proxy's routes under a prefix; they are no part of our own schema."""
+    router = APIRouter(prefix=prefix, include_in_schema=False)
+
+    @router.post("/chat/completions", operation_id="proxy_chat")
+    async def chat(memory: Writer, request: Request) -> Response:
+        return await proxy.remembering(memory, request, "chat/completions", Chat())
+
+    @router.post("/responses", operation_id="proxy_responses")
+    async def responses(memory: Writer, request: Request) -> Response:
+        return await proxy.remembering(memory, request, "responses", Responses())
+
+    for path in PASSED:
+        for address in (path, f"{path}/{{rest:path}}"):
+            router.add_api_route(f"/{address}", _looks(proxy), methods=["GET"], operation_id="proxy_read")
+            router.add_api_route(f"/{address}", _asks(proxy), methods=["POST", "DELETE"], operation_id="proxy_passed")
+    if prefix == PREFIX:
+        router.add_api_route("/{rest:path}", _unknown, methods=["GET", "POST", "DELETE", "PUT", "PATCH"])
+    return router
+
+
+def _looks(proxy: Proxy) -> Any:
+    async def look(_memory: Reader, request: Request) -> Response:
+        return await proxy.passing(request, _path(request))
+
+    return look
+
+
+def _asks(proxy: Proxy) -> Any:
+    async def ask(_memory: Writer, request: Request) -> Response:
+        return await proxy.passing(request, _path(request))
+
+    return ask
+
+
+async def _unknown() -> Response:
+    raise HTTPException(404, f"the proxy has {', '.join(sorted(PASSED))}; ask the endpoint itself for anything else")
+
+
+def _path(request: Request) -> str:
+    path: str = request.scope["path"].removeprefix(PREFIX).removeprefix("/v1").strip("/")
+    return quote(path, safe="/%:")
+
+
+def _told(turn: Turn | None) -> list[tuple[str, str]]:
+    """What a client may want to know of its memory."""
+    if turn is None:
+        return []
+    told = [("x-lamina-session", quote(turn.whose.session_id)), ("x-lamina-memory-tokens", str(turn.tokens))]
+    return told + [("x-lamina-fault", fault) for fault in dict.fromkeys(turn.faults)]

@@ -1,0 +1,71 @@
+"""The endpoint behind the proxy."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+from fastapi import Request
+
+from lamina.engine.keys import PREFIX
+from lamina.interfaces.settings import Settings
+from lamina.wiring import OPENAI
+
+_CONNECT_S = 10.0
+_HOP = frozenset(
+    {
+        "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding",
+        "upgrade", "host", "content-length", "content-encoding", "accept-encoding",
+    }
+)  # fmt: skip
+_OURS = "x-lamina-"
+_NOT_THEIRS = frozenset({"x-api-key", "cookie", "authorization", "idempotency-key", "forwarded"})
+
+
+class Upstream:
+    """Asks the endpoint as the caller asked us, with its own key."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._base = (settings.proxy_base_url or settings.llm_base_url or OPENAI).rstrip("/")
+        shared = settings.llm_api_key if self._base == (settings.llm_base_url or OPENAI).rstrip("/") else None
+        self._key = settings.proxy_api_key or shared
+        self._client = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(settings.proxy_seconds, connect=_CONNECT_S),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
+            follow_redirects=False,
+        )
+
+    async def ask(self, request: Request, path: str, content: bytes) -> httpx2.Response:
+        """The answer's head; its body is read, and closed, by whoever asked."""
+        asked = self._client.build_request(
+            request.method,
+            f"{self._base}/{path}",
+            params=str(request.query_params),
+            headers=self._headers(request.headers),
+            content=content or None,
+        )
+        return await self._client.send(asked, stream=True)
+
+    def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in given.items()
+            if name not in _HOP and name not in _NOT_THEIRS and not name.startswith((_OURS, "x-forwarded"))
+        }
+        authorization = f"Bearer {self._key}" if self._key else _callers(given)
+        return {**kept, **({"authorization": authorization} if authorization else {}), "accept-encoding": "identity"}
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def _callers(given: Mapping[str, str]) -> str | None:
+    """The caller's own key for the endpoint; a key for us goes no further."""
+    told = given.get("authorization")
+    return None if told is None or told.partition(" ")[2].strip().startswith(PREFIX) else told
+
+
+def passed_headers(answer: httpx2.Response) -> list[tuple[str, str]]:
+    """The headers of an answer that are for the caller; the endpoint's number of the request gets another name."""
+    names: dict[str, Any] = {"x-request-id": "x-upstream-request-id"}
+    kept = [(name.lower(), value) for name, value in answer.headers.multi_items() if name.lower() not in _HOP]
+    return [(names.get(name, name), value) for name, value in kept if name not in {"set-cookie", "server", "date"}]
