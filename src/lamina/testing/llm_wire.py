@@ -75,6 +75,8 @@ class Said:
     first_seconds: float = 0.0
     gap_seconds: float = 0.0
     hang_up_after: int | None = None  # pieces after which a stream breaks off
+    plain: bool = False  # words, though tools were offered
+    noise: str = ""  # put into a stream before the first piece, as it is
     extra: Json = field(default_factory=dict)  # put over the answer's own keys
 
 
@@ -114,7 +116,7 @@ def _usage(asked: Asked, said: Said) -> dict[str, int] | None:
 def chat(asked: Asked, said: Said) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": said.text}
     finish = said.finish
-    if asked.way == "tools" and said.text is not None:
+    if asked.way == "tools" and said.text is not None and not said.plain:
         name = asked.body["tools"][0]["function"]["name"]
         call = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": said.text}}
         message |= {"content": None, "tool_calls": [call]}
@@ -143,7 +145,7 @@ class Event:
 
 def chat_events(asked: Asked, said: Said, pieces: Sequence[str]) -> Iterator[Event]:
     head = _head(asked, "chat.completion.chunk")
-    tools = asked.way == "tools"
+    tools = asked.way == "tools" and not said.plain
 
     def chunk(delta: Json, finish: str | None = None, *, piece: bool = False) -> Event:
         body = head | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]} | dict(said.extra)
@@ -160,6 +162,8 @@ def chat_events(asked: Asked, said: Said, pieces: Sequence[str]) -> Iterator[Eve
         yield chunk({"role": "assistant", "content": ""})
     if said.thinking is not None:
         yield chunk({"reasoning_content": said.thinking})
+    if said.noise:
+        yield Event(said.noise)
     for piece in pieces:
         yield chunk(call(piece) if tools else {"content": piece}, piece=True)
     yield chunk({}, "tool_calls" if tools and said.finish == "stop" else said.finish)
@@ -177,6 +181,10 @@ def response(asked: Asked, said: Said) -> dict[str, Any]:
     usage = _usage(asked, said)
     number = next(_numbers)
     item = {"id": f"msg_{number}", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    if asked.body.get("tools") and not said.plain:
+        name = asked.body["tools"][0]["name"]
+        item = {"id": f"fc_{number}", "type": "function_call", "status": "completed", "call_id": "call_1", "name": name,
+                "arguments": said.text or ""}  # fmt: skip
     return {
         "id": f"resp_{number}",
         "object": "response",
@@ -215,12 +223,23 @@ def response_events(asked: Asked, said: Said, pieces: Sequence[str]) -> Iterator
 
     yield event("response.created", response=began)
     yield event("response.in_progress", response=began)
-    yield event("response.output_item.added", output_index=0, item={**item, "status": "in_progress", "content": []})
-    yield event("response.content_part.added", **place, part=empty)
-    for piece in pieces:
-        yield event("response.output_text.delta", piece=True, **place, delta=piece, logprobs=[])
-    yield event("response.output_text.done", **place, text=said.text or "", logprobs=[])
-    yield event("response.content_part.done", **place, part=item["content"][0])
+    if item["type"] == "function_call":
+        place.pop("content_index")
+        yield event(
+            "response.output_item.added", output_index=0, item={**item, "status": "in_progress", "arguments": ""}
+        )
+        for piece in pieces:
+            yield event("response.function_call_arguments.delta", piece=True, **place, delta=piece)
+        yield event("response.function_call_arguments.done", **place, name=item["name"], arguments=item["arguments"])
+    else:
+        yield event("response.output_item.added", output_index=0, item={**item, "status": "in_progress", "content": []})
+        yield event("response.content_part.added", **place, part=empty)
+        if said.noise:
+            yield Event(said.noise)
+        for piece in pieces:
+            yield event("response.output_text.delta", piece=True, **place, delta=piece, logprobs=[])
+        yield event("response.output_text.done", **place, text=said.text or "", logprobs=[])
+        yield event("response.content_part.done", **place, part=item["content"][0])
     yield event("response.output_item.done", output_index=0, item=item)
     ended = "response.incomplete" if whole["status"] == "incomplete" else "response.completed"
     yield event(ended, response=whole)

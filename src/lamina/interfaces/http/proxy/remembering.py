@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from lamina.types import Context
 
 logger = logging.getLogger("lamina.proxy")
 
-_PATIENCE_S = 5.0  # for what memory has to say; then the request goes without
+PATIENCE_S = 5.0  # for memory; then a request goes on without it, and what is to be stored is stored behind its back
 _BESIDE = 32  # messages of the log that may stand between those a client sends
 _LONGEST_QUERY = 20_000  # characters that are read of a message to find what it is about
 _TURNS_KEPT = 1_000
@@ -57,6 +57,7 @@ class Turn:
     tokens: int = 0
     faults: list[str] = field(default_factory=list)
     _resent: Resent = field(default=Resent(new=(), seen=None, answered=False), init=False)
+    work: set[asyncio.Task[None]] = field(default_factory=set)  # that goes on though nobody waits for it
     _count: int = field(default=0, init=False)  # messages of the session before this request
     _storing: asyncio.Task[None] | None = field(default=None, init=False)
 
@@ -76,20 +77,34 @@ class Turn:
             self._failed("not_recalled", error)
             remembered = Remembered()
         new = [told[place] for place in self._resent.new]
-        self._storing = asyncio.create_task(self._stored(new)) if new else None
+        self._storing = self._begun(self._stored(new)) if new else None
         self.tokens = remembered.tokens
         return self.dialect.with_memory(asked, remembered, self.place) if remembered.tokens else asked
 
     async def stored(self) -> None:
-        """Returns once what is new in the request is safe, or could not be stored."""
+        """Returns once what is new in the request is safe; if that takes too long, it goes on."""
         if self._storing is not None:
-            await asyncio.shield(self._storing)
+            await self._patiently(self._storing)
 
     async def replied(self, reply: ChatMessage | None, interrupted: str | None) -> None:
         """Keep the reply, or as much of it as there was."""
-        await self.stored()
-        if reply is None:
-            return
+        if reply is not None:
+            await self._patiently(self._begun(self._kept(reply, interrupted)))
+
+    async def _patiently(self, task: asyncio.Task[None]) -> None:
+        done, _ = await asyncio.wait({task}, timeout=PATIENCE_S)
+        if not done:
+            self._failed("not_stored_yet", TimeoutError())
+
+    def _begun(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self.work.add(task)
+        task.add_done_callback(self.work.discard)
+        return task
+
+    async def _kept(self, reply: ChatMessage, interrupted: str | None) -> None:
+        if self._storing is not None:
+            await asyncio.wait({self._storing})
         more = {"interrupted": interrupted, "regenerated": self._resent.answered or None}
         metadata = {**reply["metadata"], **{name: value for name, value in more.items() if value is not None}}
         await self._add([{**reply, "metadata": metadata}], None)
@@ -121,7 +136,7 @@ class Turn:
         seen = self._resent.seen
         seen_from = 1 if self.whose.kept_there else None if seen is None else first + seen
         building = asyncio.create_task(self._context(query, seen_from))
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(PATIENCE_S):
             context = await asyncio.shield(building)  # also when it comes too late: then it is quick the next time
         remembered = _parted(context, query)
         self.shown.put(turn, remembered)

@@ -1,5 +1,6 @@
 """Routes of the proxy: what is remembered, and what is only passed on."""
 
+import asyncio
 import json
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +22,7 @@ from lamina.interfaces.http.proxy.upstream import Upstream, passed_headers
 from lamina.interfaces.http.proxy.whose import whose
 from lamina.interfaces.settings import Settings
 
+_GRACE_S = 10.0
 _STREAM = "text/event-stream"
 _RETRIES = "x-stainless-retry-count"  # what the official clients say when they try again
 
@@ -33,6 +35,7 @@ class Proxy:
         self._metrics = metrics
         self._upstream = Upstream(settings)
         self._shown = Shown()
+        self._work: set[asyncio.Task[None]] = set()
 
     async def remembering(self, engine: Engine, request: Request, path: str, dialect: Dialect) -> Response:
         """Ask the endpoint, with memory; keep what is new and what is replied."""
@@ -51,6 +54,7 @@ class Proxy:
             budget=about.budget or self._settings.proxy_memory_tokens,
             place="user" if self._settings.proxy_place == "user" else "system",
             shown=self._shown,
+            work=self._work,
             retried=request.headers.get(_RETRIES, "0") not in {"", "0"},
         )
         content = json.dumps(await turn.prepared(), ensure_ascii=False, separators=(",", ":")).encode()
@@ -100,6 +104,9 @@ class Proxy:
         return response
 
     async def close(self) -> None:
+        """What is still to be stored is, if the store can."""
+        if self._work:
+            await asyncio.wait(self._work, timeout=_GRACE_S)
         await self._upstream.close()
 
 
