@@ -176,7 +176,7 @@ class Turn:
 
     def _failed(self, what: str, error: Exception) -> None:
         self.faults.append(what)
-        logger.warning(what, extra={"kind": type(error).__name__})
+        logger.warning("memory_failed", extra={"fault": what, "kind": type(error).__name__})
 
 
 def _parted(context: Context, query: str) -> Remembered:
