@@ -138,6 +138,7 @@ class _Build:
         self._duplicates: list[tuple[Item, str]] = []
         self._now = at or parts.now()
         self._seen_from = seen_from
+        self._lengths: dict[str, int] = {}
         newest = view.tail[-1] if view.tail else None
         stored = newest is not None and newest.role == "user" and newest.text == query
         self._query = None if stored or not query else query
@@ -334,8 +335,8 @@ class _Build:
             section="recalled",
             kind="passage" if hit.kind == "message" else hit.kind,
             text=" ".join(text.split("\n")),
-            tokens=tokens + self._count(who) + _LINE_TOKENS,
-            reason=_reason(hit),
+            tokens=tokens + self._length(who) + _LINE_TOKENS,
+            reason="",  # told of what is taken
             id=hit.id,
             session_id=hit.session_id,
             message_ids=hit.message_ids,
@@ -346,6 +347,12 @@ class _Build:
             parts=hit.parts,
             cut=cut,
         )
+
+    def _length(self, who: str) -> int:
+        """Tokens of a name, which comes again and again."""
+        if who not in self._lengths:
+            self._lengths[who] = self._count(who)
+        return self._lengths[who]
 
     def _opening(self, text: str) -> str:
         """The beginning of a text without a sentence short enough, marked as cut."""
@@ -470,9 +477,9 @@ def _said_at(item: Item) -> tuple[str, str, int]:
     return item.heading, item.session_id or "", item.span.first if item.span else 0
 
 
-def _reason(hit: Hit) -> str:
-    """What spoke most for a hit."""
-    parts = [name for name in sorted(hit.parts, key=lambda name: -hit.parts[name]) if name != "cosine"]
+def _reason(item: Item) -> str:
+    """What spoke most for a passage."""
+    parts = [name for name in sorted(item.parts, key=lambda name: -item.parts[name]) if name != "cosine"]
     return f"answers the query: {' and '.join(parts[:2]).replace('_', ' ')}" if parts else "answers the query"
 
 
@@ -486,7 +493,7 @@ def _piece(item: Item) -> Piece:
         message_ids=ids,
         span=item.span,
         tokens=item.tokens,
-        reason=item.reason,
+        reason=item.reason or _reason(item),
         score=item.score,
         parts=item.parts,
         cut=item.cut,

@@ -120,19 +120,23 @@ class _Filling:
         room = self._left
         if step.share is not None:
             room = min(room, int(step.share * self._available) - self._used.get(section, 0))
-        for item in list(self._waiting.get(section, ())):
+        gone: set[int] = set()
+        for place, item in enumerate(self._waiting.get(section, ())):
             if self._enough(step, section, item):
                 break
             price = self._price(section, item)
             if price <= room:
-                self._waiting[section].remove(item)
                 self._put(section, item)
+                gone.add(place)
                 room -= price
             elif step.cut:
-                self._take_part(section, item, room - HEADING_TOKENS)
+                if self._take_part(section, item, room - HEADING_TOKENS):
+                    gone.add(place)
                 break
             elif self._in_order(section):
                 break
+        if gone:
+            self._waiting[section] = [item for place, item in enumerate(self._waiting[section]) if place not in gone]
 
     def _enough(self, step: Step, section: str, item: Item) -> bool:
         if step.section == "gap" and item.span is not None and item.span.last <= self._cursor:
@@ -155,12 +159,12 @@ class _Filling:
         self._left -= price
         self._taken.append(item)
 
-    def _take_part(self, section: str, item: Item, room: int) -> None:
+    def _take_part(self, section: str, item: Item, room: int) -> bool:
         part = self._shortened(item, room)
         if part is not None:
-            self._waiting[section].remove(item)
             self._put(section, part)
             self._cut.append(section)
+        return part is not None
 
     def drop_repeated(self) -> bool:
         """Take out what stands among the recent messages word for word; whether there was any."""
@@ -186,10 +190,11 @@ class _Filling:
         return replace(item, text=text, tokens=self._count(text) + overhead, cut=True)
 
     def result(self) -> Filled:
-        left = [(item, self._why_left(item)) for items in self._waiting.values() for item in items]
+        reasons = {section: self._why_left(section) for section in self._waiting}
+        left = [(item, reasons[section]) for section, items in self._waiting.items() for item in items]
         left += [(item, "its messages are here word for word") for item in self._repeated]
         missed = {
-            section: sum(not item.spare and self._why_left(item) == _OVER for item in items)
+            section: sum(not item.spare for item in items) if reasons[section] == _OVER else 0
             for section, items in self._waiting.items()
         }
         warnings = [
@@ -201,10 +206,11 @@ class _Filling:
         price = sum(self._used.values())
         return Filled(taken=tuple(self._taken), left=tuple(left), warnings=tuple(warnings), price=price)
 
-    def _why_left(self, item: Item) -> str:
-        limits = [step.limit for step in self._profile.steps if step.section == item.section]
+    def _why_left(self, section: str) -> str:
+        """Why the rest of a section is not taken."""
+        limits = [step.limit for step in self._profile.steps if step.section == section]
         most = max((limit for limit in limits if limit is not None), default=0)
-        if None not in limits and self._number(item.section) >= most:
+        if None not in limits and self._number(section) >= most:
             return f"beyond the {most} that the profile shows"
         return _OVER
 
