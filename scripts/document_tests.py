@@ -1,0 +1,50 @@
+"""Lists which tests hold which feature of the five documents: `python -m scripts.document_tests > docs/documents.md`.
+
+Tests name the features in their docstrings, as in `003.8: nothing starts before the reply is complete`.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1] / "tests"
+TITLES = {
+    "000": "Medium-term memory",
+    "001": "Project memory",
+    "002": "Assistant memory",
+    "003": "Chunked summary",
+    "004": "Layered memory",
+}
+_FEATURE = re.compile(r"(00[0-4])\.(\d+)(?: to \1\.(\d+))?")
+_HEAD = """# The documents
+
+Lamina unites the designs of five documents, each of which is a [profile](profiles.md) and more. Every feature of theirs
+has a number, and a test through a public face that names it. `python -m scripts.document_tests` makes this page.
+"""
+
+
+def held() -> Iterator[tuple[str, int, str, str]]:
+    """Document, feature, file and test."""
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+                for document, first, last in _FEATURE.findall(ast.get_docstring(node) or ""):
+                    for feature in range(int(first), int(last or first) + 1):
+                        yield document, feature, path.relative_to(TESTS).as_posix(), node.name
+
+
+def page() -> str:
+    lines = [_HEAD]
+    for document, features in groupby(sorted(set(held())), key=lambda row: row[0]):
+        lines += [f"## {document}: {TITLES[document]}", "", "| feature | held by |", "|---|---|"]
+        for feature, rows in groupby(features, key=lambda row: row[1]):
+            tests = "; ".join(name.removeprefix("test_").replace("_", " ") for *_, name in rows)
+            lines.append(f"| {document}.{feature} | {tests} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -1,0 +1,17 @@
+"""Every feature of the five documents has a test, and the page that lists them is true."""
+
+import pytest
+
+from scripts.document_tests import TESTS, held, page
+
+FEATURES = {"000": 11, "001": 21, "002": 11, "003": 12, "004": 11}
+
+
+@pytest.mark.parametrize("document", FEATURES)
+def test_every_feature_has_a_test(document):
+    assert {feature for found, feature, *_ in held() if found == document} == set(range(1, FEATURES[document] + 1))
+
+
+def test_the_page_lists_them():
+    listed = (TESTS.parent / "docs" / "documents.md").read_text("utf-8")
+    assert listed == page(), "make it anew: python -m scripts.document_tests > docs/documents.md"
