@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from datetime import date, datetime
+from typing import Any, NamedTuple, Protocol
 
 from lamina.profiles import Hosted
 from lamina.records import dataclass
 from lamina.types import (
     ApiKey,
     Backlog,
+    Cost,
     Counters,
     Episode,
     EpisodeKind,
@@ -19,6 +20,7 @@ from lamina.types import (
     MessageDraft,
     Milestone,
     Problem,
+    Purpose,
     Session,
     Span,
     Status,
@@ -144,9 +146,6 @@ class Lexicon(Protocol):
     dimensions: int
 
     def word_vectors(self, words: Sequence[str]) -> Any: ...  # float32 array, one normalised row a word
-
-
-Purpose = Literal["summary", "facts", "episodes", "embedding"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -788,6 +787,16 @@ class Store(Protocol):
 
     async def note_key(self, key_id: str, at: datetime) -> None:
         """Note when a key was last used."""
+        ...
+
+    # costs
+
+    async def add_cost(self, entry: LedgerEntry) -> None:
+        """Count a call of a model, for this tenant."""
+        ...
+
+    async def costs(self, since: date | None = None) -> list[Cost]:
+        """What models have cost, by day, purpose and model."""
         ...
 
     # keeping house

@@ -123,6 +123,7 @@ class Memory:
     receipts = _blocking(AsyncMemory.receipts, here=True)
     settle = _blocking(AsyncMemory.settle)
     lag = _blocking(AsyncMemory.lag, here=True)
+    costs = _blocking(AsyncMemory.costs, here=True)
     backlog = _blocking(AsyncMemory.backlog, here=True)
     workers = _blocking(AsyncMemory.workers, here=True)
     retry = _blocking(AsyncMemory.retry, here=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal, NamedTuple, get_args
 
 from lamina.records import dataclass
@@ -701,6 +701,22 @@ class WorkerNote:
 
 KeyRole = Literal["read", "write", "admin"]
 KEY_ROLES: tuple[KeyRole, ...] = get_args(KeyRole)  # each may do what those before it may
+
+
+Purpose = Literal["summary", "facts", "episodes", "embedding"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What the calls of one model for one purpose came to on one day (UTC)."""
+
+    day: date
+    purpose: Purpose
+    model: str
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0  # in the currency of the price table; 0 without a price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import uuid_utils
 
+from lamina.engine.costs import StoreLedger
 from lamina.engine.memory import Engine, as_profile
 from lamina.engine.parts import Parts, Patience, Progress
 from lamina.engine.staff import Staff
@@ -168,6 +169,8 @@ async def _opened(location: str | Path, chosen: Options) -> AsyncIterator[_Opene
     if chosen.llm is not None:
         _backend("lamina.models.remote.endpoint", "require_sdk")()
     opened = _Opened(_store(location, chosen), embedder, chosen, [embedder])
+    if isinstance(chosen.embedder, Llm):
+        _keep_costs(embedder, chosen.embedder, opened.store)
     try:
         await opened.store.open()
         await _know_dimensions(opened.store, embedder)
@@ -256,7 +259,13 @@ class _Remote:
     spotter: Spotter | None = None
 
 
-def _remote(chosen: Options, profile: Profile) -> _Remote:
+def _keep_costs(model: Any, llm: Llm, store: Store) -> None:
+    """Have a model's calls counted in the store, unless its ledger was chosen."""
+    if llm.ledger is None:
+        model.endpoint.ledger = StoreLedger(store)
+
+
+def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
     if chosen.llm is None:
         return _Remote()
     llm = replace(chosen.llm, model=chosen.llm.model or profile.summarizer_model)
@@ -266,13 +275,14 @@ def _remote(chosen: Options, profile: Profile) -> _Remote:
         "extractor": ("facts", "LlmExtractor"),
         "spotter": ("episodes", "LlmSpotter"),
     }
-    return _Remote(
-        **{
-            name: _backend(f"lamina.models.remote.{name}", kind)(endpoint)
-            for name, (use, kind) in made.items()
-            if use in llm.use
-        }
-    )
+    models = {
+        name: _backend(f"lamina.models.remote.{name}", kind)(endpoint)
+        for name, (use, kind) in made.items()
+        if use in llm.use
+    }
+    for model in models.values():
+        _keep_costs(model, llm, store)
+    return _Remote(**models)
 
 
 async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Parts:
@@ -282,7 +292,7 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
     extractor = _backend("lamina.models.offline.extractor", "OfflineExtractor")()
     spotter = _backend("lamina.models.offline.episodes", "OfflineSpotter")()
     profile = await _profile(store, chosen.profile)
-    remote = _remote(chosen, profile)
+    remote = _remote(store, chosen, profile)
     return Parts(
         store=store,
         counter=counter,

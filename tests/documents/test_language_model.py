@@ -324,7 +324,7 @@ def test_sixty_messages_with_a_server_that_fails_now_and_then(opened: Opener, se
     assert {"Alex", "Python"} <= set(values(facts))
     assert {fact.model for fact in facts} <= {"test-model", "offline-grammar-1"}
     assert talk.memory.session(SESSION).counters.extracted == 60
-    spent = {total.purpose: total for total in model.ledger.totals()}  # type: ignore[attr-defined]
+    spent = {cost.purpose: cost for cost in talk.memory.costs()}
     assert set(spent) == {"summary", "facts"}
     assert spent["summary"].cost > 0
 

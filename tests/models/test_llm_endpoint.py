@@ -12,6 +12,7 @@ import pytest
 
 from lamina import InputError, Llm, MissingExtra, ModelError, Price
 from lamina.models.remote.endpoint import Endpoint
+from lamina.models.remote.ledger import MemoryLedger
 from lamina.profiles import Hosted
 from lamina.testing import FakeClock
 from lamina.testing.llm_server import Answer, Asked, Fault, LlmServer, Said
@@ -338,7 +339,7 @@ async def test_every_call_is_written_down():
             server.brain = lambda asked: Said(text="one two", usage="missing")
             await endpoint.answer(PLAIN)
             await endpoint.vectors(["some words", "more"])
-            first, second, third = endpoint.llm.ledger.entries  # type: ignore[attr-defined]
+            first, second, third = endpoint.ledger.entries  # type: ignore[attr-defined]
     assert (first.tokens_in, first.tokens_out, first.purpose, first.tenant) == (100, 10, "summary", "default")
     assert first.cost == pytest.approx((100 * 2 + 10 * 10) / 1e6)
     assert (second.tokens_in, second.tokens_out) == (endpoint.counter.count("Be brief.\nSay something."), 2)
@@ -350,7 +351,8 @@ async def test_a_budget_ends_the_calls_of_its_tenant_for_a_while(name, later):
     """Spent is spent until the next day or month; other tenants have their own."""
     clock = FakeClock(datetime(2025, 1, 6, 9, tzinfo=UTC))
     with LlmServer(lambda asked: Said(text="Hi.", usage=(500_000, 0))) as server:
-        llm = llm_for(server, prices={"*": Price(input=1.0)}, **{f"budget_per_{name}": 1.0})
+        ledger = MemoryLedger()
+        llm = llm_for(server, prices={"*": Price(input=1.0)}, ledger=ledger, **{f"budget_per_{name}": 1.0})
         ours, theirs = (Endpoint(llm, tenant=tenant, now=clock) for tenant in ("ours", "theirs"))
         await ours.answer(PLAIN)
         await ours.answer(PLAIN)
@@ -361,7 +363,7 @@ async def test_a_budget_ends_the_calls_of_its_tenant_for_a_while(name, later):
         clock.advance(**later)
         await ours.answer(PLAIN)
         assert len(server.asked()) == 4
-        totals = {(total.tenant, total.calls, total.cost) for total in llm.ledger.totals()}  # type: ignore[attr-defined]
+        totals = {(total.tenant, total.calls, total.cost) for total in ledger.totals()}
         assert totals == {("ours", 3, 1.5), ("theirs", 1, 0.5)}
         await ours.close()
         await theirs.close()

@@ -30,7 +30,25 @@ async def test_an_awaited_memory_uses_and_closes_the_connections_of_its_loop():
                 await memory.add(SAID, session_id="s1")
                 await memory.settle()
                 assert (await memory.summaries("s1"))[0].recipe.model == "test-model"
-        assert {total.tenant for total in llm.ledger.totals()} == {"team"}  # type: ignore[attr-defined]
+                assert {cost.model for cost in await memory.costs()} == {"test-model"}
+
+
+@pytest.mark.anyio
+async def test_a_budget_holds_over_restarts(place):
+    """What was spent is in the store, by day."""
+    with LlmServer(lambda asked: Said(text=sensible(asked), usage=(600_000, 0))) as server:
+        llm = llm_for(server, prices={"*": Price(input=1.0)}, budget_per_day=1.0, use=("summaries",))
+        recipes = []
+        for number in range(4):
+            async with AsyncMemory(place("costs.db"), profile=PROFILE, llm=llm) as memory:
+                await memory.add(SAID, session_id=f"s{number}")
+                await memory.settle()
+                recipes += [one.recipe for one in await memory.summaries(f"s{number}")]
+                (cost,) = await memory.costs()
+                assert await memory.costs("2100-01-01") == []
+        assert (cost.purpose, cost.model, cost.calls, cost.cost) == ("summary", "test-model", 2, 1.2)
+        assert [recipe.model for recipe in recipes[:2]] == ["test-model", "test-model"]
+        assert "budget of this day" in str(recipes[-1].fallback)
 
 
 def test_a_model_made_by_hand():

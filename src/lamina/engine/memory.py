@@ -29,7 +29,7 @@ from lamina.errors import InputError, LaminaError, NotFound
 from lamina.policy.episodes import KEY_MOMENT, milestone_of
 from lamina.policy.messages import checked_id, main_session
 from lamina.policy.mixing import checked_weights
-from lamina.policy.times import moment
+from lamina.policy.times import day_of, moment
 from lamina.policy.window import newest_units
 from lamina.ports import Reach
 from lamina.profiles import Profile, profile_named, profile_values
@@ -40,6 +40,7 @@ from lamina.types import (
     Backlog,
     Context,
     Conversation,
+    Cost,
     Hit,
     Imported,
     Message,
@@ -385,6 +386,10 @@ class Engine(KnownVerbs):
     async def lag(self) -> int:
         """How many sessions wait for a worker to look whether something is due."""
         return await self._parts.store.pending()
+
+    async def costs(self, since: Any = None) -> list[Cost]:
+        """What language models have cost, by day (UTC), purpose and model; `since`: from that day on."""
+        return await self._parts.store.costs(None if since is None else day_of(moment(since, "since")))
 
     # workers
 

@@ -23,3 +23,8 @@ def moment(value: Any, name: str) -> datetime:
     if value.tzinfo is None or value.utcoffset() is None:
         raise InputError(f"{name} {value.isoformat()} has no time zone; e.g. {value.replace(tzinfo=UTC).isoformat()}")
     return value
+
+
+def day_of(at: datetime) -> date:
+    """The day in UTC, by which costs are counted."""
+    return at.astimezone(UTC).date()

@@ -20,7 +20,7 @@ from lamina.ports import (
     View,
     WordMatches,
 )
-from lamina.storage.memory_keys import MemoryKeys
+from lamina.storage.memory_costs import MemoryCosts
 from lamina.storage.memory_tables import Kept, mended, touched
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
@@ -45,7 +45,7 @@ from lamina.types import (
 Kind = TypeVar("Kind", Message, Summary)
 
 
-class MemoryStore(MemoryKeys):
+class MemoryStore(MemoryCosts):
     """One tenant's memory in this process."""
 
     inline = False

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 
 from lamina.errors import NotFound
 from lamina.policy import facts as policy
@@ -21,7 +21,7 @@ from lamina.ports import (
     SummaryRow,
 )
 from lamina.storage.shared import reworded, searchable, whole_messages
-from lamina.types import ApiKey, Episode, Fact, Link, Message, Milestone, Session, Span, WorkerNote
+from lamina.types import ApiKey, Cost, Episode, Fact, Link, Message, Milestone, Session, Span, WorkerNote
 
 
 @dataclass(slots=True)
@@ -91,6 +91,7 @@ class MemoryTables:
         self._place = 0
         self._workers: dict[str, WorkerNote] = {}
         self._keys: dict[str, tuple[ApiKey, bytes]] = {}  # with their hashes
+        self._costs: dict[tuple[date, str, str], Cost] = {}
 
     def _require(self, session_id: str) -> Kept:
         if session_id not in self._sessions:

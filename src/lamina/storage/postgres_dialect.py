@@ -8,7 +8,7 @@ from functools import lru_cache
 TABLES = (
     "sessions", "messages", "summaries", "message_words", "summary_words", "facts", "milestones", "episodes", "links",
     "forgotten", "proposals", "receipts", "appends", "settings", "changes", "vectors", "embedded",
-    "workers", "tenants", "api_keys",
+    "workers", "tenants", "api_keys", "costs",
 )  # fmt: skip
 
 _REWRITES = tuple(

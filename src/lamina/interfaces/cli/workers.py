@@ -15,7 +15,7 @@ from rich.table import Table
 
 from lamina.interfaces.cli.face import Face, JsonOption, errors, out
 from lamina.interfaces.cli.processes import Plan, serve, supervise
-from lamina.types import Backlog, WorkerNote
+from lamina.types import Backlog, Cost, WorkerNote
 from lamina.wiring import staff
 
 commands = typer.Typer()
@@ -80,6 +80,26 @@ def workers(
             return
         found = {"workers": memory.workers(), "backlog": memory.backlog()}
     out(found, as_json, lambda _: _shown(found["workers"], found["backlog"], datetime.now(UTC)))
+
+
+@commands.command()
+def costs(
+    context: typer.Context,
+    since: Annotated[str | None, typer.Option("--since", help="From this day on, e.g. 2026-01-31.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what language models have cost."""
+    with context.obj.existing().memory() as memory:
+        found = memory.costs(since)
+    out(found, as_json, lambda _: _bill(found) if found else "no model has been called")
+
+
+def _bill(found: list[Cost]) -> Table:
+    table = _table("day", "purpose", "model", "calls", "tokens in", "tokens out", "cost")
+    for one in found:
+        numbers = (f"{one.calls:,}", f"{one.tokens_in:,}", f"{one.tokens_out:,}", f"{one.cost:,.4f}")
+        table.add_row(one.day.isoformat(), one.purpose, escape(one.model), *numbers)
+    return table
 
 
 def _shown(notes: list[WorkerNote], backlog: Backlog, now: datetime) -> RenderableType:

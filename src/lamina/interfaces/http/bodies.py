@@ -230,3 +230,7 @@ class Patiently(Body):
 class ExportAsked(Asked):
     user_id: Id | None = None
     session_id: Id | None = None
+
+
+class CostsAsked(Asked):
+    since: Annotated[Time | None, Field(description="from this day on")] = None

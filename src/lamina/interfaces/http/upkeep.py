@@ -10,10 +10,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
-from lamina.interfaces.http.bodies import ExportAsked, Listed, Patiently, ToForget, WhichSession, WhoseMemory
+from lamina.interfaces.http.bodies import (
+    CostsAsked,
+    ExportAsked,
+    Listed,
+    Patiently,
+    ToForget,
+    WhichSession,
+    WhoseMemory,
+)
 from lamina.interfaces.http.callers import KEYS_SHOWN, Admin, Reader, Writer
 from lamina.interfaces.http.pages import Page, page_of
-from lamina.types import Backlog, Consolidated, Receipt, Report, Settled, WorkerNote
+from lamina.types import Backlog, Consolidated, Cost, Receipt, Report, Settled, WorkerNote
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
@@ -51,6 +59,12 @@ async def verify(memory: Admin, body: WhichSession) -> Report:
 async def settle(memory: Writer, body: Patiently) -> Settled:
     """Wait until nothing is due: every fold made, every digest written."""
     return await memory.settle(body.timeout)
+
+
+@routes.get("/costs", tags=["upkeep"], operation_id="list_costs")
+async def list_costs(memory: Reader, asked: Annotated[CostsAsked, Query()]) -> Page[Cost]:
+    """What language models have cost, by day, purpose and model."""
+    return Page(items=await memory.costs(asked.since), next=None)
 
 
 @routes.get("/backlog", tags=["upkeep"], operation_id="get_backlog")

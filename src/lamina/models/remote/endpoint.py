@@ -17,12 +17,14 @@ from typing import Any, TypeVar
 
 from lamina.errors import InputError, MissingExtra, ModelError
 from lamina.models.remote.answers import Reply, Unreadable, chat_reply, embedded_vectors, reason_in, response_reply
+from lamina.models.remote.ledger import MemoryLedger
 from lamina.models.remote.llm import Llm
 from lamina.models.remote.pacing import Breaker, Bucket, asked_wait, backoff
 from lamina.models.remote.questions import WAYS, Ask, Way, structured
 from lamina.models.tokens import best_counter
-from lamina.ports import LedgerEntry, Purpose, TokenCounter
+from lamina.ports import Ledger, LedgerEntry, TokenCounter
 from lamina.profiles import Hosted
+from lamina.types import Purpose
 
 logger = logging.getLogger("lamina.llm")
 
@@ -89,6 +91,7 @@ class Endpoint:
             raise InputError("an llm needs a model, e.g. Llm(base_url=..., model='gpt-5-nano')")
         self.llm = llm
         self.model = llm.model
+        self.ledger: Ledger = llm.ledger or MemoryLedger()
         self._tenant = tenant
         self._counter = counter
         self._now = now
@@ -221,7 +224,7 @@ class Endpoint:
 
     async def _note(self, purpose: Purpose, read: int, written: int) -> None:
         cost = self.llm.cost(self.model, read, written)
-        await self.llm.ledger.add(
+        await self.ledger.add(
             LedgerEntry(
                 at=self._now(),
                 tenant=self._tenant,
@@ -240,7 +243,7 @@ class Endpoint:
             ("month", day.replace(day=1), self.llm.budget_per_month),
         )
         for name, since, most in spans:
-            if most is not None and await self.llm.ledger.spent(self._tenant, since) >= most:
+            if most is not None and await self.ledger.spent(self._tenant, since) >= most:
                 raise ModelError(f"the budget of this {name}, {most:g}, is spent", lasting=True)
 
     # calls

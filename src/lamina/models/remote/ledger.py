@@ -6,7 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from lamina.ports import LedgerEntry, Purpose
+from lamina.ports import LedgerEntry
+from lamina.types import Purpose
 
 _NEWEST = 10_000
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from lamina.errors import InputError
-from lamina.models.remote.ledger import MemoryLedger
 from lamina.ports import Ledger
 
 OPENAI = "https://api.openai.com/v1"
@@ -55,7 +54,7 @@ class Llm:
     prices: Mapping[str, Price] = field(default_factory=dict)  # by model; "*" for all others
     budget_per_day: float | None = None
     budget_per_month: float | None = None
-    ledger: Ledger = field(default_factory=MemoryLedger, repr=False, compare=False)
+    ledger: Ledger | None = field(default=None, repr=False, compare=False)  # None: the memory's own store
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lamina.ports import Purpose
+from lamina.types import Purpose
 
 Way = Literal["json_schema", "tools", "json_object", "text"]
 WAYS: tuple[Way, ...] = ("json_schema", "tools", "json_object", "text")  # the best first

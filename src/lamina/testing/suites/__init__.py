@@ -9,6 +9,7 @@ class TestMyStore(StoreSuite):
 """
 
 from lamina.testing.suites.changes import Changing
+from lamina.testing.suites.costs import Costs
 from lamina.testing.suites.episodes import Episodes
 from lamina.testing.suites.erasing import Erasing
 from lamina.testing.suites.erasing_whole import ErasingWhole
@@ -43,6 +44,7 @@ class StoreSuite(
     Workers,
     Tenants,
     Keys,
+    Costs,
 ):
     """Every promise of `lamina.ports.Store`; subclasses give the fixtures `store` and `neighbour`."""
 
