@@ -87,6 +87,7 @@ class Memory:
     search = _blocking(AsyncMemory.search, here=True)
     session = _blocking(AsyncMemory.session, here=True)
     sessions = _blocking(AsyncMemory.sessions, here=True)
+    users = _blocking(AsyncMemory.users, here=True)
     conversation = _blocking(AsyncMemory.conversation, here=True)
     messages = _blocking(AsyncMemory.messages, here=True)
     message = _blocking(AsyncMemory.message, here=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lamina import PROFILES, AsyncMemory, Memory, ModelError
+from lamina import PROFILES, AsyncMemory, Memory, ModelError, NotFound
 from lamina.engine.parts import Patience
 from lamina.testing import FakeClock, FakeSummariser, WordCounter
 from lamina.testing.samples import at
@@ -397,3 +397,29 @@ async def test_a_late_worker_writes_what_an_eager_one_wrote(name):
     assert late[0]
     assert await layers(PROFILES[name], set(range(len(turns))), turns) == late
     assert await layers(PROFILES[name], set(chance.sample(range(len(turns)), 9)), turns) == late
+
+
+async def test_one_session_can_be_waited_for(opened):
+    """Its facts are there; another one's folds and digests are left to whoever settles everything."""
+    memory = await opened(profile="default")
+    await memory.add("I live in Porto.", user_id="ana", session_id="s1")
+    assert (await memory.settle(20, session_id="s1")).facts == 1
+    assert [fact.value for fact in await memory.facts("ana")] == ["Porto"]
+    assert (await memory.settle(20, session_id="s1")).facts == 0
+    with pytest.raises(NotFound):
+        await memory.settle(20, session_id="none")
+
+
+class Mute:
+    """An extractor that finds no words."""
+
+    name = "mute"
+
+    async def extract(self, *_: Any) -> Any:
+        raise ModelError("no words")
+
+
+async def test_a_session_that_cannot_be_read_is_not_waited_for(opened):
+    memory = await opened(profile="default", extractor=Mute())
+    await memory.add("I live in Porto.", user_id="ana", session_id="s1")
+    assert (await memory.settle(20, session_id="s1")).failed == ("s1",)

@@ -19,7 +19,7 @@ from lamina.engine.ingest import Ingest
 from lamina.engine.knowledge import Knowledge
 from lamina.engine.known import DEFAULT_USER, KnownVerbs, as_filter, one_of
 from lamina.engine.maintain import Maintenance
-from lamina.engine.pages import every_session, required_session
+from lamina.engine.pages import every_session, every_user, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.regenerate import Regeneration
 from lamina.engine.requests import HIT_KINDS, Request
@@ -285,6 +285,10 @@ class Engine(KnownVerbs):
             return await self._parts.store.sessions(user_id=user_id, status=status, limit=most, after=after)
         return [session async for session in every_session(self._parts.store, user_id, status)]
 
+    async def users(self) -> list[str]:
+        """Everybody of whom there is a session or a fact, by id."""
+        return [user_id async for user_id in every_user(self._parts.store)]
+
     async def conversation(self, session_id: str) -> Conversation:
         """The whole record of a session: status, turns, chunks, recent messages, facts, milestones."""
         session = await self.session(session_id)
@@ -378,9 +382,16 @@ class Engine(KnownVerbs):
         found = await self._parts.store.digests(user_id)
         return found[0] if found else None
 
-    async def settle(self, timeout: float | None = None, *, progress: Progress | None = None) -> Settled:
-        """Wait until nothing is due: every fold made, every digest written."""
+    async def settle(
+        self, timeout: float | None = None, *, session_id: str | None = None, progress: Progress | None = None
+    ) -> Settled:
+        """Wait until nothing is due: every fold made, every digest written.
+
+        With a `session_id`, only until what was said there was read for facts.
+        """
         await self._note_profile()
+        if session_id is not None:
+            return await self._worker.settle_facts(session_id, timeout)
         return await self._worker.settle(timeout, progress)
 
     async def lag(self) -> int:

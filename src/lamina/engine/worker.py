@@ -13,9 +13,9 @@ from lamina.engine.accesses import Accesses
 from lamina.engine.compact import Compactor
 from lamina.engine.consolidate import Consolidation
 from lamina.engine.digest import Digester
-from lamina.engine.extract import Reader
+from lamina.engine.extract import Reader, is_unread
 from lamina.engine.hands import Hand, is_gone
-from lamina.engine.pages import every_user
+from lamina.engine.pages import every_user, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.errors import LaminaError, ModelError, StoreError
 from lamina.policy.folding import Fold
@@ -241,6 +241,27 @@ class Worker:
             failed=tuple(dict.fromkeys([*failed, *aside])),
             vectors=vectors,
         )
+
+    async def settle_facts(self, session_id: str, timeout: float | None = None) -> Settled:
+        """Work until a session was read for facts, here or with other workers, or could not be."""
+        done = Settled(folds=0, digests=0, archived=0)
+        failed = (await required_session(self._parts.store, session_id)).attempts
+        async with asyncio.timeout(timeout):
+            await self._revoke_the_dead()
+            while not self._stopping:
+                session = await required_session(self._parts.store, session_id)
+                if session.attempts > failed:
+                    return replace(done, failed=(session_id,))
+                if not is_unread(self._parts.profile, session.counters):
+                    break
+                async with self._parts.turns:
+                    claim = await self._claim(self._parts.owner, impatient=True)
+                    outcome = None if claim is None else await self._handled(claim, thorough=False)
+                if outcome is None:
+                    await asyncio.sleep(0.02)
+                else:
+                    done = replace(done, folds=done.folds + outcome.folds, facts=done.facts + outcome.facts)
+        return done
 
     async def _refresh_digests(self, timeout: float | None) -> int:
         async with asyncio.timeout(timeout):
