@@ -16,7 +16,7 @@ from starlette.routing import compile_path
 from lamina import __version__
 from lamina.engine.tenants import Tenants
 from lamina.errors import LaminaError
-from lamina.interfaces.http import conversations, known, problems, upkeep
+from lamina.interfaces.http import conversations, known, mem0, problems, upkeep
 from lamina.interfaces.http.border import LOOPBACK, Border, Rules
 from lamina.interfaces.http.callers import KEYS_SHOWN, Service
 from lamina.interfaces.http.metrics import Metrics
@@ -76,6 +76,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _shape)
     app.add_exception_handler(HTTPException, _refusal)
     app.add_middleware(Border, service=service, rules=_rules(settings, host))
+    mem0.attach(app)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
     return app
 
@@ -136,8 +137,8 @@ async def _shape(_: Request, error: Exception) -> Response:
 async def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     response = problems.of_refusal(error)
-    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        response.headers["Allow"] = ", ".join(_methods(request))
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (methods := _methods(request)):
+        response.headers["Allow"] = ", ".join(methods)
     return in_openai_shape(response) if request.url.path.startswith(PREFIX) else response
 
 
