@@ -97,6 +97,7 @@ class Border:
 
     async def _passed(self, scope: Scope, receive: Receive, answer: Send, headers: dict[str, str]) -> None:
         self._check_host(headers.get("host", ""))
+        _check_framing(headers)
         scope["path"] = _path(scope)
         if scope["path"] not in _OPEN:
             caller = await let_in(self._service, headers, proxied=scope["path"].startswith(self._rules.proxied))
@@ -189,6 +190,13 @@ def _path(scope: Scope) -> str:
     except UnicodeError:
         raise _Refused(400, "the address is not UTF-8") from None
     return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
+
+
+def _check_framing(headers: Mapping[str, str]) -> None:
+    """Whoever stands before us may take the other of two lengths, and see other requests than we do."""
+    if "transfer-encoding" in headers and "content-length" in headers:
+        told = "a body has a Content-Length or comes in chunks, not both"
+        raise _Refused(400, told, {"Connection": "close"})
 
 
 def _check_json(body: bytes) -> None:
