@@ -26,6 +26,7 @@ _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _HUNG_UP = 499
 _DEEPEST = 120  # levels of lists and objects
+_MOST_PARAMETERS = 200  # of an address; the time to check them grows with their square
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,8 @@ class Border:
     async def _passed(self, scope: Scope, receive: Receive, answer: Send, headers: dict[str, str]) -> None:
         self._check_host(headers.get("host", ""))
         _check_framing(headers)
+        if scope["query_string"].count(b"&") >= _MOST_PARAMETERS:
+            raise _Refused(400, f"an address has up to {_MOST_PARAMETERS} parameters; ask in parts")
         scope["path"] = _path(scope)
         if scope["path"] not in _OPEN:
             caller = await let_in(self._service, headers, proxied=scope["path"].startswith(self._rules.proxied))
