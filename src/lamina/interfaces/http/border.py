@@ -50,6 +50,29 @@ class _Gone(Exception):
     """The caller hung up before all was said."""
 
 
+class _Answer:
+    """Sends what is answered, and knows how far it has come."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id
+        self._deaf = False
+        self.status = 500
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.begun = message["status"], True
+            message["headers"] = [*message["headers"], (b"x-request-id", self._request_id.encode())]
+            try:
+                await self._send(message)
+            except Exception as error:  # noqa: BLE001 - the server gave the line up: what came on it was no HTTP
+                self.status, self._deaf = _HUNG_UP, True
+                logger.info("answer_not_sent", extra={"request": self._request_id, "reason": type(error).__name__})
+        elif not self._deaf:
+            await self._send(message)
+
+
 class Border:
     """Stands before the routes."""
 
@@ -66,15 +89,7 @@ class Border:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else f"req_{uuid4().hex}"
-        status, begun = 500, False
-
-        async def answer(message: Message) -> None:
-            nonlocal status, begun
-            if message["type"] == "http.response.start":
-                status, begun = message["status"], True
-                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
-            await send(message)
-
+        answer = _Answer(send, request_id)
         try:
             await self._passed(scope, receive, answer, headers)
         except _Refused as refused:
@@ -83,15 +98,15 @@ class Border:
             _log(error, request_id)
             await self._shaped(scope, of_error(error))(scope, receive, answer)
         except _Gone:
-            status = _HUNG_UP
+            answer.status = _HUNG_UP
         except Exception:
             logger.exception("request_failed", extra={"request": request_id})
-            if begun:
+            if answer.begun:
                 raise
             told = "this is a fault of the service; its log has more under this request's id"
             await self._shaped(scope, problem(500, told))(scope, receive, answer)
         finally:
-            self._noted(scope, request_id, status, time.perf_counter() - began)
+            self._noted(scope, request_id, answer.status, time.perf_counter() - began)
 
     def _shaped(self, scope: Scope, response: Response) -> Response:
         return in_openai_shape(response) if scope["path"].startswith(self._rules.proxied) else response
