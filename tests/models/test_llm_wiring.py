@@ -8,6 +8,7 @@ import pytest
 
 from lamina import PROFILES, AsyncMemory, InputError, Llm, Memory, MissingExtra, Price
 from lamina.models.remote.endpoint import Endpoint
+from lamina.models.remote.ledger import MemoryLedger
 from lamina.models.remote.summariser import LlmSummariser
 from lamina.testing.llm_server import LlmServer, Said, data_of, sensible
 from tests.models.llm import llm_for
@@ -139,14 +140,16 @@ def test_a_digest_by_the_model():
         assert digest.recipe.model == "offline-1"
 
 
-def test_a_budget_is_shared_by_all_memories_of_a_value():
-    """And is each tenant's own."""
+def test_a_ledger_of_ones_own_is_shared_by_all_memories():
+    """And the budget is each tenant's own."""
     with LlmServer(lambda asked: Said(text=sensible(asked), usage=(2_000_000, 0))) as server:
-        llm = llm_for(server, prices={"*": Price(input=1.0)}, budget_per_month=1.0, use=("summaries",))
+        prices = {"*": Price(input=1.0)}
+        llm = llm_for(server, prices=prices, budget_per_month=1.0, use=("summaries",), ledger=MemoryLedger())
         written = []
         for tenant in ("a", "a", "b"):
             with Memory(":memory:", profile=PROFILE, llm=llm, tenant=tenant, worker=False) as memory:
                 memory.add(SAID, session_id="s1")
                 memory.settle()
                 written.append(memory.summaries("s1")[0].recipe.model)
+                assert memory.costs() == []
         assert written == ["test-model", "offline-1", "test-model"]

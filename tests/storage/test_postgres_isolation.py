@@ -28,6 +28,7 @@ from lamina.testing.samples import (
     some_facts,
 )
 from lamina.testing.suites.checks import ALL, embedded, everything, meaning
+from lamina.testing.suites.costs import ENTRY
 from lamina.testing.suites.erasing import remembered
 from lamina.types import ApiKey, Span, WorkerNote
 
@@ -90,6 +91,8 @@ def calls(session, row, raw):
         "workers": lambda s: s.workers(),
         "drop_worker": lambda s: s.drop_worker("w1"),
         "tenants": lambda s: s.tenants(),
+        "add_cost": lambda s: s.add_cost(ENTRY),
+        "costs": lambda s: s.costs(),
         "add_key": lambda s: s.add_key(a_key("empty"), b"e" * 32),
         "find_key": lambda s: s.find_key(b"e" * 32),
         "has_keys": lambda s: s.has_keys(),
@@ -168,6 +171,7 @@ async def both(database):
     await embedded(stores[0])
     await stores[0].put_setting("profile", "tea")
     await stores[0].add_key(a_key("full"), b"f" * 32)
+    await stores[0].add_cost(ENTRY)
     yield stores
     for store in stores:
         await store.close()

@@ -11,7 +11,7 @@ from lamina.errors import Conflict, NotFound
 from lamina.ports import Copyable, RawRow
 from lamina.types import Copied
 
-TENANT_TABLES = ("settings", "appends", "receipts")
+TENANT_TABLES = ("settings", "appends", "receipts", "costs")
 SESSION_TABLES = ("messages", "summaries", "vectors")
 _PAGE = 500  # rows
 _USERS = 200

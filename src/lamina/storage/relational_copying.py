@@ -45,6 +45,7 @@ _OF_USER: Mapping[str, tuple[str, str, str]] = {
 # What belongs to the tenant as a whole: columns, which rows, and their order.
 _OF_TENANT: Mapping[str, tuple[str, str, str]] = {
     "appends": ("key, fingerprint, result", "", "key"),
+    "costs": ("day, purpose, model, calls, tokens_in, tokens_out, cost", "", "day, purpose, model"),
     "receipts": ("id, created_us, record, previous, digest", "", "place"),
     "settings": ("key, value", " and key <> 'scrub'", "key"),  # which says something of the database itself
 }

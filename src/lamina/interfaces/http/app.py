@@ -16,9 +16,10 @@ from starlette.routing import compile_path
 from lamina import __version__
 from lamina.engine.tenants import Tenants
 from lamina.errors import LaminaError
-from lamina.interfaces.http import conversations, known, mem0, problems, upkeep
+from lamina.interfaces.http import conversations, known, problems, upkeep
 from lamina.interfaces.http.border import LOOPBACK, Border, Rules
 from lamina.interfaces.http.callers import KEYS_SHOWN, Service
+from lamina.interfaces.http.mem0.routes import attach as attach_mem0
 from lamina.interfaces.http.metrics import Metrics
 from lamina.interfaces.http.proxy.errors import PREFIX, in_openai_shape, prefixes
 from lamina.interfaces.http.proxy.routes import Proxy
@@ -76,7 +77,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _shape)
     app.add_exception_handler(HTTPException, _refusal)
     app.add_middleware(Border, service=service, rules=_rules(settings, host))
-    mem0.attach(app)
+    attach_mem0(app)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
     return app
 

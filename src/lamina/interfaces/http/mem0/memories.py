@@ -7,7 +7,7 @@ from typing import Any
 from lamina.engine.known import DEFAULT_USER
 from lamina.engine.memory import Engine
 from lamina.errors import InputError, NotFound
-from lamina.interfaces.http.mem0_filters import EVERYTHING, Filter, matches, only_entities, users_in
+from lamina.interfaces.http.mem0.filters import EVERYTHING, Filter, matches, only_entities, users_in
 from lamina.policy.facts import said
 from lamina.policy.messages import main_session
 from lamina.types import FACT_STATUSES, Fact, Hit, Message, Session

@@ -11,12 +11,12 @@ from fastapi import APIRouter, FastAPI, Query, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.errors import InputError
-from lamina.interfaces.http import mem0_writing as writing
 from lamina.interfaces.http.bodies import InPath
 from lamina.interfaces.http.callers import Admin, Reader, Writer
-from lamina.interfaces.http.mem0_filters import at_seconds, fields_in, parsed
-from lamina.interfaces.http.mem0_memories import Memories, Told, events_of, scoped
-from lamina.interfaces.http.mem0_shapes import (
+from lamina.interfaces.http.mem0 import writing
+from lamina.interfaces.http.mem0.filters import at_seconds, fields_in, parsed
+from lamina.interfaces.http.mem0.memories import Memories, Told, events_of, scoped
+from lamina.interfaces.http.mem0.shapes import (
     Added,
     Changed,
     EntitiesAsked,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from lamina.engine.known import DEFAULT_USER
 from lamina.errors import InputError
 from lamina.interfaces.http.bodies import Id
-from lamina.interfaces.http.mem0_filters import EVERYTHING, NO_APPS, Filter, both, only_entities, parsed
+from lamina.interfaces.http.mem0.filters import EVERYTHING, NO_APPS, Filter, both, only_entities, parsed
 
 _INSTEAD = {
     "custom_instructions": "what is extracted is up to the extractor of the settings",

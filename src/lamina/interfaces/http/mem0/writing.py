@@ -7,8 +7,8 @@ from typing import Any
 
 from lamina.engine.memory import Engine
 from lamina.errors import Conflict, InputError, NotFound
-from lamina.interfaces.http.mem0_filters import ENTITIES, Filter, at_seconds, fields_in, matches, users_in
-from lamina.interfaces.http.mem0_memories import (
+from lamina.interfaces.http.mem0.filters import ENTITIES, Filter, at_seconds, fields_in, matches, users_in
+from lamina.interfaces.http.mem0.memories import (
     KIND,
     Memories,
     Told,
@@ -18,7 +18,7 @@ from lamina.interfaces.http.mem0_memories import (
     tags_of,
     words_of,
 )
-from lamina.interfaces.http.mem0_shapes import Added, Changed, default_user
+from lamina.interfaces.http.mem0.shapes import Added, Changed, default_user
 from lamina.policy.messages import as_list
 from lamina.types import FACT_STATUSES, Fact, Receipt, Session, Span
 
