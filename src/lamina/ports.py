@@ -785,6 +785,17 @@ class Store(Protocol):
         """Let a key in no longer; False if there is none."""
         ...
 
+    async def succeed_key(self, key_id: str, successor: ApiKey, hashed: bytes, until: datetime | None) -> bool:
+        """Let a successor in, and the key itself until then at the most; without a time, no longer from now on.
+
+        False, and nothing is changed, if there is no such key or it is revoked.
+        """
+        ...
+
+    async def keyed_tenants(self) -> list[str]:
+        """The tenants that have, or had, a key, by name."""
+        ...
+
     async def note_key(self, key_id: str, at: datetime) -> None:
         """Note when a key was last used."""
         ...

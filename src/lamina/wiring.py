@@ -22,7 +22,7 @@ from lamina.engine.staff import Staff
 from lamina.engine.tenants import Tenants
 from lamina.errors import InputError, LaminaError
 from lamina.models.remote.llm import OPENAI, USES, Llm, Price
-from lamina.policy.messages import Limits, checked_id
+from lamina.policy.messages import Limits, checked_tenant
 from lamina.ports import Copyable, Embedder, Extractor, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import DEFAULT, Profile, profile_from
 from lamina.types import Copied
@@ -187,8 +187,7 @@ def _options(given: dict[str, Any]) -> Options:
     if unknown := sorted(set(given) - set(known)):
         raise InputError(f"unknown options {unknown}; there are {known}")
     options = Options(**given)
-    if checked_id(options.tenant, "tenant") == "*":
-        raise InputError("no tenant is called '*', which stands for all of them")
+    checked_tenant(options.tenant)
     for name, verb in (
         ("summariser", "summarise"),
         ("extractor", "extract"),

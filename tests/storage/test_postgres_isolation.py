@@ -98,6 +98,8 @@ def calls(session, row, raw):
         "has_keys": lambda s: s.has_keys(),
         "keys": lambda s: s.keys(),
         "revoke_key": lambda s: s.revoke_key("key_1", at(99)),
+        "succeed_key": lambda s: s.succeed_key("key_1", a_key("empty"), b"f" * 32, None),
+        "keyed_tenants": lambda s: s.keyed_tenants(),
         "note_key": lambda s: s.note_key("key_1", at(99)),
         "commit": lambda s: s.commit(a_fold("s1", a_summary("z", "s1", Span(first=7, last=8)), expect=3, cursor=8)),
         "commit_digest": lambda s: s.commit_digest(a_digest("ann", 9)),

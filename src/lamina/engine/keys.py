@@ -2,11 +2,12 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from lamina.errors import InputError, NotFound, StoreError
+from lamina.errors import Conflict, InputError, NotFound, StoreError
 from lamina.ports import Store
 from lamina.types import KEY_ROLES, ApiKey, KeyRole
 
@@ -14,6 +15,8 @@ PREFIX = "lam_"
 _BYTES = 32
 _LONGEST = 200  # of a name
 _COARSE = timedelta(hours=1)  # how exactly the last use is known
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_LONGEST_TIME = timedelta(days=36_500)
 
 
 class Keys:
@@ -40,6 +43,31 @@ class Keys:
             raise InputError(f"no role {role!r}; there are {list(KEY_ROLES)}")
         if lasts is not None and lasts <= timedelta():
             raise InputError("a key lasts for some time, e.g. 90 days")
+        key, secret = self._made(name, role, lasts)
+        await self._store.add_key(key, hashed(secret))
+        return key, secret
+
+    async def rotate(
+        self, key_id: str, *, overlap: timedelta | None = None, lasts: timedelta | None = None
+    ) -> tuple[ApiKey, str]:
+        """A successor with the same name and role; the key itself is let in for the `overlap`, or no longer.
+
+        The successor lasts as long as the key was made for, unless `lasts` says otherwise.
+        """
+        old = next((key for key in await self._store.keys() if key.id == key_id), None)
+        if old is None:
+            raise NotFound(f"no key {key_id!r}")
+        if old.expires_at is not None and lasts is None:
+            lasts = old.expires_at - old.created_at
+        key, secret = self._made(old.name, old.role, lasts)
+        if old.expires_at is not None and old.expires_at <= key.created_at:
+            raise _spent(key_id)
+        until = None if overlap is None else key.created_at + overlap
+        if not await self._store.succeed_key(key_id, key, hashed(secret), until):
+            raise _spent(key_id)
+        return key, secret
+
+    def _made(self, name: str, role: KeyRole, lasts: timedelta | None) -> tuple[ApiKey, str]:
         now = self._now()
         secret = PREFIX + base64.urlsafe_b64encode(self._random_bytes(_BYTES)).decode().rstrip("=")
         key = ApiKey(
@@ -50,7 +78,6 @@ class Keys:
             created_at=now,
             expires_at=None if lasts is None else now + lasts,
         )
-        await self._store.add_key(key, hashed(secret))
         return key, secret
 
     async def all(self) -> list[ApiKey]:
@@ -61,6 +88,19 @@ class Keys:
         """Let a key in no longer, from now on."""
         if not await self._store.revoke_key(key_id, self._now()):
             raise NotFound(f"no key {key_id!r}")
+
+
+def _spent(key_id: str) -> Conflict:
+    return Conflict(f"key {key_id!r} is revoked or expired, and has no successor; make a new key")
+
+
+def lasting(given: str) -> timedelta:
+    """A time such as 12h, 90d or 52w."""
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([hdw])", given.strip())
+    lasts = int(found[1]) * _UNITS[found[2]] if found else _LONGEST_TIME * 2
+    if lasts > _LONGEST_TIME:
+        raise InputError(f"a time is a number of hours, days or weeks up to 100 years, e.g. 90d, not {given!r}")
+    return lasts
 
 
 async def admitted(store: Store, secret: str, now: datetime) -> ApiKey | None:

@@ -8,6 +8,7 @@ from typing import Self
 
 from lamina.engine.keys import Keys, admitted
 from lamina.engine.memory import Engine, close_all
+from lamina.policy.messages import checked_tenant
 from lamina.ports import Store
 from lamina.types import ApiKey
 
@@ -55,11 +56,16 @@ class Tenants:
         """The tenants that have written something."""
         return await self._store.tenants()
 
+    async def named(self) -> list[str]:
+        """The tenants that have written something, or have a key, by name."""
+        return sorted({*await self._store.tenants(), *await self._store.keyed_tenants()})
+
     async def ping(self) -> None:
         """Ask the store something; raises StoreError if it does not answer."""
         await self._store.setting("profile")
 
     def keys(self, tenant: str) -> Keys:
+        checked_tenant(tenant)
         return Keys(self._store.for_tenant(tenant), now=self._now, new_id=self._new_id, random_bytes=self._random_bytes)
 
     async def has_keys(self) -> bool:

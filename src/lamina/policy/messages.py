@@ -185,6 +185,13 @@ def checked_id(value: Any, what: str) -> str:
     return value
 
 
+def checked_tenant(value: Any) -> str:
+    """The name of a tenant, if it can be one."""
+    if checked_id(value, "tenant") == "*":
+        raise InputError("no tenant is called '*', which stands for all of them")
+    return str(value)
+
+
 def _model(raw: Mapping[str, Any], place: str) -> str | None:
     variant, metadata = raw.get("model"), raw.get("metadata")
     if variant is None and metadata is not None:

@@ -39,6 +39,21 @@ class MemoryKeys(MemoryQueue):
         self._keys[key_id] = (replace(key, revoked_at=key.revoked_at or at), hashed)
         return True
 
+    async def succeed_key(self, key_id: str, successor: ApiKey, hashed: bytes, until: datetime | None) -> bool:
+        key, known = self._keys.get(key_id, (None, b""))
+        if key is None or key.revoked_at is not None:
+            return False
+        if until is None:
+            old = replace(key, revoked_at=successor.created_at)
+        else:
+            old = replace(key, expires_at=until if key.expires_at is None else min(until, key.expires_at))
+        self._keys[key_id] = (old, known)
+        await self.add_key(successor, hashed)
+        return True
+
+    async def keyed_tenants(self) -> list[str]:
+        return sorted(store.tenant for store in self._everyone() if store._keys)  # noqa: SLF001
+
     async def note_key(self, key_id: str, at: datetime) -> None:
         if key_id in self._keys:
             key, hashed = self._keys[key_id]

@@ -6,7 +6,7 @@ from typing import cast
 
 from lamina.storage.relational_copying import Copying
 from lamina.storage.relational_rows import from_us, maybe_from_us, maybe_us, to_us
-from lamina.storage.transaction import Row
+from lamina.storage.transaction import Row, Transaction
 from lamina.types import ApiKey, KeyRole
 
 _KEY = "tenant, id, name, role, created_us, expires_us, revoked_us, used_us"
@@ -16,13 +16,13 @@ class KeyTables(Copying):
     """Who may come in; a key is found before it is known whose it is."""
 
     async def add_key(self, key: ApiKey, hashed: bytes) -> None:
+        await self._database.write(lambda tx: self._put_key(tx, key, hashed))
+
+    async def _put_key(self, tx: Transaction, key: ApiKey, hashed: bytes) -> None:
         values = (self.tenant, key.id, key.name, key.role, to_us(key.created_at), maybe_us(key.expires_at))
-        await self._database.write(
-            lambda tx: tx.execute(
-                "insert into api_keys (tenant, id, name, role, created_us, expires_us, hash)"
-                " values (?, ?, ?, ?, ?, ?, ?)",
-                (*values, hashed),
-            )
+        await tx.execute(
+            "insert into api_keys (tenant, id, name, role, created_us, expires_us, hash) values (?, ?, ?, ?, ?, ?, ?)",
+            (*values, hashed),
         )
 
     async def find_key(self, hashed: bytes) -> ApiKey | None:
@@ -51,6 +51,29 @@ class KeyTables(Copying):
             again=True,
         )
         return changed == 1
+
+    async def succeed_key(self, key_id: str, successor: ApiKey, hashed: bytes, until: datetime | None) -> bool:
+        async def work(tx: Transaction) -> bool:
+            changed = await tx.execute(
+                "update api_keys set revoked_us = :revoked,"
+                " expires_us = case when expires_us < :until then expires_us else coalesce(:until, expires_us) end"
+                " where tenant = :tenant and id = :id and revoked_us is null",
+                {
+                    "revoked": to_us(successor.created_at) if until is None else None,
+                    "until": maybe_us(until),
+                    "tenant": self.tenant,
+                    "id": key_id,
+                },
+            )
+            if changed:
+                await self._put_key(tx, successor, hashed)
+            return changed == 1
+
+        return await self._database.write(work)
+
+    async def keyed_tenants(self) -> list[str]:
+        found = await self._all_tenants.read(lambda tx: tx.rows("select distinct tenant from api_keys order by tenant"))
+        return [tenant for (tenant,) in found]
 
     async def note_key(self, key_id: str, at: datetime) -> None:
         await self._database.write(

@@ -6,7 +6,7 @@ from pathlib import Path
 from lamina.interfaces.http.app import create_app
 from lamina.interfaces.http.problems import KINDS, STATUS_KINDS
 from lamina.interfaces.settings import Settings
-from tests.interfaces.http.test_keys import NEEDS
+from tests.interfaces.http.test_keys import NAMES, NEEDS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "service.md").read_text("utf-8")
 
@@ -17,7 +17,7 @@ def test_every_route_is_documented_with_its_role():
     rows = dict(re.findall(r"^\| `((?:GET|POST|PATCH|DELETE) [^`]+)` \|.*\| `?(\w*)`? ?\|$", PAGE, re.MULTILINE))
     assert set(rows) == routes
     named = {
-        (verb, path.format(session_id="s1", user_id="u", fact_id="f")): role
+        (verb, path.format(**NAMES)): role
         for (verb, path), role in ((route.split(" "), role) for route, role in rows.items())
         if role
     }

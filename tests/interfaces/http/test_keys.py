@@ -98,14 +98,21 @@ NEEDS = {
     ("POST", "/v1/consolidate"): "admin",
     ("POST", "/v1/verify"): "admin",
     ("GET", "/v1/export"): "admin",
+    ("POST", "/v1/keys"): "admin",
+    ("GET", "/v1/keys"): "admin",
+    ("DELETE", "/v1/keys/k"): "admin",
+    ("POST", "/v1/keys/k/rotate"): "admin",
+    ("GET", "/v1/tenants"): "admin",
+    ("POST", "/v1/tenants/t/keys"): "admin",
 }
+NAMES = {"session_id": "s1", "user_id": "u", "fact_id": "f", "key_id": "k", "tenant": "t"}
 
 
 def test_every_route_asks_for_its_role_before_it_looks_at_the_body(service):
     """A key with a smaller role is refused; one that is large enough gets past, if only to be told of its body."""
     schema = service.get("/openapi.json").json()["paths"]
     known = {
-        (verb.upper(), path.format(session_id="s1", user_id="u", fact_id="f"))
+        (verb.upper(), path.format(**NAMES))
         for path, operations in schema.items()
         for verb, operation in operations.items()
         if "security" in operation

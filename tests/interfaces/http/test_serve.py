@@ -110,6 +110,19 @@ def test_keys_are_made_listed_and_revoked(cli):
     assert [(one["id"], one["role"], "hash" in one) for one in shown] == [(key_id, "read", False)]
 
 
+def test_a_key_is_rotated(cli):
+    """Its successor is shown once; without an overlap the old one is revoked."""
+    old = json.loads(cli("keys", "create", "phone", "--role", "read", "--expires", "90d", "--json").stdout)
+    new = json.loads(cli("keys", "rotate", old["id"], "--overlap", "24h", "--json").stdout)
+    assert (new["name"], new["role"]) == ("phone", "read")
+    found = re.match(r"(lam_\S+)\s+(key_\w+): keep", cli("keys", "rotate", new["id"]).stdout)
+    assert found
+    shown = {one["id"]: one for one in json.loads(cli("keys", "list", "--json").stdout)}
+    assert [shown[one]["revoked_at"] is None for one in (old["id"], new["id"], found[2])] == [True, False, True]
+    assert cli("keys", "rotate", new["id"]).code == 1
+    assert cli("keys", "rotate", "key_none").code == 1
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

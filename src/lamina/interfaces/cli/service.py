@@ -2,16 +2,15 @@
 
 import asyncio
 import importlib
-import re
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 
 import typer
 from rich.markup import escape
 
-from lamina.engine.keys import Keys
-from lamina.errors import InputError, MissingExtra
+from lamina.engine.keys import Keys, lasting
+from lamina.errors import MissingExtra
 from lamina.interfaces.cli.face import Face, JsonOption, errors, out
 from lamina.types import ApiKey
 from lamina.wiring import tenants
@@ -21,9 +20,6 @@ T = TypeVar("T")
 commands = typer.Typer()
 keys = typer.Typer(help="Keys of the service: who may come in.", no_args_is_help=True)
 commands.add_typer(keys, name="keys", rich_help_panel="Service")
-
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_LONGEST = timedelta(days=36_500)
 
 
 @commands.command()
@@ -55,10 +51,9 @@ def create(
     as_json: JsonOption = False,
 ) -> None:
     """Make a key; it is shown once."""
-    lasts = None if expires is None else _time(expires)
+    lasts = None if expires is None else lasting(expires)
     key, secret = _with_keys(context.obj, lambda own: own.create(name, role, lasts))  # type: ignore[arg-type]
-    shown = {"key": secret, **{field: getattr(key, field) for field in ("id", "name", "role", "tenant", "expires_at")}}
-    out(shown, as_json, lambda _: f"{escape(secret)}\n{key.id}: keep the key, it is not shown again")
+    _show_once(key, secret, as_json)
 
 
 @keys.command("list")
@@ -79,6 +74,25 @@ def revoke(
     out({"revoked": key_id}, as_json, lambda _: f"revoked {escape(key_id)}")
 
 
+@keys.command()
+def rotate(
+    context: typer.Context,
+    key_id: Annotated[str, typer.Argument(help="Id of the key, as `keys list` shows it.")],
+    overlap: Annotated[str | None, typer.Option("--overlap", help="How long the old key still does: 24h, 7d.")] = None,
+    expires: Annotated[str | None, typer.Option("--expires", help="How long the new key lasts: 12h, 90d, 52w.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a successor of a key, which is shown once; without --overlap, the old key is let in no longer."""
+    still, lasts = (None if given is None else lasting(given) for given in (overlap, expires))
+    key, secret = _with_keys(context.obj.existing(), lambda own: own.rotate(key_id, overlap=still, lasts=lasts))
+    _show_once(key, secret, as_json)
+
+
+def _show_once(key: ApiKey, secret: str, as_json: bool) -> None:
+    shown = {"key": secret, **{field: getattr(key, field) for field in ("id", "name", "role", "tenant", "expires_at")}}
+    out(shown, as_json, lambda _: f"{escape(secret)}\n{key.id}: keep the key, it is not shown again")
+
+
 def _with_keys(face: Face, work: Callable[[Keys], Awaitable[T]]) -> T:
     async def run() -> T:
         settings = face.settings
@@ -86,14 +100,6 @@ def _with_keys(face: Face, work: Callable[[Keys], Awaitable[T]]) -> T:
             return await work(held.keys(settings.tenant))
 
     return asyncio.run(run())
-
-
-def _time(given: str) -> timedelta:
-    found = re.fullmatch(r"([1-9]\d{0,5})([hdw])", given.strip())
-    lasts = int(found[1]) * _UNITS[found[2]] if found else _LONGEST * 2
-    if lasts > _LONGEST:
-        raise InputError(f"--expires is a number of hours, days or weeks up to 100 years, e.g. 90d, not {given!r}")
-    return lasts
 
 
 def _lines(found: list[ApiKey], now: datetime) -> str:

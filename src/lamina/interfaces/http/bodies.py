@@ -7,7 +7,7 @@ from fastapi import Path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from lamina.engine.known import DEFAULT_USER
-from lamina.types import FACT_TYPES, ROLES, EpisodeKind, FactStatus, FactType, Role, Status
+from lamina.types import FACT_TYPES, ROLES, EpisodeKind, FactStatus, FactType, KeyRole, Role, Status
 
 _LONGEST_ID = 256
 _MOST = 1000  # items of a page, or hits
@@ -29,6 +29,7 @@ Tokens = Annotated[int, Field(ge=1, le=100_000_000), BeforeValidator(_whole)]
 Limit = Annotated[int, Field(ge=1, le=_MOST, description="Most items of the page.")]
 Cursor = Annotated[str, Field(min_length=1, max_length=2000, description="`next` of the page before.")]
 HitKind = Literal["message", "summary", "fact", "episode"]
+Lasting = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,5}[hdw]$", examples=["12h", "90d", "52w"])]
 Word = Annotated[str, Field(min_length=1, max_length=1000)]
 
 _MESSAGE = {
@@ -213,6 +214,25 @@ class ToForget(Body):
     fact_id: Id | None = None
     text: Annotated[str, Field(min_length=1)] | None = None
     dry_run: bool = False
+
+
+class NewKey(Body):
+    """Who gets in, and how long."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "my app", "role": "write", "expires": "90d"}]})
+
+    name: Annotated[str, Field(min_length=1, max_length=200, description="what the key is for")]
+    role: KeyRole = "write"
+    expires: Annotated[Lasting | None, Field(description="how long it lasts; null: until it is revoked")] = None
+
+
+class KeyRotation(Body):
+    """How the successor of a key takes its place."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"overlap": "24h"}]})
+
+    overlap: Annotated[Lasting | None, Field(description="how long the old key still does; null: no longer")] = None
+    expires: Annotated[Lasting | None, Field(description="how long the new key lasts; null: as long as the old")] = None
 
 
 class WhoseMemory(Body):

@@ -59,17 +59,31 @@ async def let_in(service: Service, headers: dict[str, str], *, proxied: bool = F
     return None if key is None else Caller(key.tenant, key.role, key)
 
 
-def _engine_for(role: KeyRole) -> Callable[[Request], Awaitable[Engine]]:
+def _caller_with(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:
     least = KEY_ROLES.index(role)
 
+    async def caller(request: Request) -> Caller:
+        found: Caller = request.scope["lamina.caller"]
+        if KEY_ROLES.index(found.role) < least:
+            raise HTTPException(403, f"this needs a key with the role {role}; this one has {found.role}")
+        return found
+
+    return caller
+
+
+def _engine_for(role: KeyRole) -> Callable[[Request], Awaitable[Engine]]:
+    allowed = _caller_with(role)
+
     async def engine(request: Request) -> Engine:
-        caller: Caller = request.scope["lamina.caller"]
-        if KEY_ROLES.index(caller.role) < least:
-            raise HTTPException(403, f"this needs a key with the role {role}; this one has {caller.role}")
-        service: Service = request.app.state.service
-        return await service.tenants.engine(caller.tenant)
+        caller = await allowed(request)
+        return await service_of(request).tenants.engine(caller.tenant)
 
     return engine
+
+
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
 
 
 _bearer = HTTPBearer(auto_error=False, scheme_name="bearer", description="A key, `lam_…`")
@@ -79,3 +93,4 @@ KEYS_SHOWN = [Security(_bearer), Security(_header)]  # for the schema; the borde
 Reader = Annotated[Engine, Depends(_engine_for("read"))]
 Writer = Annotated[Engine, Depends(_engine_for("write"))]
 Admin = Annotated[Engine, Depends(_engine_for("admin"))]
+AdminCaller = Annotated[Caller, Depends(_caller_with("admin"))]

@@ -11,6 +11,10 @@ KEY = ApiKey(id="key_1", tenant="default", name="phone", role="write", created_a
 HASH = b"\x00\xff" * 16
 
 
+def _successor(key_id: str) -> ApiKey:
+    return replace(KEY, id=key_id, created_at=at(9), expires_at=at(98))
+
+
 class Keys(Suite):
     """Who may come in, and to which tenant."""
 
@@ -38,6 +42,33 @@ class Keys(Suite):
         assert await store.revoke_key("key_1", at(6))
         assert await store.revoke_key("key_1", at(7))
         assert await store.find_key(HASH) == replace(KEY, revoked_at=at(6))
+
+    async def test_a_successor_comes_in_while_the_key_still_does_for_a_time(self, store: Store) -> None:
+        """Never for longer than the key had anyway."""
+        await store.add_key(KEY, HASH)
+        for number, until in enumerate((50, 60), 2):
+            assert await store.succeed_key("key_1", _successor(f"key_{number}"), bytes([number]) * 32, at(until))
+            assert await store.find_key(HASH) == replace(KEY, expires_at=at(50))
+        await store.add_key(replace(KEY, id="key_4", expires_at=None), b"d" * 32)
+        assert await store.succeed_key("key_4", _successor("key_5"), b"e" * 32, at(60))
+        assert await store.find_key(b"d" * 32) == replace(KEY, id="key_4", expires_at=at(60))
+        assert await store.find_key(b"e" * 32) == _successor("key_5")
+
+    async def test_a_successor_takes_the_place_of_a_key_once(self, store: Store, neighbour: Store) -> None:
+        """Without a time, the key is revoked; a revoked one, or another tenant's, has no successor."""
+        await store.add_key(KEY, HASH)
+        assert not await neighbour.succeed_key("key_1", _successor("key_2"), b"b" * 32, None)
+        assert not await store.succeed_key("key_9", _successor("key_2"), b"b" * 32, None)
+        assert await store.succeed_key("key_1", _successor("key_2"), b"b" * 32, None)
+        assert not await store.succeed_key("key_1", _successor("key_3"), b"c" * 32, at(60))
+        assert await store.keys() == [replace(KEY, revoked_at=at(9)), _successor("key_2")]
+
+    async def test_the_tenants_that_have_keys_are_known(self, store: Store, neighbour: Store) -> None:
+        assert await store.keyed_tenants() == []
+        await store.add_key(KEY, HASH)
+        assert await neighbour.keyed_tenants() == [store.tenant]
+        await neighbour.add_key(replace(KEY, tenant=neighbour.tenant), b"c" * 32)
+        assert await store.keyed_tenants() == sorted((store.tenant, neighbour.tenant))
 
     async def test_the_last_use_is_noted(self, store: Store, neighbour: Store) -> None:
         """By its own tenant; for a key that is gone, nothing happens."""
