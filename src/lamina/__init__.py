@@ -2,6 +2,7 @@
 
 from lamina.engine.parts import Patience
 from lamina.errors import (
+    BadRecords,
     BudgetTooSmall,
     ConfigError,
     Conflict,
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "PROFILES",
     "AsyncMemory",
+    "BadRecords",
     "BudgetTooSmall",
     "ConfigError",
     "Conflict",

@@ -3,7 +3,8 @@
 LaminaError
 ├── InputError            what was given cannot be stored or used; says what would work
 │   ├── BudgetTooSmall    the newest turn does not fit; `.smallest` is the budget that works
-│   └── ConfigError       settings are wrong; `.problems` lists all of them at once
+│   ├── ConfigError       settings are wrong; `.problems` lists all of them at once
+│   └── BadRecords        records to import are wrong; `.faults` says where and why, nothing was imported
 ├── NotFound              no such session, message or summary
 ├── Conflict              an id is taken by other content, or a session belongs to another user
 ├── StoreError            the store cannot do it
@@ -44,6 +45,16 @@ class ConfigError(InputError):
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("settings are wrong:\n" + "\n".join(f"  - {problem}" for problem in problems))
         self.problems = tuple(problems)
+
+
+class BadRecords(InputError):
+    """Records to import are wrong, and nothing was imported; `faults` has where and why, the first hundred of them."""
+
+    def __init__(self, faults: Sequence[tuple[str, str]], count: int) -> None:
+        several = "; ".join(why for _, why in faults[:5])
+        super().__init__(f"{count} of the records cannot be imported, and nothing was: {several}")
+        self.faults = tuple(faults)
+        self.count = count
 
 
 class NotFound(LaminaError, LookupError):

@@ -266,7 +266,10 @@ class Fact:
     decay: float = 1.0  # at the last access or consolidation
 
 
-LINK_TYPES = ("related_to", "depends_on", "contradicts", "supersedes", "part_of", "causes", "supports", "derived_from")
+LinkType = Literal[
+    "related_to", "depends_on", "contradicts", "supersedes", "part_of", "causes", "supports", "derived_from"
+]
+LINK_TYPES: tuple[LinkType, ...] = get_args(LinkType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

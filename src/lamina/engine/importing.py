@@ -9,12 +9,12 @@ from lamina.engine.extract import Reader
 from lamina.engine.ingest import Ingest
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.restoring import Incoming, Restoring, Tally
-from lamina.errors import Conflict, InputError
+from lamina.errors import BadRecords, Conflict, InputError
 from lamina.policy import lines
 from lamina.policy.facts import said, slot_of
 from lamina.policy.foreign.reading import digest, joined
 from lamina.policy.lines import Record, Value
-from lamina.policy.messages import checked_id
+from lamina.policy.messages import checked_id, draft
 from lamina.policy.redaction import receipt_of
 from lamina.policy.restoring import Forgotten, forgotten
 from lamina.types import Episode, Fact, Imported, Link, Milestone, Receipt, Span, Summary
@@ -25,6 +25,7 @@ Held = TypeVar("Held", Summary, Fact, Episode)
 _BATCH = 1_000
 _TELL = 100  # records between two words of progress
 _FIRST_VERSION = 1
+_MOST_FAULTS = 100  # that are told one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,41 @@ class Importing:
             skipped=dict(+self._tally.skipped),
         )
 
+    async def check(self, records: Records) -> None:
+        """Say of all records at once which are wrong, as far as that can be seen without the store."""
+        faults, count = [], 0
+        async for place, record in records:
+            try:
+                self._check(place, record)
+            except InputError as error:
+                count += 1
+                if count <= _MOST_FAULTS:
+                    faults.append((place, str(error)))
+        if faults:
+            raise BadRecords(faults, count)
+
+    def _check(self, place: str, record: Record) -> None:
+        if record.get("type") == "unreadable":
+            raise InputError(f"{place} {record['reason']}")
+        kind = lines.kind_of(record, place)
+        if kind == "message":
+            self._session_of(record, place)
+            parts = self._parts
+            draft(
+                lines.message_of(record),
+                place=place,
+                now=parts.now(),
+                new_id=lambda: "msg",
+                count=len,
+                limits=parts.limits,
+            )
+        elif kind == "header":
+            self._take_header(record)
+        elif kind == "session":
+            checked_id(lines.session_head(record, place).id, f"{place}: session_id")
+        elif self._version != _FIRST_VERSION or kind not in {"summary", "fact"}:
+            _check_value(lines.value(self._filled(kind, record), place), place)
+
     async def _take(self, place: str, record: Record) -> None:
         if record.get("type") == "unreadable":
             raise InputError(f"{place} {record['reason']}")
@@ -117,10 +153,7 @@ class Importing:
     # messages
 
     async def _take_message(self, place: str, record: Record) -> None:
-        session_id = record.get("session_id")
-        if session_id is None:
-            raise InputError(f"{place} has no session_id; give one, or add the messages with `lamina add`")
-        incoming = self._incoming(session_id, place)
+        incoming = self._incoming(self._session_of(record, place), place)
         if incoming is not self._current or len(self._waiting) >= min(_BATCH, self._parts.limits.append_messages):
             await self._flush()
         self._current = incoming
@@ -130,6 +163,13 @@ class Importing:
             incoming.mark = digest(incoming.mark, message)
             message["id"] = joined(incoming.id, incoming.mark)
         self._waiting.append(_Waiting(place=place, message=message, emptied=lines.is_forgotten(record)))
+
+    @staticmethod
+    def _session_of(record: Record, place: str) -> str:
+        session_id = record.get("session_id")
+        if session_id is None:
+            raise InputError(f"{place} has no session_id; give one, or add the messages with `lamina add`")
+        return checked_id(session_id, f"{place}: session_id")
 
     async def _flush(self) -> None:
         """Add the messages that wait."""
@@ -220,8 +260,7 @@ class Importing:
         return owners.pop() if len(owners) == 1 else DEFAULT_OWNER
 
     async def _take_value(self, value: Value, place: str) -> None:
-        if not isinstance(value, Link):
-            checked_id(value.id, f"{place}: id")
+        _check_value(value, place)
         if isinstance(value, Summary):
             await self._take_summary(value, place)
         elif isinstance(value, Fact):
@@ -245,8 +284,6 @@ class Importing:
             self._tally.skipped["digest that was out of date"] += 1
 
     async def _take_fact(self, fact: Fact, place: str) -> None:
-        if not fact.value.strip():
-            raise InputError(f"{place} (fact): value is empty; a fact says something")
         slot = fact.slot or slot_of(fact.key, fact.value)  # of a later version, that of the first
         fact = replace(fact, slot=slot, user_id=self._user_id or fact.user_id)
         checked_id(fact.user_id, f"{place}: user_id")
@@ -308,6 +345,13 @@ class Importing:
         for kind, number in left.items():
             if number:
                 self._tally.skipped[f"{kind} of a session that is not whole in the file, to be made anew"] += number
+
+
+def _check_value(value: Value, place: str) -> None:
+    if not isinstance(value, Link):
+        checked_id(value.id, f"{place}: id")
+    if isinstance(value, Fact) and not value.value.strip():
+        raise InputError(f"{place} (fact): value is empty; a fact says something")
 
 
 async def gone_here(parts: Parts) -> Forgotten:

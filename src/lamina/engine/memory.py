@@ -445,12 +445,16 @@ class Engine(KnownVerbs):
         return size
 
     async def import_(
-        self, path: str | Path, *, user_id: str | None = None, progress: Progress | None = None
+        self, path: str | Path, *, user_id: str | None = None, whole: bool = False, progress: Progress | None = None
     ) -> Imported:
-        """Read what `export` wrote, or chats and memories of other tools; what is here already is left as it is."""
+        """Read what `export` wrote, or chats and memories of other tools; what is here already is left as it is.
+
+        A record that is wrong ends it, with all before it imported; with `whole`, all are looked at first, and
+        nothing is imported unless every one is right (`BadRecords` has those that are not).
+        """
         await self._note_profile()
         async with self._importing, self._resting():
-            taken: Imported = await self._transfer().read(Path(path), user_id, progress)
+            taken: Imported = await self._transfer().read(Path(path), user_id, progress, whole=whole)
         return taken
 
     def _transfer(self) -> Any:

@@ -52,9 +52,11 @@ class Transfer:
 
     # in
 
-    async def read(self, source: Path, user_id: str | None, progress: Progress | None) -> Imported:
-        """Read a file or folder, of Lamina or of another tool."""
-        importing = Importing(self._parts, self._reader, user_id, await gone_here(self._parts))
+    async def read(self, source: Path, user_id: str | None, progress: Progress | None, *, whole: bool) -> Imported:
+        """Read a file or folder, of Lamina or of another tool; with `whole`, only if no record of it is wrong."""
+        gone = await gone_here(self._parts)
+        importing = Importing(self._parts, self._reader, user_id, gone)
+        checking = Importing(self._parts, self._reader, user_id, gone) if whole else None
         try:
             if await asyncio.to_thread(source.is_dir):
                 taken = await self._folder(source)
@@ -65,10 +67,14 @@ class Transfer:
             else:
                 foreign_lines = await _foreign_lines(source)
                 if foreign_lines is None:
+                    if checking is not None:
+                        await checking.check(_placed(source))
                     return await importing.run(_placed(source), progress, 0, {})
                 taken = _converted(foreign_lines, source.name)
         except OSError as error:
             raise InputError(f"{source} cannot be read: {error}") from None
+        if checking is not None:
+            await checking.check(_named(taken.records, source.name))
         records = _named(taken.records, source.name)
         return await importing.run(records, progress, len(taken.records), taken.skipped)
 

@@ -85,6 +85,22 @@ NEEDS = {
     ("GET", "/v1/users/u/profile"): "read",
     ("GET", "/v1/users/u/digest"): "read",
     ("GET", "/v1/receipts"): "read",
+    ("GET", "/v1/sessions/s1/conversation"): "read",
+    ("GET", "/v1/sessions/s1/arc"): "read",
+    ("GET", "/v1/messages/m"): "read",
+    ("GET", "/v1/summaries/x/messages"): "read",
+    ("GET", "/v1/memories/x/graph"): "read",
+    ("GET", "/v1/users/u/consistency"): "read",
+    ("GET", "/v1/proposals"): "read",
+    ("POST", "/v1/sessions/s1/milestones"): "write",
+    ("POST", "/v1/sessions/s1/episodes"): "write",
+    ("POST", "/v1/links"): "write",
+    ("POST", "/v1/retry"): "write",
+    ("POST", "/v1/repair"): "admin",
+    ("POST", "/v1/sessions/s1/regenerate"): "admin",
+    ("POST", "/v1/proposals/x/accept"): "admin",
+    ("POST", "/v1/proposals/x/roll-back"): "admin",
+    ("POST", "/v1/import"): "admin",
     ("GET", "/v1/backlog"): "read",
     ("GET", "/v1/workers"): "read",
     ("GET", "/metrics"): "read",
@@ -105,7 +121,10 @@ NEEDS = {
     ("GET", "/v1/tenants"): "admin",
     ("POST", "/v1/tenants/t/keys"): "admin",
 }
-NAMES = {"session_id": "s1", "user_id": "u", "fact_id": "f", "key_id": "k", "tenant": "t"}
+NAMES = {
+    "session_id": "s1", "user_id": "u", "fact_id": "f", "message_id": "m", "key_id": "k", "tenant": "t",
+    "summary_id": "x", "memory_id": "x", "proposal_id": "x",
+}  # fmt: skip
 
 
 def test_every_route_asks_for_its_role_before_it_looks_at_the_body(service):
@@ -142,9 +161,26 @@ def test_a_tenant_never_sees_another(service):
         ("DELETE", f"/v1/facts/{fact}", None),
         ("POST", "/v1/forget", {"fact_id": fact}),
         ("POST", "/v1/verify", {"session_id": "s1"}),
+        ("GET", "/v1/sessions/s1/conversation", None),
+        ("GET", "/v1/sessions/s1/arc", None),
+        ("GET", "/v1/messages/m1", None),
+        ("GET", f"/v1/memories/{fact}/graph", None),
+        ("POST", "/v1/links", {"source": fact, "target": fact}),
+        ("POST", "/v1/sessions/s1/milestones", {"title": "x"}),
+        ("POST", "/v1/sessions/s1/episodes", {"kind": "pivot", "title": "x"}),
+        ("POST", "/v1/sessions/s1/regenerate", {}),
+        ("POST", "/v1/repair", {"session_id": "s1"}),
+        ("POST", "/v1/retry", {"session_id": "s1"}),
     ):
         refused(theirs.request(verb, path, json=body), 404, "not-found")
-    for path in ("/v1/sessions", "/v1/users/ann/facts", "/v1/users/ann/episodes", "/v1/receipts", "/v1/workers"):
+    for path in (
+        "/v1/sessions",
+        "/v1/users/ann/facts",
+        "/v1/users/ann/episodes",
+        "/v1/receipts",
+        "/v1/workers",
+        "/v1/proposals",
+    ):
         assert theirs.get(path).json()["items"] == []
     assert theirs.post("/v1/search", json={"query": "Heron", "user_id": "ann"}).json()["items"] == []
     assert "Heron" not in theirs.get("/v1/export").text

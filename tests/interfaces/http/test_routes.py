@@ -43,7 +43,19 @@ def test_every_route_answers(place):
         fact = the_fact(service, "location")["id"]
         remembered = good(service.post("/v1/users/alex/facts", json={"text": "Ships on Fridays"}), 201)["id"]
         spare = good(service.post("/v1/keys", json={"name": "spare"}), 201)["id"]
-        names = {"session_id": "s1", "user_id": "alex", "fact_id": fact, "key_id": spare, "tenant": "acme"}
+        other = good(service.post("/v1/users/alex/facts", json={"text": "Likes rain"}), 201)["id"]
+        proposed = good(service.post("/v1/sessions/s1/regenerate", json={}), 201)["id"]
+        names = {
+            "message_id": "m1",
+            "memory_id": fact,
+            "summary_id": "none",
+            "proposal_id": proposed,
+            "session_id": "s1",
+            "user_id": "alex",
+            "fact_id": fact,
+            "key_id": spare,
+            "tenant": "acme",
+        }
         schema = service.get("/openapi.json").json()["paths"]
         called: dict[tuple[str, str], dict[str, Any]] = {
             ("post", "/v1/sessions/{session_id}/messages"): {"session_id": "s2", "json": {"messages": "Hello"}},
@@ -58,6 +70,16 @@ def test_every_route_answers(place):
             ("post", "/v1/consolidate"): {"json": {}},
             ("post", "/v1/verify"): {"json": {}},
             ("post", "/v1/settle"): {"json": {}},
+            ("post", "/v1/sessions/{session_id}/milestones"): {"json": {"title": "Half way"}},
+            ("post", "/v1/sessions/{session_id}/episodes"): {"json": {"kind": "pivot", "title": "To Lisbon"}},
+            ("get", "/v1/summaries/{summary_id}/messages"): {"status": 404},
+            ("post", "/v1/links"): {"json": {"source": fact, "target": other}},
+            ("post", "/v1/repair"): {"json": {}},
+            ("post", "/v1/retry"): {"json": {}},
+            ("post", "/v1/sessions/{session_id}/regenerate"): {"json": {"first": 1}},
+            ("post", "/v1/proposals/{proposal_id}/accept"): {"status": 404},  # something of its session was forgotten
+            ("post", "/v1/proposals/{proposal_id}/roll-back"): {"status": 404},
+            ("post", "/v1/import"): {"json": {"session_id": "s3", "role": "user", "content": "Hello"}},
             ("post", "/v1/keys"): {"json": {"name": "phone"}},
             ("post", "/v1/keys/{key_id}/rotate"): {"json": {}, "status": 409},
             ("post", "/v1/tenants/{tenant}/keys"): {"json": {"name": "acme"}},

@@ -15,11 +15,20 @@ RULES = """
 [checks]
 positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "408", "409"]
 """
+# How to write a body of a kind that schemathesis does not know.
+HOOKS = """
+import schemathesis
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(context, value):
+    return {"data": value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")}
+"""
 
 
 def test_the_service_does_what_its_schema_says(tmp_path):
     """All checks: no failure of ours, every answer as documented, what is wrong refused, what is right taken."""
     (tmp_path / "rules.toml").write_text(RULES, "utf-8")
+    (tmp_path / "json_lines.py").write_text(HOOKS, "utf-8")
     with serving(Settings(database=str(tmp_path / "a.db"), embedder="none"), worker=False) as service:
         secret = service.key("admin")
         service.with_key(secret).post(
@@ -31,7 +40,10 @@ def test_the_service_does_what_its_schema_says(tmp_path):
              "--generation-database", "none", "--no-color", "--request-timeout", "20",
              "--header", f"Authorization: Bearer {secret}"],
             cwd=tmp_path,
-            env={key: value for key, value in os.environ.items() if not key.startswith("LAMINA")},
+            env={
+                **{key: value for key, value in os.environ.items() if not key.startswith("LAMINA")},
+                "SCHEMATHESIS_HOOKS": "json_lines",
+            },
             capture_output=True,
             text=True,
             check=False,

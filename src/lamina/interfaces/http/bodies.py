@@ -7,10 +7,11 @@ from fastapi import Path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from lamina.engine.known import DEFAULT_USER
-from lamina.types import FACT_TYPES, ROLES, EpisodeKind, FactStatus, FactType, KeyRole, Role, Status
+from lamina.types import FACT_TYPES, ROLES, EpisodeKind, FactStatus, FactType, KeyRole, LinkType, Role, Status
 
 _LONGEST_ID = 256
 _MOST = 1000  # items of a page, or hits
+_DEEPEST_GRAPH = 10  # steps
 
 
 def _whole(given: Any) -> Any:
@@ -245,6 +246,72 @@ class WhichSession(Body):
 
 class Patiently(Body):
     timeout: Annotated[float, Field(gt=0, le=600, description="seconds")] = 60.0
+
+
+class Regenerated(Body):
+    """From which message on, and with which prompts."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"first": 1}]})
+
+    first: Annotated[Tokens, Field(description="the number of the message to begin at")] = 1
+    prompts: Annotated[
+        dict[str, str] | None, Field(description="other prompts by name, in place of those there are")
+    ] = None
+
+
+class ProposalsAsked(Listed):
+    session_id: Id | None = None
+
+
+class NewMilestone(Body):
+    """A title for this point of a session."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Chose Lisbon"}]})
+
+    title: Annotated[str, Field(min_length=1)]
+
+
+class NewEpisode(Body):
+    """A moment that mattered, told by hand."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"kind": "decision_made", "title": "Chose Lisbon", "significance": 0.8}]}
+    )
+
+    kind: EpisodeKind
+    title: Annotated[str, Field(min_length=1)]
+    summary: str = ""
+    context: str = ""
+    participants: list[Word] = []
+    outcome: str | None = None
+    valence: Annotated[float, Field(ge=-1, le=1)] = 0.0
+    significance: Share = 0.7
+    turns: Annotated[
+        list[Tokens] | None, Field(min_length=2, max_length=2, description="first and last turn; null: the newest")
+    ] = None
+    linked: Annotated[list[Id], Field(description="ids of facts and episodes")] = []
+
+
+class NewLink(Body):
+    """A relation between two memories of a user."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"source": "fact_1", "target": "fact_2", "type": "supports"}]}
+    )
+
+    source: Id
+    target: Id
+    type: LinkType = "related_to"
+    strength: Share = 1.0
+
+
+class GraphAsked(Asked):
+    depth: Annotated[int, Field(ge=0, le=_DEEPEST_GRAPH, description="steps")] = 2
+    types: list[LinkType] = []
+
+
+class ImportAsked(Asked):
+    user_id: Annotated[Id | None, Field(description="give what is imported to this user")] = None
 
 
 class ExportAsked(Asked):

@@ -10,6 +10,7 @@ from lamina.interfaces.http.bodies import (
     InPath,
     Listed,
     NewMessages,
+    NewMilestone,
     SearchAsked,
     SessionChange,
     SessionsAsked,
@@ -17,7 +18,7 @@ from lamina.interfaces.http.bodies import (
 )
 from lamina.interfaces.http.callers import KEYS_SHOWN, Reader, Writer
 from lamina.interfaces.http.pages import Page, cursor_to, place_of
-from lamina.types import Added, Context, Hit, Message, Session, Summary
+from lamina.types import Added, Context, Conversation, Hit, Message, Milestone, Session, Summary
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
@@ -98,3 +99,27 @@ async def build_context(memory: Reader, request: Request, body: ContextAsked) ->
 async def search(memory: Reader, body: SearchAsked) -> Page[Hit]:
     """Messages, summaries, facts and episodes that answer the query, best first."""
     return Page(items=await memory.search(**body.model_dump()), next=None)
+
+
+@routes.get("/sessions/{session_id}/conversation", tags=["sessions"], operation_id="get_conversation")
+async def get_conversation(memory: Reader, session_id: InPath) -> Conversation:
+    """The whole record of a session: status, chunks, recent messages, facts, milestones."""
+    return await memory.conversation(session_id)
+
+
+@routes.post("/sessions/{session_id}/milestones", tags=["sessions"], operation_id="add_milestone", status_code=201)
+async def add_milestone(memory: Writer, session_id: InPath, body: NewMilestone) -> Milestone:
+    """Mark this point of a session with a title."""
+    return await memory.milestone(session_id, body.title)
+
+
+@routes.get("/messages/{message_id}", tags=["messages"], operation_id="get_message")
+async def get_message(memory: Reader, message_id: InPath) -> Message:
+    """One message as it came."""
+    return await memory.message(message_id)
+
+
+@routes.get("/summaries/{summary_id}/messages", tags=["sessions"], operation_id="zoom")
+async def zoom(memory: Reader, summary_id: InPath) -> Page[Message]:
+    """The messages that a summary covers, word for word."""
+    return Page(items=await memory.zoom(summary_id), next=None)

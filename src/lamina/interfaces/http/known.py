@@ -5,10 +5,20 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from lamina.errors import InputError, NotFound
-from lamina.interfaces.http.bodies import EpisodesAsked, FactChange, FactsAsked, InPath, NewFact, ProfileAsked
+from lamina.interfaces.http.bodies import (
+    EpisodesAsked,
+    FactChange,
+    FactsAsked,
+    GraphAsked,
+    InPath,
+    NewEpisode,
+    NewFact,
+    NewLink,
+    ProfileAsked,
+)
 from lamina.interfaces.http.callers import KEYS_SHOWN, Reader, Writer
 from lamina.interfaces.http.pages import Page, page_of
-from lamina.types import Episode, Fact, Summary, UserProfile, Why
+from lamina.types import Arc, Divergence, Episode, Fact, Graph, Link, Summary, UserProfile, Why
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
@@ -83,3 +93,34 @@ async def get_digest(memory: Reader, user_id: InPath) -> Summary:
     if found is None:
         raise NotFound("this user has no digest yet; one is written when a session ends")
     return found
+
+
+@routes.post("/sessions/{session_id}/episodes", tags=["users"], operation_id="add_episode", status_code=201)
+async def add_episode(memory: Writer, session_id: InPath, body: NewEpisode) -> Episode:
+    """Store an episode by hand."""
+    turns = None if body.turns is None else (body.turns[0], body.turns[1])
+    return await memory.add_episode(session_id, turns=turns, **body.model_dump(exclude={"turns"}))
+
+
+@routes.get("/sessions/{session_id}/arc", tags=["sessions"], operation_id="get_arc")
+async def get_arc(memory: Reader, session_id: InPath) -> Arc:
+    """The course of a session in episodes: beginning, middle, end, and the moments that mattered most."""
+    return await memory.arc(session_id)
+
+
+@routes.get("/users/{user_id}/consistency", tags=["users"], operation_id="list_divergences")
+async def list_divergences(memory: Reader, user_id: InPath) -> Page[Divergence]:
+    """Where summaries do not agree with the facts."""
+    return Page(items=await memory.consistency(user_id), next=None)
+
+
+@routes.post("/links", tags=["facts"], operation_id="link", status_code=201)
+async def link(memory: Writer, body: NewLink) -> Link:
+    """Link two memories of a user, facts or episodes."""
+    return await memory.link(**body.model_dump())
+
+
+@routes.get("/memories/{memory_id}/graph", tags=["facts"], operation_id="get_graph")
+async def get_graph(memory: Reader, memory_id: InPath, asked: Annotated[GraphAsked, Query()]) -> Graph:
+    """The memories that can be reached from a fact or an episode, with the links between them."""
+    return await memory.graph(memory_id, asked.depth, asked.types)

@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from lamina.errors import (
+    BadRecords,
     BudgetTooSmall,
     Conflict,
     InputError,
@@ -88,7 +89,9 @@ def problem(
 def of_error(error: LaminaError | TimeoutError) -> JSONResponse:
     """The problem that an error of Lamina is."""
     kind, status = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
-    more = {"smallest": error.smallest} if isinstance(error, BudgetTooSmall) else {}
+    more: dict[str, Any] = {"smallest": error.smallest} if isinstance(error, BudgetTooSmall) else {}
+    if isinstance(error, BadRecords):
+        more = {"errors": [{"at": place, "message": why} for place, why in error.faults]}
     headers = {"Retry-After": RETRY_AFTER_S} if isinstance(error, StoreBusy) else {}
     told = None if isinstance(error, OURS) else str(error)
     if isinstance(error, StoreBusy):

@@ -1,32 +1,32 @@
-"""Routes for forgetting, keeping house, and moving out."""
+"""Routes for forgetting, keeping house, and making anew."""
 
-import asyncio
-import shutil
-import tempfile
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 
 from lamina.interfaces.http.bodies import (
     CostsAsked,
-    ExportAsked,
+    InPath,
     Listed,
     Patiently,
+    ProposalsAsked,
+    Regenerated,
     ToForget,
     WhichSession,
     WhoseMemory,
 )
 from lamina.interfaces.http.callers import KEYS_SHOWN, Admin, Reader, Writer
 from lamina.interfaces.http.pages import Page, page_of
-from lamina.types import Backlog, Consolidated, Cost, Receipt, Report, Settled, WorkerNote
+from lamina.types import Backlog, Consolidated, Cost, Proposal, Receipt, Report, Settled, WorkerNote
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
-_JSON_LINES = "application/x-ndjson"
-_PIECE = 1 << 16
+
+class Freed(BaseModel):
+    """How many sessions are worked on again."""
+
+    sessions: int
 
 
 @routes.post("/forget", tags=["forgetting"], operation_id="forget")
@@ -79,32 +79,38 @@ async def list_workers(memory: Reader) -> Page[WorkerNote]:
     return Page(items=await memory.workers(), next=None)
 
 
-@routes.get(
-    "/export",
-    tags=["upkeep"],
-    operation_id="export",
-    response_class=StreamingResponse,
-    responses={
-        200: {"description": "One JSON object a line.", "content": {_JSON_LINES: {"schema": {"type": "string"}}}}
-    },
-)
-async def export(memory: Admin, asked: Annotated[ExportAsked, Query()]) -> StreamingResponse:
-    """Everything, or what is of a user or a session, as JSON Lines that `lamina import` reads."""
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="lamina-export-"))
-    try:
-        path = folder / "export.jsonl"
-        await memory.export(path, user_id=asked.user_id, session_id=asked.session_id)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return StreamingResponse(_pieces(path), media_type=_JSON_LINES)
+@routes.post("/repair", tags=["upkeep"], operation_id="repair")
+async def repair(memory: Admin, body: WhichSession) -> Report:
+    """Make anew what is derived and damaged; the report says what was mended and what cannot be."""
+    return await memory.repair(body.session_id)
 
 
-async def _pieces(path: Path) -> AsyncIterator[bytes]:
-    """The file in pieces; it is gone afterwards."""
-    try:
-        with path.open("rb") as file:
-            while piece := await asyncio.to_thread(file.read, _PIECE):
-                yield piece
-    finally:
-        shutil.rmtree(path.parent, ignore_errors=True)
+@routes.post("/retry", tags=["upkeep"], operation_id="retry")
+async def retry(memory: Writer, body: WhichSession) -> Freed:
+    """Have a session that was set aside, or all of them, be worked on again."""
+    return Freed(sessions=await memory.retry(body.session_id))
+
+
+@routes.post("/sessions/{session_id}/regenerate", tags=["upkeep"], operation_id="regenerate", status_code=201)
+async def regenerate(memory: Admin, session_id: InPath, body: Regenerated) -> Proposal:
+    """Write the summaries and facts of a session anew beside the old ones; nothing changes until it is accepted."""
+    return await memory.regenerate(session_id, body.first, prompts=body.prompts)
+
+
+@routes.get("/proposals", tags=["upkeep"], operation_id="list_proposals")
+async def list_proposals(memory: Reader, asked: Annotated[ProposalsAsked, Query()]) -> Page[Proposal]:
+    """What was regenerated, the oldest first, with what differs."""
+    found = await memory.proposals(asked.session_id)
+    return page_of(found, kind="proposals", cursor=asked.cursor, limit=asked.limit, name=lambda one: one.id)
+
+
+@routes.post("/proposals/{proposal_id}/accept", tags=["upkeep"], operation_id="accept_proposal")
+async def accept_proposal(memory: Admin, proposal_id: InPath) -> Proposal:
+    """Put what was regenerated in place of what there is; the old versions are kept."""
+    return await memory.accept(proposal_id)
+
+
+@routes.post("/proposals/{proposal_id}/roll-back", tags=["upkeep"], operation_id="roll_back_proposal")
+async def roll_back_proposal(memory: Admin, proposal_id: InPath) -> Proposal:
+    """Discard what was regenerated, or take its acceptance back."""
+    return await memory.roll_back(proposal_id)
