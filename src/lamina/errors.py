@@ -7,6 +7,7 @@ LaminaError
 │   └── BadRecords        records to import are wrong; `.faults` says where and why, nothing was imported
 ├── NotFound              no such session, message or summary
 ├── Conflict              an id is taken by other content, or a session belongs to another user
+│   └── Stale             it is not as it was when it was read; nothing was changed
 ├── StoreError            the store cannot do it
 │   ├── StoreBusy         other writers held the file for too long
 │   ├── StoreFull         no space left
@@ -63,6 +64,10 @@ class NotFound(LaminaError, LookupError):
 
 class Conflict(LaminaError):
     """An id is taken by other content, or a session belongs to another user."""
+
+
+class Stale(Conflict):
+    """It is not as it was when it was read, and nothing was changed; read it again."""
 
 
 class StoreError(LaminaError):

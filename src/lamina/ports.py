@@ -356,6 +356,7 @@ class FactsCommit:
     links: tuple[Link, ...] = ()
     unblock: tuple[bytes, ...] = ()  # marks of forgotten values that may be known again
     reading: Reading | None = None
+    expect: tuple[str, str] | None = None  # a fact and the tag that it must have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -550,7 +551,9 @@ class Store(Protocol):
         """The user's sessions, the one that began last first."""
         ...
 
-    async def set_status(self, session_id: str, status: Status, at: datetime) -> Session: ...
+    async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:
+        """Give a session another status; raises Stale if it has not the expected tag."""
+        ...
 
     async def add_milestone(self, milestone: Milestone) -> None: ...
 
@@ -695,7 +698,7 @@ class Store(Protocol):
     async def commit_facts(self, commit: FactsCommit) -> bool:
         """Commit facts and episodes; False if what was read, or is to be joined, was read or erased in between.
 
-        Raises NotFound for a session that is gone.
+        Raises NotFound for a session that is gone, Stale if a fact has not the expected tag.
         """
         ...
 

@@ -1,7 +1,8 @@
 """The values that travel through Lamina: frozen, without stores, equal by content."""
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import date, datetime
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -14,6 +15,12 @@ Status = Literal["active", "paused", "ended", "archived"]
 STATUSES: tuple[Status, ...] = ("active", "paused", "ended", "archived")
 
 Json = Mapping[str, Any]
+
+
+def _tag(value: Any, without: frozenset[str]) -> str:
+    """A short digest of a value's fields, but for some."""
+    told = [(name, getattr(value, name)) for name in value.__dataclass_fields__ if name not in without]
+    return hashlib.sha256(repr(told).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +143,12 @@ class Session:
     counters: Counters = field(default_factory=Counters)
     attempts: int = 0  # failed folds since the last good one
     erasures: int = 0  # grows each time something of it is forgotten
+
+    @property
+    def tag(self) -> str:
+        """Another one once messages were added, something was forgotten or the status was set; not after a fold."""
+        counted = replace(Counters(), messages=self.counters.messages, turns=self.counters.turns)
+        return _tag(replace(self, counters=counted), frozenset({"attempts"}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +277,11 @@ class Fact:
     accesses: int = 0
     accessed_at: datetime | None = None
     decay: float = 1.0  # at the last access or consolidation
+
+    @property
+    def tag(self) -> str:
+        """Another one once the fact stands otherwise; not when it was only used."""
+        return _tag(self, frozenset({"accesses", "accessed_at", "decay"}))
 
 
 LinkType = Literal[

@@ -8,7 +8,7 @@ from typing import Any
 from lamina.engine.extract import Reader, rule_of
 from lamina.engine.pages import every_session, required_session
 from lamina.engine.parts import Parts
-from lamina.errors import InputError, NotFound
+from lamina.errors import InputError, NotFound, Stale
 from lamina.policy import consistency, user_profile
 from lamina.policy import episodes as episode_policy
 from lamina.policy import facts as policy
@@ -166,9 +166,10 @@ class Knowledge:
         tags: Sequence[str] | None,
         importance: float | None,
         valid_until: Any,
+        expect: str | None = None,
     ) -> Fact:
         """A new version of a memory; the old one stays in its history."""
-        old = await self.fact(fact_id)
+        old = _meant(await self.fact(fact_id), expect)
         if old.status not in {"active", "candidate", "conflicted"}:
             raise InputError(f"fact {fact_id!r} is {old.status}; update the one that holds, see history({fact_id!r})")
         now = self._parts.now()
@@ -210,18 +211,24 @@ class Knowledge:
                 put=(new,),
                 links=(link,),
                 unblock=tuple(marks.values()),
+                expect=_expected(fact_id, expect),
             )
         )
         return await self.fact(new.id)
 
-    async def judge(self, fact_id: str, verdict: Verdict) -> Fact:
+    async def judge(self, fact_id: str, verdict: Verdict, expect: str | None = None) -> Fact:
         """Promote, demote or retract a fact."""
-        fact = await self.fact(fact_id)
+        fact = _meant(await self.fact(fact_id), expect)
         if fact.status == "evidence":
             raise InputError(f"fact {fact_id!r} only bears on {fact.of!r}; name that one")
         judged = replace(fact, verdict=verdict, verdict_at=self._parts.now(), verdict_by=None)
         await self._parts.store.commit_facts(
-            FactsCommit(user_id=fact.user_id, settle=self._reader.settle, change=(judged,))
+            FactsCommit(
+                user_id=fact.user_id,
+                settle=self._reader.settle,
+                change=(judged,),
+                expect=_expected(fact_id, expect),
+            )
         )
         return await self.fact(fact_id)
 
@@ -402,3 +409,14 @@ def _tags(tags: Any) -> tuple[str, ...]:
     if isinstance(tags, str) or not all(isinstance(tag, str) and tag.strip() for tag in tags):
         raise InputError("tags must be a list of words")
     return tuple(dict.fromkeys(_word(tag, "tag") for tag in tags))
+
+
+def _meant(fact: Fact, tag: str | None) -> Fact:
+    """The fact, if it is as it was when it was read; the store looks again when it is changed."""
+    if tag is not None and fact.tag != tag:
+        raise Stale(f"fact {fact.id!r} is not as it was when it was read, and was left as it is; read it again")
+    return fact
+
+
+def _expected(fact_id: str, tag: str | None) -> tuple[str, str] | None:
+    return None if tag is None else (fact_id, tag)

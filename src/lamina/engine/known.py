@@ -148,21 +148,27 @@ class KnownVerbs:
         tags: Sequence[str] | None = None,
         importance: float | None = None,
         valid_until: Any = None,
+        expect: str | None = None,
     ) -> Fact:
-        """A new version of a memory; the old one stays in its history."""
-        return await self._knowledge.update(fact_id, value, tags=tags, importance=importance, valid_until=valid_until)
+        """A new version of a memory; the old one stays in its history.
 
-    async def promote(self, fact_id: str) -> Fact:
+        `expect` is the tag that the fact had when it was read; if it has another by now, nothing changes.
+        """
+        return await self._knowledge.update(
+            fact_id, value, tags=tags, importance=importance, valid_until=valid_until, expect=expect
+        )
+
+    async def promote(self, fact_id: str, *, expect: str | None = None) -> Fact:
         """Make a candidate, or one side of a conflict, the value that holds."""
-        return await self._knowledge.judge(fact_id, "promoted")
+        return await self._knowledge.judge(fact_id, "promoted", expect)
 
-    async def demote(self, fact_id: str) -> Fact:
+    async def demote(self, fact_id: str, *, expect: str | None = None) -> Fact:
         """Make a fact a candidate; what held before holds again."""
-        return await self._knowledge.judge(fact_id, "demoted")
+        return await self._knowledge.judge(fact_id, "demoted", expect)
 
-    async def retract(self, fact_id: str) -> Fact:
+    async def retract(self, fact_id: str, *, expect: str | None = None) -> Fact:
         """Say that a fact never held; what held before holds again. Its history tells."""
-        return await self._knowledge.judge(fact_id, "retracted")
+        return await self._knowledge.judge(fact_id, "retracted", expect)
 
     async def link(self, source: str, target: str, type: str = "related_to", strength: float = 1.0) -> Link:  # noqa: A002
         """Link two memories of a user, facts or episodes."""

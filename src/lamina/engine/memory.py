@@ -325,25 +325,25 @@ class Engine(KnownVerbs):
             raise NotFound(f"no message {message_id!r}")
         return found
 
-    async def end(self, session_id: str, outcome: str | None = None) -> Session:
+    async def end(self, session_id: str, outcome: str | None = None, *, expect: str | None = None) -> Session:
         """End a session: it gets its final summary and feeds the user's digest. `outcome` becomes a milestone."""
-        session = await self._set_status(session_id, "ended")
+        session = await self._set_status(session_id, "ended", expect)
         if outcome:
             await self.milestone(session_id, outcome)
         return session
 
-    async def pause(self, session_id: str) -> Session:
-        return await self._set_status(session_id, "paused")
+    async def pause(self, session_id: str, *, expect: str | None = None) -> Session:
+        return await self._set_status(session_id, "paused", expect)
 
-    async def resume(self, session_id: str) -> Session:
+    async def resume(self, session_id: str, *, expect: str | None = None) -> Session:
         """Make a paused, ended or archived session active again."""
-        return await self._set_status(session_id, "active")
+        return await self._set_status(session_id, "active", expect)
 
-    async def archive(self, session_id: str) -> Session:
-        return await self._set_status(session_id, "archived")
+    async def archive(self, session_id: str, *, expect: str | None = None) -> Session:
+        return await self._set_status(session_id, "archived", expect)
 
-    async def _set_status(self, session_id: str, status: Status) -> Session:
-        session = await self._parts.store.set_status(session_id, status, self._parts.now())
+    async def _set_status(self, session_id: str, status: Status, expect: str | None) -> Session:
+        session = await self._parts.store.set_status(session_id, status, self._parts.now(), expect)
         self._worker.wake()
         return session
 

@@ -27,6 +27,7 @@ from lamina.storage.shared import (
     append_fingerprint,
     foreign_session,
     reused_key,
+    stale,
     weights,
     whole_messages,
     whole_summaries,
@@ -169,9 +170,11 @@ class MemoryStore(MemoryCosts):
         own = [kept.session for kept in self._sessions.values() if kept.session.user_id == user_id]
         return sorted(own, key=lambda session: (session.started_at, session.id), reverse=True)[:limit]
 
-    async def set_status(self, session_id: str, status: Status, at: datetime) -> Session:
+    async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:
         kept = self._require(session_id)
         session = kept.session
+        if expect is not None and session.tag != expect:
+            raise stale("session", session_id)
         kept.session = replace(
             session,
             status=status,

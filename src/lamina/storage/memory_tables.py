@@ -20,7 +20,7 @@ from lamina.ports import (
     Settle,
     SummaryRow,
 )
-from lamina.storage.shared import reworded, searchable, whole_messages
+from lamina.storage.shared import reworded, searchable, stale, whole_messages
 from lamina.types import ApiKey, Cost, Episode, Fact, Link, Message, Milestone, Session, Span, WorkerNote
 
 
@@ -194,6 +194,7 @@ class MemoryTables:
     # writing
 
     async def commit_facts(self, commit: FactsCommit) -> bool:
+        self._check_expected(commit)
         joined = {one for episode in commit.change_episodes for one in episode.merged} & set(commit.drop_episodes)
         if not joined.issubset(self._episodes):
             return False
@@ -222,6 +223,12 @@ class MemoryTables:
         elif searchable(commit):
             self._changed(commit.user_id)
         return True
+
+    def _check_expected(self, commit: FactsCommit) -> None:
+        if commit.expect is not None:
+            fact = self._facts.get(commit.expect[0])
+            if fact is None or fact.tag != commit.expect[1]:
+                raise stale("fact", commit.expect[0])
 
     def _read_on(self, reading: Reading) -> bool:
         kept = self._sessions.get(reading.session_id)

@@ -10,7 +10,7 @@ from lamina.policy.records import episode_row, fact_row
 from lamina.ports import Access, EpisodeRow, FactRow, FactsCommit, Reading, Settle
 from lamina.storage.relational_changes import ChangeTables
 from lamina.storage.relational_rows import EPISODE, FACT, MESSAGE, episode_columns, fact_columns, message_row, to_us
-from lamina.storage.shared import reworded, searchable, whole_episodes, whole_facts, whole_messages
+from lamina.storage.shared import reworded, searchable, stale, whole_episodes, whole_facts, whole_messages
 from lamina.storage.transaction import Transaction
 from lamina.types import Episode, Fact, Link, Message, Span
 
@@ -55,11 +55,11 @@ class FactTables(ChangeTables):
         return await self._database.read(work)
 
     async def fact(self, fact_id: str) -> Fact | None:
-        async def work(tx: Transaction) -> Fact | None:
-            found = await tx.rows(f"select {FACT} from facts where tenant = ? and id = ?", (self.tenant, fact_id))
-            return next(whole_facts(FactRow(*row) for row in found), None)
+        return await self._database.read(lambda tx: self._fact(tx, fact_id))
 
-        return await self._database.read(work)
+    async def _fact(self, tx: Transaction, fact_id: str) -> Fact | None:
+        found = await tx.rows(f"select {FACT} from facts where tenant = ? and id = ?", (self.tenant, fact_id))
+        return next(whole_facts(FactRow(*row) for row in found), None)
 
     async def episodes(self, user_id: str, session_id: str | None = None) -> list[Episode]:
         return await self._database.read(lambda tx: self._episodes(tx, user_id, session_id))
@@ -125,6 +125,7 @@ class FactTables(ChangeTables):
         return await self._database.write(lambda tx: self._commit_facts(tx, commit), user=commit.user_id)
 
     async def _commit_facts(self, tx: Transaction, commit: FactsCommit) -> bool:
+        await self._check_expected(tx, commit)
         if await self._overtaken(tx, commit):
             return False
         for session_id in {fact.session_id for fact in commit.put} | {one.session_id for one in commit.episodes}:
@@ -156,6 +157,13 @@ class FactTables(ChangeTables):
         elif searchable(commit):
             await self._changed(tx, commit.user_id)
         return True
+
+    async def _check_expected(self, tx: Transaction, commit: FactsCommit) -> None:
+        if commit.expect is not None:
+            fact_id, tag = commit.expect
+            fact = await self._fact(tx, fact_id)
+            if fact is None or fact.tag != tag:
+                raise stale("fact", fact_id)
 
     async def _overtaken(self, tx: Transaction, commit: FactsCommit) -> bool:
         """Whether what was read, or is to be joined into another, was read or erased in between."""

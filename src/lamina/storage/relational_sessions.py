@@ -4,6 +4,7 @@ from datetime import datetime
 
 from lamina.storage.relational_log import LogTables
 from lamina.storage.relational_rows import SESSION, session_value, to_us
+from lamina.storage.shared import stale
 from lamina.storage.transaction import Transaction
 from lamina.types import Milestone, Session, Status
 
@@ -41,9 +42,11 @@ class SessionTables(LogTables):
 
         return await self._database.read(work)
 
-    async def set_status(self, session_id: str, status: Status, at: datetime) -> Session:
+    async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:
         async def work(tx: Transaction) -> Session:
             before = await self._require_session(tx, session_id)
+            if expect is not None and before.tag != expect:
+                raise stale("session", session_id)
             await tx.execute(
                 "update sessions set status = :status, touched_us = :at, touch = touch + 1, pending = 1, aside = 0,"
                 " ended_us = case when :status in ('ended', 'archived') then coalesce(ended_us, :at) end,"
@@ -55,7 +58,7 @@ class SessionTables(LogTables):
                 await self._changed(tx, before.user_id)
             return await self._require_session(tx, session_id)
 
-        return await self._database.write(work, session=session_id, again=True)
+        return await self._database.write(work, session=session_id, again=expect is None)
 
     async def add_milestone(self, milestone: Milestone) -> None:
         async def work(tx: Transaction) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from lamina.errors import Conflict
+from lamina.errors import Conflict, Stale
 from lamina.policy import log, records
 from lamina.policy.redaction import says_something
 from lamina.ports import Append, EpisodeRow, Erased, FactRow, FactsCommit, MessageRow, SummaryRow
@@ -147,6 +147,10 @@ def foreign_session(append: Append, owner: str) -> Conflict:
     return Conflict(
         f"session {append.session_id!r} belongs to user {owner!r}, not {append.user_id!r}; use another session_id"
     )
+
+
+def stale(kind: str, item_id: str) -> Stale:
+    return Stale(f"{kind} {item_id!r} is not as it was when it was read, and was left as it is; read it again")
 
 
 def reused_key(append: Append) -> Conflict:

@@ -13,7 +13,7 @@ SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 # What has the right shape may still mean nothing (a time that is none, a cursor that was made up): that is 400.
 RULES = """
 [checks]
-positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "408", "409"]
+positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "408", "409", "412"]
 """
 # How to write a body of a kind that schemathesis does not know.
 HOOKS = """

@@ -130,7 +130,9 @@ def test_moments_links_and_graphs(kept):
 def test_a_summary_is_zoomed_into(tmp_path):
     """Word for word what it covers."""
     with serving(Settings(database=str(tmp_path / "a.db")), worker=False) as service:
-        said = [{"role": ("user", "assistant")[number % 2], "content": f"Ship {number} left"} for number in range(360)]
+        words = "left Porto for Lisbon with salt and cork " * 8
+        roles = ("user", "assistant")
+        said = [{"role": roles[number % 2], "content": f"Ship {number} {words}"} for number in range(80)]
         good(service.post("/v1/sessions/s1/messages", json={"messages": said}), 201)
         good(service.post("/v1/settle", json={}))
         summary = service.get("/v1/sessions/s1/summaries").json()["items"][0]

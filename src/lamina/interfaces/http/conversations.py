@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Header, Query, Request, Response
 
 from lamina.errors import InputError
 from lamina.interfaces.http.bodies import (
@@ -18,6 +18,7 @@ from lamina.interfaces.http.bodies import (
 )
 from lamina.interfaces.http.callers import KEYS_SHOWN, Reader, Writer
 from lamina.interfaces.http.pages import Page, cursor_to, place_of
+from lamina.interfaces.http.tags import Meant, expected, tagged
 from lamina.types import Added, Context, Conversation, Hit, Message, Milestone, Session, Summary
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
@@ -63,20 +64,28 @@ async def list_sessions(memory: Reader, asked: Annotated[SessionsAsked, Query()]
 
 
 @routes.get("/sessions/{session_id}", tags=["sessions"], operation_id="get_session")
-async def get_session(memory: Reader, session_id: InPath) -> Session:
+async def get_session(memory: Reader, session_id: InPath, response: Response) -> Session:
     """A session with its status and what it has counted."""
-    return await memory.session(session_id)
+    session = await memory.session(session_id)
+    tagged(response, session)
+    return session
 
 
 @routes.patch("/sessions/{session_id}", tags=["sessions"], operation_id="change_session")
-async def change_session(memory: Writer, session_id: InPath, body: SessionChange) -> Session:
+async def change_session(
+    memory: Writer, session_id: InPath, body: SessionChange, meant: Meant, response: Response
+) -> Session:
     """End, pause, archive a session, or make it active again."""
     if body.outcome is not None and body.status != "ended":
         raise InputError("an outcome is told with the status `ended`")
-    if body.status == "ended":
-        return await memory.end(session_id, body.outcome)
+    expect = None if meant is None else expected(await memory.session(session_id), meant)
     verbs = {"paused": memory.pause, "archived": memory.archive, "active": memory.resume}
-    return await verbs[body.status](session_id)
+    if body.status == "ended":
+        session = await memory.end(session_id, body.outcome, expect=expect)
+    else:
+        session = await verbs[body.status](session_id, expect=expect)
+    tagged(response, session)
+    return session
 
 
 @routes.get("/sessions/{session_id}/summaries", tags=["sessions"], operation_id="list_summaries")

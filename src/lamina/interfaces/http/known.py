@@ -1,8 +1,9 @@
 """Routes for what is known of users: facts, episodes, profiles, digests."""
 
 from typing import Annotated
+from urllib.parse import quote
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from lamina.errors import InputError, NotFound
 from lamina.interfaces.http.bodies import (
@@ -18,6 +19,7 @@ from lamina.interfaces.http.bodies import (
 )
 from lamina.interfaces.http.callers import KEYS_SHOWN, Reader, Writer
 from lamina.interfaces.http.pages import Page, page_of
+from lamina.interfaces.http.tags import Meant, expected, tagged
 from lamina.types import Arc, Divergence, Episode, Fact, Graph, Link, Summary, UserProfile, Why
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
@@ -37,28 +39,38 @@ async def remember(memory: Writer, user_id: InPath, body: NewFact) -> Fact:
 
 
 @routes.get("/facts/{fact_id}", tags=["facts"], operation_id="get_fact")
-async def get_fact(memory: Reader, fact_id: InPath) -> Fact:
+async def get_fact(memory: Reader, fact_id: InPath, response: Response) -> Fact:
     """A fact with its quote, validity and standing."""
-    return await memory.fact(fact_id)
+    fact = await memory.fact(fact_id)
+    tagged(response, fact)
+    return fact
 
 
 @routes.patch("/facts/{fact_id}", tags=["facts"], operation_id="change_fact")
-async def change_fact(memory: Writer, fact_id: InPath, body: FactChange) -> Fact:
+async def change_fact(memory: Writer, fact_id: InPath, body: FactChange, meant: Meant, response: Response) -> Fact:
     """A new version of a fact; or promote or demote it."""
     changes = body.model_dump(exclude={"standing"}, exclude_unset=True)
     if (body.standing is None) != bool(changes):
         raise InputError("give what changes (value, tags, importance, valid_until), or else the standing, not both")
+    expect = None if meant is None else expected(await memory.fact(fact_id), meant)
     if body.standing == "promoted":
-        return await memory.promote(fact_id)
-    if body.standing == "demoted":
-        return await memory.demote(fact_id)
-    return await memory.update(fact_id, **changes)
+        fact = await memory.promote(fact_id, expect=expect)
+    elif body.standing == "demoted":
+        fact = await memory.demote(fact_id, expect=expect)
+    else:
+        fact = await memory.update(fact_id, expect=expect, **changes)
+        response.headers["Content-Location"] = f"/v1/facts/{quote(fact.id, safe='')}"
+    tagged(response, fact)
+    return fact
 
 
 @routes.delete("/facts/{fact_id}", tags=["facts"], operation_id="retract_fact")
-async def retract_fact(memory: Writer, fact_id: InPath) -> Fact:
+async def retract_fact(memory: Writer, fact_id: InPath, meant: Meant, response: Response) -> Fact:
     """Say that a fact never held; its history tells. To erase it for good: `POST /v1/forget`."""
-    return await memory.retract(fact_id)
+    expect = None if meant is None else expected(await memory.fact(fact_id), meant)
+    fact = await memory.retract(fact_id, expect=expect)
+    tagged(response, fact)
+    return fact
 
 
 @routes.get("/facts/{fact_id}/history", tags=["facts"], operation_id="get_fact_history")

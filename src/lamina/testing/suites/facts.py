@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lamina.errors import Stale
 from lamina.policy.facts import Rule, mark, settled
 from lamina.ports import Access, Store
 from lamina.testing.samples import (
@@ -50,6 +51,24 @@ class Facts(Suite):
         assert stored == replace(fact, status="active", valid_until=at(90))
         assert await store.facts("ann") == await store.facts("ann", "s1") == [stored]
         assert await store.fact("nothing") is None
+
+    async def test_facts_are_committed_only_beside_the_fact_that_was_read(self, store: Store) -> None:
+        """Its tag is another one once it stands otherwise, not when it is used; with an old one nothing changes."""
+        await store.commit_facts(some_facts(a_told_fact("f1", "tea", key="drink", minutes=1)))
+        first = await store.fact("f1")
+        assert first is not None
+        await store.note_accesses([Access(id="f1", times=3, at=at(4))])
+        await store.commit_facts(
+            some_facts(a_told_fact("f2", "milk", key="drink", minutes=2), expect=("f1", first.tag))
+        )
+        before = await store.facts("ann")
+        for fact_id in ("f1", "gone"):
+            with pytest.raises(Stale, match="read it again"):
+                await store.commit_facts(
+                    some_facts(a_told_fact("f3", "rum", key="drink", minutes=3), expect=(fact_id, first.tag))
+                )
+        assert await store.facts("ann") == before
+        assert [fact.id for fact in before] == ["f1", "f2"]
 
     async def test_facts_come_in_the_order_they_were_learnt(self, store: Store) -> None:
         """Of one user, or of one session, whatever their status and in whatever order they were put."""

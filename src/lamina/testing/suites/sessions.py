@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from lamina.errors import NotFound
+from lamina.errors import NotFound, Stale
 from lamina.ports import Store
 from lamina.testing.samples import (
     a_draft,
@@ -36,6 +36,22 @@ class Sessions(Suite):
         assert [s.id for s in await store.sessions(user_id="ann", status="active", after="s0")] == ["s4"]
         assert await store.sessions(after="s4") == []
         assert await store.session("s9") is None
+
+    async def test_a_status_is_set_only_on_the_session_that_was_read(self, store: Store) -> None:
+        """Its tag is another one after a message or a status; with an old one nothing changes."""
+        await store.append(an_append("s1", a_draft("m1")))
+        first = await store.session("s1")
+        assert first is not None
+        await store.append(an_append("s1", a_draft("m2")))
+        with pytest.raises(Stale, match="read it again"):
+            await store.set_status("s1", "ended", at(5), first.tag)
+        second = await store.session("s1")
+        assert second is not None
+        assert second.status == "active"
+        third = await store.set_status("s1", "ended", at(5), second.tag)
+        with pytest.raises(Stale):
+            await store.set_status("s1", "paused", at(6), second.tag)
+        assert await store.session("s1") == third
 
     async def test_newest_sessions_began_last(self, store: Store) -> None:
         """By the time of their first message, whatever came later; of one user."""
