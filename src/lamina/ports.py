@@ -600,6 +600,10 @@ class Store(Protocol):
         """
         ...
 
+    async def change_counts(self) -> dict[str, int]:
+        """How far the memory of each user of this tenant has changed; a user who is forgotten is not there."""
+        ...
+
     async def messages_by_id(self, ids: Sequence[str]) -> list[Message]:
         """Those that exist, in any order."""
         ...

@@ -70,6 +70,7 @@ def calls(session, row, raw):
         "users": lambda s: s.users(),
         "find_words": lambda s: s.find_words("ann", ["tea", "milk"], 9),
         "changes": lambda s: s.changes("ann", 0),
+        "change_counts": lambda s: s.change_counts(),
         "messages_by_id": lambda s: s.messages_by_id(["m1", "m2"]),
         "summaries_by_id": lambda s: s.summaries_by_id(["ab", "c"]),
         "live_summaries": lambda s: s.live_summaries("ann"),

@@ -8,6 +8,7 @@ from typing import Self
 
 from lamina.engine.keys import Keys, admitted
 from lamina.engine.memory import Engine, close_all
+from lamina.engine.watching import Watch
 from lamina.policy.messages import checked_tenant
 from lamina.ports import Store
 from lamina.types import ApiKey
@@ -36,6 +37,7 @@ class Tenants:
         self._engines: dict[str, Engine] = {}
         self._opening = asyncio.Lock()
         self._keyed = False
+        self._watches: dict[str, Watch] = {}
 
     @property
     def open_engines(self) -> list[Engine]:
@@ -60,6 +62,22 @@ class Tenants:
         """The tenants that have written something, or have a key, by name."""
         return sorted({*await self._store.tenants(), *await self._store.keyed_tenants()})
 
+    async def watch(self, tenant: str) -> Watch:
+        """What changes in a tenant's memory, looked for from now on at the latest."""
+        if tenant not in self._watches:
+            self._watches[tenant] = Watch(
+                self._store.for_tenant(tenant), now=self._now, epoch=self._random_bytes(4).hex()
+            )
+        watch = self._watches[tenant]
+        await watch.begin()
+        return watch
+
+    async def end_watches(self) -> None:
+        """Let all go who listen for changes."""
+        watches, self._watches = [*self._watches.values()], {}
+        for watch in watches:
+            await watch.close()
+
     async def ping(self) -> None:
         """Ask the store something; raises StoreError if it does not answer."""
         await self._store.setting("profile")
@@ -83,4 +101,5 @@ class Tenants:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.end_watches()
         await close_all(self._engines, _GRACE_S)

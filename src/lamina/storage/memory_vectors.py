@@ -22,6 +22,9 @@ class MemoryVectors(MemoryTables):
         ]
         return Changes(count=count, cuts=cuts, sessions=tuple(changed))
 
+    async def change_counts(self) -> dict[str, int]:
+        return {user_id: count for user_id, (count, _) in self._changes.items()}
+
     # reading
 
     async def messages_by_id(self, ids: Sequence[str]) -> list[Message]:

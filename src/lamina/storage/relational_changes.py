@@ -23,6 +23,12 @@ class ChangeTables(Tables):
 
         return await self._database.read(work)
 
+    async def change_counts(self) -> dict[str, int]:
+        found = await self._database.read(
+            lambda tx: tx.rows("select user_id, count from changes where tenant = ?", (self.tenant,))
+        )
+        return dict(found)
+
     async def _counted(self, tx: Transaction, user_id: str) -> tuple[int, int]:
         """The count and the cuts of a user's memory."""
         found = await tx.row("select count, cuts from changes where tenant = ? and user_id = ?", (self.tenant, user_id))

@@ -85,6 +85,7 @@ NEEDS = {
     ("GET", "/v1/users/u/profile"): "read",
     ("GET", "/v1/users/u/digest"): "read",
     ("GET", "/v1/receipts"): "read",
+    ("GET", "/v1/events"): "read",
     ("GET", "/v1/sessions/s1/conversation"): "read",
     ("GET", "/v1/sessions/s1/arc"): "read",
     ("GET", "/v1/messages/m"): "read",
@@ -140,7 +141,9 @@ def test_every_route_asks_for_its_role_before_it_looks_at_the_body(service):
     for role in ROLES:
         client = service.with_key(service.key(role))
         for (verb, path), least in NEEDS.items():
-            status = client.request(verb, path, **({} if verb in {"GET", "DELETE"} else {"json": {"x": 1}})).status_code
+            body = {} if verb in {"GET", "DELETE"} else {"json": {"x": 1}}
+            with client.stream(verb, path, **body) as response:  # some answers have no end
+                status = response.status_code
             assert (status == 403) == (ROLES.index(role) < ROLES.index(least)), f"{role} {verb} {path}: {status}"
             assert status != 401
 

@@ -37,6 +37,7 @@ def test_the_service_does_what_its_schema_says(tmp_path):
         done = subprocess.run(
             [SCHEMATHESIS, "--config-file", tmp_path / "rules.toml", "run", f"{service.client.base_url}/openapi.json",
              "--phases", "examples,coverage,fuzzing", "--max-examples", "5", "--seed", "7", "--max-time", "30",
+             "--exclude-path", "/v1/events",  # has no end, see test_events.py
              "--generation-database", "none", "--no-color", "--request-timeout", "20",
              "--header", f"Authorization: Bearer {secret}"],
             cwd=tmp_path,

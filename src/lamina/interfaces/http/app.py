@@ -16,7 +16,7 @@ from starlette.routing import compile_path
 from lamina import __version__
 from lamina.engine.tenants import Tenants
 from lamina.errors import LaminaError
-from lamina.interfaces.http import conversations, keys, known, moving, problems, upkeep
+from lamina.interfaces.http import conversations, events, keys, known, moving, problems, upkeep
 from lamina.interfaces.http.border import LOOPBACK, Border, Rules
 from lamina.interfaces.http.callers import KEYS_SHOWN, Service
 from lamina.interfaces.http.mem0.routes import attach as attach_mem0
@@ -69,7 +69,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.service = service
-    for part in (conversations, known, upkeep, moving, keys):
+    for part in (conversations, known, upkeep, moving, keys, events):
         app.include_router(part.routes)
     for prefix in (PREFIX, *(["/v1"] if settings.proxy_at_v1 else [])):
         app.include_router(proxied(proxy, prefix))

@@ -31,6 +31,7 @@ Limit = Annotated[int, Field(ge=1, le=_MOST, description="Most items of the page
 Cursor = Annotated[str, Field(min_length=1, max_length=2000, description="`next` of the page before.")]
 HitKind = Literal["message", "summary", "fact", "episode"]
 Lasting = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,5}[hdw]$", examples=["12h", "90d", "52w"])]
+ToHear = Literal["message.added", "session.folded", "fact.changed", "forgotten"]
 Word = Annotated[str, Field(min_length=1, max_length=1000)]
 
 _MESSAGE = {
@@ -308,6 +309,13 @@ class NewLink(Body):
 class GraphAsked(Asked):
     depth: Annotated[int, Field(ge=0, le=_DEEPEST_GRAPH, description="steps")] = 2
     types: list[LinkType] = []
+
+
+class EventsAsked(Asked):
+    user_id: Annotated[Id | None, Field(description="only of this user")] = None
+    session_id: Annotated[Id | None, Field(description="only of this session")] = None
+    types: Annotated[list[ToHear], Field(description="only these")] = []
+    include: Annotated[list[Literal["content"]], Field(description="`content`: also what was said")] = []
 
 
 class ImportAsked(Asked):

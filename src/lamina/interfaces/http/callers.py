@@ -93,4 +93,5 @@ KEYS_SHOWN = [Security(_bearer), Security(_header)]  # for the schema; the borde
 Reader = Annotated[Engine, Depends(_engine_for("read"))]
 Writer = Annotated[Engine, Depends(_engine_for("write"))]
 Admin = Annotated[Engine, Depends(_engine_for("admin"))]
+ReadCaller = Annotated[Caller, Depends(_caller_with("read"))]
 AdminCaller = Annotated[Caller, Depends(_caller_with("admin"))]

@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 import uvicorn
 
@@ -20,6 +21,7 @@ class _Server(uvicorn.Server):
     """Says where it listens, and leaves signals to us: what is open must be closed before the process ends."""
 
     announce: Callable[[str], None]
+    leaving: Callable[[], None]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -27,6 +29,10 @@ class _Server(uvicorn.Server):
             for server in self.servers:
                 host, port, *_ = server.sockets[0].getsockname()
                 self.announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.leaving()
+        super().handle_exit(sig, frame)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -52,6 +58,8 @@ async def serve(settings: Settings, *, host: str, port: int, worker: bool, annou
         )
         server.announce = announce
         loop = asyncio.get_running_loop()
+        ending: set[asyncio.Task[None]] = set()
+        server.leaving = lambda: ending.add(loop.create_task(held.end_watches()))
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, server.handle_exit, number, None)
         try:

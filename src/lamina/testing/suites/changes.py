@@ -194,6 +194,17 @@ class Changing(Suite):
         await store.set_status("s1", "ended", at(12))
         assert (await counted(store))[0] == count + 1
 
+    async def test_how_far_each_user_has_changed_is_known_at_once(self, store: Store, neighbour: Store) -> None:
+        """Of this tenant; who is forgotten is not there."""
+        assert await store.change_counts() == {}
+        for user in ("ann", "bob"):
+            await store.append(an_append(f"s-{user}", *a_turn(1, user), user_id=user))
+        await neighbour.append(an_append("n1", *a_turn(1, "n"), user_id="cy"))
+        counts = await store.change_counts()
+        assert counts == {user: (await store.changes(user, 0)).count for user in ("ann", "bob")}
+        await store.erase(an_erasure(sessions=("s-ann",), user=True))
+        assert [*await store.change_counts()] == ["bob"]
+
     async def test_sessions_that_changed_are_named(self, store: Store) -> None:
         """With how many messages they have: those with messages added or rewritten since, by id, and no others."""
         for session_id in ("s2", "s1", "s3"):
