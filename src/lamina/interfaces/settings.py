@@ -66,6 +66,11 @@ class Settings:
     )
     proxy_seconds: float = field(default=600.0, metadata={"help": "how long the proxy waits for its endpoint"})
     proxy_at_v1: bool = field(default=False, metadata={"help": "offer the proxy at /v1, too"})
+    max_requests_per_minute: int | None = field(
+        default=None, metadata={"help": "requests of a key, or of an address without one; unset: any number"}
+    )
+    max_concurrent_requests: int = field(default=1000, metadata={"help": "requests that the service answers at once"})
+    request_seconds: float = field(default=60.0, metadata={"help": "in which a request's body must have arrived"})
     model_seconds: float = field(default=120.0, metadata={"help": "how long a fold waits for its model"})
     lease_seconds: float = field(default=60.0, metadata={"help": "how long a silent worker keeps a session"})
     mcp_token: str | None = field(
@@ -351,6 +356,9 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "proxy_place": _word_of(("system", "user")),
     "proxy_seconds": _positive(float),
     "proxy_at_v1": _truth,
+    "max_requests_per_minute": _positive(int),
+    "max_concurrent_requests": _positive(int),
+    "request_seconds": _positive(float),
     "model_seconds": _positive(float),
     "lease_seconds": _positive(float),
     "mcp_token": _text,

@@ -1,5 +1,6 @@
 """What every request passes: the name it calls us by, its key, its size, its number; and what is noted of it."""
 
+import asyncio
 import json
 import logging
 import re
@@ -16,6 +17,7 @@ from lamina.errors import LaminaError
 from lamina.interfaces.http.callers import Caller, Service, let_in
 from lamina.interfaces.http.problems import OURS, of_error, problem
 from lamina.interfaces.http.proxy.errors import in_openai_shape
+from lamina.interfaces.http.rates import Allowance, Rates
 
 logger = logging.getLogger("lamina.http")
 audit = logging.getLogger("lamina.audit")
@@ -36,6 +38,9 @@ class Rules:
     hosts: frozenset[str] | None  # names that we may be called by; None: any
     body_bytes: int
     proxied: tuple[str, ...] = ()  # how the addresses begin whose callers speak as OpenAI does
+    body_seconds: float = 60.0  # in which the whole body must arrive
+    at_once: int = 1000
+    per_minute: int | None = None  # of a key, or of an address without one; None: any number
 
 
 class _Refused(Exception):
@@ -53,8 +58,9 @@ class _Gone(Exception):
 class _Answer:
     """Sends what is answered, and knows how far it has come."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, scope: Scope, request_id: str) -> None:
         self._send = send
+        self._scope = scope
         self._request_id = request_id
         self._deaf = False
         self.status = 500
@@ -63,7 +69,10 @@ class _Answer:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status, self.begun = message["status"], True
-            message["headers"] = [*message["headers"], (b"x-request-id", self._request_id.encode())]
+            allowance: Allowance | None = self._scope.get("lamina.allowance")
+            told = {"x-request-id": self._request_id, **(allowance.headers if allowance else {})}
+            added = [(name.lower().encode(), value.encode()) for name, value in told.items()]
+            message["headers"] = [*message["headers"], *added]
             try:
                 await self._send(message)
             except Exception as error:  # noqa: BLE001 - the server gave the line up: what came on it was no HTTP
@@ -80,6 +89,8 @@ class Border:
         self._app = app
         self._service = service
         self._rules = rules
+        self._rates = None if rules.per_minute is None else Rates(rules.per_minute)
+        self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -89,7 +100,8 @@ class Border:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else f"req_{uuid4().hex}"
-        answer = _Answer(send, request_id)
+        answer = _Answer(send, scope, request_id)
+        self._under_way += 1
         try:
             await self._passed(scope, receive, answer, headers)
         except _Refused as refused:
@@ -106,6 +118,7 @@ class Border:
             told = "this is a fault of the service; its log has more under this request's id"
             await self._shaped(scope, problem(500, told))(scope, receive, answer)
         finally:
+            self._under_way -= 1
             self._noted(scope, request_id, answer.status, time.perf_counter() - began)
 
     def _shaped(self, scope: Scope, response: Response) -> Response:
@@ -118,7 +131,10 @@ class Border:
             raise _Refused(400, f"an address has up to {_MOST_PARAMETERS} parameters; ask in parts")
         scope["path"] = _path(scope)
         if scope["path"] not in _OPEN:
+            if self._under_way > self._rules.at_once:
+                raise _Refused(503, "there are too many requests at once; try again shortly", {"Retry-After": "1"})
             caller = await let_in(self._service, headers, proxied=scope["path"].startswith(self._rules.proxied))
+            self._check_rate(scope, caller)
             if caller is None:
                 raise _Refused(
                     401,
@@ -126,7 +142,12 @@ class Border:
                     {"WWW-Authenticate": "Bearer"},
                 )
             scope["lamina.caller"] = caller
-        body = await self._body(receive, headers)
+        try:
+            async with asyncio.timeout(self._rules.body_seconds):
+                body = await self._body(receive, headers)
+        except TimeoutError:
+            told = f"the body did not arrive within {self._rules.body_seconds:g} seconds; nothing was done"
+            raise _Refused(408, told, {"Connection": "close"}) from None
         sent = False
 
         async def again() -> Message:
@@ -137,6 +158,18 @@ class Border:
             return {"type": "http.request", "body": body, "more_body": False}
 
         await self._app(scope, again, answer)
+
+    def _check_rate(self, scope: Scope, caller: Caller | None) -> None:
+        """Count a request for its key; without one that is let in, for its address."""
+        if self._rates is None:
+            return
+        address = (scope.get("client") or ("unknown", 0))[0]
+        whose = caller.key.id if caller and caller.key else f"address {address}"
+        allowance = self._rates.spend(whose, time.monotonic())
+        scope["lamina.allowance"] = allowance
+        if allowance.wait_s:
+            told = f"{allowance.quota} requests a minute are allowed; try again in {allowance.wait_s} seconds"
+            raise _Refused(429, told, {"Retry-After": str(allowance.wait_s)})
 
     def _check_host(self, host: str) -> None:
         """Pages of other sites may make a browser call this machine by a name of theirs."""

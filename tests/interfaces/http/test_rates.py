@@ -1,0 +1,106 @@
+"""How much a caller may ask for, and how slowly."""
+
+import socket
+import threading
+import time
+
+import pytest
+
+from lamina.interfaces.http.rates import Rates
+from lamina.interfaces.settings import Settings
+from tests.interfaces.http.conftest import serving
+from tests.interfaces.http.test_refusals import refused
+
+
+def test_requests_come_back_evenly():
+    """All of a minute's at once, then one at a time; who was away has no more than that."""
+    rates = Rates(6)
+    first = [rates.spend("a", 0.0) for _ in range(7)]
+    assert [one.left for one in first] == [5, 4, 3, 2, 1, 0, 0]
+    assert [one.wait_s for one in first] == [0] * 6 + [10]
+    assert rates.spend("a", 9.0).wait_s == 1
+    assert rates.spend("a", 10.0).wait_s == 0
+    assert rates.spend("a", 10.0).wait_s == 10
+    assert rates.spend("b", 10.0).left == 5
+    assert (rates.spend("a", 1000.0).left, rates.spend("a", 1000.0).full_s) == (5, 20)
+
+
+@pytest.fixture
+def limited(tmp_path):
+    with serving(Settings(database=str(tmp_path / "a.db"), max_requests_per_minute=3), worker=False) as service:
+        yield service
+
+
+def test_beyond_its_rate_a_key_is_told_when_to_come_again(limited):
+    """Each key has its own; what is about the service itself is free."""
+    one, other = (limited.with_key(limited.key("read")) for _ in range(2))
+    answers = [one.get("/v1/sessions") for _ in range(4)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert answers[0].headers["ratelimit-policy"] == '"minute";q=3;w=60'
+    assert answers[0].headers["ratelimit"] == '"minute";r=2;t=20'
+    assert "3 requests a minute" in refused(answers[3], 429, "too-many-requests")["detail"]
+    assert 1 <= int(answers[3].headers["retry-after"]) <= 20
+    assert answers[3].headers["ratelimit"].startswith('"minute";r=0;t=')
+    assert other.get("/v1/sessions").status_code == 200
+    assert one.get("/healthz").status_code == 200
+    assert "ratelimit" not in one.get("/healthz").headers
+
+
+def test_who_has_no_key_is_counted_by_address(limited):
+    """Also who tries keys."""
+    limited.key("read")
+    tried = [limited.get("/v1/sessions", headers={"X-API-Key": f"lam_{n}"}).status_code for n in range(4)]
+    assert tried == [401, 401, 401, 429]
+
+
+def test_without_a_limit_there_are_no_such_headers(service):
+    assert "ratelimit" not in service.get("/v1/sessions").headers
+
+
+def begun(service, body=b"", told=9):
+    """A request of which not all has come."""
+    url = service.client.base_url
+    line = socket.create_connection((url.host, url.port), timeout=20)
+    head = f"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: {told}\r\n\r\n"
+    line.sendall(head.encode() + body)
+    return line
+
+
+def test_a_body_that_does_not_arrive_is_given_up(tmp_path):
+    """However often a byte of it comes."""
+    settings = Settings(database=str(tmp_path / "a.db"), request_seconds=0.4)
+    with serving(settings, worker=False) as service, begun(service, b"{", told=1000) as line:
+        stop = threading.Event()
+
+        def drip():
+            while not stop.wait(0.05):
+                line.sendall(b" ")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        began = time.monotonic()
+        answer = line.recv(4096)
+        stop.set()
+        thread.join()
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b"connection: close" in answer.lower()
+        assert b"slow-request" in answer or b"slow-request" in line.recv(4096)
+        assert time.monotonic() - began < 5
+
+
+def test_beyond_so_many_at_once_a_request_is_put_off(tmp_path):
+    """As soon as one of the others is answered, there is room again; health is always told."""
+    settings = Settings(database=str(tmp_path / "a.db"), max_concurrent_requests=2)
+    with serving(settings, worker=False) as service:
+        lines = [begun(service) for _ in range(2)]
+        answer = service.get("/v1/sessions")
+        while answer.status_code == 200:  # the halves have not arrived yet
+            answer = service.get("/v1/sessions")
+        refused(answer, 503, "busy")
+        assert answer.headers["retry-after"] == "1"
+        assert service.get("/healthz").status_code == 200
+        lines[0].close()
+        while answer.status_code == 503:
+            answer = service.get("/v1/sessions")
+        assert answer.status_code == 200
+        lines[1].close()
