@@ -1,10 +1,12 @@
 """Commands for the REST service and its keys."""
 
 import asyncio
+import functools
 import importlib
+import importlib.util
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.markup import escape
@@ -12,6 +14,7 @@ from rich.markup import escape
 from lamina.engine.keys import Keys, lasting
 from lamina.errors import MissingExtra
 from lamina.interfaces.cli.face import Face, JsonOption, errors, out
+from lamina.interfaces.settings import Settings
 from lamina.types import ApiKey
 from lamina.wiring import tenants
 
@@ -29,7 +32,7 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port; 0: any that is free.")] = 8640,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave folding to `lamina worker`.")] = False,
 ) -> None:
-    """Serve the REST API until SIGTERM or Ctrl-C."""
+    """Serve the REST API, and MCP at /mcp, until SIGTERM or Ctrl-C."""
     try:
         serving = importlib.import_module("lamina.interfaces.http.serving")
     except ModuleNotFoundError as error:
@@ -38,8 +41,19 @@ def serve(
     def announce(address: str) -> None:
         errors.print(f"serving on {address}", highlight=False, markup=False, soft_wrap=True)
 
-    running = serving.serve(context.obj.settings, host=host, port=port, worker=not no_worker, announce=announce)
+    settings = context.obj.settings
+    running = serving.serve(
+        settings, host=host, port=port, worker=not no_worker, announce=announce, beside=_beside(settings)
+    )
     raise typer.Exit(asyncio.run(running))
+
+
+def _beside(settings: Settings) -> dict[str, Any]:
+    """What is served on the same port besides the REST API: MCP, if its extra is installed."""
+    if importlib.util.find_spec("mcp") is None:
+        return {}
+    make = importlib.import_module("lamina.interfaces.mcp.beside").beside
+    return {"/mcp": functools.partial(make, body_bytes=settings.max_body_bytes)}
 
 
 @keys.command()

@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -11,7 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
-from starlette.routing import compile_path
+from starlette.routing import Route, compile_path
+from starlette.types import ASGIApp
 
 from lamina import __version__
 from lamina.engine.tenants import Tenants
@@ -36,10 +38,16 @@ echoed, or made."""
 
 
 def create_app(
-    settings: Settings, *, host: str = "127.0.0.1", worker: bool = True, held: Tenants | None = None
+    settings: Settings,
+    *,
+    host: str = "127.0.0.1",
+    worker: bool = True,
+    held: Tenants | None = None,
+    beside: Mapping[str, ASGIApp] = MappingProxyType({}),
 ) -> FastAPI:
     """The service over the store that the settings name; `host` is where it listens.
 
+    `beside` are other applications, by path, that are reached through the same border.
     With the tenants of an open store in `held`, whoever opened it has called `begin`, and closes it.
     """
     service = Service(metrics=Metrics(), tenant=settings.tenant)
@@ -74,6 +82,7 @@ def create_app(
     for prefix in (PREFIX, *(["/v1"] if settings.proxy_at_v1 else [])):
         app.include_router(proxied(proxy, prefix))
     _about(app, service)
+    app.router.routes.extend(Route(path, endpoint=other) for path, other in beside.items())
     app.add_exception_handler(RequestValidationError, _shape)
     app.add_exception_handler(HTTPException, _refusal)
     app.add_middleware(Border, service=service, rules=_rules(settings, host))

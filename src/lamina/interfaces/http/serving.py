@@ -4,14 +4,18 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from types import FrameType, MappingProxyType
 
 import uvicorn
+from starlette.types import ASGIApp, Scope
 
+from lamina.engine.memory import Engine
 from lamina.interfaces.http.app import begin, create_app
+from lamina.interfaces.http.callers import Caller
 from lamina.interfaces.settings import Settings
+from lamina.types import KeyRole
 from lamina.wiring import tenants
 
 _GRACE_S = 30
@@ -39,14 +43,35 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(settings: Settings, *, host: str, port: int, worker: bool, announce: Callable[[str], None]) -> int:
-    """Serve until SIGTERM or SIGINT; 0 unless it could not begin."""
+Engines = Callable[[str], Awaitable[Engine]]
+Beside = Callable[[Engines, Callable[[Scope], tuple[str, KeyRole]]], AbstractAsyncContextManager[ASGIApp]]
+
+
+def _who(scope: Scope) -> tuple[str, KeyRole]:
+    caller: Caller = scope["lamina.caller"]
+    return caller.tenant, caller.role
+
+
+async def serve(
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    worker: bool,
+    announce: Callable[[str], None],
+    beside: Mapping[str, Beside] = MappingProxyType({}),
+) -> int:
+    """Serve until SIGTERM or SIGINT; 0 unless it could not begin. `beside` are other applications by path."""
     logging.getLogger("lamina.audit").setLevel(logging.INFO)
-    async with tenants(settings.database, tenant=settings.tenant, worker=worker, **settings.options()) as held:
+    async with (
+        tenants(settings.database, tenant=settings.tenant, worker=worker, **settings.options()) as held,
+        AsyncExitStack() as stack,
+    ):
         await begin(held, settings, host, worker=worker)
+        others = {path: await stack.enter_async_context(make(held.engine, _who)) for path, make in beside.items()}
         server = _Server(
             uvicorn.Config(
-                create_app(settings, host=host, worker=worker, held=held),
+                create_app(settings, host=host, worker=worker, held=held, beside=others),
                 host=host,
                 port=port,
                 log_config=None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from lamina.engine.requests import HIT_KINDS
 from lamina.interfaces.mcp.shapes import Schema, number, several, text, thing, truth, whole
-from lamina.types import FACT_TYPES, ROLES, STATUSES
+from lamina.types import FACT_TYPES, ROLES, STATUSES, KeyRole
 
 INSTRUCTIONS = (
     "Lamina remembers conversations and what is known of the user. Before you answer something that depends on earlier "
@@ -330,11 +330,12 @@ TOOLS = (
 _USER = text("Whose memory; default: the user that the server was started for.")
 
 
-def offered(*, any_user: bool) -> Mapping[str, ToolSpec]:
-    """The tools by name, in order; with `any_user`, each takes the user it is about."""
+def offered(*, any_user: bool, role: KeyRole = "admin") -> Mapping[str, ToolSpec]:
+    """The tools that a role may use, by name, in order; with `any_user`, each takes the user it is about."""
+    allowed = [tool for tool in TOOLS if role == "admin" or tool.reads or (role == "write" and not tool.destroys)]
     if not any_user:
-        return {tool.name: tool for tool in TOOLS}
+        return {tool.name: tool for tool in allowed}
     return {
         tool.name: replace(tool, takes={**tool.takes, "properties": {**tool.takes["properties"], "user": _USER}})
-        for tool in TOOLS
+        for tool in allowed
     }

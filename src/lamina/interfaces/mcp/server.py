@@ -59,7 +59,7 @@ class _Handlers:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._offered = offered(any_user=desk.any_user)
+        self._offered = offered(any_user=desk.any_user, role=desk.role)
 
     async def list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_as_tool(spec) for spec in self._offered.values()])

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
+from lamina.engine.memory import Engine
 from lamina.errors import Conflict, InputError, LaminaError, NotFound
 from lamina.interfaces.mcp import plain
 from lamina.interfaces.mcp.plain import Data
 from lamina.policy.facts import normalised
 from lamina.policy.render import fenced
-from lamina.types import FACT_STATUSES, Fact, Receipt, Session
-from lamina.wiring import AsyncMemory
+from lamina.types import FACT_STATUSES, Fact, KeyRole, Receipt, Session
 
 PROFILE = "lamina://profile/"
 SESSION = "lamina://session/"
@@ -34,9 +34,10 @@ class Answer:
 class Desk:
     """The tools over one memory, for one user; or, with `any_user`, for whom each call names."""
 
-    memory: AsyncMemory
+    memory: Engine
     user: str
     any_user: bool = False
+    role: KeyRole = "admin"  # what the caller may do
 
     async def call(self, tool: str, given: Data) -> Answer:
         """Do what a tool of the catalogue is for, with arguments that were checked."""

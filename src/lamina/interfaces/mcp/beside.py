@@ -1,0 +1,77 @@
+"""The server as a part of another one, which says of each request whose it is and what they may do."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lamina.engine.known import DEFAULT_USER
+from lamina.engine.memory import Engine
+from lamina.interfaces.mcp.server import server_for
+from lamina.interfaces.mcp.tools import Desk
+from lamina.types import KeyRole
+
+Who = Callable[[Scope], tuple[str, KeyRole]]  # the tenant and the role of a request that was let in
+
+
+class Beside:
+    """An application with a server for each tenant and role; each request stands for itself."""
+
+    operation_id = "mcp"  # what it is called where requests are counted
+
+    def __init__(self, engine: Callable[[str], Awaitable[Engine]], who: Who, body_bytes: int) -> None:
+        self._engine = engine
+        self._who = who
+        self._body_bytes = body_bytes
+        self._managers: dict[tuple[str, KeyRole], StreamableHTTPSessionManager] = {}
+        self._running: list[asyncio.Task[None]] = []
+        self._opening = asyncio.Lock()
+        self._ending = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = self
+        if scope["method"] != "POST":  # there is nothing to listen for, and no session to end
+            await PlainTextResponse("messages are sent with POST\n", 405, {"Allow": "POST"})(scope, receive, send)
+            return
+        manager = await self._manager(*self._who(scope))
+        await manager.handle_request(scope, receive, send)
+
+    async def _manager(self, tenant: str, role: KeyRole) -> StreamableHTTPSessionManager:
+        async with self._opening:
+            if (tenant, role) not in self._managers:
+                desk = Desk(await self._engine(tenant), DEFAULT_USER, any_user=True, role=role)
+                manager = StreamableHTTPSessionManager(
+                    server_for(desk),
+                    json_response=True,
+                    stateless=True,
+                    max_request_body_size=self._body_bytes,
+                    security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+                )
+                ready = asyncio.Event()
+                self._running.append(asyncio.create_task(self._run(manager, ready), name="lamina-mcp"))
+                await ready.wait()
+                self._managers[tenant, role] = manager
+            return self._managers[tenant, role]
+
+    async def _run(self, manager: StreamableHTTPSessionManager, ready: asyncio.Event) -> None:
+        async with manager.run():
+            ready.set()
+            await self._ending.wait()
+
+    async def close(self) -> None:
+        self._ending.set()
+        await asyncio.gather(*self._running)
+
+
+@asynccontextmanager
+async def beside(engine: Callable[[str], Awaitable[Engine]], who: Who, *, body_bytes: int) -> AsyncIterator[ASGIApp]:
+    """The application while the other server runs, which has looked at hosts and keys."""
+    app = Beside(engine, who, body_bytes)
+    try:
+        yield app
+    finally:
+        await app.close()

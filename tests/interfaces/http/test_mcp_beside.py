@@ -1,0 +1,77 @@
+"""`lamina serve` speaks MCP, too, on the same port and with the same keys."""
+
+import asyncio
+import json
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.interfaces.http.test_serve import served  # noqa: F401 - a fixture
+
+READS = {"search_memories", "get_context", "list_facts", "memory_history", "list_sessions", "get_session"}
+HELLO = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture
+def address(served, lamina):  # noqa: F811 - the fixture
+    """A service with keys: its address, and the keys by role, and one of another tenant."""
+    keys = {
+        role: json.loads(lamina("keys", "create", role, "--role", role, "--json").stdout)["key"]
+        for role in ("read", "write", "admin")
+    }
+    other = lamina("--tenant", "acme", "keys", "create", "acme", "--role", "admin", "--json")
+    keys["acme"] = json.loads(other.stdout)["key"]
+    _, url = served("serve", "--no-worker")
+    return url, keys
+
+
+def talk(url, secret, *calls):
+    """What the official client sees: the tools there are, and what calls of them give."""
+
+    async def run():
+        headers = {"Authorization": f"Bearer {secret}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=20) as caller,
+            Client(streamable_http_client(f"{url}/mcp", http_client=caller)) as client,
+        ):
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+            return tools, [await client.call_tool(name, given) for name, given in calls]
+
+    return asyncio.run(run())
+
+
+def test_a_key_is_offered_the_tools_of_its_role(address):
+    url, keys = address
+    assert talk(url, keys["read"])[0] == READS
+    assert talk(url, keys["write"])[0] == READS | {"add_memory"}
+    assert talk(url, keys["admin"])[0] == READS | {"add_memory", "forget"}
+
+
+def test_both_faces_have_one_memory_and_tenants_stay_apart(address):
+    """What is told over one is found over the other; another tenant finds nothing."""
+    url, keys = address
+    told = ("add_memory", {"text": "Ships on Fridays", "user": "alex"})
+    _, (added,) = talk(url, keys["write"], told)
+    assert not added.is_error
+    rest = httpx2.get(f"{url}/v1/users/alex/facts", headers={"X-API-Key": keys["read"]}).json()["items"]
+    assert [fact["value"] for fact in rest] == ["Ships on Fridays"]
+    ask = ("list_facts", {"user": "alex"})
+    found = [json.dumps(talk(url, keys[whose], ask)[1][0].structured_content) for whose in ("read", "acme")]
+    assert ["Fridays" in one for one in found] == [True, False]
+
+
+def test_without_a_key_or_with_too_small_a_role_nothing_is_done(address):
+    url, keys = address
+    assert httpx2.post(f"{url}/mcp", json=HELLO, headers=ACCEPT).status_code == 401
+    forget = {"name": "forget", "arguments": {"user": "alex", "everything": True}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": forget}
+    headers = {**ACCEPT, "X-API-Key": keys["write"]}
+    refused = httpx2.post(f"{url}/mcp", json=body, headers=headers).json()
+    assert "no tool 'forget'" in refused["error"]["message"]
+    listening = httpx2.get(f"{url}/mcp", headers=headers)
+    assert (listening.status_code, listening.headers["allow"]) == (405, "POST")
+    bad = {**ACCEPT, "X-API-Key": keys["read"], "Host": "evil.example"}
+    assert httpx2.post(f"{url}/mcp", json=HELLO, headers=bad).status_code == 421
