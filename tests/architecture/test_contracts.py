@@ -44,6 +44,12 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
         pytest.param(
             "interfaces/mcp/server.py", "import lamina.interfaces.cli.show", "Faces do not", id="server-imports-face"
         ),
+        pytest.param(
+            "interfaces/adapters/openai_agents.py",
+            "import lamina.engine.memory",
+            "Adapters use",
+            id="adapter-goes-deep",
+        ),
     ],
 )
 def test_a_violation_is_caught(tmp_path, file, line, contract):
