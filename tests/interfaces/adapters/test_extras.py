@@ -19,6 +19,7 @@ except ImportError as error:
     ("module", "adapter", "package", "extra"),
     [
         pytest.param("agents", "openai_agents", "openai-agents", "openai-agents", id="openai-agents"),
+        pytest.param("langgraph", "langgraph", "langgraph-checkpoint", "langgraph", id="langgraph"),
     ],
 )
 def test_a_missing_framework_is_named_with_its_extra(module, adapter, package, extra):

@@ -1,0 +1,220 @@
+"""The store for LangGraph, beside LangGraph's own store and inside a graph."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, SearchOp
+from langgraph.store.memory import InMemoryStore
+
+from lamina import InputError, Memory
+from lamina.interfaces.adapters.langgraph import LaminaStore
+
+# beside LangGraph's own
+
+labels = st.sampled_from(["users", "ana", "bo", "notes", "a/b", "a|b", "a%2Fb", "a", "日本"])
+namespaces = st.lists(labels, min_size=1, max_size=3).map(tuple)
+keys = st.sampled_from(["k1", "k2", "a|b", "x/y", "%25", "日本"])
+scalars = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["red", "blue", ""])
+values = st.dictionaries(
+    st.sampled_from(["color", "size", "more"]),
+    scalars | st.lists(scalars, max_size=2) | st.dictionaries(st.sampled_from("xy"), scalars, max_size=2),
+    max_size=3,
+)
+numbered = values.map(lambda value: {**value, "n": len(value)})
+puts = st.tuples(namespaces, keys, st.none() | numbered).map(lambda given: PutOp(*given))
+plain_filters = st.dictionaries(st.sampled_from(["color", "size", "more"]), scalars, max_size=2)
+operators = st.dictionaries(
+    st.sampled_from(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]), st.integers(0, 3), min_size=1
+)
+filters = plain_filters | st.builds(lambda one: {"n": one}, operators) | st.none()
+prefixes = st.lists(labels, max_size=2).map(tuple)
+paths = st.lists(labels | st.just("*"), min_size=1, max_size=2).map(tuple)
+
+
+def known(items):
+    return {(item.namespace, item.key): item.value for item in items}
+
+
+@given(
+    batches=st.lists(st.lists(puts, max_size=4), max_size=5),
+    prefix=prefixes,
+    wanted=filters,
+    begin=st.none() | paths,
+    end=st.none() | paths,
+    depth=st.none() | st.integers(1, 3),
+    page=st.tuples(st.integers(0, 4), st.integers(1, 4)),
+)
+@settings(max_examples=80, deadline=None)
+def test_it_answers_as_the_store_of_langgraph_does(batches, prefix, wanted, begin, end, depth, page):
+    """After any puts and deletes: each item, each search without words, each list of namespaces, page by page."""
+    with Memory(":memory:", worker=False, embedder="none") as memory:
+        ours, theirs = LaminaStore(memory), InMemoryStore()
+        for batch in batches:
+            assert ours.batch(batch) == theirs.batch(batch)
+        for op in (op for batch in batches for op in batch):
+            mine, other = ours.get(op.namespace, op.key), theirs.get(op.namespace, op.key)
+            assert (mine and mine.dict()["value"]) == (other and other.dict()["value"])
+        found = ours.search(prefix, filter=wanted, limit=1000)
+        assert known(found) == known(theirs.search(prefix, filter=wanted, limit=1000))
+        offset, limit = page
+        some = ours.search(prefix, filter=wanted, limit=limit, offset=offset)
+        assert known(some) == known(found[offset : offset + limit])
+        full = InMemoryStore()  # theirs lists namespaces of which everything was deleted
+        for item in theirs.search((), limit=1000):
+            full.put(item.namespace, item.key, item.value)
+        listing: dict[str, Any] = {"prefix": begin, "suffix": end, "max_depth": depth, "limit": limit, "offset": offset}
+        assert ours.list_namespaces(**listing) == full.list_namespaces(**listing)
+
+
+def test_what_is_asked_in_a_batch_is_answered_before_it_puts():
+    with Memory(":memory:") as memory:
+        ours, theirs = LaminaStore(memory), InMemoryStore()
+        put = PutOp(("a",), "k", {"n": 1})
+        for store in (ours, theirs):
+            later = put._replace(value={"n": 2})
+            ops: list[Op] = [put, ListNamespacesOp(), GetOp(("a",), "k"), later, SearchOp(("a",))]
+            assert store.batch(ops) == [None, [], None, None, []]
+            item = store.get(("a",), "k")
+            assert item is not None
+            assert item.value == {"n": 2}
+
+
+# searching, forgetting
+
+
+@pytest.fixture
+def store(place):
+    with Memory(place()) as memory:
+        yield LaminaStore(memory, user_id=lambda namespace: namespace[-1])
+
+
+def fill(store):
+    store.put(("memories", "ana"), "food", {"text": "She likes pizza with olives", "rank": 3})
+    store.put(("memories", "ana"), "pet", {"text": "Her dog is called Rex", "rank": 1, "tags": ["animal"]})
+    store.put(("memories", "ana"), "home", {"text": "She has a flat in Ghent", "rank": 2})
+    store.put(("memories", "bo"), "pet", {"text": "His cat is called Minka", "rank": 5})
+    store._memory.settle()
+
+
+def test_items_are_found_by_what_they_say(store):
+    """By meaning and words, under a prefix, with filters, limits and offsets; the newest version only."""
+    fill(store)
+    best, *_ = store.search(("memories", "ana"), query="what is the name of the dog?")
+    assert (best.key, best.value["tags"]) == ("pet", ["animal"])
+    assert 0 < best.score <= 1
+    everyone = store.search(("memories",), query="pets: which animals are there, dog or cat?", limit=2)
+    assert {(item.namespace[1], item.key) for item in everyone} == {("ana", "pet"), ("bo", "pet")}
+    ranked = store.search(("memories", "ana"), query="dog", filter={"rank": {"$gte": 2}})
+    assert "pet" not in [item.key for item in ranked]
+    ordered = store.search(("memories", "ana"), query="dog", limit=3)
+    assert [item.key for item in store.search(("memories", "ana"), query="dog", limit=2, offset=1)] == [
+        item.key for item in ordered[1:3]
+    ]
+    store.put(("memories", "ana"), "pet", {"text": "Her parrot is called Rex"})
+    store._memory.settle()
+    assert all("dog" not in item.value["text"] for item in store.search(("memories",), query="the dog Rex"))
+    assert store.search(("nobody",), query="dog") == []
+    assert store.search(("memories",), query="dog", limit=0) == []
+
+
+def test_only_the_fields_of_the_index_are_searched(store):
+    store.put(("notes", "ana"), "a", {"title": "Harbour", "secret": "kingfisher"}, index=["title"])
+    store.put(("notes", "ana"), "b", {"title": "Kingfisher"}, index=False)
+    assert [item.key for item in store.search(("notes", "ana"), query="harbour")] == ["a"]
+    store._memory.settle()
+    hits = store._memory.search("kingfisher", user_id="ana", weights={"keyword": 1.0})
+    assert [hit.text for hit in hits if hit.score > 0] == []
+
+
+def test_what_is_deleted_is_gone_with_its_versions(store, place):
+    """And with its user; an item can be put again afterwards."""
+    fill(store)
+    store.put(("memories", "ana"), "pet", {"text": "Her parrot is called Rex"})
+    first = store.get(("memories", "ana"), "pet")
+    assert first.created_at < first.updated_at
+    store.delete(("memories", "ana"), "pet")
+    store.delete(("memories", "ana"), "never")
+    assert store.get(("memories", "ana"), "pet") is None
+    data = place.every_byte()
+    assert b"parrot" not in data
+    assert b"dog" not in data
+    store._memory.forget(user_id="ana")
+    assert store.list_namespaces() == [("memories", "bo")]
+    store.put(("memories", "ana"), "pet", {"text": "None"})
+    assert store.get(("memories", "ana"), "pet").value == {"text": "None"}
+
+
+def test_items_are_no_conversation(store):
+    """They neither become facts, nor end, nor stand in the digest of the user's conversations."""
+    store.put(("memories", "ana"), "home", {"text": "I live in Ghent and my name is Ana."})
+    store._memory.settle()
+    assert store._memory.facts("ana") == []
+    (session,) = store._memory.sessions("ana")
+    assert session.status == "paused"
+
+
+@pytest.mark.parametrize(
+    ("op", "problem"),
+    [
+        pytest.param(PutOp(("a",), "k", {"n": 1}, ttl=5.0), "do not expire", id="ttl"),
+        pytest.param(PutOp(("a",), "k" * 300, {"n": 1}), "too long", id="long-key"),
+        pytest.param(PutOp(("a",), "k", {"n": object()}), "cannot be written as JSON", id="no-json"),
+        pytest.param(PutOp(("a",), "k\0", {}), "NUL", id="nul"),
+        pytest.param(SearchOp(("b",), filter={"n": {"$in": [1]}}), "no operator '\\$in'", id="operator"),
+        pytest.param("get", "no operation str", id="no-op"),
+    ],
+)
+def test_what_cannot_be_done_is_said(op, problem):
+    with Memory(":memory:") as memory:
+        store = LaminaStore(memory)
+        store.put(("b",), "k", {"n": 1})
+        with pytest.raises(InputError, match=problem):
+            store.batch([op])
+        assert [item.key for item in store.search(())] == ["k"]
+        with pytest.raises(NotImplementedError):
+            store.put(("a",), "k", {}, ttl=5.0)
+
+
+# inside a graph
+
+
+def test_a_graph_keeps_and_finds_with_it(place):
+    def answer(state: MessagesState, *, store: BaseStore) -> dict[str, Any]:
+        said = str(state["messages"][-1].content)
+        known = store.search(("memories", "ana"), query=said, limit=1)
+        store.put(("memories", "ana"), f"m{len(said)}", {"text": said})
+        return {"messages": [("ai", known[0].value["text"] if known else "Noted.")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("answer", answer)
+    builder.add_edge(START, "answer")
+    builder.add_edge("answer", END)
+    with Memory(place()) as memory:
+        graph: Any = builder.compile(store=LaminaStore(memory))
+        first = graph.invoke({"messages": [("user", "The boathouse key hangs behind the clock")]})
+        memory.settle()
+        second = graph.invoke({"messages": [("user", "Where is the key of the boathouse?")]})
+    assert first["messages"][-1].content == "Noted."
+    assert second["messages"][-1].content == "The boathouse key hangs behind the clock"
+
+
+@pytest.mark.anyio
+async def test_the_awaited_verbs_do_the_same(place):
+    with Memory(place()) as memory:
+        store = LaminaStore(memory)
+        await store.aput(("a", "b"), "k", {"text": "a heron"})
+        item = await store.aget(("a", "b"), "k")
+        assert item is not None
+        assert item.value == {"text": "a heron"}
+        assert [one.key for one in await store.asearch(("a",), query="heron")] == ["k"]
+        assert await store.alist_namespaces(max_depth=1) == [("a",)]
+        await store.adelete(("a", "b"), "k")
+        assert await store.aget(("a", "b"), "k") is None
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
