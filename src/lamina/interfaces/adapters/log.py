@@ -1,9 +1,10 @@
-"""A session read from its end, without what was forgotten."""
+"""A session read as a framework wants to see it: without what was forgotten."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
-from lamina import NotFound
+from lamina import Memory, NotFound
 from lamina.types import Message
 
 Call = Callable[..., Awaitable[Any]]
@@ -14,6 +15,20 @@ _GONE = ("[forgotten]", "[dropped]")
 def is_there(message: Message) -> bool:
     """Whether a message still says something of its own."""
     return not (message.forgotten and message.content in _GONE)
+
+
+def everything(memory: Memory, session_id: str) -> list[Message]:
+    """All messages of a session that are still there; none if there is no such session."""
+    try:
+        return [message for message in memory.messages(session_id) if is_there(message)]
+    except NotFound:
+        return []
+
+
+def forget_session(memory: Memory, session_id: str) -> None:
+    """Forget a session, if there is one."""
+    with suppress(NotFound):
+        memory.forget(session_id=session_id)
 
 
 async def newest(call: Call, session_id: str, limit: int | None) -> list[Message]:

@@ -1,13 +1,12 @@
 """Documents under names: each is a session of its own, whose newest message is what the document says now."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from lamina import InputError, Memory, NotFound
-from lamina.interfaces.adapters.log import is_there
+from lamina.interfaces.adapters.log import forget_session, is_there
 from lamina.types import Session
 
 ROLE = "developer"  # no facts are read from such messages
@@ -52,8 +51,7 @@ class Shelf:
 
     def drop(self, name: str) -> None:
         """Forget a document with all its versions, if there is one."""
-        with suppress(NotFound):
-            self._memory.forget(session_id=self._id(name))
+        forget_session(self._memory, self._id(name))
 
     def under(self, prefix: str) -> Iterator[Document]:
         """The documents whose names go on from a prefix, by name."""
