@@ -548,7 +548,7 @@ class Store(Protocol):
         ...
 
     async def newest_sessions(self, user_id: str, limit: int) -> list[Session]:
-        """The user's sessions, the one that began last first."""
+        """The user's sessions in which someone took a turn, the one that began last first."""
         ...
 
     async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:

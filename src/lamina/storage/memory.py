@@ -168,6 +168,7 @@ class MemoryStore(MemoryCosts):
 
     async def newest_sessions(self, user_id: str, limit: int) -> list[Session]:
         own = [kept.session for kept in self._sessions.values() if kept.session.user_id == user_id]
+        own = [session for session in own if session.counters.turns]
         return sorted(own, key=lambda session: (session.started_at, session.id), reverse=True)[:limit]
 
     async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:

@@ -34,7 +34,7 @@ class SessionTables(LogTables):
     async def newest_sessions(self, user_id: str, limit: int) -> list[Session]:
         async def work(tx: Transaction) -> list[Session]:
             found = await tx.rows(
-                f"select {SESSION} from sessions where tenant = ? and user_id = ?"
+                f"select {SESSION} from sessions where tenant = ? and user_id = ? and turns > 0"
                 " order by started_us desc, id desc limit ?",
                 (self.tenant, user_id, limit),
             )

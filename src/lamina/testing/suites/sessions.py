@@ -62,6 +62,14 @@ class Sessions(Suite):
         assert [s.id for s in await store.newest_sessions("ann", 2)] == ["s2", "s0"]
         assert [s.id for s in await store.newest_sessions("ann", 9)] == ["s2", "s0", "s1"]
 
+    async def test_a_session_without_a_turn_is_no_conversation(self, store: Store) -> None:
+        """Notes that nobody said or answered are not among the newest sessions, until someone speaks."""
+        await store.append(an_append("s1", a_draft("m1")))
+        await store.append(an_append("notes", a_draft("m2", role="developer", minutes=9)))
+        assert [s.id for s in await store.newest_sessions("ann", 9)] == ["s1"]
+        await store.append(an_append("notes", a_draft("m3", minutes=10)))
+        assert [s.id for s in await store.newest_sessions("ann", 9)] == ["notes", "s1"]
+
     async def test_status_keeps_its_times(self, store: Store) -> None:
         """Ending twice keeps the first time; archiving keeps the end; resuming forgets both."""
         await store.append(an_append("s1", a_draft("m1")))
