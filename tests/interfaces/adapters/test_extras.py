@@ -21,6 +21,7 @@ except ImportError as error:
         pytest.param("agents", "openai_agents", "openai-agents", "openai-agents", id="openai-agents"),
         pytest.param("langgraph", "langgraph", "langgraph-checkpoint", "langgraph", id="langgraph"),
         pytest.param("langchain_core", "langchain", "langchain-core", "langchain", id="langchain"),
+        pytest.param("anthropic", "anthropic", "anthropic", "anthropic", id="anthropic"),
     ],
 )
 def test_a_missing_framework_is_named_with_its_extra(module, adapter, package, extra):

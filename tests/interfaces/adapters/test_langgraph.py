@@ -16,7 +16,7 @@ from lamina.interfaces.adapters.langgraph import LaminaStore
 
 labels = st.sampled_from(["users", "ana", "bo", "notes", "a/b", "a|b", "a%2Fb", "a", "日本"])
 namespaces = st.lists(labels, min_size=1, max_size=3).map(tuple)
-keys = st.sampled_from(["k1", "k2", "a|b", "x/y", "%25", "日本"])
+keys = st.sampled_from(["k1", "k2", "a|b", "x/y", "%25", "日本", "k1#999999", "k1#"])
 scalars = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["red", "blue", ""])
 values = st.dictionaries(
     st.sampled_from(["color", "size", "more"]),
@@ -116,6 +116,7 @@ def test_items_are_found_by_what_they_say(store):
     store.put(("memories", "ana"), "pet", {"text": "Her parrot is called Rex"})
     store._memory.settle()
     assert all("dog" not in item.value["text"] for item in store.search(("memories",), query="the dog Rex"))
+    assert all("dog" not in hit.text for hit in store._memory.search("the dog Rex", user_id="ana"))
     assert store.search(("nobody",), query="dog") == []
     assert store.search(("memories",), query="dog", limit=0) == []
 
@@ -149,11 +150,18 @@ def test_what_is_deleted_is_gone_with_its_versions(store, place):
 
 def test_items_are_no_conversation(store):
     """They neither become facts, nor end, nor stand in the digest of the user's conversations."""
-    store.put(("memories", "ana"), "home", {"text": "I live in Ghent and my name is Ana."})
-    store._memory.settle()
-    assert store._memory.facts("ana") == []
-    (session,) = store._memory.sessions("ana")
-    assert session.status == "paused"
+    memory = store._memory
+    memory.add("The harbour wall is wet.", user_id="ana", session_id="monday")
+    memory.end("monday")
+    for number in range(5):
+        store.put(("memories", "ana"), f"home{number}", {"text": "I live in Ghent and my name is Ana."})
+    memory.add("Good day.", user_id="ana", session_id="friday")
+    memory.settle()
+    assert memory.facts("ana") == []
+    assert "harbour" in memory.digest("ana").text
+    assert "Ghent" not in memory.digest("ana").text
+    statuses = {session.id: session.status for session in memory.sessions("ana")}
+    assert statuses["langgraph:memories/ana/|home0"] == "paused"
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,19 @@
 """Documents under names: each is a session of its own, whose newest message is what the document says now."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from lamina import InputError, Memory, NotFound
-from lamina.interfaces.adapters.log import forget_session, is_there
-from lamina.types import Session
+from lamina.interfaces.adapters.log import everything, forget_session, is_there
+from lamina.types import Message, Session
 
 ROLE = "developer"  # no facts are read from such messages
 _LONGEST = 256  # characters of a session's id
 _PAGE = 500
-_VALUE = "document"  # the key in a message's metadata
+_VALUE = "document"  # keys in a message's metadata
+_EARLIER = "earlier"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,26 +21,36 @@ class Document:
     """What a name stands for now."""
 
     name: str
+    text: str  # what it is found by
     value: Any
     message_id: str
     created_at: datetime  # of its first version
     updated_at: datetime
-    size: int  # of its text, in bytes
 
 
 class Shelf:
-    """A set of documents in a memory."""
+    """A set of documents in a memory; with `versions`, what a document said before is kept where no search finds it."""
 
-    def __init__(self, memory: Memory, title: str) -> None:
+    def __init__(self, memory: Memory, title: str, *, versions: bool = False) -> None:
         self._memory = memory
         self._title = title
         self._mark = f"{title}:"
+        self._versions = versions
 
     def put(self, name: str, text: str, value: Any, *, user_id: str) -> None:
-        """Store a new version; `text` is what it is found by."""
+        """Store a document in place of what it was; `text` is what it is found by."""
+        before = self.get(name)
+        messages: list[dict[str, Any]] = [{"role": ROLE, "content": text, "metadata": {_VALUE: value}}]
+        if before is not None and self._versions:
+            earlier = {_EARLIER: {"text": before.text, "value": before.value}}
+            messages.insert(0, {"role": ROLE, "content": "", "metadata": earlier, "created_at": before.updated_at})
+        self._add(name, messages, user_id)
+        if before is not None:
+            self._memory.forget(message_id=before.message_id)
+
+    def _add(self, name: str, messages: list[dict[str, Any]], user_id: str) -> None:
         session_id = self._id(name)
-        message: Mapping[str, Any] = {"role": ROLE, "content": text, "metadata": {_VALUE: value}}
-        self._memory.add(message, user_id=user_id, session_id=session_id, agent_id=self._title)
+        self._memory.add(messages, user_id=user_id, session_id=session_id, agent_id=self._title)
         self._memory.pause(session_id)  # so that it never ends, and is not told of as a conversation
 
     def get(self, name: str) -> Document | None:
@@ -48,6 +59,11 @@ class Shelf:
         except NotFound:
             return None
         return self._newest(session)
+
+    def move(self, name: str, target: str, *, user_id: str) -> None:
+        """Give a document another name, with its versions."""
+        self._add(target, [_copied(message) for message in everything(self._memory, self._id(name))], user_id)
+        self.drop(name)
 
     def drop(self, name: str) -> None:
         """Forget a document with all its versions, if there is one."""
@@ -85,11 +101,11 @@ class Shelf:
             return None
         return Document(
             name=session.id.removeprefix(self._mark),
+            text=found[0].text,
             value=found[0].metadata[_VALUE],
             message_id=found[0].id,
             created_at=session.started_at,
             updated_at=found[0].created_at,
-            size=len(found[0].text.encode()),
         )
 
     def _id(self, name: str) -> str:
@@ -98,3 +114,7 @@ class Shelf:
             most = _LONGEST - len(self._mark)
             raise InputError(f"{name!r:.80} is too long: a name may have {most} characters, not {len(name)}")
         return session_id
+
+
+def _copied(message: Message) -> dict[str, Any]:
+    return {**message.to_openai(), "metadata": message.metadata, "created_at": message.created_at}
