@@ -22,6 +22,7 @@ except ImportError as error:
         pytest.param("langgraph", "langgraph", "langgraph-checkpoint", "langgraph", id="langgraph"),
         pytest.param("langchain_core", "langchain", "langchain-core", "langchain", id="langchain"),
         pytest.param("anthropic", "anthropic", "anthropic", "anthropic", id="anthropic"),
+        pytest.param("llama_index", "llamaindex", "llama-index-core", "llamaindex", id="llamaindex"),
     ],
 )
 def test_a_missing_framework_is_named_with_its_extra(module, adapter, package, extra):

@@ -22,8 +22,8 @@ _BESIDE = ("id", "created_at", "metadata", "model")  # keys of an item that a st
 class LaminaSession:
     """The items of one conversation: kept losslessly, given back as they were, or as what is remembered of them.
 
-    With `remembered`, `get_items()` gives what Lamina would show a model: what it knows and recalls as one developer
-    item, then the newest items word for word, within `budget` tokens.
+    With `remembered`, `get_items()` gives what Lamina would show a model: the newest items word for word, with what it
+    knows and recalls in developer items, within `budget` tokens.
     """
 
     def __init__(
