@@ -50,6 +50,12 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
             "Adapters use",
             id="adapter-goes-deep",
         ),
+        pytest.param(
+            "interfaces/adapters/langgraph.py",
+            "import lamina.interfaces.adapters.langchain",
+            "An adapter knows",
+            id="adapter-imports-adapter",
+        ),
     ],
 )
 def test_a_violation_is_caught(tmp_path, file, line, contract):

@@ -19,6 +19,11 @@ HEAVY = (
     "uvicorn",
     "pytest",
     "matplotlib",
+    "agents",
+    "anthropic",
+    "langchain_core",
+    "langgraph",
+    "llama_index",
 )
 
 # What `import lamina` takes from the standard library, first: it tells how fast this machine is just now.
