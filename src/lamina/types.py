@@ -724,6 +724,18 @@ KeyRole = Literal["read", "write", "admin"]
 KEY_ROLES: tuple[KeyRole, ...] = get_args(KeyRole)  # each may do what those before it may
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldDone:
+    """A fold that was made: what it read and wrote, in tokens, and how long it took."""
+
+    layer: int
+    tokens_before: int
+    tokens_after: int
+    seconds: float
+    model: str
+    fallback: bool  # the offline summariser stood in
+
+
 Purpose = Literal["summary", "facts", "episodes", "embedding"]
 
 

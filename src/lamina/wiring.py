@@ -25,7 +25,7 @@ from lamina.models.remote.llm import OPENAI, USES, Llm, Price
 from lamina.policy.messages import Limits, checked_tenant
 from lamina.ports import Copyable, Embedder, Extractor, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import DEFAULT, Profile, profile_from
-from lamina.types import Copied
+from lamina.types import Copied, FoldDone
 
 __all__ = [
     "EMBEDDERS", "OPENAI", "USES", "AsyncMemory", "Llm", "Options", "Price", "grants", "new_id", "staff",
@@ -56,6 +56,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     patience: Patience = field(default_factory=Patience)
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    on_fold: Callable[[FoldDone], None] | None = None  # is told of each fold that was made in this process
 
 
 class AsyncMemory(Engine):
@@ -306,6 +307,7 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
         static=static,
         prompts=_backend("lamina.models.prompts", "summary_prompts")(),
         profile=profile,
+        on_fold=chosen.on_fold,
         now=chosen.now,
         new_id=new_id,
         random_bytes=os.urandom,

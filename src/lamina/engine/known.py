@@ -10,6 +10,7 @@ from lamina.engine.forget import Forgetting
 from lamina.engine.knowledge import Knowledge
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.regenerate import Regeneration
+from lamina.engine.tracing import traced
 from lamina.errors import InputError
 from lamina.policy import redaction
 from lamina.policy.facts import Filter
@@ -48,6 +49,11 @@ class KnownVerbs:
     _consolidation: Consolidation
     _forgetting: Forgetting
     _regeneration: Regeneration
+
+    @property
+    def tenant(self) -> str:
+        """Whose memory it is."""
+        return self._parts.store.tenant
 
     # facts in time
 
@@ -111,6 +117,7 @@ class KnownVerbs:
 
     # memories by hand
 
+    @traced("create_memory")
     async def remember(
         self,
         text: str,
@@ -140,6 +147,7 @@ class KnownVerbs:
         )
         return await self._knowledge.remember(told)
 
+    @traced("update_memory")
     async def update(
         self,
         fact_id: str,
@@ -158,14 +166,17 @@ class KnownVerbs:
             fact_id, value, tags=tags, importance=importance, valid_until=valid_until, expect=expect
         )
 
+    @traced("update_memory")
     async def promote(self, fact_id: str, *, expect: str | None = None) -> Fact:
         """Make a candidate, or one side of a conflict, the value that holds."""
         return await self._knowledge.judge(fact_id, "promoted", expect)
 
+    @traced("update_memory")
     async def demote(self, fact_id: str, *, expect: str | None = None) -> Fact:
         """Make a fact a candidate; what held before holds again."""
         return await self._knowledge.judge(fact_id, "demoted", expect)
 
+    @traced("update_memory")
     async def retract(self, fact_id: str, *, expect: str | None = None) -> Fact:
         """Say that a fact never held; what held before holds again. Its history tells."""
         return await self._knowledge.judge(fact_id, "retracted", expect)
@@ -288,6 +299,7 @@ class KnownVerbs:
 
     # forgetting
 
+    @traced("delete_memory")
     async def forget(
         self,
         *,

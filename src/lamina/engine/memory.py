@@ -24,6 +24,7 @@ from lamina.engine.parts import Parts, Progress
 from lamina.engine.regenerate import Regeneration
 from lamina.engine.requests import HIT_KINDS, Request
 from lamina.engine.retrieve import Retrieval
+from lamina.engine.tracing import traced
 from lamina.engine.worker import Worker
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.policy.episodes import KEY_MOMENT, milestone_of
@@ -145,6 +146,7 @@ class Engine(KnownVerbs):
 
     # in
 
+    @traced("upsert_memory")
     async def add(
         self,
         messages: Any,
@@ -166,6 +168,7 @@ class Engine(KnownVerbs):
 
     # out
 
+    @traced("search_memory")
     async def context(
         self,
         query: str | None = None,
@@ -205,6 +208,7 @@ class Engine(KnownVerbs):
         self._accesses.note(piece.id for piece in context.manifest.items if piece.id and piece.kind in MEMORABLE)
         return context
 
+    @traced("search_memory")
     async def search(
         self,
         query: str,

@@ -9,6 +9,7 @@ from datetime import datetime
 from lamina.policy.messages import Limits
 from lamina.ports import Embedder, Extractor, Lexicon, Prompt, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import Profile
+from lamina.types import FoldDone
 
 Progress = Callable[[int, int], None]  # how far long work is: done, of how many (0: that is not known)
 
@@ -52,6 +53,7 @@ class Parts:
     offline_extractor: Extractor | None = None  # reads when the configured extractor cannot
     offline_spotter: Spotter | None = None
     cache_bytes: int = 256 * 2**20  # for what is kept at hand to search
+    on_fold: Callable[[FoldDone], None] | None = None  # is told of each fold that was made here
 
 
 def on_loop() -> bool:

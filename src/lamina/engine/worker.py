@@ -21,7 +21,7 @@ from lamina.errors import LaminaError, ModelError, StoreError
 from lamina.policy.folding import Fold
 from lamina.policy.integrity import faults
 from lamina.ports import Claim, FoldCommit, Reach
-from lamina.types import Session, Settled, Summary
+from lamina.types import FoldDone, Session, Settled, Summary
 
 logger = logging.getLogger("lamina.fold")
 
@@ -400,8 +400,23 @@ class Worker:
         self._report(session, live, fold, commit, time.perf_counter() - started)
         return 1
 
+    def _tell(self, fold: Fold, before: int, commit: FoldCommit, seconds: float) -> None:
+        if self._parts.on_fold is not None:
+            recipe = commit.summary.recipe
+            done = FoldDone(
+                layer=fold.layer,
+                tokens_before=before,
+                tokens_after=commit.summary.tokens,
+                seconds=seconds,
+                model=recipe.model,
+                fallback=recipe.fallback is not None,
+            )
+            self._parts.on_fold(done)
+
     def _report(self, session: Session, live: list[Summary], fold: Fold, commit: FoldCommit, seconds: float) -> None:
         counters, covered = session.counters, commit.summary.turns
+        before = counters.unfolded_tokens + sum(summary.tokens for summary in live)
+        self._tell(fold, before, commit, seconds)
         logger.info(
             "folded",
             extra={
@@ -412,7 +427,7 @@ class Worker:
                 "last": fold.covers.last,
                 "messages_folded": max(0, commit.cursor - counters.cursor),
                 "turns_folded": max(0, covered.last - counters.cursor_turn) if covered and fold.reads else 0,
-                "tokens_before": counters.unfolded_tokens + sum(summary.tokens for summary in live),
+                "tokens_before": before,
                 "tokens_after": commit.summary.tokens,
                 "seconds": round(seconds, 4),
                 "model": commit.summary.recipe.model,

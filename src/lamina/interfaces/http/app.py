@@ -43,6 +43,7 @@ def create_app(
     host: str = "127.0.0.1",
     worker: bool = True,
     held: Tenants | None = None,
+    metrics: Metrics | None = None,
     beside: Mapping[str, ASGIApp] = MappingProxyType({}),
 ) -> FastAPI:
     """The service over the store that the settings name; `host` is where it listens.
@@ -50,7 +51,7 @@ def create_app(
     `beside` are other applications, by path, that are reached through the same border.
     With the tenants of an open store in `held`, whoever opened it has called `begin`, and closes it.
     """
-    service = Service(metrics=Metrics(), tenant=settings.tenant)
+    service = Service(metrics=metrics or Metrics(), tenant=settings.tenant)
     proxy = Proxy(settings, service.metrics)
 
     @asynccontextmanager
@@ -60,7 +61,7 @@ def create_app(
             yield
             await proxy.close()
             return
-        async with tenants(settings.database, tenant=settings.tenant, worker=worker, **settings.options()) as opened:
+        async with tenants(settings.database, **opening(settings, service.metrics, worker=worker)) as opened:
             service.held = opened
             await begin(opened, settings, host, worker=worker)
             yield
@@ -89,6 +90,11 @@ def create_app(
     attach_mem0(app)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
     return app
+
+
+def opening(settings: Settings, metrics: Metrics, *, worker: bool) -> dict[str, Any]:
+    """How the service opens its store."""
+    return {"tenant": settings.tenant, "worker": worker, "on_fold": metrics.folded, **settings.options()}
 
 
 async def begin(held: Tenants, settings: Settings, host: str, *, worker: bool) -> None:

@@ -18,6 +18,7 @@ from lamina.interfaces.http.callers import Caller, Service, let_in
 from lamina.interfaces.http.problems import OURS, of_error, problem
 from lamina.interfaces.http.proxy.errors import in_openai_shape
 from lamina.interfaces.http.rates import Allowance, Rates
+from lamina.interfaces.http.spans import spanned
 
 logger = logging.getLogger("lamina.http")
 audit = logging.getLogger("lamina.audit")
@@ -96,11 +97,18 @@ class Border:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began = time.perf_counter()
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else f"req_{uuid4().hex}"
         answer = _Answer(send, scope, request_id)
+        with spanned(scope["method"], headers) as told:
+            await self._answered(scope, receive, answer, headers, request_id)
+            told.status, told.operation = answer.status, _operation(scope)
+
+    async def _answered(
+        self, scope: Scope, receive: Receive, answer: "_Answer", headers: dict[str, str], request_id: str
+    ) -> None:
+        began = time.perf_counter()
         self._under_way += 1
         try:
             await self._passed(scope, receive, answer, headers)
@@ -205,8 +213,7 @@ class Border:
 
     def _noted(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
         """Count it, and say who did what: never with what content."""
-        route = scope.get("route")
-        operation = getattr(route, "operation_id", None) or "other"
+        operation = _operation(scope)
         self._service.metrics.answered(operation, status, seconds)
         if scope["path"] in _OPEN:
             return
@@ -222,6 +229,10 @@ class Border:
                 "ms": round(seconds * 1000, 1),
             },
         )
+
+
+def _operation(scope: Scope) -> str:
+    return getattr(scope.get("route"), "operation_id", None) or "other"
 
 
 def _log(error: Exception, request_id: str) -> None:

@@ -1,12 +1,14 @@
 """What the service counts, for Prometheus. No label names a user, a session or a tenant."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 from lamina.engine.memory import Engine
-from lamina.types import Context
+from lamina.types import Context, Cost, FoldDone
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _TOKENS = (0, 50, 100, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 128_000)
@@ -32,6 +34,15 @@ class Metrics:
         self._faults = Counter(
             "lamina_proxy_faults", "Requests that memory failed.", ["fault"], registry=self._registry
         )
+        self._folds = Histogram(
+            "lamina_fold_seconds", "Time to fold.", ["layer"], registry=self._registry, buckets=_SECONDS
+        )
+        self._folded = Counter(
+            "lamina_fold_tokens", "Tokens that folds read and wrote.", ["layer", "side"], registry=self._registry
+        )
+        self._fallbacks = Counter(
+            "lamina_fold_fallbacks", "Folds that the offline summariser wrote.", registry=self._registry
+        )
         self._backlog = Gauge("lamina_backlog_sessions", "Sessions by state.", ["state"], registry=self._registry)
         self._lag = Gauge("lamina_lag_seconds", "How long the oldest due session waits.", registry=self._registry)
 
@@ -51,6 +62,13 @@ class Metrics:
         for fault in faults:
             self._faults.labels(fault).inc()
 
+    def folded(self, done: FoldDone) -> None:
+        layer = str(done.layer)
+        self._folds.labels(layer).observe(done.seconds)
+        self._folded.labels(layer, "read").inc(done.tokens_before)
+        self._folded.labels(layer, "written").inc(done.tokens_after)
+        self._fallbacks.inc(int(done.fallback))
+
     async def shown(self, engines: Sequence[Engine]) -> bytes:
         """All figures as text; what there is to do is counted now, over the tenants served here."""
         backlogs = [await engine.backlog() for engine in engines]
@@ -58,4 +76,29 @@ class Metrics:
             self._backlog.labels(state).set(sum(getattr(backlog, state) for backlog in backlogs))
         oldest = min((backlog.oldest for backlog in backlogs if backlog.oldest), default=None)
         self._lag.set(0 if oldest is None else max(0.0, (datetime.now(UTC) - oldest).total_seconds()))
-        return generate_latest(self._registry)
+        bill = CollectorRegistry()
+        bill.register(_Bill([cost for engine in engines for cost in await engine.costs()]))
+        return generate_latest(self._registry) + generate_latest(bill)
+
+
+class _Bill(Collector):
+    """What language models have cost, as the stores have it."""
+
+    def __init__(self, costs: Sequence[Cost]) -> None:
+        self._sums: dict[tuple[str, str], list[float]] = {}
+        for one in costs:
+            sums = self._sums.setdefault((one.purpose, one.model), [0.0] * 4)
+            for place, number in enumerate((one.calls, one.tokens_in, one.tokens_out, one.cost)):
+                sums[place] += number
+
+    def collect(self) -> Iterator[Metric]:
+        labels = ["purpose", "model"]
+        calls = CounterMetricFamily("lamina_llm_calls", "Calls of language models.", labels=labels)
+        tokens = CounterMetricFamily("lamina_llm_tokens", "Tokens read and written.", labels=[*labels, "side"])
+        money = CounterMetricFamily("lamina_llm_cost", "What they cost, in the prices' currency.", labels=labels)
+        for (purpose, model), (number, read, written, cost) in sorted(self._sums.items()):
+            calls.add_metric([purpose, model], number)
+            tokens.add_metric([purpose, model, "read"], read)
+            tokens.add_metric([purpose, model, "written"], written)
+            money.add_metric([purpose, model], cost)
+        return iter((calls, tokens, money))

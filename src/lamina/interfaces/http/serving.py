@@ -12,8 +12,9 @@ import uvicorn
 from starlette.types import ASGIApp, Scope
 
 from lamina.engine.memory import Engine
-from lamina.interfaces.http.app import begin, create_app
+from lamina.interfaces.http.app import begin, create_app, opening
 from lamina.interfaces.http.callers import Caller
+from lamina.interfaces.http.metrics import Metrics
 from lamina.interfaces.settings import Settings
 from lamina.types import KeyRole
 from lamina.wiring import tenants
@@ -63,15 +64,16 @@ async def serve(
 ) -> int:
     """Serve until SIGTERM or SIGINT; 0 unless it could not begin. `beside` are other applications by path."""
     logging.getLogger("lamina.audit").setLevel(logging.INFO)
+    metrics = Metrics()
     async with (
-        tenants(settings.database, tenant=settings.tenant, worker=worker, **settings.options()) as held,
+        tenants(settings.database, **opening(settings, metrics, worker=worker)) as held,
         AsyncExitStack() as stack,
     ):
         await begin(held, settings, host, worker=worker)
         others = {path: await stack.enter_async_context(make(held.engine, _who)) for path, make in beside.items()}
         server = _Server(
             uvicorn.Config(
-                create_app(settings, host=host, worker=worker, held=held, beside=others),
+                create_app(settings, host=host, worker=worker, held=held, metrics=metrics, beside=others),
                 host=host,
                 port=port,
                 log_config=None,
