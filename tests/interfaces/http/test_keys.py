@@ -85,6 +85,8 @@ NEEDS = {
     ("GET", "/v1/users/u/profile"): "read",
     ("GET", "/v1/users/u/digest"): "read",
     ("GET", "/v1/receipts"): "read",
+    ("GET", "/v1/costs"): "read",
+    ("GET", "/v1/users"): "read",
     ("GET", "/v1/events"): "read",
     ("GET", "/v1/sessions/s1/conversation"): "read",
     ("GET", "/v1/sessions/s1/arc"): "read",

@@ -12,6 +12,7 @@ from lamina.interfaces.http.bodies import (
     FactsAsked,
     GraphAsked,
     InPath,
+    Listed,
     NewEpisode,
     NewFact,
     NewLink,
@@ -23,6 +24,13 @@ from lamina.interfaces.http.tags import Meant, expected, tagged
 from lamina.types import Arc, Divergence, Episode, Fact, Graph, Link, Summary, UserProfile, Why
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+
+
+@routes.get("/users", tags=["facts"], operation_id="list_users")
+async def list_users(memory: Reader, asked: Annotated[Listed, Query()]) -> Page[str]:
+    """Everybody of whom there is a session or a fact, by id."""
+    users = await memory.users()
+    return page_of(users, kind="users", cursor=asked.cursor, limit=asked.limit, name=lambda one: one)
 
 
 @routes.get("/users/{user_id}/facts", tags=["facts"], operation_id="list_facts")

@@ -59,8 +59,19 @@ def modules() -> Path:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "node_modules" / "openai" / "package.json").is_file():
-            command = [npm, "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(folder), "openai@^7"]
-            subprocess.run(command, check=True, timeout=240)
+            command = [
+                npm,
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--loglevel=error",
+                "--prefix",
+                str(folder),
+                "openai@^7",
+            ]
+            done = subprocess.run(command, check=False, timeout=240, capture_output=True, text=True)
+            if done.returncode:
+                pytest.skip(f"npm could not get the client: {done.stderr.strip()[:500]}")
     return folder
 
 
