@@ -61,6 +61,8 @@ class Shelves:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._kept: OrderedDict[str, Shelf] = OrderedDict()
+        self._sizes: dict[str, int] = {}  # of those that are kept
+        self._held = 0  # their sum
         self._large: dict[str, Changes] = {}  # users who had more than can be kept, when their changes were these
         self._lock = threading.Lock()
 
@@ -180,13 +182,20 @@ class Shelves:
         )
 
     def _kept_if_room(self, user_id: str, shelf: Shelf, changes: Changes) -> Shelf | None:
-        if not self._room(user_id, shelf.catalogue.nbytes, changes):
+        size = shelf.catalogue.nbytes
+        if not self._room(user_id, size, changes):
             return None
         with self._lock:
             self._large.pop(user_id, None)
+            self._drop(user_id)
             self._kept[user_id] = shelf
-            self._kept.move_to_end(user_id)
+            self._sizes[user_id] = size
+            self._held += size
         return shelf
+
+    def _drop(self, user_id: str) -> None:
+        if self._kept.pop(user_id, None) is not None:
+            self._held -= self._sizes.pop(user_id)
 
     def _room(self, user_id: str, needed: int, changes: Changes) -> bool:
         """Make room for a user's shelf: those of others go, the ones not asked about for the longest time first.
@@ -195,16 +204,11 @@ class Shelves:
         """
         with self._lock:
             if needed > self._parts.cache_bytes:
-                self._kept.pop(user_id, None)
+                self._drop(user_id)
                 self._large[user_id] = replace(changes, sessions=())
                 return False
-            others = {user: kept.catalogue.nbytes for user, kept in self._kept.items() if user != user_id}
-            total = needed + sum(others.values())
-            for user, freed in others.items():
-                if total <= self._parts.cache_bytes:
-                    break
-                del self._kept[user]
-                total -= freed
+            while self._held - self._sizes.get(user_id, 0) + needed > self._parts.cache_bytes:
+                self._drop(next(user for user in self._kept if user != user_id))
             return True
 
 

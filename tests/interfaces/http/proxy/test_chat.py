@@ -254,7 +254,7 @@ def test_errors_of_the_endpoint_come_back_as_they_were(quick, fault):
 
 def test_an_endpoint_that_is_not_there(quick):
     """Says so in the client's own words; what the user said is kept."""
-    quick.upstream.then(Fault(ends="hung up"))
+    quick.upstream.then(Fault(ends="hung up"), Fault(ends="hung up"))
     with pytest.raises(openai.InternalServerError, match="did not answer at all") as raised:
         ask(quick, user("I live in Porto."))
     assert raised.value.code == "upstream"

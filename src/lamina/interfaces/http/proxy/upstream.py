@@ -11,6 +11,7 @@ from lamina.interfaces.settings import Settings
 from lamina.wiring import OPENAI
 
 _CONNECT_S = 10.0
+_IDLE_S = 4.0  # for which a connection is kept; most servers close theirs after five
 _HOP = frozenset(
     {
         "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding",
@@ -30,7 +31,7 @@ class Upstream:
         self._key = settings.proxy_api_key or shared
         self._client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(settings.proxy_seconds, connect=_CONNECT_S),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=_IDLE_S),
             follow_redirects=False,
         )
 
@@ -43,7 +44,10 @@ class Upstream:
             headers=self._headers(request.headers),
             content=content or None,
         )
-        return await self._client.send(asked, stream=True)
+        try:
+            return await self._client.send(asked, stream=True)
+        except httpx2.RemoteProtocolError:  # a kept connection that was closed just now: nothing was answered on it
+            return await self._client.send(asked, stream=True)
 
     def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
         kept = {
