@@ -1,11 +1,14 @@
 """Errors of the proxy itself, in the shape that clients of the OpenAI API read."""
 
 import json
+import logging
 
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from lamina.interfaces.http.problems import MEDIA_TYPE, problem
+
+logger = logging.getLogger("lamina.proxy")
 
 PREFIX = "/openai/v1"
 PASSED = ("models", "embeddings", "completions", "moderations", "responses", "conversations", "chat/completions")
@@ -29,5 +32,6 @@ def in_openai_shape(response: Response) -> Response:
 
 def not_reached(error: Exception) -> Response:
     """The endpoint did not answer."""
+    logger.warning("upstream_not_reached", extra={"kind": type(error).__name__})
     status, how = (504, "in time") if "Timeout" in type(error).__name__ else (502, "at all")
     return in_openai_shape(problem(status, f"the endpoint behind the proxy did not answer {how}", kind="upstream"))

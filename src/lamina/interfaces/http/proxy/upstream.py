@@ -29,10 +29,11 @@ class Upstream:
         self._base = (settings.proxy_base_url or settings.llm_base_url or OPENAI).rstrip("/")
         shared = settings.llm_api_key if self._base == (settings.llm_base_url or OPENAI).rstrip("/") else None
         self._key = settings.proxy_api_key or shared
-        self._client = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(settings.proxy_seconds, connect=_CONNECT_S),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=_IDLE_S),
-            follow_redirects=False,
+        timeout = httpx2.Timeout(settings.proxy_seconds, connect=_CONNECT_S)
+        kept = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=_IDLE_S)
+        anew = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+        self._client, self._anew = (
+            httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False) for limits in (kept, anew)
         )
 
     async def ask(self, request: Request, path: str, content: bytes) -> httpx2.Response:
@@ -46,8 +47,8 @@ class Upstream:
         )
         try:
             return await self._client.send(asked, stream=True)
-        except httpx2.RemoteProtocolError:  # a kept connection that was closed just now: nothing was answered on it
-            return await self._client.send(asked, stream=True)
+        except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):  # a kept connection was just closed
+            return await self._anew.send(asked, stream=True)
 
     def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
         kept = {
@@ -60,6 +61,7 @@ class Upstream:
 
     async def close(self) -> None:
         await self._client.aclose()
+        await self._anew.aclose()
 
 
 def _callers(given: Mapping[str, str]) -> str | None:
