@@ -141,15 +141,15 @@ def test_a_rehearsal_changes_nothing(opened: Opener) -> None:
 def test_opting_out(opened: Opener, place: Place) -> None:
     """004.10: a user who leaves is gone, others are not; without facts and episodes nothing is ever extracted."""
     memory = opened("layered")
-    leaving, staying = Talk(memory, session_id="a", user_id="zoe"), Talk(memory, session_id="b", user_id="sam")
+    leaving, staying = Talk(memory, session_id="a", user_id="zoelander"), Talk(memory, session_id="b", user_id="sam")
     for talk in (leaving, staying):
         talk.add("user", f"My name is {talk.user_id.capitalize()}quill.")
         talk.turns(10, words=4)
     memory.settle()
-    memory.forget(user_id="zoe")
-    assert not memory.sessions("zoe")
+    memory.forget(user_id="zoelander")
+    assert not memory.sessions("zoelander")
     assert leaving.context("Who am I?").text == ""
-    assert b"zoe" not in place.every_byte()
+    assert b"zoelander" not in place.every_byte()
     assert values(memory.facts("sam")) == ["Samquill"]
     assert "Samquill" in staying.context("Who am I?").text
     private = Talk(opened(PROFILES["layered"].but(facts=False, episodes=False), name="private.db"))
