@@ -20,19 +20,8 @@ def run(tool, command, path=None, **values):
 
 
 @pytest.fixture
-def memory(place):
-    with Memory(place()) as memory:
-        yield memory
-
-
-@pytest.fixture
 def tool(memory):
     return LaminaMemoryTool(memory, user_id="ana")
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def test_the_life_of_a_file(tool, memory, place):

@@ -43,17 +43,6 @@ SAID: list[BaseMessage] = [
 ]
 
 
-@pytest.fixture
-def memory(place):
-    with Memory(place()) as memory:
-        yield memory
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def test_messages_come_back_as_given_until_they_are_cleared(memory, place):
     history = LaminaChatMessageHistory("s1", memory, user_id="ana")
     assert history.messages == []

@@ -222,8 +222,3 @@ async def test_the_awaited_verbs_do_the_same(place):
         assert await store.alist_namespaces(max_depth=1) == [("a",)]
         await store.adelete(("a", "b"), "k")
         assert await store.aget(("a", "b"), "k") is None
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"

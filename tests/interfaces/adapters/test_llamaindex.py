@@ -31,17 +31,6 @@ SAID = [
 ]
 
 
-@pytest.fixture
-def memory(place):
-    with Memory(place()) as memory:
-        yield memory
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 def test_messages_come_back_as_put_until_they_are_reset(memory, place):
     kept = LaminaMemory.from_defaults(memory=memory, session_id="s1", user_id="ana")
     assert isinstance(kept, BaseMemory)

@@ -49,11 +49,6 @@ ITEMS: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.fixture(params=["async", "blocking"])
 async def memory(request, place):
     if request.param == "async":

@@ -9,7 +9,6 @@ from typing import Any, Literal
 ChatMessage = dict[str, Any]
 Json = Mapping[str, Any]
 Place = Literal["system", "user"]
-PLACES: tuple[Place, ...] = ("system", "user")
 SYSTEM = ("system", "developer")
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 import httpx2
 from starlette.responses import Response
@@ -10,10 +11,11 @@ from starlette.types import Receive, Scope, Send
 
 from lamina.interfaces.http.proxy.dialect import ChatMessage, Listener
 from lamina.interfaces.http.proxy.stream import Events
+from lamina.interfaces.http.proxy.upstream import in_bytes
 
 logger = logging.getLogger("lamina.proxy")
 
-Keep = Callable[[ChatMessage | None, str | None], Awaitable[None]]  # the reply, and who broke it off
+Keep = Callable[[ChatMessage | None, str | None], Coroutine[Any, Any, None]]  # the reply, and who broke it off
 
 
 class Relay(Response):
@@ -27,12 +29,12 @@ class Relay(Response):
         self, answer: httpx2.Response, headers: Sequence[tuple[str, str]], listener: Listener | None, keep: Keep
     ) -> None:
         super().__init__(status_code=answer.status_code)
-        self.raw_headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+        self.raw_headers = in_bytes(headers)
         self._answer = answer
         self._listener = listener
         self._keep = keep
         self._kept: asyncio.Task[None] | None = None
-        self._broke_off: str | None = "client"
+        self._broke_off = "client"
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -77,12 +79,8 @@ class Relay(Response):
             whole = (
                 self._listener is None or self._listener.ended or bool(reply and reply["metadata"].get("finish_reason"))
             )
-            self._kept = asyncio.create_task(_awaited(self._keep(reply, None if whole else self._broke_off)))
+            self._kept = asyncio.create_task(self._keep(reply, None if whole else self._broke_off))
         await asyncio.shield(self._kept)
-
-
-async def _awaited(work: Awaitable[None]) -> None:
-    await work
 
 
 async def _left(receive: Receive) -> None:

@@ -46,7 +46,6 @@ class Turn:
     """A request on its way; memory that fails makes it poorer, never slower or impossible."""
 
     engine: Engine
-    tenant: str
     whose: Whose
     dialect: Dialect
     body: Json
@@ -129,7 +128,7 @@ class Turn:
         if not asked:
             return Remembered()
         query = text_of(asked[-1])[:_LONGEST_QUERY]
-        turn = (self.tenant, self.whose.session_id, sign(asked[-1]))
+        turn = (self.engine.tenant, self.whose.session_id, sign(asked[-1]))
         before = self.shown.get(turn)
         if before is not None and told[-1]["role"] != "user":
             return before

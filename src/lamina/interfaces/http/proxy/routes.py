@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
 from lamina.engine.memory import Engine
-from lamina.interfaces.http.callers import Caller, Reader, Writer
+from lamina.interfaces.http.callers import Reader, Writer
 from lamina.interfaces.http.metrics import Metrics
 from lamina.interfaces.http.proxy.chat import Chat
 from lamina.interfaces.http.proxy.dialect import ChatMessage, Dialect, as_json
@@ -18,7 +18,7 @@ from lamina.interfaces.http.proxy.errors import PASSED, PREFIX, not_reached
 from lamina.interfaces.http.proxy.relay import Relay
 from lamina.interfaces.http.proxy.remembering import Shown, Turn
 from lamina.interfaces.http.proxy.responses import Responses
-from lamina.interfaces.http.proxy.upstream import Upstream, passed_headers
+from lamina.interfaces.http.proxy.upstream import Upstream, in_bytes, passed_headers
 from lamina.interfaces.http.proxy.whose import whose
 from lamina.interfaces.settings import Settings
 
@@ -44,10 +44,8 @@ class Proxy:
         about = None if body is None else whose(request.headers, body, self._settings.user)
         if body is None or about is None:
             return await self.passing(request, path)
-        caller: Caller = request.scope["lamina.caller"]
         turn = Turn(
             engine=engine,
-            tenant=caller.tenant,
             whose=about,
             dialect=dialect,
             body=body,
@@ -97,10 +95,7 @@ class Proxy:
             await keep(dialect.reply(said), None)
         response = Response(content, answer.status_code)
         heads = [*passed_headers(answer), *_told(turn)]
-        response.raw_headers = [
-            *((name.encode("latin-1"), value.encode("latin-1")) for name, value in heads),
-            (b"content-length", str(len(content)).encode()),
-        ]
+        response.raw_headers = in_bytes([*heads, ("content-length", str(len(content)))])
         return response
 
     async def close(self) -> None:

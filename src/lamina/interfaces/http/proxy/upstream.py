@@ -1,7 +1,6 @@
 """The endpoint behind the proxy."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import httpx2
 from fastapi import Request
@@ -72,6 +71,10 @@ def _callers(given: Mapping[str, str]) -> str | None:
 
 def passed_headers(answer: httpx2.Response) -> list[tuple[str, str]]:
     """The headers of an answer that are for the caller; the endpoint's number of the request gets another name."""
-    names: dict[str, Any] = {"x-request-id": "x-upstream-request-id"}
+    names = {"x-request-id": "x-upstream-request-id"}
     kept = [(name.lower(), value) for name, value in answer.headers.multi_items() if name.lower() not in _HOP]
     return [(names.get(name, name), value) for name, value in kept if name not in {"set-cookie", "server", "date"}]
+
+
+def in_bytes(headers: Sequence[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
