@@ -76,9 +76,8 @@ def running(command: list[str], folder: Path, **environ: str) -> Iterator[tuple[
 
 @contextmanager
 def served(database: str, endpoint: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    lamina = [sys.executable, "-c", "from lamina.interfaces.entry import main; main()"]
     settings = {"LAMINA_DATABASE": database, "LAMINA_PROXY_BASE_URL": f"{endpoint}/v1"}
-    with running([*lamina, "serve", "--port", "0"], folder, **settings) as (process, address):
+    with running([sys.executable, "-m", "lamina", "serve", "--port", "0"], folder, **settings) as (process, address):
         yield process, address
 
 

@@ -45,7 +45,6 @@ TURNS = 40  # messages of each of them
 USER_SIZE = 1_000  # messages of each user as the store grows
 PLAIN = PROFILES["default"].but(facts=False, episodes=False, digest_sessions=0)
 BUDGET = 2_000
-_LAMINA = "from lamina.interfaces.entry import main; main()"
 
 
 @contextmanager
@@ -144,7 +143,7 @@ async def fill_due(location: str) -> None:
 def folded(location: str, processes: int) -> float:
     """Sessions a second that so many worker processes bring up to date, their start included."""
     asyncio.run(fill_due(location))
-    command = [sys.executable, "-c", _LAMINA, "--db", location, "worker", "--once", "--processes", str(processes)]
+    command = [sys.executable, "-m", "lamina", "--db", location, "worker", "--once", "--processes", str(processes)]
     started = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return DUE / (time.perf_counter() - started)

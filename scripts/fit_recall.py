@@ -1,18 +1,19 @@
 """Fit the weights of recall on conversations with questions, and show what each part gains.
 
-    python scripts/fit_recall.py FILE... [--folds 5] [--ablate] [--write]
+    python scripts/fit_recall.py FILE... [--embedder minilm] [--folds 5] [--ablate] [--write]
 
 FILE as for `lamina bench recall`. For each question every message of the conversation is an alternative; the weights
 maximise the likelihood of the messages that answer it, with a small price on large weights. Each set counts the same.
 Tables are of messages in conversations that were left out of the fit, whole conversations at a time, so they show what
-to expect of others; `--write` then fits on all and writes src/lamina/policy/recall/weights.py.
+to expect of others; `--write` then fits on all and writes src/lamina/policy/recall/weights_static.py, or with
+`--embedder minilm` weights_minilm.py, which serve all vectors of whole texts.
 """
 
 import argparse
 import asyncio
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from lamina.interfaces.bench.readers import Conversation, Question, read
+from lamina.models.local.minilm import MiniLmEmbedder
 from lamina.models.local.static import StaticEmbedder
 from lamina.models.offline.extractor import OfflineExtractor
 from lamina.policy.questions import nameless, understand
@@ -31,11 +33,23 @@ from lamina.policy.recall.fusion import PARTS
 from lamina.policy.recall.signals import NAMES, Asked, gathered
 from lamina.types import Message
 
-WEIGHTS = Path(__file__).parent.parent / "src/lamina/policy/recall/weights.py"
+WEIGHTS = Path(__file__).parent.parent / "src/lamina/policy/recall"
+EMBEDDERS: dict[str, Callable[[], StaticEmbedder | MiniLmEmbedder]] = {
+    "static": StaticEmbedder,
+    "minilm": MiniLmEmbedder,
+}
 PRICE = 5e-4  # of the square of a weight
 ROUNDS = 30  # of Newton's method at the most
 SETTLED = 1e-2  # a step smaller than this is the last
 BUDGETS = (1000, 2000, 4000)
+# Parts stand in for each other: without the words of a message itself, those around it still count. These cut across.
+ACROSS = {
+    "all by meaning": tuple(name for name in NAMES if "meant" in name),
+    "all by words": tuple(
+        name for name in NAMES if name.startswith(("near", "words", "share", "pair_near", "reply_near"))
+    ),
+    "all around": (*PARTS["neighbours"], *PARTS["reply"], *PARTS["session"]),
+}
 # More of these must never count against a message, whatever their overlap with each other would allow.
 NEVER_AGAINST = frozenset(
     name
@@ -59,8 +73,8 @@ class Example:
 class Reader:
     """Turns conversations into examples, as the engine would see them."""
 
-    def __init__(self) -> None:
-        self._embedder, self._extractor = StaticEmbedder(), OfflineExtractor()
+    def __init__(self, embedder: StaticEmbedder | MiniLmEmbedder) -> None:
+        self._embedder, self._lexicon, self._extractor = embedder, StaticEmbedder(), OfflineExtractor()
         self._known: dict[str, tuple[Any, bool, bool]] = {}
 
     def examples(self, name: str, conversation: Conversation) -> Iterator[Example]:
@@ -80,7 +94,7 @@ class Reader:
                 yield Example(set=name, conversation=conversation.id, table=table, gold=gold, sizes=sizes)
 
     def _catalogue(self, conversation: Conversation) -> tuple[Catalogue, list[Any]]:
-        catalogue = Catalogue(self._embedder.dimensions, self._embedder.word_vectors)
+        catalogue = Catalogue(self._embedder.dimensions, self._lexicon.word_vectors)
         messages: list[Any] = []
         for session in conversation.sessions:
             messages += session.messages
@@ -118,9 +132,10 @@ class Reader:
 
     def _asked(self, question: Question, last: datetime, names: Sequence[str]) -> Asked:
         read_ = understand(question.text, at=question.asked_at or last, names=names)
-        words = comparable(read_.words, self._embedder.word_vectors)
+        words = comparable(read_.words, self._lexicon.word_vectors)
         vector = self._embedder.vectors([nameless(question.text, read_.names)])[0]
-        return Asked(question=read_, vector=vector, words=words)
+        one_space = self._embedder.name == self._lexicon.name
+        return Asked(question=read_, vector=vector, words=words, one_space=one_space)
 
 
 def fitted(examples: Sequence[Example], columns: Sequence[int]) -> Any:
@@ -215,7 +230,7 @@ def ablated(examples: Sequence[Example], folds: int) -> None:
     """What is lost without each part."""
     whole = crossed(examples, range(2 * len(NAMES)), folds)
     print_table("all", whole)
-    for part, names in PARTS.items():
+    for part, names in {**PARTS, **ACROSS}.items():
         gone = {NAMES.index(name) for name in names}
         columns = [column for column in range(2 * len(NAMES)) if column % len(NAMES) not in gone]
         without = crossed(examples, columns, folds)
@@ -243,13 +258,13 @@ def calibrated(examples: Sequence[Example], weights: Any) -> tuple[float, float]
     return float(found[0]), float(found[1])
 
 
-def write(examples: Sequence[Example]) -> None:
+def write(examples: Sequence[Example], path: Path) -> None:
     weights = fitted(examples, range(2 * len(NAMES)))
     slope, offset = calibrated(examples, weights)
     lines = [
         '"""How much each signal counts: for people who talk with each other, and for a user with an assistant.',
         "",
-        "Written by `scripts/fit_recall.py`.",
+        f"Fitted with vectors of {path.stem.partition('_')[2]}; written by `scripts/fit_recall.py`.",
         '"""',
         "",
         f"SLOPE = {slope:.5f}",
@@ -260,18 +275,19 @@ def write(examples: Sequence[Example]) -> None:
         "}",
         "",
     ]
-    WEIGHTS.write_text("\n".join(lines), "utf-8")
-    print(f"wrote {WEIGHTS}")
+    path.write_text("\n".join(lines), "utf-8")
+    print(f"wrote {path}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
+    parser.add_argument("--embedder", choices=EMBEDDERS, default="static")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--ablate", action="store_true")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    reader, examples = Reader(), list[Example]()
+    reader, examples = Reader(EMBEDDERS[given.embedder]()), list[Example]()
     for file in given.files:
         data = read(file)
         for place, conversation in enumerate(data.conversations, 1):
@@ -283,7 +299,7 @@ def main() -> None:
     elif not given.write:
         print_table("held out", crossed(examples, range(2 * len(NAMES)), given.folds))
     if given.write:
-        write(examples)
+        write(examples, WEIGHTS / f"weights_{given.embedder}.py")
 
 
 if __name__ == "__main__":

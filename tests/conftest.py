@@ -3,10 +3,14 @@
 One server of each version serves a test process; it is started when a test first asks for it.
 """
 
+import logging
+
 import pytest
 
 from lamina.testing.postgres import Server
-from tests.places import Database, Databases, Files
+from scripts.programs import PGBOUNCER
+from tests.bouncer import bouncer
+from tests.places import Database, Databases, Files, needed
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +45,14 @@ def database(databases):
     return databases()
 
 
+@pytest.fixture(scope="session")
+def pooled(servers):
+    """A database behind a pgbouncer that hands its three connections on after each transaction."""
+    with bouncer(needed(PGBOUNCER), servers()) as between:
+        made = Database(between)
+        yield made.fresh
+
+
 @pytest.fixture
 def new_database(servers):
     """Databases of their own, for what cannot be undone by emptying tables."""
@@ -59,3 +71,11 @@ def any_place(request, tmp_path):
     if request.param == "memory":
         return lambda _="": ":memory:"
     return Files(tmp_path) if request.param == "sqlite" else Databases(request.getfixturevalue("databases"))
+
+
+def pytest_runtest_teardown() -> None:
+    """Give Lamina's logs back to pytest, where a command that ran in this process had taken them."""
+    logger = logging.getLogger("lamina")
+    if not logger.propagate:
+        logger.handlers, logger.propagate = [], True
+        logger.setLevel(logging.NOTSET)

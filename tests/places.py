@@ -12,6 +12,7 @@ import pytest
 from lamina.storage.postgres import PostgresStore
 from lamina.storage.postgres_dialect import TABLES
 from lamina.testing.postgres import SERVICE
+from scripts.programs import Program
 
 
 class Place(Protocol):
@@ -112,6 +113,14 @@ class Database:
 async def opened_and_closed(store):
     await store.open()
     await store.close()
+
+
+def needed(program: Program) -> str:
+    """Where a program is; without it the test is skipped, or fails where that was asked for."""
+    path = program.found()
+    if path is None:
+        (pytest.fail if program.required else pytest.skip)(program.how)
+    return path
 
 
 def kept_place(request: pytest.FixtureRequest, folders: pytest.TempPathFactory, name: str) -> Any:

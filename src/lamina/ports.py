@@ -19,10 +19,12 @@ from lamina.types import (
     Message,
     MessageDraft,
     Milestone,
+    Outline,
     Problem,
     Purpose,
     Session,
     Span,
+    Stats,
     Status,
     Summary,
     WorkerNote,
@@ -489,6 +491,31 @@ class Unembedded:
     done: bool  # nothing is left beyond these items
 
 
+class Mark(NamedTuple):
+    """A message at which something begins or ends, and the tokens since the mark before it."""
+
+    seq: int
+    turn: int
+    created_at: str
+    tokens: int
+
+
+class Imprint(NamedTuple):
+    """What is told of a summary without its words, as it lies in a store."""
+
+    id: str
+    kind: str
+    layer: int
+    version: int
+    first: int
+    last: int
+    status: str
+    folded_into: str | None
+    tokens: int
+    due: int | None
+    created_at: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     session_id: str
@@ -567,6 +594,14 @@ class Store(Protocol):
     async def summary(self, summary_id: str) -> Summary | None: ...
 
     async def digests(self, user_id: str) -> list[Summary]: ...
+
+    async def outline(self, session_id: str, parts: int) -> Outline:
+        """A session as strata, in at most so many parts. Raises NotFound."""
+        ...
+
+    async def stats(self, user_id: str | None = None, *, days: int) -> Stats:
+        """How much there is of everything, of a user or of all; growth for at most so many days, the newest."""
+        ...
 
     async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
         """All facts of a user, or those said in a session, whatever their status, in the order they were learnt."""

@@ -382,7 +382,7 @@ ASSISTANT = Profile(
     categories=("identity", "preference", "constraint", "instruction"),
     conflicts="confidence",
     summary_order="relevance",
-    episode_distance=0.65,  # 0.4 in the document, for vectors that put alike texts nearer than static ones do
+    episode_distance=0.75,  # 0.4 in the document, for vectors that put alike texts nearer than static ones do
     digest_sessions=0,
     prompts={"chunk": "chunk", "final": "chunk", "compress": "compress"},
 )

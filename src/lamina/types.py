@@ -213,6 +213,12 @@ class Summary:
     folded_into: str | None = None
     sources: tuple[Source, ...] = ()
 
+    @property
+    def due(self) -> int | None:
+        """The message at which its fold fell due, whenever it was made; None if that was not kept."""
+        due = self.recipe.details.get("due")
+        return due if isinstance(due, int) else None
+
 
 FactType = Literal["fact", "decision", "preference", "entity", "procedure", "constraint", "goal"]
 FACT_TYPES: Mapping[FactType, float] = {  # with the importance that a memory told by hand has by default
@@ -503,6 +509,26 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A step of a search and the time it took."""
+
+    name: Literal["open", "understand", "embed", "rank", "read"]
+    ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A search and how it went."""
+
+    hits: tuple[Hit, ...]
+    least: float  # score under which `search` shows nothing; 0: it shows whatever is related
+    considered: int  # rows that the filters let through
+    related: int  # of these, rows that have anything to do with the query
+    stages: tuple[Stage, ...]
+    weights: Mapping[str, float] | None  # None: the calibrated sum ranked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TokenBudget:
     """Where the tokens of a context may go and where they went."""
 
@@ -602,6 +628,105 @@ class Conversation:
     @property
     def total_turns(self) -> int:
         return self.session.counters.turns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Consecutive messages of a session, counted."""
+
+    first: int
+    last: int
+    turn: int  # of its last message
+    tokens: int
+    began_at: datetime  # time of its first message
+    ended_at: datetime  # time of its last message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A summary without its words."""
+
+    id: str
+    kind: SummaryKind
+    layer: int
+    version: int
+    covers: Span
+    tokens: int
+    covered_tokens: int  # of the messages it covers
+    due: int | None  # the message at which its fold fell due; None if that was not kept
+    status: SummaryStatus
+    folded_into: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """A session as strata: its log in stretches of about equal length, and the summaries above it; no words."""
+
+    session_id: str
+    parts: tuple[Stretch, ...]
+    forgotten: tuple[Span, ...]  # messages of which something, or all, was erased
+    blocks: tuple[Block, ...]  # every summary, live or not, by layer and place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryCount:
+    """How many summaries there are of a kind, a layer and a status."""
+
+    kind: SummaryKind
+    layer: int
+    status: SummaryStatus
+    count: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactCount:
+    """How many facts have a status."""
+
+    status: FactStatus
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """What one day (UTC) has added: by when it was said, or by the newest message that a summary knows."""
+
+    day: date
+    messages: int = 0
+    message_tokens: int = 0
+    summaries: int = 0
+    summary_tokens: int = 0
+    facts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """How much there is of everything."""
+
+    sessions: int
+    messages: int
+    tokens: int  # of all messages
+    at_hand_tokens: int  # of what stands for them now: messages in no summary yet, and live summaries of sessions
+    summaries: tuple[SummaryCount, ...]
+    facts: tuple[FactCount, ...]
+    episodes: int
+    growth: tuple[Growth, ...]  # by day, the newest that have something
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fading:
+    """How fresh a fact or an episode is, and when it would be put away."""
+
+    id: str
+    kind: Literal["fact", "episode"]
+    label: str
+    importance: float  # of an episode, its significance
+    decay: float  # freshness now: 1 just used, 0 long not used
+    used_at: datetime  # when it was last used, or else learnt, or happened
+    accesses: int
+    archive_below: float | None  # freshness under which consolidation puts it away; None: never
+    kept: bool  # protected from that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

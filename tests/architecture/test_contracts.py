@@ -60,7 +60,9 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
 )
 def test_a_violation_is_caught(tmp_path, file, line, contract):
     """A deliberate violation of a rule breaks its contract."""
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "vocabulary", "story"))
+    shutil.copytree(
+        ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "vocabulary", "*.jsonl")
+    )
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     broken = tmp_path / "src/lamina" / file
     broken.write_text(f"{line}\n{broken.read_text('utf-8')}", "utf-8")

@@ -23,7 +23,7 @@ from lamina.ports import Changes
 pytestmark = pytest.mark.anyio
 
 USER = "ann"
-STATIC = "static-384@1"
+STATIC = "static-384@2"
 SAID = ("We got a puppy.", "The board report is late.", "Pasta with basil.", "The train leaves at seven.")
 
 
@@ -224,8 +224,8 @@ async def test_a_vector_that_comes_between_two_looks_is_not_lost(opened: Callabl
     store: Any = Interrupted()
     searching = Recall(replace(memory._parts, store=store))
     request = Request(query="A heron in the harbour.", user_id=USER, top_k=3)
-    await searching.search(request)
-    hits = await searching.search(request)
+    await searching.explained(request)
+    hits = (await searching.explained(request)).hits
     assert hits[0].text == "A heron in the harbour."
     assert hits[0].parts["cosine"] > 0.98
 
@@ -272,6 +272,33 @@ async def test_two_embedders_at_work_on_one_file(tmp_path: Path) -> None:
             assert (await best(memory, SAID[3]))[1] > 0.98
         assert {len(vector) for vector in (await vectors(one, "a-16")).values()} == {20}
         assert {len(vector) for vector in (await vectors(two, "b-8")).values()} == {12}
+
+
+async def test_workers_share_the_users_among_them(opened: Callable[..., Any]) -> None:
+    """Three at once do hardly more together than one alone would."""
+    tiny = Tiny()
+    memory = await opened(tiny)
+    for number in range(120):
+        await memory.add("The kettle is on.", user_id=f"user{number}")
+
+    async def work() -> None:
+        embedding = Embedding(memory._parts, tiny)
+        async for user_id in embedding.users():
+            await embedding.due(user_id)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(work(), work(), work())
+    assert not await memory._parts.store.unembedded_users(tiny.name, 1000)
+    assert 120 <= len(tiny.seen) < 160
+
+
+async def test_users_who_never_stop_do_not_keep_a_worker_for_ever(opened: Callable[..., Any]) -> None:
+    """It goes on to other work after as many users as there were at first."""
+    tiny = Tiny()
+    memory = await opened(tiny)
+    for number in range(40):
+        await memory.add("The kettle is on.", user_id=f"user{number}")
+    assert len([user_id async for user_id in Embedding(memory._parts, tiny).users()]) == 40
 
 
 async def test_no_embedder_at_all(opened: Callable[..., Any]) -> None:

@@ -13,7 +13,7 @@ from lamina.testing import FakeClock
 from tests.engine.transfers import a_memory
 from tests.places import Databases
 
-STORY = resources.files("lamina.interfaces.cli").joinpath("story")
+STORY = resources.files("lamina.interfaces.story")
 ASKED = "2026-01-01T12:00:00+00:00"
 
 

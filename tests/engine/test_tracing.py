@@ -93,6 +93,52 @@ def test_requests_are_spans_below_the_callers(spans, tmp_path):
     assert "Porto" not in told
 
 
+def test_nobody_else_traces_what_was_asked(tmp_path):
+    """With a provider for the whole process, the packages that we are built on would tell addresses and errors."""
+    script = """
+import asyncio, json, sys
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+exporter, provider = InMemorySpanExporter(), TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+
+from mcp import Client, MCPError
+from lamina import AsyncMemory
+from lamina.interfaces.mcp.server import server_for
+from lamina.interfaces.mcp.tools import Desk
+from lamina.interfaces.settings import Settings
+from tests.interfaces.http.conftest import serving
+
+with serving(Settings(database=sys.argv[1]), worker=False) as service:
+    service.get("/v1/sessions/xylophone/messages")
+    service.get("/v1/sessions?user_id=xylophone")
+
+async def ask():
+    async with AsyncMemory(":memory:", worker=False) as memory:
+        async with Client(server_for(Desk(memory, "ana"))) as client:
+            await client.call_tool("search_memories", {"query": "xylophone", "limit": "xylophone"})
+            try:
+                await client.read_resource("lamina://session/xylophone")
+            except MCPError:
+                print("refused")
+
+asyncio.run(ask())
+for span in exporter.get_finished_spans():
+    print(span.instrumentation_scope.name, span.kind.name, span.name, json.loads(span.to_json()))
+"""
+    ran = [sys.executable, "-c", script, str(tmp_path / "a.db")]
+    refused, *told = subprocess.run(ran, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert refused == "refused"
+    assert not [line for line in told if "xylophone" in line]
+    serving_ones = {line.split()[0] for line in told if line.split()[1] == "SERVER"}
+    assert serving_ones == {"lamina"}
+    assert len([line for line in told if line.startswith("lamina SERVER GET")]) == 2
+
+
 def test_without_its_api_nothing_is_traced_or_loaded():
     script = """
 import importlib.util, json, sys

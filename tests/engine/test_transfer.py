@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Conflict, InputError
-from lamina.interfaces.cli.demo import story
+from lamina.interfaces.story import story
 from lamina.policy import folder
 from lamina.testing import FakeClock, FakeSummariser
 from tests.engine.transfers import a_memory, everything, opened, records

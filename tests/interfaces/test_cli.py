@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -50,7 +52,7 @@ READS = [
     ["sessions"], ["session", "s1"], ["messages", "s1", "--first", "2", "--last", "3"], ["summaries", "s1", "--all"],
     ["digest"], ["facts"], ["context", "plan?", "-s", "s1"], ["search", "harbour"], ["settle"], ["verify"], ["repair"],
     ["profiles"], ["profiles", "chunked"], ["config"], ["version"], ["pause", "s1"], ["resume", "s1"],
-    ["archive", "s1"], ["user-profile"], ["episodes"], ["arc", "s1"], ["consolidate"], ["consistency"],
+    ["archive", "s1"], ["user-profile"], ["episodes"], ["arc", "s1"], ["consolidate"], ["consistency"], ["stats"],
     ["remember", "The quay closes at 18:00"], ["regenerate", "s1", "--from", "3"], ["proposals"], ["receipts"],
     ["workers"], ["workers", "--retry", "all"],
     ["add-episode", "s1", "First plan", "--kind", "task_completed"], ["forget", "--session", "s1", "--dry-run"],
@@ -94,6 +96,19 @@ def test_bad_settings_stop_every_command_with_all_problems(lamina):
     assert done.returncode == 2
     assert "LAMINA_LOG_LEVEL" in done.stderr
     assert "LAMINA_DURABLE" in done.stderr
+
+
+def test_the_version_is_told_whatever_the_settings_are(lamina):
+    """As an option, where `version` would first read the settings."""
+    done = lamina("--version", LAMINA_LOG_LEVEL="loud")
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, lamina("version").stdout.strip(), "")
+
+
+def test_the_package_is_a_command(tmp_path):
+    """`python -m lamina` is the same command line."""
+    command = [sys.executable, "-m", "lamina", "--db", str(tmp_path / "m.db"), "add", "hello", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert len(json.loads(done.stdout)["ids"]) == 1
 
 
 def test_unknown_session_is_not_found(lamina):

@@ -1,6 +1,7 @@
 """The commands for what is known: facts in time, by hand, linked, consolidated, written anew."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -201,6 +202,14 @@ def test_explain_shows_what_did_most_for_a_score(told):
     assert f"cosine {hit['parts']['cosine']:.2f}" in shown
     assert named[-1].replace("_", " ") + " " not in shown
     assert "cosine" not in told(*LISBON, "-k", "1").out
+
+
+def test_explain_tells_how_the_search_went(told):
+    """In a line behind the hits, of which there may be none; without the option there is none."""
+    line = re.compile(r"\d+ of \d+ related; open [\d.]+ ms, understand [\d.]+ ms, embed .* ms, rank .* ms, read .* ms")
+    assert line.search(told(*LISBON, "--explain").out)
+    assert re.search(r"nothing found \d+ of \d+ related", told("search", "xylophone", "-u", "alex", "--explain").out)
+    assert "related" not in told(*LISBON).out
 
 
 def test_search_within_a_session_a_role_and_a_time(told):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from lamina import Memory
-from lamina.interfaces.cli.demo import USER, questions, story
 from lamina.interfaces.cli.demo_known import CARD, WISH
+from lamina.interfaces.story import USER, questions, story
 
 LAMINA = str(Path(sys.executable).with_name("lamina"))
 
@@ -53,6 +53,12 @@ def test_the_demo_runs_and_leaves_a_clean_file(demo):
     assert (demo.data["clean"], demo.data["messages"], demo.data["questions"]) == (True, 1516, 30)
     with Memory(demo.file, worker=False) as memory:
         assert memory.verify().ok
+
+
+def test_the_demo_ends_with_how_to_open_the_inspector(demo):
+    *_, words, last = demo.text.splitlines()
+    assert "inspector" in words
+    assert last.strip() == "lamina --db lamina-demo.db serve   # then open http://127.0.0.1:8640/"
 
 
 @pytest.mark.parametrize(

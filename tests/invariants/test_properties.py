@@ -425,7 +425,20 @@ def test_a_tool_call_and_its_results_stay_together(
 async def picture(engine: Engine) -> tuple[Any, ...]:
     """Everything derived from a session, without ids and clocks: summaries, facts, contexts, rankings."""
     summaries = [
-        (s.kind, s.layer, s.version, s.status, s.covers, s.turns, s.reads, s.text, s.topics, s.tokens, s.updated_at)
+        (
+            s.kind,
+            s.layer,
+            s.version,
+            s.status,
+            s.covers,
+            s.turns,
+            s.reads,
+            s.text,
+            s.topics,
+            s.tokens,
+            s.updated_at,
+            s.due,
+        )
         for s in await engine.summaries(SESSION, live=False)
     ]
     facts = [

@@ -29,7 +29,7 @@ def test_fits_the_ports():
     """It is an embedder and a lexicon, and needs no event loop."""
     embedder: Embedder = EMBEDDER
     lexicon: Lexicon = EMBEDDER
-    assert (embedder.name, lexicon.name, embedder.dimensions) == ("static-384@1", "static-384@1", 384)
+    assert (embedder.name, lexicon.name, embedder.dimensions) == ("static-384@2", "static-384@2", 384)
     assert embedder.inline
     with pytest.raises(StopIteration) as stopped:
         embedder.embed(TEXTS).send(None)
@@ -75,7 +75,7 @@ def test_words():
 def test_common_words_weigh_little():
     """A text is about its rare words."""
     one, two = EMBEDDER.vectors(["the violin, of the", "violin"])
-    assert one @ two > 0.95
+    assert one @ two > 0.9
 
 
 @settings(max_examples=30, deadline=None)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lamina.policy.questions import understand
 from lamina.policy.recall.arrays import packed, unit
 from lamina.policy.recall.catalogue import Catalogue, Entry
-from lamina.policy.recall.fusion import PARTS, fused
+from lamina.policy.recall.fusion import OF_PIECES, PARTS, fused
 from lamina.policy.recall.signals import NAMES, Asked, Signals, gathered
 from lamina.policy.words import words
 
@@ -96,7 +96,7 @@ class Ranked:
 
 def ranked(catalogue: Catalogue, query: str, **options: Any) -> Ranked:
     found = signals(catalogue, query, **options)
-    scored = fused(found, catalogue.assisted)
+    scored = fused(found, catalogue.assisted, OF_PIECES)
     assert scored.parts.shape[1] == len(PARTS)
     keys = [catalogue.ids[row] for row in found.rows]
     order = np.lexsort((found.rows, -np.round(scored.values, 4)))

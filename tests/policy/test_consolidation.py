@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.consolidation import Plan, Rules, plan
-from lamina.types import EPISODE_KINDS, Consolidated, Episode, Fact, Span
+from lamina.policy.consolidation import Plan, Rules, fading, plan
+from lamina.types import EPISODE_KINDS, Consolidated, Episode, Fact, Fading, Span
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -105,6 +105,53 @@ def test_decay_is_brought_up_to_date(decay: float, changed: bool) -> None:
     found = plan([fact("f1", days=30, importance=0.9, decay=decay)], [], NOW, Rules())
     assert found.facts == ((fact("f1", days=30, importance=0.9, decay=0.5),) if changed else ())
     assert found.result == Consolidated(decayed=int(changed))
+
+
+# Fading
+
+
+_facts = st.builds(
+    lambda number, **values: fact(f"f{number}", f"value {number} of its own", **values),
+    number=st.integers(0, 10**6),
+    days=st.floats(0, 400),
+    importance=st.one_of(st.just(0.0), st.floats(0, 1)),
+    accesses=st.integers(0, 9),
+    accessed_at=st.one_of(st.none(), st.floats(0, 400).map(ago)),
+    category=st.sampled_from(["preference", "identity"]),
+    status=st.sampled_from(["active", "candidate", "archived"]),
+)
+
+
+@given(
+    facts=st.lists(_facts, max_size=8, unique_by=lambda one: one.id),
+    episodes=st.lists(st.builds(episode, st.integers(0, 99)), max_size=2, unique_by=lambda one: one.id),
+    threshold=st.sampled_from([0.0, 0.3, 0.7]),
+    days=st.floats(0, 60),
+)
+def test_fading_foretells_what_is_archived(
+    facts: list[Fact], episodes: list[Episode], threshold: float, days: float
+) -> None:
+    """What is not kept and less fresh than its limit is what a consolidation at that moment puts away."""
+    rules = Rules(threshold=threshold, days=days, durable=frozenset(("identity",)))
+    told = fading(facts, episodes, NOW, rules)
+    assert {one.id for one in told} == {f.id for f in facts if f.status == "active"} | {e.id for e in episodes}
+    assert [one.decay for one in told] == sorted(one.decay for one in told)
+    assert all(one.kept for one in told if one.archive_below is None)
+    doomed = {
+        one.id for one in told if one.archive_below is not None and one.decay < one.archive_below and not one.kept
+    }
+    assert doomed == set(plan(facts, episodes, NOW, rules).result.archived)
+
+
+def test_fading_says_what_of_and_since_when() -> None:
+    """A fact by its value and its last use; an episode by its title, which is never put away."""
+    used = fact("f1", days=60, accesses=2, accessed_at=ago(30), importance=0.6)
+    assert fading([used], [episode(1)], NOW, Rules()) == [
+        Fading(id="f1", kind="fact", label="likes green tea", importance=0.6, decay=0.7, used_at=ago(30), accesses=2,
+               archive_below=0.5, kept=False),
+        Fading(id="e1", kind="episode", label="title1", importance=0.5, decay=1.0, used_at=NOW, accesses=0,
+               archive_below=None, kept=True),
+    ]  # fmt: skip
 
 
 # Duplicates

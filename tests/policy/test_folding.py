@@ -30,7 +30,7 @@ def state(messages: list[Message], cursor: int) -> Counters:
 
 
 def folded(chosen: Profile, messages: list[Message], *, at_once: bool, status: Status = "active") -> list[Any]:
-    """Every fold of a log as (seen at, reads from, ends at), looking after each message or once at the end."""
+    """Every fold of a log as (due at, reads from, ends at), looking after each message or once at the end."""
     found: list[Any] = []
     live: list[Summary] = []
     cursor = 0
@@ -39,12 +39,19 @@ def folded(chosen: Profile, messages: list[Message], *, at_once: bool, status: S
         while (fold := due(chosen, now, cursor, live, status)) is not None:
             assert may_be_due(chosen, state(now, cursor), status), "the quick test must not deny a fold"
             assert fold.reads is not None
-            found.append((seen, fold.reads.first, fold.covers.last))
+            assert at_once or fold.due == seen, "who looks after each message makes a fold when it is due"
+            found.append((fold.due, fold.reads.first, fold.covers.last))
             rolling = chosen.kind == "rolling"
-            made = summary(fold.covers.first, fold.covers.last, kind=chosen.kind, tokens=SUMMARY_TOKENS)
+            made = dated(fold.due, fold.covers.first, fold.covers.last, kind=chosen.kind, tokens=SUMMARY_TOKENS)
             live = [made] if rolling else [*live, made]
             cursor = fold.covers.last
     return found
+
+
+def dated(due: int | None, first: int, last: int, **values: Any) -> Summary:
+    """A summary whose fold fell due at a message."""
+    made = summary(first, last, **values)
+    return replace(made, recipe=replace(made.recipe, details={} if due is None else {"due": due}))
 
 
 def due(chosen: Profile, now: list[Message], cursor: int, live: list[Summary], status: Status) -> Fold | None:
@@ -129,9 +136,8 @@ def test_due_points(chosen: Profile, messages: list[Message], expected: list[tup
 def test_catching_up_folds_the_same(
     chosen: Profile, messages: list[Message], expected: list[tuple[int, int, int]]
 ) -> None:
-    """A worker that comes only at the end makes the same folds in the same order."""
-    late = folded(chosen, messages, at_once=True)
-    assert [fold[1:] for fold in late] == [fold[1:] for fold in expected]
+    """A worker that comes only at the end makes the same folds in the same order, and knows when each was due."""
+    assert folded(chosen, messages, at_once=True) == expected
 
 
 TOOLS = {
@@ -147,7 +153,7 @@ TOOLS = {
 @pytest.mark.parametrize(("chosen", "roles", "expected"), [pytest.param(*row, id=name) for name, row in TOOLS.items()])
 def test_folds_never_separate_a_call_from_its_result(chosen: Profile, roles: str, expected: list[Any]) -> None:
     """Where a schedule would cut a tool group, the fold ends before it, or takes all of it."""
-    assert folded(chosen, log(roles), at_once=False) == expected
+    assert folded(chosen, log(roles), at_once=False) == folded(chosen, log(roles), at_once=True) == expected
 
 
 @pytest.mark.parametrize("status", ["ended", "archived"])
@@ -156,7 +162,7 @@ def test_the_rest_is_folded_at_the_end(status: Status) -> None:
     chosen, messages = PROFILES["project"], log("uauau")
     fold = due(chosen, messages, 2, [], status)
     assert fold is not None
-    assert (fold.task, fold.covers.first, fold.covers.last) == ("final", 3, 5)
+    assert (fold.task, fold.covers.first, fold.covers.last, fold.due) == ("final", 3, 5, 5)
     assert due(chosen, messages, 5, [], status) is None
     assert not may_be_due(chosen, state(messages, 5), status)
 
@@ -228,6 +234,26 @@ def test_upkeep(upkeep: Any, live: list[Summary], expected: tuple[str, int, int,
     fold = next_fold(PROFILES["project"].but(upkeep=upkeep), Counters(), "active", live, [])
     found = None if fold is None else (fold.task, fold.covers.first, fold.covers.last, fold.layer)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("upkeep", "expected"),
+    [
+        pytest.param(Merge(most=2), 40, id="merge"),
+        pytest.param(IntoLong(count=3), 40, id="long"),
+        pytest.param(FanOut(most=3, width=2), 40, id="layer"),
+    ],
+)
+def test_upkeep_falls_due_with_the_newest_summary(upkeep: Any, expected: int) -> None:
+    """With the one that makes them too many, even if that one is not folded; unknown if that one's is."""
+    chosen = PROFILES["project"].but(upkeep=upkeep)
+    live = [dated(n + 10, n - 9, n, kind="medium") for n in (10, 20, 30)]
+    fold = next_fold(chosen, Counters(), "active", live, [])
+    assert fold is not None
+    assert fold.due == expected
+    untold = next_fold(chosen, Counters(), "active", [*live[:2], dated(None, 21, 30, kind="medium")], [])
+    assert untold is not None
+    assert untold.due is None
 
 
 def test_a_fold_ends_where_the_topic_changes() -> None:

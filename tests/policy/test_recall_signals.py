@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.policy.questions import understand
 from lamina.policy.recall import signals as module
-from lamina.policy.recall import vectors
+from lamina.policy.recall import vectors, weights_minilm, weights_static
 from lamina.policy.recall.arrays import Floats
 from lamina.policy.recall.catalogue import Catalogue, Entry
-from lamina.policy.recall.fusion import PARTS, Scored, fused
-from lamina.policy.recall.signals import NAMES, topped
-from lamina.policy.recall.weights import WEIGHTS
+from lamina.policy.recall.fusion import OF_PIECES, OF_TEXTS, PARTS, Fit, Scored, fitting, fused
+from lamina.policy.recall.signals import NAMES, Asked, topped
 from tests.invariants.strategies import examples
 from tests.policy.catalogues import (
     ASKED,
@@ -32,16 +32,22 @@ from tests.policy.catalogues import (
 
 
 def test_every_signal_has_its_weight_and_its_part() -> None:
-    """Each name is in the table, has weights for both regimes, and belongs to exactly one part."""
+    """Each name is in the tables, has weights for both regimes, and belongs to exactly one part."""
     told = [name for names in PARTS.values() for name in names]
-    assert sorted(told) == sorted(NAMES) == sorted(WEIGHTS)
+    assert sorted(told) == sorted(NAMES) == sorted(weights_static.WEIGHTS) == sorted(weights_minilm.WEIGHTS)
     assert len(set(told)) == len(told)
 
 
-@given(everything=entries(), query=questions, vectors=st.booleans(), meant=st.booleans())
+@given(
+    everything=entries(),
+    query=questions,
+    vectors=st.booleans(),
+    meant=st.booleans(),
+    fit=st.sampled_from([OF_PIECES, OF_TEXTS]),
+)
 @examples(60)
 def test_scores_are_finite_and_the_sum_of_their_parts(
-    everything: list[Entry], query: str, vectors: bool, meant: bool
+    everything: list[Entry], query: str, vectors: bool, meant: bool, fit: Fit
 ) -> None:
     """Whatever is there and whatever is asked; as a chance a score lies between 0 and 1, in the same order."""
     catalogue = filled(everything, vectors=vectors)
@@ -50,10 +56,10 @@ def test_scores_are_finite_and_the_sum_of_their_parts(
     assert np.isfinite(found.table).all()
     assert found.cosines.min() >= 0
     assert found.cosines.max() <= 1 + 1e-5
-    scored = fused(found, catalogue.assisted)
+    scored = fused(found, catalogue.assisted, fit)
     assert np.isfinite(scored.values).all()
     assert scored.values == pytest.approx(scored.parts.sum(axis=1), abs=1e-4)
-    chances = scored.chances()
+    chances = scored.chances(fit)
     assert 0 <= chances.min() <= chances.max() <= 1
     order = np.argsort(scored.values)
     assert (np.diff(chances[order]) >= 0).all()
@@ -175,11 +181,21 @@ def test_shares_of_the_highest() -> None:
     assert topped(_floats([])).tolist() == []
 
 
-def test_extreme_scores_are_still_chances() -> None:
+@pytest.mark.parametrize("fit", [OF_PIECES, OF_TEXTS])
+def test_extreme_scores_are_still_chances(fit: Fit) -> None:
     """No overflow, whatever the sum."""
     scored = Scored(values=_floats([-1e6, 0, 1e6]), parts=np.zeros((3, len(PARTS)), dtype=np.float32))
-    chances = scored.chances().tolist()
+    chances = scored.chances(fit).tolist()
     assert 0 < chances[0] < chances[1] < chances[2] <= 1
+
+
+def test_vectors_of_whole_texts_have_weights_of_their_own() -> None:
+    """Whoever asks without a vector, or with one of the table that near words are found by, is asked as ever."""
+    question, vector = understand("Where is the heron?", at=ASKED), _floats([1, 0])
+    words = np.zeros((1, 2), dtype=np.float32)
+    assert fitting(Asked(question=question, vector=vector, words=words)) is OF_PIECES
+    assert fitting(Asked(question=question, vector=None, words=words, one_space=False)) is OF_PIECES
+    assert fitting(Asked(question=question, vector=vector, words=words, one_space=False)) is OF_TEXTS
 
 
 # very many rows

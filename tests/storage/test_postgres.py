@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -298,6 +299,21 @@ async def test_waiting_workers_hear_of_work_in_other_processes(database, store):
     await neighbour.close()
 
 
+async def test_no_connection_is_left_by_one_that_stops_to_listen_at_once(database):
+    """Whatever it was doing when it was told to stop: connecting, asking whether a pool is between, listening."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for number in range(60):
+            store = database.store(pool_min=0)
+            await store.open()
+            waiting = asyncio.create_task(store.wait_for_work(5))
+            await asyncio.sleep(number * 0.0002)
+            await store.close()
+            waiting.cancel()
+            await asyncio.wait([waiting])
+    assert [str(one.message) for one in told] == []
+
+
 async def test_a_lost_listening_connection_is_made_again(database, store):
     """Meanwhile workers look by themselves."""
     assert not await store.wait_for_work(0.05)
@@ -402,7 +418,7 @@ def test_the_command_line_works_on_postgres(databases):
     environ = {**os.environ, "LAMINA_DATABASE": databases().url}
 
     def lamina(*arguments):
-        command = [sys.executable, "-c", "from lamina.interfaces.entry import main; main()", *arguments]
+        command = [sys.executable, "-m", "lamina", *arguments]
         return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
 
     lamina("add", "I prefer Python.", "--user", "alex")
@@ -417,6 +433,7 @@ def test_the_command_line_works_on_postgres(databases):
         ("lamina_pool_max=many", "give a number"),
         ("lamina_pool_max=0", "pool_max"),
         ("lamina_statement_timeout_s=0", "above 0"),
+        ("lamina_direct=db:port", "host:port of the server itself"),
         ("lamina_scrub=never", "'vacuum' or 'full'"),
         ("lamina_color=red", "unknown parameter 'lamina_color'.*lamina_schema"),
     ],

@@ -40,6 +40,12 @@ def anyio_backend():
     return "asyncio"
 
 
+@pytest.fixture(params=["databases", "pooled"])
+def database(request):
+    """Reached as it is, and through a pgbouncer."""
+    return request.getfixturevalue(request.param)()
+
+
 def calls(session, row, raw):
     """Every verb with the ids of another tenant's rows."""
     claim = Claim(session=session, owner="w1", touch=1)
@@ -60,6 +66,8 @@ def calls(session, row, raw):
         "view": lambda s: s.view("ann", "s1", Reach(turns=9, fill=True, tokens=999)),
         "summaries": lambda s: s.summaries("s1", live=False),
         "summary": lambda s: s.summary("ab"),
+        "outline": lambda s: s.outline("s1", 9),
+        "stats": lambda s: s.stats("ann", days=9),
         "digests": lambda s: s.digests("ann"),
         "facts": lambda s: s.facts("ann"),
         "facts_in": lambda s: s.facts_in("s1", ALL),

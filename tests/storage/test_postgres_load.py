@@ -171,17 +171,21 @@ async def test_what_was_acknowledged_survives_a_killed_server(fragile):
     await store.close()
 
 
-async def test_a_restarted_server_is_found_again(fragile):
+async def outlives_a_restart(url, server):
     """Reads and writes go on with the same store, though all its connections were lost."""
-    store = PostgresStore(fragile.url(fragile.new_database(), SERVICE), pool_min=4, pool_max=4)
+    store = PostgresStore(url, pool_min=4, pool_max=4)
     await store.open()
     await asyncio.gather(*(store.append(an_append(f"s{n}", a_draft(f"m{n}"))) for n in range(8)))
-    await asyncio.to_thread(fragile.kill)
-    await asyncio.to_thread(fragile.start)
+    await asyncio.to_thread(server.kill)
+    await asyncio.to_thread(server.start)
     assert len(await store.sessions()) == 8
     await store.append(an_append("s9", a_draft("m9")))
     assert len(await store.sessions()) == 9
     await store.close()
+
+
+async def test_a_restarted_server_is_found_again(fragile):
+    await outlives_a_restart(fragile.url(fragile.new_database(), SERVICE), fragile)
 
 
 @pytest.fixture

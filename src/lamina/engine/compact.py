@@ -242,6 +242,7 @@ class Compactor:
                 cap=fold.cap,
                 fallback=written.fallback,
                 attempts=session.attempts + 1,
+                details={} if fold.due is None else {"due": fold.due},
             ),
             updated_at=updated_at,
             created_at=parts.now(),
@@ -254,7 +255,15 @@ class Compactor:
         (last,) = fold.previous
         logger.info("summary_unchanged", extra={"session": summary.session_id, "version": last.version})
         inputs = tuple(dict.fromkeys((*last.inputs, *(one.id for one in fold.folds))))
-        wider = replace(last, covers=summary.covers, turns=summary.turns, inputs=inputs, updated_at=summary.updated_at)
+        recipe = replace(last.recipe, details={**last.recipe.details, **summary.recipe.details})
+        wider = replace(
+            last,
+            covers=summary.covers,
+            turns=summary.turns,
+            inputs=inputs,
+            recipe=recipe,
+            updated_at=summary.updated_at,
+        )
         return wider, tuple(one for one in retire if one != last.id)
 
     def _without_twin(self, summary: Summary, live: Sequence[Summary], fold: Fold) -> tuple[Summary, tuple[str, ...]]:

@@ -6,9 +6,9 @@ from datetime import datetime
 from lamina.engine.extract import Reader
 from lamina.engine.pages import every_user
 from lamina.engine.parts import Parts, Progress
-from lamina.policy.consolidation import Rules, plan
+from lamina.policy.consolidation import fading, plan, rules_of
 from lamina.ports import FactsCommit
-from lamina.types import Consolidated
+from lamina.types import Consolidated, Fading
 
 logger = logging.getLogger("lamina.consolidate")
 
@@ -33,14 +33,7 @@ class Consolidation:
         return done
 
     async def _one(self, user_id: str) -> Consolidated:
-        profile, store = self._parts.profile, self._parts.store
-        rules = Rules(
-            half_life_days=profile.half_life_days,
-            days=profile.consolidation_days,
-            threshold=profile.archive_below,
-            most_episodes=profile.max_episodes,
-            durable=frozenset(profile.never_archived),
-        )
+        store, rules = self._parts.store, rules_of(self._parts.profile)
         planned = plan(await store.facts(user_id), await store.episodes(user_id), self._parts.now(), rules)
         if planned.facts or planned.episodes or planned.drop_episodes:
             committed = await store.commit_facts(
@@ -55,6 +48,12 @@ class Consolidation:
             if not committed:  # something was forgotten meanwhile; what is left is for the next time
                 return Consolidated()
         return planned.result
+
+    async def fading(self, user_id: str) -> list[Fading]:
+        """How fresh each memory of a user is, and under which freshness a consolidation would put it away."""
+        store = self._parts.store
+        known, happened = await store.facts(user_id), await store.episodes(user_id)
+        return fading(known, happened, self._parts.now(), rules_of(self._parts.profile))
 
     async def if_due(self) -> Consolidated | None:
         """Consolidate everyone if the last time was long enough ago."""

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from lamina.engine.parts import Parts
 from lamina.engine.requests import HIT_KINDS, Request
@@ -29,9 +30,10 @@ MESSAGE_OVERHEAD = 6  # tokens that a message costs beside its words
 REPLY_OVERHEAD = 3  # tokens that open the model's reply
 _PASSAGE_TOKENS = 240  # a recalled passage longer than this, and than half of the budget, is cut
 _CUT_TOKENS = 120  # to about this
-_LINE_TOKENS = 4  # of a passage's line, with its part of the heading
+_LINE_TOKENS = 1  # of a passage's line beside its words and who said them
 _SUMMARIES = 50  # that are ranked by how near they are to the query
 _SHORTEST = 12  # tokens that a passage takes at the least, about
+_TOP_UPS = 3  # times that more passages are tried where room is left
 _READ = 8  # budgets that are read of a window, so that what does not fit can be named
 _SPARE = "fits beside the rest"
 
@@ -113,6 +115,15 @@ class ContextBuilder:
         return hits
 
 
+class _Made(NamedTuple):
+    """A context as filled and rendered, and what it takes."""
+
+    filled: Filled
+    messages: list[dict[str, Any]]
+    text: str
+    tokens: int
+
+
 class _Build:
     """One context in the making."""
 
@@ -155,7 +166,7 @@ class _Build:
         }
         candidates = {section: items for section, items in candidates.items() if section in wanted}
         if not any(candidates.values()):
-            return self._finished(Filled(), [], "", 0)
+            return self._finished(_Made(Filled(), [], "", 0))
         try:
             return self._fitted(candidates)
         except BudgetTooSmall as whole:
@@ -166,23 +177,43 @@ class _Build:
 
     def _fitted(self, candidates: Mapping[str, Sequence[Item]]) -> Context:
         """Fill, render and count exactly; while it is too long, fill again with so much less room."""
-        room, spent = self._budget, self._spent()
-        cursor = self._view.session.counters.cursor if self._view.session else 0
+        room = self._budget
         while True:
-            filled = fill(self._profile, candidates, room, spent, cursor, self._count)
-            messages, text = rendered(self._profile.layout, self._picked(filled))
-            tokens = max(self._count(text), self._chat_tokens(messages))
-            if tokens <= self._budget:
-                return self._finished(filled, messages, text, tokens)
-            if all(item.required for item in filled.taken):
-                raise BudgetTooSmall(self._budget, tokens)
-            room = min(room, spent + filled.price) - (tokens - self._budget)
+            made = self._made(candidates, room)
+            if made.tokens <= self._budget:
+                return self._finished(self._topped_up(made, candidates, room))
+            if all(item.required for item in made.filled.taken):
+                raise BudgetTooSmall(self._budget, made.tokens)
+            room = min(room, self._spent + made.filled.price) - (made.tokens - self._budget)
+
+    def _topped_up(self, made: _Made, candidates: Mapping[str, Sequence[Item]], room: int) -> _Made:
+        """With more passages, since all together take less than each counted alone."""
+        spare, most = 0, self._budget - max(0, reserve(self._profile, self._budget).total - self._spent)
+        for _ in range(_TOP_UPS):
+            left = most - made.tokens
+            if left < _SHORTEST or not made.filled.lacks("recalled"):
+                break
+            spare += left
+            more = self._made(candidates, room, spare)
+            if more.tokens <= most:
+                made = more
+            else:
+                spare -= left + more.tokens - most
+        return made
+
+    def _made(self, candidates: Mapping[str, Sequence[Item]], room: int, spare: int = 0) -> _Made:
+        cursor = self._view.session.counters.cursor if self._view.session else 0
+        filled = fill(self._profile, candidates, room, self._spent, cursor, self._count, spare)
+        messages, text = rendered(self._profile.layout, self._picked(filled))
+        return _Made(filled, messages, text, max(self._count(text), self._chat_tokens(messages)))
 
     def _chat_tokens(self, messages: Sequence[dict[str, Any]]) -> int:
         cost = sum(MESSAGE_OVERHEAD + message_tokens(message, self._count) for message in messages)
         return cost + REPLY_OVERHEAD if messages else 0
 
+    @cached_property
     def _spent(self) -> int:
+        """What system prompt, query and sources take."""
         texts = [self._system or "", self._query or "", *self._sources]
         return sum(self._count(text) + MESSAGE_OVERHEAD + REPLY_OVERHEAD for text in texts if text)
 
@@ -394,7 +425,8 @@ class _Build:
             excerpt=self._profile.excerpt,
         )
 
-    def _finished(self, filled: Filled, messages: list[dict[str, Any]], text: str, tokens: int) -> Context:
+    def _finished(self, made: _Made) -> Context:
+        filled, messages = made.filled, made.messages
         omitted = [*filled.left, *self._duplicates, *self._unread()]
         session = self._view.session
         own, count = (session.id, session.counters.messages) if session else (None, 0)
@@ -414,12 +446,12 @@ class _Build:
             sections["query"] = self._count(self._query)
         if self._system and messages:
             sections["system"] = self._count(self._system)
-        self._log(filled, tokens, covered.blind_messages)
+        self._log(filled, made.tokens, covered.blind_messages)
         return Context(
             messages=messages,
-            text=text,
-            tokens=tokens,
-            budget=self._token_budget(sections, tokens),
+            text=made.text,
+            tokens=made.tokens,
+            budget=self._token_budget(sections, made.tokens),
             manifest=Manifest(
                 profile=self._profile.name,
                 counter=self._counter.name,

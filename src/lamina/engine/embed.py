@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import random
+from collections.abc import AsyncIterator, Sequence
 
 from lamina.engine.parts import Parts, on_loop
 from lamina.errors import ModelError
@@ -14,6 +15,7 @@ logger = logging.getLogger("lamina.embed")
 
 BATCH = 32  # texts at once: a few milliseconds of static vectors
 _USERS = 1_000
+_SHARE = 16  # users taken on before looking again whom others have left
 _TEXT = 20_000  # characters of a text that are embedded
 
 
@@ -24,6 +26,19 @@ class Embedding:
         self._parts = parts
         self._embedder = embedder
         self._noted = False
+
+    async def users(self) -> AsyncIterator[str]:
+        """Those without all vectors, as many as there are now; other workers are likely to be at other ones."""
+        left = None
+        while left is None or left > 0:
+            users = await self._parts.store.unembedded_users(self._embedder.name, _USERS)
+            left = len(users) if left is None else left
+            if not users:
+                return
+            first = random.randrange(len(users))  # noqa: S311 - no secret
+            for user_id in [*users[first:], *users[:first]][: min(_SHARE, left)]:
+                yield user_id
+            left -= _SHARE
 
     async def all_due(self) -> int:
         """Give every user's memory its vectors; how many there were to give."""

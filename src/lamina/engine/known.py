@@ -28,6 +28,7 @@ from lamina.types import (
     EpisodeKind,
     Fact,
     FactType,
+    Fading,
     Graph,
     Link,
     Proposal,
@@ -254,6 +255,10 @@ class KnownVerbs:
         await self._accesses.flush()
         dropped = await self._forgetting.retain() if user_id is None else 0
         return replace(await self._consolidation.consolidate(user_id, progress), messages_dropped=dropped)
+
+    async def fading(self, user_id: str = DEFAULT_USER) -> list[Fading]:
+        """How fresh each fact that holds and each episode is, the most faded first, and when it would be archived."""
+        return await self._consolidation.fading(checked_id(user_id, "user_id"))
 
     async def consistency(self, user_id: str = DEFAULT_USER) -> list[Divergence]:
         """Where summaries do not agree with the facts: values that no longer hold, or that are missing."""

@@ -4,7 +4,7 @@ import asyncio
 import importlib
 import json
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,39 +17,38 @@ from lamina.engine.forget import Forgetting
 from lamina.engine.hands import is_gone
 from lamina.engine.ingest import Ingest
 from lamina.engine.knowledge import Knowledge
-from lamina.engine.known import DEFAULT_USER, KnownVerbs, as_filter, one_of
+from lamina.engine.known import DEFAULT_USER, KnownVerbs
 from lamina.engine.maintain import Maintenance
 from lamina.engine.pages import every_session, every_user, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.regenerate import Regeneration
-from lamina.engine.requests import HIT_KINDS, Request
 from lamina.engine.retrieve import Retrieval
+from lamina.engine.searching import MEMORABLE, SearchVerbs
 from lamina.engine.tracing import traced
 from lamina.engine.worker import Worker
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.policy.episodes import KEY_MOMENT, milestone_of
-from lamina.policy.messages import checked_id, main_session
-from lamina.policy.mixing import checked_weights
+from lamina.policy.messages import check_text, checked_id, main_session
 from lamina.policy.times import day_of, moment
 from lamina.policy.window import newest_units
 from lamina.ports import Reach
 from lamina.profiles import Profile, profile_named, profile_values
 from lamina.types import (
-    ROLES,
     STATUSES,
     Added,
     Backlog,
     Context,
     Conversation,
     Cost,
-    Hit,
     Imported,
     Message,
     Milestone,
+    Outline,
     Report,
     Session,
     Settled,
     Span,
+    Stats,
     Status,
     Summary,
     WorkerNote,
@@ -57,10 +56,11 @@ from lamina.types import (
 
 logger = logging.getLogger("lamina.memory")
 
-MEMORABLE = frozenset(("fact", "episode"))  # kinds of things whose use is counted
+MOST_PARTS = 1000  # of an outline
+_DAYS = 366  # that stats tell of
 
 
-class Engine(KnownVerbs):
+class Engine(SearchVerbs, KnownVerbs):
     """Layered memory for conversations over the parts it is given."""
 
     def __init__(self, parts: Parts, *, worker: bool = True, follows: bool = False) -> None:
@@ -181,17 +181,19 @@ class Engine(KnownVerbs):
         sources: Sequence[str] = (),
         at: Any = None,
         seen_from: int | None = None,
+        rehearsal: bool = False,
     ) -> Context:
         """What the model should see for the next message: never above the budget, with a manifest of what and why.
 
         `query` is the current user message; `system` is your own system prompt; `sources` are texts of your own
         (retrieved documents) to place before the question; `at` is when it is asked, if not now; the model sees the
-        session's messages from number `seen_from` on anyway, because you send them yourself.
+        session's messages from number `seen_from` on anyway, because you send them yourself. A `rehearsal` is only
+        looked at: it is no use of the facts and episodes in it, and keeps nothing from fading.
         """
         chosen = self._parts.profile if profile is None else as_profile(profile)
         for name, text in (("query", query), ("system", system)):
             if text is not None:
-                _check_text(name, text)
+                check_text(name, text)
         if isinstance(sources, str) or not all(isinstance(source, str) for source in sources):
             raise InputError("sources must be a list of texts")
         context = await self._context.build(
@@ -205,66 +207,9 @@ class Engine(KnownVerbs):
             at=None if at is None else moment(at, "at"),
             seen_from=seen_from,
         )
-        self._accesses.note(piece.id for piece in context.manifest.items if piece.id and piece.kind in MEMORABLE)
+        if not rehearsal:
+            self._accesses.note(piece.id for piece in context.manifest.items if piece.id and piece.kind in MEMORABLE)
         return context
-
-    @traced("search_memory")
-    async def search(
-        self,
-        query: str,
-        *,
-        user_id: str = DEFAULT_USER,
-        top_k: int = 10,
-        explain: bool = False,
-        kinds: Sequence[str] = HIT_KINDS,
-        types: Sequence[str] = (),
-        categories: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        since: Any = None,
-        until: Any = None,
-        min_importance: float = 0.0,
-        session_id: str | None = None,
-        role: str | None = None,
-        as_of: Any = None,
-        archived: bool = False,
-        weights: Mapping[str, float] | None = None,
-        at: Any = None,
-    ) -> list[Hit]:
-        """Messages, summaries, facts and episodes that answer the query, best first.
-
-        `explain` adds the parts of the scores. `at` is when it is asked, if not now: "last week" is counted from
-        there. `weights` are those of the weighted sum (semantic, keyword, recency, importance, access) for this
-        query. The rest are filters: kinds of hits; types, categories, tags and least importance of facts (with one
-        of the first three, only facts are found); times; a session; the role of messages; facts that held at
-        `as_of`; and `archived`: also archived facts and what is in archived sessions.
-        """
-        _check_text("query", query)
-        if not isinstance(top_k, int) or top_k < 1:
-            raise InputError(f"top_k must be a whole number of at least 1, not {top_k!r}")
-        wanted = as_filter(
-            types=types, categories=categories, tags=tags, since=since, until=until, min_importance=min_importance
-        )
-        if role is not None and role not in ROLES:
-            raise InputError(f"no role {role!r}; there are {list(ROLES)}")
-        mixed = self._parts.profile.weights if weights is None else checked_weights(weights)
-        hits = await self._retrieval.search(
-            Request(
-                query=query,
-                user_id=checked_id(user_id, "user_id"),
-                top_k=top_k,
-                kinds=one_of(kinds, HIT_KINDS, "kind"),
-                wanted=wanted,
-                session_id=None if session_id is None else checked_id(session_id, "session_id"),
-                role=role,
-                at=None if at is None else moment(at, "at"),
-                as_of=None if as_of is None else moment(as_of, "as_of"),
-                archived=bool(archived),
-                weights=mixed,
-                least=self._parts.profile.relevance_threshold if mixed is not None and weights is None else 0.0,
-            )
-        )
-        self._accesses.note(hit.id for hit in hits if hit.kind in {"fact", "episode"})
-        return hits if explain else [replace(hit, parts={}) for hit in hits]
 
     # sessions
 
@@ -353,7 +298,7 @@ class Engine(KnownVerbs):
 
     async def milestone(self, session_id: str, title: str) -> Milestone:
         """Mark this point of a session with a title."""
-        _check_text("title", title)
+        check_text("title", title)
         if not title.strip():
             raise InputError("a milestone needs a title")
         session = await self.session(session_id)
@@ -373,6 +318,12 @@ class Engine(KnownVerbs):
         """The summaries of a session in order; with live=False also those that were folded into others."""
         await self.session(session_id)
         return await self._parts.store.summaries(session_id, live=live)
+
+    async def outline(self, session_id: str, parts: int = 200) -> Outline:
+        """A session as strata, without its words: its log in at most so many parts, and every summary above it."""
+        if isinstance(parts, bool) or not isinstance(parts, int) or not 1 <= parts <= MOST_PARTS:
+            raise InputError(f"parts must be a whole number from 1 to {MOST_PARTS}, not {parts!r}")
+        return await self._parts.store.outline(session_id, parts)
 
     async def zoom(self, summary_id: str) -> list[Message]:
         """The raw messages that a summary covers."""
@@ -405,6 +356,11 @@ class Engine(KnownVerbs):
     async def costs(self, since: Any = None) -> list[Cost]:
         """What language models have cost, by day (UTC), purpose and model; `since`: from that day on."""
         return await self._parts.store.costs(None if since is None else day_of(moment(since, "since")))
+
+    async def stats(self, user_id: str | None = None) -> Stats:
+        """How much there is of everything, of a user or of all, and how it grew by day (UTC)."""
+        whose = None if user_id is None else checked_id(user_id, "user_id")
+        return await self._parts.store.stats(whose, days=_DAYS)
 
     # workers
 
@@ -476,11 +432,6 @@ class Engine(KnownVerbs):
         finally:
             if task is not None and self._works:
                 self._task = asyncio.create_task(self._worker.run(), name="lamina-worker")
-
-
-def _check_text(name: str, given: Any) -> None:
-    if not isinstance(given, str):
-        raise InputError(f"{name} must be text, not {type(given).__name__}")
 
 
 def as_profile(profile: str | Profile) -> Profile:

@@ -1,7 +1,9 @@
 """Recall: what a user's memory holds that answers a question, best first, each with the parts of its score."""
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -23,14 +25,40 @@ from lamina.policy.recall.entries import Found, hit_of
 from lamina.policy.recall.fusion import Scored
 from lamina.policy.recall.signals import Asked, gathered
 from lamina.ports import Embedder
-from lamina.types import Episode, Fact, Hit, Summary
+from lamina.types import Episode, Explained, Fact, Hit, Stage, Summary
 
 logger = logging.getLogger("lamina.recall")
 
 _EMBEDDED = 4_000  # characters of a query that are embedded
-_RELATED_WORDS, _RELATED_MEANING = 0.02, 0.18  # what a row, with its neighbours, has at least of what is asked
+_RELATED_WORDS, _RELATED_MEANING = 0.02, 0.12  # what a row, with its neighbours, has at least of what is asked
 _SPARE = 5  # more than asked for are looked up, since some may be gone by now
 _QUICK = 2.0  # seconds that a query waits for its vector; then words answer alone
+
+
+class _Stages:
+    """How long each step takes; a step that comes twice is one."""
+
+    def __init__(self) -> None:
+        self._since = time.perf_counter()
+        self._seconds: dict[Any, float] = {}
+
+    def end(self, name: str) -> None:
+        """What came since the last end was this step."""
+        now = time.perf_counter()
+        self._seconds[name] = self._seconds.get(name, 0.0) + now - self._since
+        self._since = now
+
+    def told(self) -> tuple[Stage, ...]:
+        return tuple(Stage(name=name, ms=round(seconds * 1000, 3)) for name, seconds in self._seconds.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """Ids, scores and parts, best first, and of how many rows."""
+
+    best: Sequence[tuple[str, float, Mapping[str, float]]] = ()
+    considered: int = 0
+    related: int = 0
 
 
 class Recall:
@@ -41,26 +69,45 @@ class Recall:
         self._complete = False  # whether everything has vectors of the embedder that was chosen
         self.shelves = Shelves(parts)
 
-    async def search(self, request: Request) -> list[Hit]:
-        """The best hits for a request, best first."""
+    async def explained(self, request: Request) -> Explained:
+        """The best hits for a request, best first, and how they were found."""
+        stages = _Stages()
+        ranking, hits = await self._found(request, stages)
+        return Explained(
+            hits=tuple(hits),
+            least=request.least,
+            considered=ranking.considered,
+            related=ranking.related,
+            stages=stages.told(),
+            weights=request.weights,
+        )
+
+    async def _found(self, request: Request, stages: _Stages) -> tuple[_Ranking, list[Hit]]:
         embedder = await self._embedder()
         shelf = await self.shelves.of(request.user_id, embedder)
+        stages.end("open")
         at = request.at or self._parts.now()
         names = tuple(shelf.catalogue.speakers) if shelf else ()
         question = with_context(understand(request.query, at=at, names=names), request.before)
+        stages.end("understand")
         if not question.terms:
-            return []
+            return _Ranking(), []
         vector = await self._vector(question, embedder)
+        stages.end("embed")
         if shelf is None:
             kept = None if vector is None else packed(vector[None])[0]
             shelf = await self.shelves.for_question(request.user_id, question.terms, embedder, kept)
+            stages.end("open")
         words = comparable(question.words, self._parts.lexicon.word_vectors)
         one_space = embedder is not None and embedder.name == self._parts.lexicon.name
         asked = Asked(question=question, vector=vector, words=words, one_space=one_space)
         uses = await self._uses(request)
         with shelf.lock, one_thread():
-            ranked = self._ranked(shelf, asked, request, at, uses)
-        return await self._hits(shelf, ranked, request)
+            ranking = self._ranked(shelf, asked, request, at, uses)
+        stages.end("rank")
+        hits = await self._hits(shelf, ranking.best, request)
+        stages.end("read")
+        return ranking, hits
 
     async def _embedder(self) -> Embedder | None:
         """The embedder to search by: the one that was chosen, or static vectors until all has its vectors."""
@@ -90,18 +137,18 @@ class Recall:
         used: list[Fact | Episode] = [*await store.facts(user_id), *await store.episodes(user_id)]
         return {item.id: item.accesses for item in used}
 
-    def _ranked(
-        self, shelf: Shelf, asked: Asked, request: Request, at: datetime, uses: Mapping[str, int]
-    ) -> list[tuple[str, float, Any]]:
-        """Ids, scores and parts, best first; a little more than asked for, since some may be gone by now."""
+    def _ranked(self, shelf: Shelf, asked: Asked, request: Request, at: datetime, uses: Mapping[str, int]) -> _Ranking:
+        """The best, a little more than asked for, since some may be gone by now."""
         catalogue = shelf.catalogue
         allowed = self._allowed(shelf, request, at)
-        if not allowed.any():
-            return []
+        considered = int(np.count_nonzero(allowed))
+        if not considered:
+            return _Ranking()
         signals = gathered(catalogue, asked, allowed)
         if request.weights is None:
-            scored = fusion.fused(signals, catalogue.assisted)
-            chances, names = scored.chances(), tuple(fusion.PARTS)
+            fit = fusion.fitting(asked)
+            scored = fusion.fused(signals, catalogue.assisted, fit)
+            chances, names = scored.chances(fit), tuple(fusion.PARTS)
         else:
             used = np.zeros(len(signals.rows), dtype=np.float32)
             if uses:
@@ -114,7 +161,7 @@ class Recall:
             (words >= _RELATED_WORDS) | (signals.cosines >= _RELATED_MEANING) | (signals.exact > 0) | signals.dated
         )
         if not related.any():
-            return []
+            return _Ranking(considered=considered)
         order = _order(scored, catalogue, signals.rows)
         good = (related if request.strict else (signals.around > 0) | (signals.cosines > 0)) & (
             chances >= request.least
@@ -123,10 +170,11 @@ class Recall:
         cosines = np.round(signals.cosines[best].astype(np.float64), 6).tolist()
         parts = np.round(scored.parts[best].astype(np.float64), 6).tolist()
         ids = [catalogue.ids[row] for row in signals.rows[best]]
-        return [
+        found = [
             (key, chance, {**dict(zip(names, part, strict=True)), "cosine": cosine})
             for key, chance, part, cosine in zip(ids, chances[best].tolist(), parts, cosines, strict=True)
         ]
+        return _Ranking(found, considered, int(np.count_nonzero(related)))
 
     def _allowed(self, shelf: Shelf, request: Request, at: datetime) -> Flags:
         """Which rows the request's filters let through."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from lamina.engine.parts import Parts
 from lamina.engine.requests import Request
-from lamina.types import Hit
+from lamina.types import Explained, Hit
 
 
 class Retrieval:
@@ -17,7 +17,11 @@ class Retrieval:
 
     async def search(self, request: Request) -> list[Hit]:
         """The best hits, best first."""
+        return [*(await self.explained(request)).hits]
+
+    async def explained(self, request: Request) -> Explained:
+        """The best hits, and how they were found."""
         if self._loaded is None:
             self._loaded = importlib.import_module("lamina.engine.recall").Recall(self._parts)
-        hits: list[Hit] = await self._loaded.search(request)
-        return hits
+        found: Explained = await self._loaded.explained(request)
+        return found

@@ -38,6 +38,7 @@ class Tenants:
         self._opening = asyncio.Lock()
         self._keyed = False
         self._watches: dict[str, Watch] = {}
+        self._watching = True
 
     @property
     def open_engines(self) -> list[Engine]:
@@ -63,19 +64,21 @@ class Tenants:
         return sorted({*await self._store.tenants(), *await self._store.keyed_tenants()})
 
     async def watch(self, tenant: str) -> Watch:
-        """What changes in a tenant's memory, looked for from now on at the latest."""
+        """What changes in a tenant's memory, looked for from now on at the latest; nothing once watches have ended."""
         if tenant not in self._watches:
             self._watches[tenant] = Watch(
                 self._store.for_tenant(tenant), now=self._now, epoch=self._random_bytes(4).hex()
             )
+            if not self._watching:
+                await self._watches[tenant].close()
         watch = self._watches[tenant]
         await watch.begin()
         return watch
 
     async def end_watches(self) -> None:
-        """Let all go who listen for changes."""
-        watches, self._watches = [*self._watches.values()], {}
-        for watch in watches:
+        """Let all go who listen for changes, and whoever comes yet."""
+        self._watching = False
+        for watch in [*self._watches.values()]:
             await watch.close()
 
     async def ping(self) -> None:

@@ -75,7 +75,7 @@ class Watch:
     async def begin(self) -> None:
         """Know how everything is now; what changes from here on is told."""
         async with self._beginning:
-            if self._task is not None and not self._task.done():
+            if self._closed or (self._task is not None and not self._task.done()):
                 return
             self._since = self._now()
             self._standing.clear()
@@ -87,7 +87,8 @@ class Watch:
             if self._number:
                 self._number += 1  # what happened while nobody looked is a gap
                 self._kept.clear()
-            self._task = asyncio.create_task(self._run(), name="lamina-watch")
+            if not self._closed:
+                self._task = asyncio.create_task(self._run(), name="lamina-watch")
 
     def place(self) -> str:
         """The id of the newest event."""

@@ -29,7 +29,6 @@ logger = logging.getLogger("lamina.fold")
 _SWEEP_SECONDS = 60.0
 _GATHER_SECONDS = 0.05  # vectors are given in batches, not after each message
 _QUICK_SECONDS = 0.2  # what is done sooner is not told of on its own
-_USERS = 1_000
 
 
 class Worker:
@@ -183,7 +182,7 @@ class Worker:
             self._embedding = importlib.import_module("lamina.engine.embed").Embedding(self._parts, embedder)
         given = 0
         try:
-            for user_id in await self._parts.store.unembedded_users(embedder.name, _USERS):
+            async for user_id in self._embedding.users():
                 async with self._parts.turns:
                     given += int(await self._embedding.due(user_id))
                 if self._stopping:

@@ -97,6 +97,15 @@ class Settings:
     def patience(self) -> Patience:
         return Patience(model_seconds=self.model_seconds, lease_seconds=self.lease_seconds)
 
+    def has_proxy(self) -> bool:
+        """Whether there is an endpoint for the proxy to ask that somebody chose."""
+        return self.proxy_base_url is not None or self.llm() is not None
+
+    def proxy_model(self) -> str | None:
+        """The model that the proxy's endpoint is known to have: the llm's, if the endpoint is."""
+        shared = self.proxy_base_url is None or self.proxy_base_url == self.llm_base_url
+        return self.llm_model if shared else None
+
     def llm(self) -> Llm | None:
         """The language model, if one is named."""
         if self.llm_base_url is None and self.llm_model is None:

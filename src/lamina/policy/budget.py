@@ -8,6 +8,7 @@ from lamina.profiles import Profile, Step
 from lamina.types import Message, Span
 
 HEADING_TOKENS = 16  # what a section's heading costs at the most
+_DAY_TOKENS = 8  # what the line costs under which passages of a day stand
 CUT_MARK = "[…] "
 _OVER = "over budget"
 
@@ -44,6 +45,10 @@ class Filled:
     warnings: tuple[str, ...] = ()
     price: int = 0  # what the taken items cost, with their headings
 
+    def lacks(self, section: str) -> bool:
+        """Whether something of a section did not fit."""
+        return any(item.section == section and why == _OVER for item, why in self.left)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reserve:
@@ -73,17 +78,20 @@ def fill(
     spent: int,
     cursor: int,
     count: Callable[[str], int],
+    spare: int = 0,
 ) -> Filled:
     """Take items by the profile's steps until the budget is spent. Required items are always taken.
 
     `spent` is what the system prompt, sources and the current message cost; candidates are in order of preference.
-    What would say again what stands in the context word for word is left out, and its room is used.
+    What would say again what stands in the context word for word is left out, and its room is used. `spare` tokens more
+    are for passages alone, where the profile takes these as far as they fit.
     """
     available = max(0, budget - max(spent, reserve(profile, budget).total))
     filling = _Filling(profile, candidates, available, cursor, count)
     filling.take_all()
     while filling.drop_repeated():
         filling.take_all()
+    filling.top_up(spare)
     return filling.result()
 
 
@@ -101,6 +109,7 @@ class _Filling:
         self._taken: list[Item] = []
         self._repeated: list[Item] = []
         self._used: dict[str, int] = {}
+        self._headings: set[str] = set()
         self._available = self._left = available
         self._cursor = cursor
         self._count = count
@@ -114,6 +123,14 @@ class _Filling:
         """Go through the profile's steps once."""
         for step in self._profile.steps:
             self._take(step)
+
+    def top_up(self, spare: int) -> None:
+        """Take more passages, if the profile takes as many as fit."""
+        for step in self._profile.steps:
+            if spare and step.section == "recalled" and step.share is None:
+                self._left += spare
+                self._take(step)
+                return
 
     def _take(self, step: Step) -> None:
         section = "recent" if step.section == "gap" else step.section
@@ -151,12 +168,14 @@ class _Filling:
         return sum(1 for item in self._taken if item.section == section)
 
     def _price(self, section: str, item: Item) -> int:
-        return item.tokens + (0 if section in self._used else HEADING_TOKENS)
+        day = _DAY_TOKENS if item.heading and item.heading not in self._headings else 0
+        return item.tokens + day + (0 if section in self._used else HEADING_TOKENS)
 
     def _put(self, section: str, item: Item) -> None:
         price = self._price(section, item)
         self._used[section] = self._used.get(section, 0) + price
         self._left -= price
+        self._headings.add(item.heading)
         self._taken.append(item)
 
     def _take_part(self, section: str, item: Item, room: int) -> bool:

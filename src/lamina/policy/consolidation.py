@@ -10,13 +10,16 @@ from datetime import datetime, timedelta
 
 from lamina.policy.decay import HALF_LIFE_DAYS, decayed
 from lamina.policy.episodes import capped, jaccard, merged
+from lamina.policy.facts import said
 from lamina.policy.words import STOP_WORDS, terms, words
-from lamina.types import Consolidated, Episode, Fact
+from lamina.profiles import Profile
+from lamina.types import Consolidated, Episode, Fact, Fading
 
 _PLACES = 6
 _NOTEWORTHY = 0.001  # change of decay
 _FEWEST_TERMS = 2  # below these, words say too little to call two facts the same
 _DAY = timedelta(days=1)
+_BEYOND = 2.0  # a freshness that no memory has
 # Little words that may differ between two ways to say the same; all others must be the same.
 _IDLE = frozenset(
     """a about also am an and are as at be because been being do does doing for had has have having i i'd i'll i'm i've
@@ -39,6 +42,16 @@ class Rules:
     durable: frozenset[str] = field(default_factory=frozenset)  # categories never put away
 
 
+def rules_of(profile: Profile) -> Rules:
+    return Rules(
+        half_life_days=profile.half_life_days,
+        days=profile.consolidation_days,
+        threshold=profile.archive_below,
+        most_episodes=profile.max_episodes,
+        durable=frozenset(profile.never_archived),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The facts and episodes that change, as they shall be; the episodes that go; and what to tell of it."""
@@ -51,7 +64,7 @@ class Plan:
 
 def plan(facts: Sequence[Fact], episodes: Sequence[Episode], now: datetime, rules: Rules) -> Plan:
     """What to change; once it is done, nothing is left to change at the same time."""
-    active = [fact for fact in facts if fact.status == "active" and fact.verdict not in {"archived", "merged"}]
+    active = [fact for fact in facts if _is_judged(fact)]
     fresh = {fact.id: _fresh(fact, now, rules) for fact in active}
     archived = {fact.id for fact in active if _faded(fact, fresh[fact.id], now, rules)}
     into = _duplicates([fact for fact in active if fact.id not in archived], rules.similar)
@@ -77,9 +90,66 @@ def _differs(one: float, other: float) -> bool:
     return abs(one - other) > _NOTEWORTHY
 
 
+def _is_judged(fact: Fact) -> bool:
+    """Whether a consolidation looks at a fact at all."""
+    return fact.status == "active" and fact.verdict not in {"archived", "merged"}
+
+
 def _faded(fact: Fact, decay: float, now: datetime, rules: Rules) -> bool:
-    old = (now - fact.learnt_at) / _DAY > rules.days
-    return old and fact.category not in rules.durable and fact.importance * decay < rules.threshold
+    below = _archive_below(fact, rules)
+    return below is not None and decay < below and not _is_young(fact, now, rules)
+
+
+def _is_young(fact: Fact, now: datetime, rules: Rules) -> bool:
+    return (now - fact.learnt_at) / _DAY <= rules.days
+
+
+def _archive_below(fact: Fact, rules: Rules) -> float | None:
+    """The freshness under which a fact is put away once it is old enough; None if it never is."""
+    if fact.category in rules.durable or rules.threshold <= 0:
+        return None
+    return rules.threshold / max(fact.importance, rules.threshold / _BEYOND)
+
+
+def fading(facts: Iterable[Fact], episodes: Iterable[Episode], now: datetime, rules: Rules) -> list[Fading]:
+    """How fresh the memories are that a consolidation would look at now, the most faded first.
+
+    It would put away those facts that are not kept and less fresh than their limit; episodes it never puts away.
+    """
+    found = [
+        *(_fading_fact(fact, now, rules) for fact in facts if _is_judged(fact)),
+        *(_fading_episode(episode, now, rules) for episode in episodes),
+    ]
+    return sorted(found, key=lambda one: (one.decay, one.importance, one.id))
+
+
+def _fading_fact(fact: Fact, now: datetime, rules: Rules) -> Fading:
+    below = _archive_below(fact, rules)
+    return Fading(
+        id=fact.id,
+        kind="fact",
+        label=said(fact),
+        importance=fact.importance,
+        decay=_fresh(fact, now, rules),
+        used_at=fact.accessed_at or fact.learnt_at,
+        accesses=fact.accesses,
+        archive_below=below,
+        kept=below is None or _is_young(fact, now, rules),
+    )
+
+
+def _fading_episode(episode: Episode, now: datetime, rules: Rules) -> Fading:
+    return Fading(
+        id=episode.id,
+        kind="episode",
+        label=episode.title,
+        importance=episode.significance,
+        decay=_fresh(episode, now, rules),
+        used_at=episode.accessed_at or episode.happened_at,
+        accesses=episode.accesses,
+        archive_below=None,
+        kept=True,
+    )
 
 
 def _judged(

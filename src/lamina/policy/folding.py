@@ -42,6 +42,7 @@ class Fold:
     folds: tuple[Summary, ...]  # live summaries to fold higher
     cap: int
     least: int
+    due: int | None  # the message at which it fell due; None if what it folds does not tell
 
     @property
     def retire(self) -> tuple[str, ...]:
@@ -53,10 +54,11 @@ _FRAME = 64  # tokens of a title and a footer, which a rolling summary may have 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cut:
-    """Where a message fold ends, and from where it reads."""
+    """Where a message fold ends, from where it reads, and the message with which it fell due."""
 
     end: int
     reads_from: int
+    due: int
 
 
 def may_be_due(profile: Profile, counters: Counters, status: Status) -> bool:
@@ -85,7 +87,7 @@ def next_fold(
     if cut is not None:
         return _message_fold(profile, counters, live, cut, final=False)
     if whole and counters.unfolded and status in {"ended", "archived"}:
-        rest = _Cut(end=counters.messages, reads_from=counters.cursor + 1)
+        rest = _Cut(end=counters.messages, reads_from=counters.cursor + 1, due=counters.messages)
         return _message_fold(profile, counters, live, rest, final=True)
     return None
 
@@ -106,6 +108,7 @@ def _message_fold(profile: Profile, counters: Counters, live: Sequence[Summary],
         folds=(),
         cap=min(grown, profile.total_cap) if profile.total_cap is not None else profile.cap,
         least=profile.least,
+        due=max([cut.due, *(summary.due or 0 for summary in live)]),  # not before the folds that it follows
     )
 
 
@@ -149,7 +152,8 @@ def _(schedule: Stepped, counters: Counters, summary_tokens: int, tail: Sequence
     while now <= tail[-1].seq:
         end = _fit(tail, now, target)
         if end is not None and end > counters.cursor:
-            return _Cut(end=end, reads_from=max(1, min(target - schedule.step + 1, counters.cursor + 1)))
+            reads_from = max(1, min(target - schedule.step + 1, counters.cursor + 1))
+            return _Cut(end=end, reads_from=reads_from, due=now)
         now, target = _next_step(schedule, target)
     return None
 
@@ -175,7 +179,7 @@ def _(schedule: Overflow, counters: Counters, summary_tokens: int, tail: Sequenc
     for now in range(counters.cursor + schedule.recent + 1, tail[-1].seq + 1):
         end = _fit(tail, now, counters.cursor + schedule.chunk)
         if end is not None:
-            return _Cut(end=end, reads_from=counters.cursor + 1)
+            return _Cut(end=end, reads_from=counters.cursor + 1, due=now)
     return None
 
 
@@ -192,11 +196,11 @@ def _next_period(schedule: Periodic, cursor_turn: int) -> int:
 @_cut.register
 def _(schedule: Periodic, counters: Counters, summary_tokens: int, tail: Sequence[Message]) -> _Cut | None:
     due = _next_period(schedule, counters.cursor_turn)
-    for now, turn in _turn_ends(tail):
+    for now, turn, told in _turn_ends(tail):
         if turn >= due:
             end = _fit(tail, now, _last_of_turn(tail, due - schedule.keep))
             if end is not None and end < now:
-                return _Cut(end=end, reads_from=counters.cursor + 1)
+                return _Cut(end=end, reads_from=counters.cursor + 1, due=told)
     return None
 
 
@@ -209,12 +213,12 @@ def _(schedule: Threshold, counters: Counters, summary_cap: int | None) -> bool:
 @_cut.register
 def _(schedule: Threshold, counters: Counters, summary_tokens: int, tail: Sequence[Message]) -> _Cut | None:
     running = _Running(tail)
-    for now, turn in _turn_ends(tail):
+    for now, turn, told in _turn_ends(tail):
         if summary_tokens + running.up_to(now) <= schedule.tokens:
             continue
         end = _before_kept(tail, now, turn, schedule.keep)
         if end is not None:
-            return _Cut(end=end, reads_from=counters.cursor + 1)
+            return _Cut(end=end, reads_from=counters.cursor + 1, due=told)
     return None
 
 
@@ -226,13 +230,13 @@ def _(schedule: Batches, counters: Counters, summary_cap: int | None) -> bool:
 @_cut.register
 def _(schedule: Batches, counters: Counters, summary_tokens: int, tail: Sequence[Message]) -> _Cut | None:
     running = _Running(tail)
-    for now, turn in _turn_ends(tail):
+    for now, turn, told in _turn_ends(tail):
         turns = turn - counters.cursor_turn
         large = turns >= schedule.least and running.up_to(now) >= schedule.tokens
         if large or turns >= schedule.most:
             end = _fit(tail, now, now)
             if end is not None:
-                return _Cut(end=end, reads_from=counters.cursor + 1)
+                return _Cut(end=end, reads_from=counters.cursor + 1, due=told)
     return None
 
 
@@ -244,7 +248,7 @@ def _(schedule: PastWindow, counters: Counters, summary_cap: int | None) -> bool
 @_cut.register
 def _(schedule: PastWindow, counters: Counters, summary_tokens: int, tail: Sequence[Message]) -> _Cut | None:
     running = _Running(tail)
-    for now, turn in _turn_ends(tail):
+    for now, turn, told in _turn_ends(tail):
         if running.up_to(now) <= schedule.tokens:
             continue
         end = _before_kept(tail, now, turn, schedule.keep)
@@ -252,7 +256,7 @@ def _(schedule: PastWindow, counters: Counters, summary_tokens: int, tail: Seque
             least = running.up_to(end) * schedule.least
             seen = [message for message in tail if message.seq <= now]
             allowed = {m.seq for m in seen if m.seq <= end and running.up_to(m.seq) >= least}
-            return _Cut(end=_topic_shift(seen, allowed, end), reads_from=counters.cursor + 1)
+            return _Cut(end=_topic_shift(seen, allowed, end), reads_from=counters.cursor + 1, due=told)
     return None
 
 
@@ -280,15 +284,18 @@ def _before_kept(tail: Sequence[Message], now: int, turn: int, keep: int) -> int
     return end if end >= tail[0].seq else None
 
 
-def _turn_ends(tail: Sequence[Message]) -> Iterator[tuple[int, int]]:
-    """The moments at which a turn was complete: (newest message then, its turn)."""
+def _turn_ends(tail: Sequence[Message]) -> Iterator[tuple[int, int, int]]:
+    """The moments at which a turn was complete: (newest message then, its turn, the message that tells so).
+
+    A turn without a reply is known to be complete when the next one begins.
+    """
     closed = True
     for index, message in enumerate(tail):
         if message.role == "user" and index and not closed and tail[index - 1].turn:
-            yield tail[index - 1].seq, tail[index - 1].turn
+            yield tail[index - 1].seq, tail[index - 1].turn, message.seq
         closed = closes(message.role, bool(message.calls), was=closed)
         if closed and message.role == "assistant" and message.turn:
-            yield message.seq, message.turn
+            yield message.seq, message.turn, message.seq
 
 
 def _last_of_turn(tail: Sequence[Message], turn: int) -> int:
@@ -314,7 +321,16 @@ def _upkeep_fold(upkeep: Upkeep, live: Sequence[Summary]) -> Fold | None:
     raise TypeError(f"unknown upkeep {upkeep!r}")
 
 
-def _raised(task: str, kind: SummaryKind, folds: Sequence[Summary], cap: int, previous: Sequence[Summary] = ()) -> Fold:
+def _raised(
+    task: str,
+    kind: SummaryKind,
+    folds: Sequence[Summary],
+    cap: int,
+    *,
+    newest: Summary,
+    previous: Sequence[Summary] = (),
+) -> Fold:
+    """A fold of summaries, which falls due together with the newest of those that have become too many."""
     taken = (*previous, *folds)
     spans = [summary.covers for summary in taken if summary.covers is not None]
     return Fold(
@@ -327,6 +343,7 @@ def _raised(task: str, kind: SummaryKind, folds: Sequence[Summary], cap: int, pr
         folds=tuple(folds),
         cap=cap,
         least=0,
+        due=newest.due,
     )
 
 
@@ -334,7 +351,7 @@ def _raised(task: str, kind: SummaryKind, folds: Sequence[Summary], cap: int, pr
 def _(upkeep: Merge, live: Sequence[Summary]) -> Fold | None:
     if len(live) <= upkeep.most:
         return None
-    return _raised("merge", "merged", live[:2], upkeep.cap)
+    return _raised("merge", "merged", live[:2], upkeep.cap, newest=live[-1])
 
 
 @_upkeep_fold.register
@@ -342,7 +359,7 @@ def _(upkeep: IntoLong, live: Sequence[Summary]) -> Fold | None:
     long = [summary for summary in live if summary.kind == "long"]
     medium = [summary for summary in live if summary.kind != "long"]
     full = len(medium) >= upkeep.count or (len(medium) > 1 and sum(s.tokens for s in medium) > upkeep.tokens)
-    return _raised("long", "long", medium, upkeep.cap, previous=long) if full else None
+    return _raised("long", "long", medium, upkeep.cap, newest=medium[-1], previous=long) if full else None
 
 
 @_upkeep_fold.register
@@ -350,5 +367,5 @@ def _(upkeep: FanOut, live: Sequence[Summary]) -> Fold | None:
     for layer in sorted({summary.layer for summary in live}):
         held = [summary for summary in live if summary.layer == layer]
         if len(held) >= upkeep.most:
-            return _raised("fold", "layer", held[: upkeep.width], upkeep.cap)
+            return _raised("fold", "layer", held[: upkeep.width], upkeep.cap, newest=held[-1])
     return None

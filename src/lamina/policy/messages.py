@@ -176,6 +176,11 @@ def main_session(user_id: str) -> str:
     return f"{user_id}{_MAIN}"
 
 
+def check_text(name: str, given: Any) -> None:
+    if not isinstance(given, str):
+        raise InputError(f"{name} must be text, not {type(given).__name__}")
+
+
 def checked_id(value: Any, what: str) -> str:
     """An id as given, if it can be one."""
     longest = _LONGEST_ID + len(_MAIN) if isinstance(value, str) and value.endswith(_MAIN) else _LONGEST_ID

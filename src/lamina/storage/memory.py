@@ -20,7 +20,7 @@ from lamina.ports import (
     View,
     WordMatches,
 )
-from lamina.storage.memory_costs import MemoryCosts
+from lamina.storage.memory_counting import MemoryCounting
 from lamina.storage.memory_tables import Kept, mended, touched
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
@@ -46,7 +46,7 @@ from lamina.types import (
 Kind = TypeVar("Kind", Message, Summary)
 
 
-class MemoryStore(MemoryCosts):
+class MemoryStore(MemoryCounting):
     """One tenant's memory in this process."""
 
     inline = False

@@ -12,7 +12,7 @@ from psycopg import sql
 from lamina.errors import NotFound
 from lamina.storage.postgres_connection import Connection, PostgresDatabase
 from lamina.storage.postgres_dialect import TABLES
-from lamina.storage.postgres_errors import named
+from lamina.storage.postgres_errors import Pooled, named
 from lamina.storage.postgres_listening import Listener
 from lamina.storage.postgres_migrations import grants, migrate
 from lamina.storage.postgres_options import PostgresOptions, split_url
@@ -36,7 +36,7 @@ class Common:
         rest, given = split_url(url)
         self.options = PostgresOptions(**{**given, **options})
         self.server = PostgresDatabase(rest, self.options, "")
-        self.listener = Listener(self.server.connected, self.server.names.channel)
+        self.listener = Listener(self.server.own_connection, self.server.names.channel)
         self.bypasses = False  # row-level security
 
 
@@ -223,7 +223,12 @@ class PostgresStore(RelationalStore):
         The write-ahead log, standbys and backups are outside of what a store can reach.
         """
         refused: list[str] = []
-        connection = await self._server.connected()
+        try:
+            connection = await (
+                self._server.connected() if self.options.role is None else self._server.own_connection()
+            )
+        except Pooled as error:
+            return _scrub_refused(str(error))
         try:
             connection.add_notice_handler(lambda notice: refused.append(notice.message_primary or ""))
             await self._as_role(connection)
@@ -235,8 +240,7 @@ class PostgresStore(RelationalStore):
         finally:
             await connection.close()
         if any(_DENIED in text for text in refused):
-            logger.warning("scrub_refused", extra={"reason": "only who owns the tables may vacuum them"})
-            return False
+            return _scrub_refused("only who owns the tables may vacuum them")
         await self._server.write(
             lambda tx: tx.execute("delete from settings where tenant = ? and key = 'scrub'", (self.tenant,)), again=True
         )
@@ -244,7 +248,7 @@ class PostgresStore(RelationalStore):
 
     async def _outside(self, *commands: str) -> None:
         """Run what cannot be in a transaction."""
-        connection = await self._server.connected()
+        connection = await self._server.own_connection()
         try:
             await self._as_role(connection)
             await connection.execute("select set_config('search_path', %s, false)", (self._server.search_path,))
@@ -258,6 +262,11 @@ class PostgresStore(RelationalStore):
     async def _as_role(self, connection: Connection) -> None:
         if self.options.role is not None:
             await connection.execute(sql.SQL("set role {}").format(sql.Identifier(self.options.role)))
+
+
+def _scrub_refused(reason: str) -> bool:
+    logger.warning("scrub_refused", extra={"reason": reason})
+    return False
 
 
 def _meaning(vector: bytes | None) -> str | None:

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from lamina.errors import StoreBusy, StoreError
 from lamina.storage.postgres_dialect import Names, translated
-from lamina.storage.postgres_errors import AGAIN, is_lost, named
+from lamina.storage.postgres_errors import AGAIN, Pooled, is_lost, named
 from lamina.storage.postgres_options import PostgresOptions
 from lamina.storage.transaction import Row, Values, Work
 
@@ -26,6 +26,8 @@ Connection = psycopg.AsyncConnection[Row]
 logger = logging.getLogger("lamina.storage")
 
 _TRIES = 12
+_PREPARED_AFTER = 5  # uses of a statement
+_PORT = "5432"
 _READ = "begin isolation level repeatable read read only"
 _WRITE = "begin isolation level read committed"
 
@@ -162,13 +164,15 @@ class PostgresDatabase:
 
     async def open(self) -> None:
         """Begin to keep connections."""
+        threshold = self._options.prepare_threshold
         pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             self._url,
             min_size=self._options.pool_min,
             max_size=self._options.pool_max,
             open=False,
             timeout=self._options.connect_timeout_s,
-            kwargs={"autocommit": True, "prepare_threshold": self._options.prepare_threshold},
+            kwargs={"autocommit": True, "prepare_threshold": None if threshold == "auto" else threshold},
+            configure=_prepare_if_kept if threshold == "auto" else None,
             name="lamina",
         )
         await pool.open()
@@ -185,10 +189,32 @@ class PostgresDatabase:
         seconds = max(2, round(self._options.connect_timeout_s))
         try:
             return await psycopg.AsyncConnection.connect(
-                self._url, autocommit=True, connect_timeout=seconds, prepare_threshold=None
+                self._direct_url(), autocommit=True, connect_timeout=seconds, prepare_threshold=None
             )
         except psycopg.Error as error:
             raise named(error, self.where) from error
+
+    def _direct_url(self) -> str:
+        if self._options.direct is None:
+            return self._url
+        places = [place.partition(":") for place in self._options.direct.split(",")]
+        hosts, ports = ",".join(host for host, _, _ in places), ",".join(port or _PORT for _, _, port in places)
+        return make_conninfo(self._url, host=hosts, port=ports)
+
+    async def own_connection(self) -> Connection:
+        """The same, sure to stay with one process of the server: what is set on it meets nobody else."""
+        connection = await self.connected()
+        try:
+            stays = self._options.direct is not None or not await _is_pooled(connection)
+        except BaseException as error:  # also when whoever listens is told to stop
+            await connection.close()
+            if isinstance(error, psycopg.Error):
+                raise named(error, self.where) from error
+            raise
+        if not stays:
+            await connection.close()
+            raise Pooled(self.where)
+        return connection
 
     # work
 
@@ -276,6 +302,18 @@ class PostgresDatabase:
             settings["role"] = options.role
         chosen = ", ".join(f"set_config({_quoted(name)}, {_quoted(value)}, true)" for name, value in settings.items())
         return "; ".join([begin, f"select {chosen}", *held.statements(self.names, self._tenant)])
+
+
+async def _is_pooled(connection: Connection) -> bool:
+    """Whether a pool is between: it gives its clients numbers of its own, not those of the server's processes."""
+    found = await (await connection.execute("select pg_backend_pid()")).fetchone()
+    return found != (connection.info.backend_pid,)
+
+
+async def _prepare_if_kept(connection: Connection) -> None:
+    """Prepare statements where they stay: not in a pool, which may give the next transaction another connection."""
+    if not await _is_pooled(connection):
+        connection.prepare_threshold = _PREPARED_AFTER
 
 
 async def _check_owner(begun: psycopg.AsyncCursor[Row]) -> None:

@@ -21,6 +21,19 @@ _REWRITES = tuple(
             r"json_each\(case when json_valid\(result\) then result else '\{\}' end, '\$\.ids'\) as told",
             "jsonb_array_elements_text(result -> 'ids') as told(value)",
         ),
+        # a key of a record is never inside of one of its texts, where every quotation mark has a backslash before it
+        (
+            r"json_extract\(case when json_valid\(record\) then record end, '\$\.(?:\w+\.)*(\w+)'\)",
+            r"""substring(record from '[{,]"\1":"{0,1}([^",}]+)')""",
+        ),
+        # the day of a time in UTC; null if it is none
+        (
+            r"\bdate\((\w+)\)",
+            (
+                r"case when \1 ~ '^[0-9-]{10}T[0-9:.]+[+-][0-9:]+$'"
+                r" then to_char(cast(\1 as timestamptz) at time zone 'utc', 'YYYY-MM-DD') end"
+            ),
+        ),
         # hints for SQLite's planner
         (r" indexed by \w+", ""),
         (r"(\band|\bby) \+id\b", r"\1 id"),

@@ -8,18 +8,21 @@ import psycopg
 from lamina.errors import InputError, LaminaError, StoreBusy, StoreError, StoreFull, StoreReadOnly
 
 _UNREACHABLE = "the server cannot be reached: check host, port and network, and that it runs"
+_PREPARED = "a pool between does not keep prepared statements: add lamina_prepare_threshold=none to the URL"
 _BUSY = (StoreBusy, "other writers were in the way for too long, try again")
 _NAMED: Mapping[str, tuple[type[LaminaError], str]] = {  # by SQLSTATE, or its first two or three characters
     "08": (StoreError, _UNREACHABLE),
     "22021": (InputError, "text for PostgreSQL cannot have NUL characters: remove them"),
     "23505": _BUSY,
     "25006": (StoreReadOnly, "this server only reads, e.g. a standby: add target_session_attrs=read-write to the URL"),
+    "26000": (StoreError, _PREPARED),
     "28": (StoreError, "user or password are wrong, or pg_hba.conf does not let this user in"),
     "3D000": (StoreError, "there is no such database: create it first, e.g. with `createdb`"),
     "3F000": (StoreError, "there is no such schema, and no right to make it: grant create on the database"),
     "40001": _BUSY,
     "40P01": _BUSY,
     "42501": (StoreError, "a right is missing: see the grants in lamina/storage/sql/postgres_grants.sql"),
+    "42P05": (StoreError, _PREPARED),
     "42P01": (StoreError, "a table is missing: open the store once as a role that may make tables"),
     "53100": (StoreFull, "free some space on the server, nothing was changed"),
     "53300": (StoreBusy, "the server has no connection left: raise max_connections, or lower lamina_pool_max"),
@@ -35,6 +38,16 @@ _TOLD = (
     (re.compile(r"session is read-only|in hot standby mode"), "25006"),
 )
 AGAIN = frozenset({"40001", "40P01", "23505"})  # another transaction came first, so this one is tried again
+
+
+class Pooled(StoreError):
+    """A pool is between us and the server, which hands connections on after each transaction."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"{where}: this needs a connection that stays, and a pool is in between: name the server itself in the URL,"
+            " e.g. lamina_direct=db:5432"
+        )
 
 
 def named(error: psycopg.Error, where: str) -> LaminaError:

@@ -9,6 +9,7 @@ from psycopg import sql
 
 from lamina.errors import StoreError
 from lamina.storage.postgres_connection import Connection
+from lamina.storage.postgres_errors import Pooled
 
 logger = logging.getLogger("lamina.storage")
 
@@ -23,11 +24,12 @@ class Listener:
         self._channel = channel
         self._notices: dict[str, asyncio.Event] = {}  # by tenant
         self._task: asyncio.Task[None] | None = None
+        self._deaf = False  # a notice for a connection of a pool would reach whoever has it at that time
 
     async def heard(self, tenant: str, seconds: float) -> bool:
         """True when a notice came in that time, or since the last wait."""
         notice = self._notices.setdefault(tenant, asyncio.Event())
-        if self._task is None or self._task.done():
+        if not self._deaf and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._listen(), name="lamina-listen")
         try:
             async with asyncio.timeout(seconds):
@@ -39,9 +41,12 @@ class Listener:
 
     async def _listen(self) -> None:
         again = False
-        while True:
+        while not self._deaf:
             try:
                 await self._pass_on(again=again)
+            except Pooled as error:
+                self._deaf = True
+                logger.info("listening_off", extra={"reason": str(error)})
             except (psycopg.Error, StoreError) as error:
                 logger.info("listening_again", extra={"reason": str(error)})
                 await asyncio.sleep(_AGAIN_S if again else 0)

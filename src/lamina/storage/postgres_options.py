@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from lamina.errors import InputError
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
+_PLACES = re.compile(r"[^:,]+(:\d+)?(,[^:,]+(:\d+)?)*")
 _PARAMETER = "lamina_"
 
 
@@ -20,12 +21,13 @@ class PostgresOptions:
     prefix: str = ""  # of every table, so that several stores may lie in one schema
     pool_min: int = 1  # connections kept open
     pool_max: int = 10
-    prepare_threshold: int | None = 5  # None ("none"): never prepare, for pools that do not keep statements
+    prepare_threshold: int | Literal["auto"] | None = "auto"  # auto: 5, never through a pool; None ("none"): never
     statement_timeout_s: float = 60.0  # the longest that one statement may take
     lock_timeout_s: float = 30.0  # the longest wait for other writers
     connect_timeout_s: float = 30.0  # the longest wait for a connection, also after a restart of the server
     scrub: str = "vacuum"  # or "full": rewrite the tables after forgetting, which holds all other work up meanwhile
     role: str | None = None  # taken in each transaction; None: the one that connects
+    direct: str | None = None  # host:port of the server itself, where the URL is that of a pool like pgbouncer
 
     def __post_init__(self) -> None:
         for name in ("schema", "prefix"):
@@ -34,6 +36,8 @@ class PostgresOptions:
                 raise InputError(f"{name} must be lower-case letters, digits and _, e.g. 'memory', not {given!r}")
         if self.role is not None and not (isinstance(self.role, str) and self.role):
             raise InputError(f"role must be the name of a role, not {self.role!r}")
+        if self.direct is not None and not _PLACES.fullmatch(self.direct):
+            raise InputError(f"direct must be host:port of the server itself, e.g. 'db:5432', not {self.direct!r}")
         if self.scrub not in {"vacuum", "full"}:
             raise InputError(f"scrub must be 'vacuum' or 'full', not {self.scrub!r}")
         if not 0 <= self.pool_min <= self.pool_max or self.pool_max < 1:
@@ -43,8 +47,8 @@ class PostgresOptions:
                 raise InputError(f"{name} must be a number of seconds above 0, not {getattr(self, name)!r}")
 
 
-def _maybe_int(text: str) -> int | None:
-    return None if text == "none" else int(text)
+def _threshold(text: str) -> int | str | None:
+    return text if text == "auto" else None if text == "none" else int(text)
 
 
 _READ: Mapping[str, Callable[[str], Any]] = {
@@ -52,12 +56,13 @@ _READ: Mapping[str, Callable[[str], Any]] = {
     "prefix": str,
     "pool_min": int,
     "pool_max": int,
-    "prepare_threshold": _maybe_int,
+    "prepare_threshold": _threshold,
     "statement_timeout_s": float,
     "lock_timeout_s": float,
     "connect_timeout_s": float,
     "scrub": str,
     "role": str,
+    "direct": str,
 }
 
 

@@ -5,14 +5,14 @@ from datetime import datetime
 from lamina.policy import log, records
 from lamina.policy.redaction import broken_receipts
 from lamina.ports import Audit, FactRow, Settle, SummaryRow
-from lamina.storage.relational_costs import CostTables
+from lamina.storage.relational_counting import Counting
 from lamina.storage.relational_rows import FACT, SUMMARY, summary_row, to_us
 from lamina.storage.shared import whole_episodes
 from lamina.storage.transaction import Transaction, Work
 from lamina.types import Problem
 
 
-class RelationalStore(CostTables):
+class RelationalStore(Counting):
     """One tenant's memory in a relational database; also its keeping house."""
 
     # keeping house

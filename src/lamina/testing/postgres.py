@@ -34,7 +34,8 @@ _QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_co
 class Server:
     """One server; `SERVICE` is a role of it that is no superuser."""
 
-    def __init__(self, version: int = 18, *, durable: bool = False) -> None:
+    def __init__(self, version: int = 18, *, durable: bool = False, standby_of: "Server | None" = None) -> None:
+        """A `standby_of` another begins with its data and follows it until `promote`."""
         self.version = version
         self._settings = () if durable else _QUICK
         self._made = 0
@@ -44,6 +45,13 @@ class Server:
         self._bin = self._binaries()
         if os.geteuid() == 0:
             shutil.chown(self.folder, "nobody", "nogroup")
+        if standby_of is not None:
+            url = f"{standby_of.url('postgres')}&application_name=standby"
+            self._run(
+                "pg_basebackup", "-d", url, "-D", self.data, "--write-recovery-conf", "--checkpoint=fast", "--no-sync"
+            )
+            self.start()
+            return
         arguments = ("-A", "trust", "-U", "postgres", "--locale=C.UTF-8", "-E", "UTF8", "--no-sync")
         self._run("initdb", "-D", self.data, *arguments)
         self.start()
@@ -73,13 +81,10 @@ class Server:
             stderr=subprocess.PIPE,
             text=True,
             cwd="/",
-            **self._user(),
+            **as_nobody(),
         )
         if done.returncode:
             raise RuntimeError(f"{program} of PostgreSQL {self.version} failed: {done.stderr}")
-
-    def _user(self) -> dict[str, Any]:
-        return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
     def tool(self, program: str, *arguments: str | Path) -> None:
         """Run a program of PostgreSQL, e.g. `pg_dump`; files it writes belong into `folder`."""
@@ -95,7 +100,7 @@ class Server:
                 stdout=subprocess.DEVNULL,
                 stderr=log,
                 cwd="/",
-                **self._user(),
+                **as_nobody(),
             )
         for _ in range(600):
             try:
@@ -107,6 +112,10 @@ class Server:
             else:
                 return
         raise RuntimeError("PostgreSQL did not start within 30 seconds")
+
+    def promote(self) -> None:
+        """Have a standby take over."""
+        self._run("pg_ctl", "promote", "-D", self.data)
 
     def kill(self) -> None:
         """End it as a power failure would; `start` recovers."""
@@ -150,6 +159,11 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def as_nobody() -> dict[str, Any]:
+    """How a process is started that refuses to be root's."""
+    return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 def _children(pid: int) -> list[int]:

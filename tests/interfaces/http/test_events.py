@@ -16,6 +16,7 @@ from lamina.interfaces.http import events
 from lamina.interfaces.settings import Settings
 from lamina.storage.memory import MemoryStore
 from lamina.testing.samples import a_draft, an_append
+from lamina.wiring import tenants
 from tests.interfaces.http.conftest import made_key, serving
 from tests.interfaces.http.test_serve import served  # noqa: F401 - a fixture
 
@@ -223,3 +224,16 @@ def test_the_stream_ends_when_the_service_does(served):  # noqa: F811 - the fixt
     assert process.wait(10) == 0
     thread.join(10)
     assert not thread.is_alive()
+
+
+def test_whoever_comes_while_the_service_ends_is_let_go_at_once(tmp_path):
+    """Also those who were about to begin: nobody holds the end up."""
+
+    async def run():
+        async with tenants(str(tmp_path / "ending.db"), worker=False) as held:
+            watch = await held.watch("default")
+            await held.end_watches()
+            for late in (watch, await held.watch("default"), await held.watch("another")):
+                assert [event async for event in late.listen(None, 60)] == []
+
+    asyncio.run(asyncio.wait_for(run(), 10))

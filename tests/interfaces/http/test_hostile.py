@@ -174,6 +174,8 @@ def sample(schema, name, shape, text):
 def calls(schema, text):
     """Each operation with every text it takes: in the address, the query, and the body, alone and together."""
     for verb, path, parameters, body in operations(schema):
+        if path == "/v1/demo":  # takes nothing from anybody, and its time: it adds a conversation of 758 messages
+            continue
         address = re.sub(r"\{(\w+)\}", lambda found: quote(str(text(found[1])), safe=""), path)
         query = {one["name"]: one for one in parameters if one["in"] == "query"}
         filled = {name: sample(schema, name, one["schema"], text) for name, one in query.items()}

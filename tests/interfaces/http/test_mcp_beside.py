@@ -46,8 +46,8 @@ def talk(url, secret, *calls):
 def test_a_key_is_offered_the_tools_of_its_role(address):
     url, keys = address
     assert talk(url, keys["read"])[0] == READS
-    assert talk(url, keys["write"])[0] == READS | {"add_memory"}
-    assert talk(url, keys["admin"])[0] == READS | {"add_memory", "forget"}
+    for role in ("write", "admin"):
+        assert talk(url, keys[role])[0] == READS | {"add_memory", "forget"}
 
 
 def test_both_faces_have_one_memory_and_tenants_stay_apart(address):
@@ -63,12 +63,22 @@ def test_both_faces_have_one_memory_and_tenants_stay_apart(address):
     assert ["Fridays" in one for one in found] == [True, False]
 
 
+def test_who_may_write_may_take_it_back(address):
+    url, keys = address
+    told = ("add_memory", {"text": "Ships on Mondays", "user": "kim"})
+    gone = ("forget", {"user": "kim", "everything": True, "confirm": True})
+    _, (added, forgotten) = talk(url, keys["write"], told, gone)
+    assert (added.is_error, forgotten.is_error) == (False, False)
+    rest = httpx2.get(f"{url}/v1/users/kim/facts", headers={"X-API-Key": keys["read"]}).json()["items"]
+    assert rest == []
+
+
 def test_without_a_key_or_with_too_small_a_role_nothing_is_done(address):
     url, keys = address
     assert httpx2.post(f"{url}/mcp", json=HELLO, headers=ACCEPT).status_code == 401
     forget = {"name": "forget", "arguments": {"user": "alex", "everything": True}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": forget}
-    headers = {**ACCEPT, "X-API-Key": keys["write"]}
+    headers = {**ACCEPT, "X-API-Key": keys["read"]}
     refused = httpx2.post(f"{url}/mcp", json=body, headers=headers).json()
     assert "no tool 'forget'" in refused["error"]["message"]
     listening = httpx2.get(f"{url}/mcp", headers=headers)

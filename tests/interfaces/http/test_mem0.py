@@ -356,10 +356,13 @@ def test_a_key_is_needed_and_its_role_counts(mem0, served):
         with pytest.raises(Exception, match="role write"):
             client.add("I like tea.", user_id="alex")
         assert client.get_all(filters={"user_id": "alex"})["results"] == []
+        with pytest.raises(Exception, match="role write"):
+            client.delete("any")
     with closed(mem0.MemoryClient(api_key=writer, host=host)) as client:
         memory_id = kept(client, "We have tea")
-        with pytest.raises(Exception, match="role admin"):
-            client.delete(memory_id)
+        client.delete(memory_id)
+        with pytest.raises(Exception, match="no memory"):
+            client.get(memory_id)
 
 
 def test_another_tenants_memories_are_not_there(mem0, served, client):

@@ -61,6 +61,7 @@ def test_every_route_answers(place):
             ("post", "/v1/sessions/{session_id}/messages"): {"session_id": "s2", "json": {"messages": "Hello"}},
             ("patch", "/v1/sessions/{session_id}"): {"json": {"status": "paused"}},
             ("post", "/v1/context"): {"json": {"user_id": "alex", "session_id": "s1", "query": "where?"}},
+            ("post", "/v1/search/explained"): {"json": {"query": "Porto", "user_id": "alex"}},
             ("post", "/v1/search"): {"json": {"query": "tea", "user_id": "alex"}},
             ("post", "/v1/users/{user_id}/facts"): {"json": {"text": "Likes rain"}},
             ("patch", "/v1/facts/{fact_id}"): {"json": {"value": "Lisbon"}},
@@ -108,6 +109,19 @@ def test_messages_come_back_as_they_came(told):
     assert page["items"][0]["body"] == {"role": "user", "content": SAID}
     assert page["items"][2]["body"] == odd
     assert page["next"] is None
+
+
+def test_messages_are_listed_from_any_number_on(told):
+    """And a cursor leads on from there; both at once would be two beginnings."""
+    good(told.post("/v1/sessions/s1/messages", json={"user_id": "alex", "messages": ["a", "b", "c", "d"]}), 201)
+    page = good(told.get("/v1/sessions/s1/messages?first=3&limit=2"))
+    assert [message["seq"] for message in page["items"]] == [3, 4]
+    rest = good(told.get("/v1/sessions/s1/messages", params={"cursor": page["next"]}))
+    assert [message["seq"] for message in rest["items"]] == [5, 6]
+    assert good(told.get("/v1/sessions/s1/messages?first=7"))["items"] == []
+    both = told.get("/v1/sessions/s1/messages", params={"cursor": page["next"], "first": 2})
+    assert both.status_code == 400
+    assert "not both" in both.json()["detail"]
 
 
 @pytest.mark.parametrize("session_id", ["a/b", "100%", "%2F", "s 1?#", "ü", "..", "a//b"])
@@ -198,6 +212,16 @@ def test_a_search_finds_and_explains(told):
 
 
 # what is known
+
+
+def test_a_search_tells_how_it_went(told):
+    asked = {"query": "Porto", "user_id": "alex", "top_k": 2}
+    seen = good(told.post("/v1/search/explained", json=asked))
+    assert seen["hits"] == good(told.post("/v1/search", json={**asked, "explain": True}))["items"]
+    assert set(seen) == {"hits", "least", "considered", "related", "stages", "weights"}
+    assert [stage["name"] for stage in seen["stages"]] == ["open", "understand", "embed", "rank", "read"]
+    assert seen["considered"] >= seen["related"] >= len(seen["hits"]) > 0
+    assert told.post("/v1/search/explained", json={**asked, "explain": True}).status_code == 422
 
 
 def test_a_fact_is_changed_explained_and_retracted(told):

@@ -48,6 +48,7 @@ def test_serve_answers_folds_and_ends_with_a_signal(served, lamina, tmp_path):
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
     log = (tmp_path / "log").read_text("utf-8")
+    assert log.splitlines()[:2] == [f"serving on {address}", f"inspector: {address}/"]
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     assert next(line["verb"] for line in lines if line["action"] == "audit") == "add_messages"
     assert secret not in log

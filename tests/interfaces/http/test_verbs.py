@@ -48,6 +48,56 @@ def lines(*records):
     return "\n".join(json.dumps(record) for record in records)
 
 
+def test_a_session_is_told_as_strata(kept):
+    """Without its words; when a fold fell due, and where something was forgotten."""
+    good(kept.patch("/v1/sessions/s1", json={"status": "ended"}))
+    good(kept.post("/v1/settle", json={}))
+    counters = good(kept.get("/v1/sessions/s1"))["counters"]
+    outline = good(kept.get("/v1/sessions/s1/outline?parts=1"))
+    (part,), (block,) = outline["parts"], outline["blocks"]
+    assert (outline["session_id"], part["first"], part["last"], part["turn"]) == ("s1", 1, 2, 2)
+    assert part["tokens"] == block["covered_tokens"] == counters["tokens"]
+    assert (block["covers"], block["due"], block["status"]) == ({"first": 1, "last": 2}, 2, "live")
+    assert "Porto" not in json.dumps(outline)
+    good(kept.post("/v1/forget", json={"message_ids": ["m1"]}))
+    assert good(kept.get("/v1/sessions/s1/outline"))["forgotten"] == [{"first": 1, "last": 1}]
+    refused(kept.get("/v1/sessions/s1/outline?parts=1001"), 422, "shape")
+    refused(kept.get("/v1/sessions/none/outline"), 404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [
+        pytest.param("/v1/users/alex/facts", 10_000, id="facts"),
+        pytest.param("/v1/users/alex/fading", 10_000, id="fading"),
+        pytest.param("/v1/sessions", 1000, id="others"),
+    ],
+)
+def test_what_is_known_comes_in_larger_pages(kept, path, most):
+    assert good(kept.get(path, params={"limit": most}))["items"]
+    refused(kept.get(path, params={"limit": most + 1}), 422, "shape")
+
+
+def test_everything_is_counted(kept):
+    """Of all, and of one user; by day."""
+    stats = good(kept.get("/v1/stats"))
+    assert (stats["sessions"], stats["messages"], stats["at_hand_tokens"]) == (1, 2, stats["tokens"])
+    assert [one["messages"] for one in stats["growth"]] == [2]
+    assert sum(one["count"] for one in stats["facts"]) == stats["growth"][0]["facts"] > 0
+    assert good(kept.get("/v1/stats?user_id=alex")) == stats
+    assert good(kept.get("/v1/stats?user_id=nobody"))["messages"] == 0
+
+
+def test_what_fades_is_told_beforehand(kept):
+    """Each fact that holds, page by page."""
+    facts = {fact["id"] for fact in good(kept.get("/v1/users/alex/facts"))["items"]}
+    page = good(kept.get("/v1/users/alex/fading?limit=1"))
+    rest = good(kept.get("/v1/users/alex/fading", params={"cursor": page["next"]}))
+    items = [*page["items"], *rest["items"]]
+    assert {one["id"] for one in items if one["kind"] == "fact"} == facts
+    assert all(one["kept"] and one["decay"] > 0.99 for one in items)
+
+
 def test_what_is_regenerated_is_compared_accepted_and_taken_back(kept):
     """Nothing changes before; each decision is made once."""
     facts = kept.get("/v1/users/alex/facts").json()["items"]

@@ -71,6 +71,13 @@ def main() -> None:
         sys.exit(error.exit_code)
 
 
+def tell_version(wanted: bool) -> None:
+    """Print the version if asked to, whatever the settings are."""
+    if wanted:
+        about.version()
+        raise typer.Exit
+
+
 @app.callback()
 def settings(
     context: typer.Context,
@@ -78,6 +85,9 @@ def settings(
     config: Annotated[Path | None, typer.Option("--config", help="A lamina.toml to read.")] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", help="Whose memories these are.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is done, as JSON lines.")] = False,
+    _: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=tell_version)
+    ] = False,
 ) -> None:
     """Settings come from options, LAMINA_* variables and lamina.toml, in that order."""
     loaded = load_settings(os.environ, config)

@@ -38,7 +38,7 @@ from lamina.interfaces.cli.face import (
 )
 from lamina.policy.mixing import MIXED
 from lamina.profiles import profile_named
-from lamina.types import ROLES, STATUSES, Imported, Session, Status
+from lamina.types import ROLES, STATUSES, Explained, Hit, Imported, Session, Status
 
 commands = typer.Typer()
 
@@ -184,32 +184,41 @@ def search(
     archived: Annotated[bool, typer.Option("--archived", help="Also archived sessions and facts.")] = False,
     weight: Annotated[list[str] | None, typer.Option("--weight", metavar="NAME=VALUE", help=_WEIGHTS)] = None,
     at: At = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Add the largest parts of the scores.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Add the largest parts of the scores, and how it went.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find messages, summaries, facts and episodes by words and meaning."""
     face: Face = context.obj.existing()
+    asked: dict[str, Any] = {
+        "user_id": face.user(user),
+        "top_k": top,
+        "types": type or (),
+        "categories": category or (),
+        "tags": tag or (),
+        "since": since,
+        "until": until,
+        "min_importance": min_importance,
+        "kinds": kind or HIT_KINDS,
+        "session_id": session,
+        "role": role,
+        "as_of": as_of,
+        "archived": archived,
+        "weights": _weights(weight),
+        "at": at,
+    }
     with face.memory() as memory:
-        hits = memory.search(
-            query,
-            user_id=face.user(user),
-            top_k=top,
-            explain=explain,
-            types=type or (),
-            categories=category or (),
-            tags=tag or (),
-            since=since,
-            until=until,
-            min_importance=min_importance,
-            kinds=kind or HIT_KINDS,
-            session_id=session,
-            role=role,
-            as_of=as_of,
-            archived=archived,
-            weights=_weights(weight),
-            at=at,
-        )
+        explained = memory.search_explained(query, **asked) if explain else None
+        hits = memory.search(query, **asked) if explained is None else _shown(explained)
     out(hits, as_json, lambda found: show.hits_table(found) if found else "nothing found")
+    if explained is not None and not as_json:
+        console.print(show.search_line(explained), highlight=False, soft_wrap=True)
+
+
+def _shown(explained: Explained) -> list[Hit]:
+    """What `search` shows of it."""
+    return [hit for hit in explained.hits if hit.score >= explained.least]
 
 
 def _weights(given: list[str] | None) -> dict[str, float] | None:

@@ -1,11 +1,8 @@
 """The demo: a bundled conversation replayed, looked into, and asked about."""
 
-import json
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +15,13 @@ from lamina import Memory
 from lamina.errors import InputError
 from lamina.interfaces.cli import show
 from lamina.interfaces.cli.demo_known import DAYS, Forgotten, Known, forget_card, show_facts
+from lamina.interfaces.story import USER, questions, sessions, story
 from lamina.types import Context
 
-USER = "mara"
 ENDLESS = "mara-in-one"
 _BUDGET = 2_000
 _LOOKS = (1, 7, 14)  # after these sessions the demo stops to look
 _ASKED = 8  # questions shown in full
-
-
-def story() -> Iterator[dict[str, Any]]:
-    """The bundled conversation, one message a line."""
-    return _lines("conversation.jsonl")
-
-
-def questions() -> Iterator[dict[str, Any]]:
-    """Questions whose answers lie far back, with the messages that hold them."""
-    return _lines("questions.jsonl")
-
-
-def _lines(name: str) -> Iterator[dict[str, Any]]:
-    text = resources.files("lamina.interfaces.cli").joinpath("story", name).read_text("utf-8")
-    for line in text.splitlines():
-        yield json.loads(line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +68,9 @@ def run_demo(console: Console, file: Path) -> Shown:
         f"lamina --db {file} verify",
     ):
         console.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
+    console.print("or in a browser, with the inspector:")
+    opened = f"  lamina --db {file} serve   # then open http://127.0.0.1:8640/"
+    console.print(opened, highlight=False, markup=False, soft_wrap=True)
     return Shown(
         file=str(file),
         sessions=report.sessions,
@@ -116,20 +100,18 @@ def _clear(file: Path) -> None:
 
 
 def _replay(console: Console, memory: Memory) -> None:
-    sessions: dict[str, list[dict[str, Any]]] = {}
-    for message in story():
-        sessions.setdefault(message.pop("session_id"), []).append(message)
-    total = sum(map(len, sessions.values()))
+    told = sessions()
+    total = sum(map(len, told.values()))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=not console.is_terminal) as progress:
         task = progress.add_task("replaying", total=total)
-        for number, (session_id, messages) in enumerate(sessions.items(), 1):
+        for number, (session_id, messages) in enumerate(told.items(), 1):
             for message in messages:
                 memory.add(message, user_id=USER, session_id=session_id)
                 progress.advance(task)
             if number in _LOOKS:
                 memory.settle()
-                _look(progress.console, memory, session_id, number, len(sessions))
+                _look(progress.console, memory, session_id, number, len(told))
             memory.end(session_id)
         memory.settle()
 

@@ -1,9 +1,10 @@
 """What every command starts from and ends with: options, the memory, progress, output."""
 
+import asyncio
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -12,10 +13,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from lamina import Memory
+from lamina.engine.memory import Engine
+from lamina.engine.tenants import Tenants
 from lamina.errors import InputError
 from lamina.interfaces.cli import show
 from lamina.interfaces.settings import Settings
 from lamina.types import Settled
+from lamina.wiring import tenants
 
 T = TypeVar("T")
 Tell = Callable[[int, int], None]  # how far long work is: done, of how many
@@ -28,6 +32,7 @@ OnlyUser = Annotated[str | None, typer.Option("--user", "-u", help="Only this us
 SessionOption = Annotated[str | None, typer.Option("--session", "-s", help="Which conversation.")]
 SessionName = Annotated[str, typer.Argument(help="Id of the session.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+AllTenants = Annotated[bool, typer.Option("--all-tenants", help="Of all tenants of the store, not of one.")]
 NoSettle = Annotated[bool, typer.Option("--no-settle", help="Leave folding to a later command.")]
 
 TypeOption = Annotated[list[str] | None, typer.Option("--type", help="Only facts of this type; may be repeated.")]
@@ -61,8 +66,42 @@ class Face:
             raise InputError(f"there is no memory at {path}; `lamina add` or `lamina import` makes one (--db names it)")
         return self
 
+    def whose(self, context: typer.Context, all_tenants: bool) -> list[str]:
+        """The tenant, or all that have written something, by name."""
+        if not all_tenants:
+            return [self.settings.tenant]
+        if named_tenant(context) is not None:
+            raise InputError("give --tenant or --all-tenants, not both")
+        return self.held(lambda held: held.known())
+
+    def of_tenant(self, name: str) -> "Face":
+        return Face(replace(self.settings, tenant=name))
+
+    def of_each(self, names: Iterable[str], work: Callable[[Engine], Awaitable[T]]) -> dict[str, T]:
+        """What `work` gives for the memory of each of these tenants."""
+
+        async def each(held: Tenants) -> dict[str, T]:
+            return {name: await work(await held.engine(name)) for name in names}
+
+        return self.held(each)
+
+    def held(self, work: Callable[[Tenants], Awaitable[T]]) -> T:
+        """What `work` gives with the memories of all tenants."""
+
+        async def run() -> T:
+            settings = self.settings
+            async with tenants(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as held:
+                return await work(held)
+
+        return asyncio.run(run())
+
     def user(self, given: str | None) -> str:
         return given or self.settings.user
+
+
+def named_tenant(context: typer.Context) -> str | None:
+    """The tenant that was given before the command."""
+    return context.parent.params.get("tenant") if context.parent else None
 
 
 def out(value: Any, as_json: bool, render: Callable[[Any], Any]) -> None:

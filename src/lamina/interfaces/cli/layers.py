@@ -86,6 +86,14 @@ def consolidate(context: typer.Context, user: OnlyUser = None, as_json: JsonOpti
 
 
 @commands.command()
+def stats(context: typer.Context, user: OnlyUser = None, as_json: JsonOption = False) -> None:
+    """Show how much there is of everything, and what the last days have added."""
+    with context.obj.existing().memory() as memory:
+        found = memory.stats(user)
+    out(found, as_json, show.stats)
+
+
+@commands.command()
 def consistency(context: typer.Context, user: UserOption = None, as_json: JsonOption = False) -> None:
     """Show where summaries do not agree with the facts."""
     face: Face = context.obj.existing()

@@ -1,12 +1,14 @@
 """Commands for taking a memory to another place."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from lamina.interfaces.cli.face import Face, JsonOption, out, with_progress
+from lamina.errors import Conflict
+from lamina.interfaces.cli.face import AllTenants, Face, JsonOption, console, out, with_progress
 from lamina.types import Copied
 from lamina.wiring import grants
 
@@ -19,15 +21,42 @@ def copy(
     source: Annotated[str, typer.Argument(help="Path or URL of the memory to copy.")],
     target: Annotated[str, typer.Argument(help="Path or URL of an empty store, or of an earlier copy.")],
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="How often to copy what changed meanwhile.")] = 5,
+    all_tenants: AllTenants = False,
     as_json: JsonOption = False,
 ) -> None:
     """Copy a memory, row by row, to another store, and compare every row; run it again to go on or to catch up."""
     face = Face(replace(context.obj.settings, database=source)).existing()
-    with face.memory() as memory:
-        copied = with_progress("copying", as_json, lambda tell: memory.copy_to(target, rounds=rounds, progress=tell))
-    out(copied, as_json, _copied)
-    if not copied.complete:
+    if all_tenants:
+        copies = _copy_each(
+            [face.of_tenant(name) for name in face.whose(context, all_tenants)], target, rounds, as_json
+        )
+    else:
+        copies = [_copy(face, target, rounds, as_json)]
+        out(copies[0], as_json, _copied)
+    if not all(copied.complete for copied in copies):
         raise typer.Exit(1)
+
+
+def _copy_each(faces: Sequence[Face], target: str, rounds: int, as_json: bool) -> list[Copied]:
+    """One tenant after the other, each told of when it is done."""
+    done: dict[str, Copied] = {}
+    for face in faces:
+        tenant = face.settings.tenant
+        try:
+            done[tenant] = _copy(face, target, rounds, as_json)
+        except Conflict as error:
+            raise Conflict(f"tenant {tenant!r}: {error}") from error
+        if not as_json:
+            console.print(f"[bold]{escape(tenant)}[/]: {_copied(done[tenant])}")
+    if as_json or not done:
+        out(done, as_json, lambda _: "no tenant has written anything")
+    return [*done.values()]
+
+
+def _copy(face: Face, target: str, rounds: int, as_json: bool) -> Copied:
+    with face.memory() as memory:
+        title = f"copying {face.settings.tenant}"
+        return with_progress(title, as_json, lambda tell: memory.copy_to(target, rounds=rounds, progress=tell))
 
 
 @commands.command("grants")

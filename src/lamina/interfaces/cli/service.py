@@ -16,7 +16,6 @@ from lamina.errors import MissingExtra
 from lamina.interfaces.cli.face import Face, JsonOption, errors, out
 from lamina.interfaces.settings import Settings
 from lamina.types import ApiKey
-from lamina.wiring import tenants
 
 T = TypeVar("T")
 
@@ -32,14 +31,15 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port; 0: any that is free.")] = 8640,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave folding to `lamina worker`.")] = False,
 ) -> None:
-    """Serve the REST API, and MCP at /mcp, until SIGTERM or Ctrl-C."""
+    """Serve the REST API, the inspector at /, and MCP at /mcp, until SIGTERM or Ctrl-C."""
     try:
         serving = importlib.import_module("lamina.interfaces.http.serving")
     except ModuleNotFoundError as error:
         raise MissingExtra(error.name or "fastapi", "server") from error
 
     def announce(address: str) -> None:
-        errors.print(f"serving on {address}", highlight=False, markup=False, soft_wrap=True)
+        told = f"serving on {address}\ninspector: {address}/"
+        errors.print(told, highlight=False, markup=False, soft_wrap=True)
 
     settings = context.obj.settings
     running = serving.serve(
@@ -108,12 +108,7 @@ def _show_once(key: ApiKey, secret: str, as_json: bool) -> None:
 
 
 def _with_keys(face: Face, work: Callable[[Keys], Awaitable[T]]) -> T:
-    async def run() -> T:
-        settings = face.settings
-        async with tenants(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as held:
-            return await work(held.keys(settings.tenant))
-
-    return asyncio.run(run())
+    return face.held(lambda held: work(held.keys(face.settings.tenant)))
 
 
 def _lines(found: list[ApiKey], now: datetime) -> str:

@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from lamina.types import Context, Coverage, Hit, Message, Report, Session, Span, Summary
+from lamina.types import Context, Coverage, Explained, Hit, Message, Report, Session, Span, Stats, Summary
 
 COLOURS: Mapping[str, str] = {
     "system": "bright_black",
@@ -24,6 +24,7 @@ COLOURS: Mapping[str, str] = {
     "query": "white",
 }
 _WIDTH = 44
+_DAYS = 14  # that statistics show
 _PARTS = 5  # of a score that are shown
 _SHOWN = 8  # characters of an id in tables: the last, which are random; the first are a time
 
@@ -102,6 +103,12 @@ def hits_table(hits: Sequence[Hit]) -> Table:
     return table
 
 
+def search_line(explained: Explained) -> Text:
+    """How a search went: of how many rows, and the time of each step."""
+    took = ", ".join(f"{stage.name} {stage.ms:.1f} ms" for stage in explained.stages)
+    return Text(f"{explained.related:,} of {explained.considered:,} related; {took}", style="dim")
+
+
 def _largest(parts: Mapping[str, float]) -> str:
     """The parts that did most for a score, or against it, and how alike the vectors are."""
     named = sorted(((name, part) for name, part in parts.items() if name != "cosine"), key=lambda pair: -abs(pair[1]))
@@ -176,6 +183,32 @@ def _cells(span: Span, messages: int) -> range:
     """The cells of the picture that a span of messages fills."""
     first = (span.first - 1) * _WIDTH // messages
     return range(first, max(first + 1, -(-span.last * _WIDTH // messages)))
+
+
+def stats(found: Stats) -> RenderableType:
+    """How much there is: a line, then summaries, facts and the last days as far as there are any."""
+    total = f"{found.sessions:,} sessions, {found.messages:,} messages of {found.tokens:,} tokens"
+    parts: list[RenderableType] = [f"{total}; {found.at_hand_tokens:,} tokens at hand; {found.episodes:,} episodes"]
+    if found.summaries:
+        rows = [(one.kind, f"{one.layer}", one.status, one.count, one.tokens) for one in found.summaries]
+        parts.append(_counts(("summaries", "layer", "status"), ("count", "tokens"), rows))
+    if found.facts:
+        parts.append(_counts(("facts",), ("count",), [(one.status, one.count) for one in found.facts]))
+    if found.growth:
+        columns = ("messages", "tokens", "summaries", "facts")
+        days = found.growth[-_DAYS:]
+        added = [(f"{one.day}", one.messages, one.message_tokens, one.summaries, one.facts) for one in days]
+        parts.append(_counts(("day",), columns, added))
+    return Group(*parts)
+
+
+def _counts(names: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str | int]]) -> Table:
+    table = Table(box=None, header_style="bold")
+    for column in (*names, *numbers):
+        table.add_column(column, justify="right" if column in numbers else "left")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, str) else f"{cell:,}" for cell in row))
+    return table
 
 
 def report(console: Console, found: Report) -> None:

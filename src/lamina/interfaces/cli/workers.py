@@ -5,6 +5,8 @@ import logging
 import os
 import re
 import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -13,7 +15,9 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from lamina.interfaces.cli.face import Face, JsonOption, errors, out
+from lamina.engine.memory import Engine
+from lamina.errors import InputError
+from lamina.interfaces.cli.face import AllTenants, Face, JsonOption, errors, named_tenant, out
 from lamina.interfaces.cli.processes import Plan, serve, supervise
 from lamina.types import Backlog, Cost, WorkerNote
 from lamina.wiring import staff
@@ -32,7 +36,7 @@ def worker(
 ) -> None:
     """Fold, read and give vectors to what is due, for all tenants, until SIGTERM or Ctrl-C."""
     face: Face = context.obj
-    before = context.parent.params.get("tenant") if context.parent else None
+    before = named_tenant(context)
     plan = Plan(
         location=face.settings.database,
         options=face.settings.options(),
@@ -70,16 +74,35 @@ def workers(
     retry: Annotated[
         str | None, typer.Option("--retry", help="Free this session that was set aside, or `all` of them.")
     ] = None,
+    all_tenants: AllTenants = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show who is at work, what there is to do, and what fails."""
-    with context.obj.existing().memory() as memory:
-        if retry is not None:
-            freed = memory.retry(None if retry == "all" else retry)
-            out({"retried": freed}, as_json, lambda _: f"{freed} set aside, due again")
-            return
-        found = {"workers": memory.workers(), "backlog": memory.backlog()}
-    out(found, as_json, lambda _: _shown(found["workers"], found["backlog"], datetime.now(UTC)))
+    face: Face = context.obj.existing()
+    if all_tenants and retry not in {None, "all"}:
+        raise InputError(f"whose session {retry!r} is meant? Give --tenant with it, or `--retry all`")
+    names = face.whose(context, all_tenants)
+    if retry is not None:
+        freed = sum(face.of_each(names, lambda engine: engine.retry(None if retry == "all" else retry)).values())
+        out({"retried": freed}, as_json, lambda _: f"{freed} set aside, due again")
+        return
+    found, now = face.of_each(names, _load), datetime.now(UTC)
+    if all_tenants:
+        out(found, as_json, lambda _: _all_shown(found, now) if found else "no tenant has written anything")
+    else:
+        out(found[face.settings.tenant], as_json, lambda load: _shown(load, now))
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """Who works for a tenant, and at what."""
+
+    workers: list[WorkerNote]
+    backlog: Backlog
+
+
+async def _load(engine: Engine) -> _Load:
+    return _Load(await engine.workers(), await engine.backlog())
 
 
 @commands.command()
@@ -102,16 +125,36 @@ def _bill(found: list[Cost]) -> Table:
     return table
 
 
-def _shown(notes: list[WorkerNote], backlog: Backlog, now: datetime) -> RenderableType:
-    parts: list[RenderableType] = [_notes(notes, now) if notes else "no worker has told of itself"]
-    lag = "none" if backlog.oldest is None else _age(backlog.oldest, now)
+def _all_shown(found: Mapping[str, _Load], now: datetime) -> RenderableType:
+    """A line for each tenant, the longest behind first; then who is at work, and what fails."""
+    table = _table("tenant", "workers", "pending", "leased", "waiting", "set aside", "lag", "no vectors")
+    for tenant, load in sorted(found.items(), key=lambda item: item[1].backlog.oldest or now):
+        backlog = load.backlog
+        counts = (len(load.workers), backlog.pending, backlog.leased, backlog.waiting, backlog.aside)
+        table.add_row(escape(tenant), *map(str, counts), _lag(backlog, now), str(backlog.unembedded))
+    parts: list[RenderableType] = [table]
+    for tenant, load in found.items():
+        if load.workers:
+            parts += [f"[bold]{escape(tenant)}[/] has", _notes(load.workers, now)]
+        if load.backlog.failing:
+            parts += [f"[bold]{escape(tenant)}[/] fails in", _failing(load.backlog, now)]
+    return Group(*parts)
+
+
+def _shown(load: _Load, now: datetime) -> RenderableType:
+    backlog = load.backlog
+    parts: list[RenderableType] = [_notes(load.workers, now) if load.workers else "no worker has told of itself"]
     parts.append(
         f"{backlog.pending} pending, {backlog.leased} leased, {backlog.waiting} waiting, {backlog.aside} set aside; "
-        f"lag {lag}; {backlog.unembedded} users without vectors"
+        f"lag {_lag(backlog, now)}; {backlog.unembedded} users without vectors"
     )
     if backlog.failing:
         parts.append(_failing(backlog, now))
     return Group(*parts)
+
+
+def _lag(backlog: Backlog, now: datetime) -> str:
+    return "none" if backlog.oldest is None else _age(backlog.oldest, now)
 
 
 def _notes(notes: list[WorkerNote], now: datetime) -> Table:

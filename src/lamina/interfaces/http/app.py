@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -18,9 +19,11 @@ from starlette.types import ASGIApp
 from lamina import __version__
 from lamina.engine.tenants import Tenants
 from lamina.errors import LaminaError
-from lamina.interfaces.http import conversations, events, keys, known, moving, problems, upkeep
+from lamina.interfaces.http import about, conversations, events, keys, known, moving, problems, upkeep
 from lamina.interfaces.http.border import LOOPBACK, Border, Rules
 from lamina.interfaces.http.callers import KEYS_SHOWN, Service
+from lamina.interfaces.http.inspector.files import PACKAGED
+from lamina.interfaces.http.inspector.routes import attach as attach_inspector
 from lamina.interfaces.http.mem0.routes import attach as attach_mem0
 from lamina.interfaces.http.metrics import Metrics
 from lamina.interfaces.http.proxy.errors import PREFIX, in_openai_shape, prefixes
@@ -36,6 +39,9 @@ _ABOUT = """Layered memory for conversations with language models.
 Errors are problems as RFC 9457 has them; their `type` is stable. Times are RFC 3339. `X-Request-ID` is
 echoed, or made."""
 
+# FastAPI's own spans have addresses in them, so the ids of sessions and the words of searches; see spans.py for ours.
+_UNTRACED: Any = {"tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False}
+
 
 def create_app(
     settings: Settings,
@@ -45,13 +51,15 @@ def create_app(
     held: Tenants | None = None,
     metrics: Metrics | None = None,
     beside: Mapping[str, ASGIApp] = MappingProxyType({}),
+    page: Path = PACKAGED,
 ) -> FastAPI:
     """The service over the store that the settings name; `host` is where it listens.
 
-    `beside` are other applications, by path, that are reached through the same border.
+    `beside` are other applications, by path, that are reached through the same border; `page` is where the built files
+    of the inspector are.
     With the tenants of an open store in `held`, whoever opened it has called `begin`, and closes it.
     """
-    service = Service(metrics=metrics or Metrics(), tenant=settings.tenant)
+    service = Service(metrics=metrics or Metrics(), settings=settings)
     proxy = Proxy(settings, service.metrics)
 
     @asynccontextmanager
@@ -76,9 +84,10 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=_UNTRACED,
     )
     app.state.service = service
-    for part in (conversations, known, upkeep, moving, keys, events):
+    for part in (conversations, known, upkeep, moving, keys, events, about):
         app.include_router(part.routes)
     for prefix in (PREFIX, *(["/v1"] if settings.proxy_at_v1 else [])):
         app.include_router(proxied(proxy, prefix))
@@ -88,6 +97,7 @@ def create_app(
     app.add_exception_handler(HTTPException, _refusal)
     app.add_middleware(Border, service=service, rules=_rules(settings, host))
     attach_mem0(app)
+    attach_inspector(app, page)
     app.openapi = lambda: _schema(app)  # type: ignore[method-assign]
     return app
 

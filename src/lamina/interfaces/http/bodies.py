@@ -7,10 +7,12 @@ from fastapi import Path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from lamina.engine.known import DEFAULT_USER
+from lamina.engine.memory import MOST_PARTS
 from lamina.types import FACT_TYPES, ROLES, EpisodeKind, FactStatus, FactType, KeyRole, LinkType, Role, Status
 
 _LONGEST_ID = 256
 _MOST = 1000  # items of a page, or hits
+_MOST_KNOWN = 10_000  # items of a page of what is known of a user, which is read as a whole for every page
 _DEEPEST_GRAPH = 10  # steps
 
 
@@ -62,11 +64,25 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
+class Nothing(Body):
+    """Nothing is to be said."""
+
+
 class Listed(Asked):
     """Which page of a list."""
 
     cursor: Cursor | None = None
     limit: Limit = 100
+
+
+class ListedKnown(Listed):
+    """Which page of what is known of a user."""
+
+    limit: Annotated[int, Field(ge=1, le=_MOST_KNOWN, description="Most items of the page.")] = 100
+
+
+class MessagesAsked(Listed):
+    first: Annotated[Tokens | None, Field(description="the number of the message to begin at, without a cursor")] = None
 
 
 class NewMessages(Body):
@@ -101,6 +117,10 @@ class SummariesAsked(Asked):
     live: Annotated[bool, Field(description="false: also those that were folded into others")] = True
 
 
+class OutlineAsked(Asked):
+    parts: Annotated[int, Field(ge=1, le=MOST_PARTS, description="most stretches of the log")] = 200
+
+
 class ContextAsked(Body):
     """For which message, under which budget."""
 
@@ -119,9 +139,10 @@ class ContextAsked(Body):
     sources: Annotated[list[str], Field(description="texts of your own, before the question")] = []
     at: Time | None = None
     seen_from: Annotated[Tokens | None, Field(description="you send the messages from here on yourself")] = None
+    rehearsal: Annotated[bool, Field(description="only to look: no use of what is in it")] = False
 
 
-class SearchAsked(Body):
+class ToFind(Body):
     """What to look for, and filters."""
 
     model_config = ConfigDict(
@@ -131,7 +152,6 @@ class SearchAsked(Body):
     query: str
     user_id: Id = DEFAULT_USER
     top_k: Annotated[int, Field(ge=1, le=_MOST), BeforeValidator(_whole)] = 10
-    explain: bool = False
     kinds: list[HitKind] = list(get_args(HitKind))
     types: list[FactType] = []
     categories: list[Word] = []
@@ -147,7 +167,13 @@ class SearchAsked(Body):
     at: Time | None = None
 
 
-class FactsAsked(Listed):
+class SearchAsked(ToFind):
+    """What to look for, filters, and whether to give the parts of the scores."""
+
+    explain: bool = False
+
+
+class FactsAsked(ListedKnown):
     as_of: Time | None = None
     known_at: Time | None = None
     session_id: Id | None = None
@@ -235,6 +261,10 @@ class KeyRotation(Body):
 
     overlap: Annotated[Lasting | None, Field(description="how long the old key still does; null: no longer")] = None
     expires: Annotated[Lasting | None, Field(description="how long the new key lasts; null: as long as the old")] = None
+
+
+class StatsAsked(Asked):
+    user_id: Annotated[Id | None, Field(description="only of this user; without it, of all")] = None
 
 
 class WhoseMemory(Body):

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.errors import LaminaError
+from lamina.interfaces.http.audits import Audit
 from lamina.interfaces.http.callers import Caller, Service, let_in
 from lamina.interfaces.http.problems import OURS, of_error, problem
 from lamina.interfaces.http.proxy.errors import in_openai_shape
@@ -21,10 +23,10 @@ from lamina.interfaces.http.rates import Allowance, Rates
 from lamina.interfaces.http.spans import spanned
 
 logger = logging.getLogger("lamina.http")
-audit = logging.getLogger("lamina.audit")
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OPEN = frozenset({"/healthz", "/readyz", "/version", "/openapi.json"})
+_PAGE, _FILES = "/", "/assets/"  # of the inspector
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _HUNG_UP = 499
@@ -141,15 +143,7 @@ class Border:
         if scope["path"] not in _OPEN:
             if self._under_way > self._rules.at_once:
                 raise _Refused(503, "there are too many requests at once; try again shortly", {"Retry-After": "1"})
-            caller = await let_in(self._service, headers, proxied=scope["path"].startswith(self._rules.proxied))
-            self._check_rate(scope, caller)
-            if caller is None:
-                raise _Refused(
-                    401,
-                    "this needs a key that is known, not revoked and not expired, as `Authorization: Bearer lam_...`",
-                    {"WWW-Authenticate": "Bearer"},
-                )
-            scope["lamina.caller"] = caller
+            await self._check_caller(scope, headers)
         try:
             async with asyncio.timeout(self._rules.body_seconds):
                 body = await self._body(receive, headers)
@@ -166,6 +160,21 @@ class Border:
             return {"type": "http.request", "body": body, "more_body": False}
 
         await self._app(scope, again, answer)
+
+    async def _check_caller(self, scope: Scope, headers: dict[str, str]) -> None:
+        """Let in who has a key, and everybody to the inspector's files; count the request."""
+        if is_page(scope["path"]):
+            self._check_rate(scope, None)
+            return
+        caller = await let_in(self._service, headers, proxied=scope["path"].startswith(self._rules.proxied))
+        self._check_rate(scope, caller)
+        if caller is None:
+            raise _Refused(
+                401,
+                "this needs a key that is known, not revoked and not expired, as `Authorization: Bearer lam_...`",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        scope["lamina.caller"] = caller
 
     def _check_rate(self, scope: Scope, caller: Caller | None) -> None:
         """Count a request for its key; without one that is let in, for its address."""
@@ -215,20 +224,23 @@ class Border:
         """Count it, and say who did what: never with what content."""
         operation = _operation(scope)
         self._service.metrics.answered(operation, status, seconds)
-        if scope["path"] in _OPEN:
+        if scope["path"] in _OPEN or is_page(scope["path"]):
             return
         caller: Caller | None = scope.get("lamina.caller")
-        audit.info(
-            "audit",
-            extra={
-                "key": caller.key.id if caller and caller.key else None,
-                "tenant": caller.tenant if caller else None,
-                "verb": operation,
-                "outcome": status,
-                "request": request_id,
-                "ms": round(seconds * 1000, 1),
-            },
+        audit = Audit(
+            at=datetime.now(UTC),
+            key=caller.key.id if caller and caller.key else None,
+            verb=operation,
+            outcome=status,
+            request=request_id,
+            ms=round(seconds * 1000, 1),
         )
+        self._service.audits.note(audit, caller.tenant if caller else None)
+
+
+def is_page(path: str) -> bool:
+    """Whether an address is of the inspector's files, which hold no data and are open to whoever can reach us."""
+    return path == _PAGE or path.startswith(_FILES)
 
 
 def _operation(scope: Scope) -> str:

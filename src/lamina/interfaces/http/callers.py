@@ -1,7 +1,7 @@
 """Who calls, and what they may do."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request, Security
@@ -10,7 +10,9 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from lamina.engine.keys import PREFIX
 from lamina.engine.memory import Engine
 from lamina.engine.tenants import Tenants
+from lamina.interfaces.http.audits import Audits
 from lamina.interfaces.http.metrics import Metrics
+from lamina.interfaces.settings import Settings
 from lamina.types import KEY_ROLES, ApiKey, KeyRole
 
 _SCHEMES = ("bearer", "token")
@@ -30,8 +32,14 @@ class Service:
     """What every request is answered with; the tenants are there while the service runs."""
 
     metrics: Metrics
-    tenant: str  # whose memory it is without a key
+    settings: Settings
+    audits: Audits = field(default_factory=Audits)
     held: Tenants | None = None
+
+    @property
+    def tenant(self) -> str:
+        """Whose memory it is without a key."""
+        return self.settings.tenant
 
     @property
     def tenants(self) -> Tenants:

@@ -8,18 +8,20 @@ from lamina.errors import InputError
 from lamina.interfaces.http.bodies import (
     ContextAsked,
     InPath,
-    Listed,
+    MessagesAsked,
     NewMessages,
     NewMilestone,
+    OutlineAsked,
     SearchAsked,
     SessionChange,
     SessionsAsked,
     SummariesAsked,
+    ToFind,
 )
 from lamina.interfaces.http.callers import KEYS_SHOWN, Reader, Writer
-from lamina.interfaces.http.pages import Page, cursor_to, place_of
+from lamina.interfaces.http.pages import Page, cursor_to, number_of, place_of
 from lamina.interfaces.http.tags import Meant, expected, tagged
-from lamina.types import Added, Context, Conversation, Hit, Message, Milestone, Session, Summary
+from lamina.types import Added, Context, Conversation, Explained, Hit, Message, Milestone, Outline, Session, Summary
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
@@ -38,13 +40,13 @@ async def add_messages(memory: Writer, session_id: InPath, body: NewMessages, ke
 
 
 @routes.get("/sessions/{session_id}/messages", tags=["messages"], operation_id="list_messages")
-async def list_messages(memory: Reader, session_id: InPath, asked: Annotated[Listed, Query()]) -> Page[Message]:
+async def list_messages(memory: Reader, session_id: InPath, asked: Annotated[MessagesAsked, Query()]) -> Page[Message]:
     """The messages of a session in order, as they came."""
+    if asked.cursor is not None and asked.first is not None:
+        raise InputError("give a cursor, or the number of the message to begin at, not both")
     session = await memory.session(session_id)
-    place = place_of("messages", asked.cursor) or "1"
-    if not place.isdecimal() or len(place) > 18:  # noqa: PLR2004 - digits of a number that a store can count to
-        raise InputError("this cursor is not of this list; take `next` of the page before")
-    first = int(place)
+    place = number_of("messages", asked.cursor)
+    first = (asked.first or 1) if place is None else place
     last = first + asked.limit - 1
     more = last < session.counters.messages
     return Page(
@@ -96,6 +98,12 @@ async def list_summaries(
     return Page(items=await memory.summaries(session_id, live=asked.live), next=None)
 
 
+@routes.get("/sessions/{session_id}/outline", tags=["sessions"], operation_id="get_outline")
+async def get_outline(memory: Reader, session_id: InPath, asked: Annotated[OutlineAsked, Query()]) -> Outline:
+    """A session as strata, without its words: its log in stretches, and every summary above it."""
+    return await memory.outline(session_id, asked.parts)
+
+
 @routes.post("/context", tags=["recall"], operation_id="build_context")
 async def build_context(memory: Reader, request: Request, body: ContextAsked) -> Context:
     """What the model should see for the next message: never above the budget, with what and why."""
@@ -108,6 +116,12 @@ async def build_context(memory: Reader, request: Request, body: ContextAsked) ->
 async def search(memory: Reader, body: SearchAsked) -> Page[Hit]:
     """Messages, summaries, facts and episodes that answer the query, best first."""
     return Page(items=await memory.search(**body.model_dump()), next=None)
+
+
+@routes.post("/search/explained", tags=["recall"], operation_id="search_explained")
+async def search_explained(memory: Reader, body: ToFind) -> Explained:
+    """A search with how it went: hits also below the least score, counts, and the time that each step took."""
+    return await memory.search_explained(**body.model_dump())
 
 
 @routes.get("/sessions/{session_id}/conversation", tags=["sessions"], operation_id="get_conversation")

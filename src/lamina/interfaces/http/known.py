@@ -13,6 +13,7 @@ from lamina.interfaces.http.bodies import (
     GraphAsked,
     InPath,
     Listed,
+    ListedKnown,
     NewEpisode,
     NewFact,
     NewLink,
@@ -21,7 +22,7 @@ from lamina.interfaces.http.bodies import (
 from lamina.interfaces.http.callers import KEYS_SHOWN, Reader, Writer
 from lamina.interfaces.http.pages import Page, page_of
 from lamina.interfaces.http.tags import Meant, expected, tagged
-from lamina.types import Arc, Divergence, Episode, Fact, Graph, Link, Summary, UserProfile, Why
+from lamina.types import Arc, Divergence, Episode, Fact, Fading, Graph, Link, Summary, UserProfile, Why
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
@@ -132,6 +133,13 @@ async def get_arc(memory: Reader, session_id: InPath) -> Arc:
 async def list_divergences(memory: Reader, user_id: InPath) -> Page[Divergence]:
     """Where summaries do not agree with the facts."""
     return Page(items=await memory.consistency(user_id), next=None)
+
+
+@routes.get("/users/{user_id}/fading", tags=["users"], operation_id="list_fading")
+async def list_fading(memory: Reader, user_id: InPath, asked: Annotated[ListedKnown, Query()]) -> Page[Fading]:
+    """How fresh each fact that holds and each episode is, the most faded first, and when it would be archived."""
+    found = await memory.fading(user_id)
+    return page_of(found, kind="fading", cursor=asked.cursor, limit=asked.limit, name=lambda one: one.id)
 
 
 @routes.post("/links", tags=["facts"], operation_id="link", status_code=201)

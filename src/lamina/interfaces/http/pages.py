@@ -11,6 +11,8 @@ from lamina.errors import InputError
 
 T = TypeVar("T")
 
+_DIGITS = 18  # of a number that a store can count to
+
 
 class Page(BaseModel, Generic[T]):
     """Some of a list; `next` is the cursor of the rest, null at its end."""
@@ -35,6 +37,14 @@ def place_of(kind: str, cursor: str | None) -> str | None:
     if known != kind or not place:
         raise InputError("this cursor is not of this list; take `next` of the page before, or none for the beginning")
     return place
+
+
+def number_of(kind: str, cursor: str | None) -> int | None:
+    """Where a cursor leads to in a list that goes by numbers."""
+    place = place_of(kind, cursor)
+    if place is not None and not (place.isdecimal() and len(place) <= _DIGITS):
+        raise InputError("this cursor is not of this list; take `next` of the page before")
+    return None if place is None else int(place)
 
 
 def page_of(items: Sequence[T], *, kind: str, cursor: str | None, limit: int, name: Callable[[T], str]) -> Page[T]:

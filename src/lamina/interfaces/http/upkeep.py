@@ -12,13 +12,14 @@ from lamina.interfaces.http.bodies import (
     Patiently,
     ProposalsAsked,
     Regenerated,
+    StatsAsked,
     ToForget,
     WhichSession,
     WhoseMemory,
 )
 from lamina.interfaces.http.callers import KEYS_SHOWN, Admin, Reader, Writer
 from lamina.interfaces.http.pages import Page, page_of
-from lamina.types import Backlog, Consolidated, Cost, Proposal, Receipt, Report, Settled, WorkerNote
+from lamina.types import Backlog, Consolidated, Cost, Proposal, Receipt, Report, Settled, Stats, WorkerNote
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
@@ -30,7 +31,7 @@ class Freed(BaseModel):
 
 
 @routes.post("/forget", tags=["forgetting"], operation_id="forget")
-async def forget(memory: Admin, body: ToForget) -> Receipt:
+async def forget(memory: Writer, body: ToForget) -> Receipt:
     """Erase for good, with all that was derived, and write the rest anew; the receipt says what was done."""
     asked = body.model_dump(exclude={"message_ids"})
     return await memory.forget(message_id=body.message_ids, **asked)
@@ -67,6 +68,12 @@ async def list_costs(memory: Reader, asked: Annotated[CostsAsked, Query()]) -> P
     return Page(items=await memory.costs(asked.since), next=None)
 
 
+@routes.get("/stats", tags=["upkeep"], operation_id="get_stats")
+async def get_stats(memory: Reader, asked: Annotated[StatsAsked, Query()]) -> Stats:
+    """How much there is of everything, of a user or of all, and how it grew by day."""
+    return await memory.stats(asked.user_id)
+
+
 @routes.get("/backlog", tags=["upkeep"], operation_id="get_backlog")
 async def get_backlog(memory: Reader) -> Backlog:
     """What there is to do for workers, and what fails."""
@@ -92,7 +99,7 @@ async def retry(memory: Writer, body: WhichSession) -> Freed:
 
 
 @routes.post("/sessions/{session_id}/regenerate", tags=["upkeep"], operation_id="regenerate", status_code=201)
-async def regenerate(memory: Admin, session_id: InPath, body: Regenerated) -> Proposal:
+async def regenerate(memory: Writer, session_id: InPath, body: Regenerated) -> Proposal:
     """Write the summaries and facts of a session anew beside the old ones; nothing changes until it is accepted."""
     return await memory.regenerate(session_id, body.first, prompts=body.prompts)
 
@@ -105,12 +112,12 @@ async def list_proposals(memory: Reader, asked: Annotated[ProposalsAsked, Query(
 
 
 @routes.post("/proposals/{proposal_id}/accept", tags=["upkeep"], operation_id="accept_proposal")
-async def accept_proposal(memory: Admin, proposal_id: InPath) -> Proposal:
+async def accept_proposal(memory: Writer, proposal_id: InPath) -> Proposal:
     """Put what was regenerated in place of what there is; the old versions are kept."""
     return await memory.accept(proposal_id)
 
 
 @routes.post("/proposals/{proposal_id}/roll-back", tags=["upkeep"], operation_id="roll_back_proposal")
-async def roll_back_proposal(memory: Admin, proposal_id: InPath) -> Proposal:
+async def roll_back_proposal(memory: Writer, proposal_id: InPath) -> Proposal:
     """Discard what was regenerated, or take its acceptance back."""
     return await memory.roll_back(proposal_id)

@@ -332,7 +332,7 @@ _USER = text("Whose memory; default: the user that the server was started for.")
 
 def offered(*, any_user: bool, role: KeyRole = "admin") -> Mapping[str, ToolSpec]:
     """The tools that a role may use, by name, in order; with `any_user`, each takes the user it is about."""
-    allowed = [tool for tool in TOOLS if role == "admin" or tool.reads or (role == "write" and not tool.destroys)]
+    allowed = [tool for tool in TOOLS if role != "read" or tool.reads]
     if not any_user:
         return {tool.name: tool for tool in allowed}
     return {

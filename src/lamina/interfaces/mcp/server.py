@@ -40,7 +40,7 @@ _TEMPLATES = (
 def server_for(desk: Desk) -> Server[Any]:
     """A server that offers the tools and pages of a desk."""
     handlers = _Handlers(desk)
-    return Server(
+    server: Server[Any] = Server(
         "lamina",
         title="Lamina",
         description="Layered memory for conversations with language models.",
@@ -52,6 +52,8 @@ def server_for(desk: Desk) -> Server[Any]:
         on_list_resource_templates=handlers.list_templates,
         on_read_resource=handlers.read_resource,
     )
+    server.middleware.clear()  # its spans have the words of errors; what the tools do has spans of our own
+    return server
 
 
 class _Handlers:

@@ -9,7 +9,7 @@ from typing import Any
 class LazyStatic:
     """`StaticEmbedder` from the first text or word on."""
 
-    name = "static-384@1"
+    name = "static-384@2"
     dimensions = 384
     inline = True
 

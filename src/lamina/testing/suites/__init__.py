@@ -10,6 +10,7 @@ class TestMyStore(StoreSuite):
 
 from lamina.testing.suites.changes import Changing
 from lamina.testing.suites.costs import Costs
+from lamina.testing.suites.counting import Counting
 from lamina.testing.suites.episodes import Episodes
 from lamina.testing.suites.erasing import Erasing
 from lamina.testing.suites.erasing_whole import ErasingWhole
@@ -45,6 +46,7 @@ class StoreSuite(
     Tenants,
     Keys,
     Costs,
+    Counting,
 ):
     """Every promise of `lamina.ports.Store`; subclasses give the fixtures `store` and `neighbour`."""
 

@@ -12,7 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.errors import InputError
 from lamina.interfaces.http.bodies import InPath
-from lamina.interfaces.http.callers import Admin, Reader, Writer
+from lamina.interfaces.http.border import is_page
+from lamina.interfaces.http.callers import Reader, Writer
 from lamina.interfaces.http.mem0 import writing
 from lamina.interfaces.http.mem0.filters import at_seconds, fields_in, parsed
 from lamina.interfaces.http.mem0.memories import Memories, Told, events_of, scoped
@@ -57,7 +58,8 @@ class PlainErrors:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        slashed = scope["type"] == "http" and (scope.get("raw_path") or scope["path"].encode()).endswith(b"/")
+        ours = scope["type"] != "http" or is_page(scope["path"])
+        slashed = not ours and (scope.get("raw_path") or scope["path"].encode()).endswith(b"/")
 
         async def plain(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -174,17 +176,17 @@ async def feedback(memory: Writer, body: Feedback) -> Told:
 
 
 @routes.delete("/v1/memories/{memory_id}/", operation_id="mem0_delete")
-async def delete(memory: Admin, memory_id: InPath, asked: Annotated[ErasedOne, Query()]) -> Told:
+async def delete(memory: Writer, memory_id: InPath, asked: Annotated[ErasedOne, Query()]) -> Told:
     return writing.told_of(await writing.erase(memory, memory_id, linked=bool(asked.delete_linked)))
 
 
 @routes.delete("/v1/memories/", operation_id="mem0_delete_all")
-async def delete_all(memory: Admin, asked: Annotated[Erased, Query()]) -> Told:
+async def delete_all(memory: Writer, asked: Annotated[Erased, Query()]) -> Told:
     return writing.told_of(await writing.erase_all(memory, asked.wanted()))
 
 
 @routes.delete("/v1/batch/", operation_id="mem0_batch_delete")
-async def batch_delete(memory: Admin, body: ManyNamed) -> Told:
+async def batch_delete(memory: Writer, body: ManyNamed) -> Told:
     """All of them, or none if one is not known."""
     for one in body.memories:
         await Memories(memory).one(one.memory_id)
@@ -193,7 +195,7 @@ async def batch_delete(memory: Admin, body: ManyNamed) -> Told:
 
 
 @routes.delete("/v2/entities/{kind}/{name}/", operation_id="mem0_delete_entity")
-async def delete_entity(memory: Admin, kind: Literal["user", "agent", "run", "app"], name: InPath) -> Told:
+async def delete_entity(memory: Writer, kind: Literal["user", "agent", "run", "app"], name: InPath) -> Told:
     """Everything of a user, an agent or a run; nothing is an error, so that it can be done twice."""
     if name == "*":
         raise InputError("name one entity; delete_all with user_id '*' erases everybody")

@@ -1,0 +1,122 @@
+"""What there is, counted without reading what was said."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+
+from lamina.policy import counting, strata
+from lamina.ports import Imprint, Mark
+from lamina.storage.relational_costs import CostTables
+from lamina.storage.shared import skipped
+from lamina.storage.transaction import Row, Transaction
+from lamina.types import Outline, Session, Stats
+
+_DAY_US = 86_400_000_000
+_FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC).date()
+_OF_THEIRS = " and session_id in (select id from sessions where tenant = :tenant and user_id = :user)"
+
+
+def _told(name: str) -> str:
+    """What the record of a summary says under a name; null if it cannot be read."""
+    return f"json_extract(case when json_valid(record) then record end, '$.{name}')"
+
+
+class Counting(CostTables):
+    """Outlines and sums; the database adds up, so that no body and no summary leaves it."""
+
+    async def outline(self, session_id: str, parts: int) -> Outline:
+        async def work(tx: Transaction) -> Outline:
+            session = await self._require_session(tx, session_id)
+            imprints = [*_imprints(await self._told(tx, session_id))]
+            seqs = strata.marked(session.counters.messages, parts, imprints)
+            marks = await self._marks(tx, session_id, seqs)
+            return strata.outlined(session, parts, marks, imprints, await self._erased(tx, session))
+
+        return await self._database.read(work)
+
+    async def _told(self, tx: Transaction, session_id: str) -> list[Row]:
+        return await tx.rows(
+            "select id, kind, layer, version, first, last, status, folded_into,"
+            f" {_told('tokens')}, {_told('recipe.details.due')}, {_told('created_at')}"
+            " from summaries where tenant = ? and session_id = ? and first is not null",
+            (self.tenant, session_id),
+        )
+
+    async def _marks(self, tx: Transaction, session_id: str, seqs: Sequence[int]) -> list[Mark]:
+        """Each message is added up once: the tokens between two marks."""
+        found = await tx.rows(
+            "with marked as (select seq, turn, created_at, coalesce(lag(seq) over (order by seq), 0) as before"
+            " from messages where tenant = :tenant and session_id = :session"
+            " and seq in (select value from json_each(:seqs)))"
+            " select marked.seq, marked.turn, marked.created_at, (select cast(sum(tokens) as bigint) from messages"
+            " where tenant = :tenant and session_id = :session and seq > marked.before and seq <= marked.seq)"
+            " from marked order by marked.seq",
+            {"tenant": self.tenant, "session": session_id, "seqs": tx.listed(seqs)},
+        )
+        return [Mark._make(row) for row in found]
+
+    async def _erased(self, tx: Transaction, session: Session) -> list[int]:
+        """The numbers of messages of which something was erased; no look where nothing ever was."""
+        if not session.erasures:
+            return []
+        found = await tx.rows(
+            "select seq from messages where tenant = ? and session_id = ? and erased is not null order by seq",
+            (self.tenant, session.id),
+        )
+        return [seq for (seq,) in found]
+
+    async def stats(self, user_id: str | None = None, *, days: int) -> Stats:
+        key = {"tenant": self.tenant} if user_id is None else {"tenant": self.tenant, "user": user_id}
+
+        async def work(tx: Transaction) -> Stats:
+            own = "tenant = :tenant" if user_id is None else "tenant = :tenant and user_id = :user"
+            sums = await tx.one(
+                "select count(*), cast(coalesce(sum(messages), 0) as bigint), cast(coalesce(sum(tokens), 0) as bigint),"
+                f" cast(coalesce(sum(tokens - cursor_tokens), 0) as bigint) from sessions where {own}",
+                key,
+            )
+            learnt = await tx.rows(
+                f"select status, learnt_us / {_DAY_US} as day, count(*) from facts where {own} group by status, day",
+                key,
+            )
+            (episodes,) = await tx.one(f"select count(*) from episodes where {own}", key)
+            return counting.counted(
+                counting.Totals._make(sums),
+                await self._said_by_day(tx, key),
+                await self._told_by_day(tx, own, key),
+                [counting.Learnt(status, _FIRST_DAY + timedelta(days=day), number) for status, day, number in learnt],
+                episodes=episodes,
+                days=days,
+            )
+
+        return await self._database.read(work)
+
+    async def _said_by_day(self, tx: Transaction, key: Mapping[str, str]) -> list[counting.Said]:
+        theirs = _OF_THEIRS if "user" in key else ""
+        found = await tx.rows(
+            "select coalesce(date(created_at), substr(created_at, 1, 10)) as day, count(*),"
+            f" cast(sum(tokens) as bigint) from messages where tenant = :tenant{theirs} group by day",
+            key,
+        )
+        return [counting.Said(date.fromisoformat(day), number, tokens) for day, number, tokens in found]
+
+    async def _told_by_day(self, tx: Transaction, own: str, key: Mapping[str, str]) -> list[counting.Told]:
+        found = await tx.rows(
+            "select kind, layer, status, coalesce(date(updated_at), substr(updated_at, 1, 10)) as day, count(*),"
+            " cast(coalesce(sum(tokens), 0) as bigint) from (select kind, layer, status,"
+            f" {_told('updated_at')} as updated_at, cast({_told('tokens')} as bigint) as tokens"
+            f" from summaries where {own}) as written group by kind, layer, status, day",
+            key,
+        )
+        return [
+            counting.Told(kind, layer, status, None if day is None else date.fromisoformat(day), number, tokens)
+            for kind, layer, status, day, number, tokens in found
+        ]
+
+
+def _imprints(found: Sequence[Row]) -> Iterator[Imprint]:
+    """The rows that can be read; the others are skipped with a warning."""
+    for row in found:
+        try:
+            yield Imprint._make((*row[:8], int(row[8]), None if row[9] is None else int(row[9]), row[10]))
+        except (TypeError, ValueError) as error:
+            skipped("summaries", row[0], error)
