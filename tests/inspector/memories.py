@@ -1,0 +1,155 @@
+"""What the servers of the inspector's tests remember."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from lamina import Llm, Memory, Price
+from lamina.engine.parts import Patience
+from lamina.ports import FactsCommit
+from lamina.testing import FakeClock, WordCounter
+from lamina.testing.llm_server import LlmServer
+
+USER = "mara"
+ENDLESS = "mara-in-one"
+TRICKSTER = "<b>mal</b>\u202e"
+TRICKY = "s</title><script>1</script>\u2066"
+TRICKS = (
+    "<script>document.title = 'owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\"> My name is <b>Mallory</b>.",
+    "</p></article></main><h1 id=injected>broken out</h1>",
+    "javascript:alert(1) [click](javascript:alert(1)) data:text/html,<script>1</script>",
+    "I live in \u202eotroP\u202c now, and \u2066hidden\u2069 is \u200bnot\u00ad here\ufeff.",
+    "{{constructor.constructor('return 1')()}} ${7*7} <%= 7*7 %> &lt;b&gt;",
+    "<svg/onload=document.title='owned'><style>*{display:none}</style>",
+    "a" * 5000,
+    "שלום <iframe src='http://203.0.113.7/'></iframe> مرحبا \u202e\u202e\u202e",
+    "My favourite colour is <link rel=stylesheet href=http://203.0.113.7/x.css>.",
+)
+
+
+def fill_hostile(memory: Any) -> None:
+    """Say every trick, as every role, under names that are tricks, too."""
+    for number, trick in enumerate(TRICKS * 6):
+        memory.add(
+            [
+                {"role": "user", "content": trick, "name": "x<i>y"},
+                {"role": "assistant", "content": f"You said: {trick} ({number})"},
+            ],
+            user_id=TRICKSTER,
+            session_id=TRICKY,
+        )
+    memory.remember("<script>1</script> likes <b>tea</b>", user_id=TRICKSTER, key="<i>drink</i>")
+    memory.remember("\u202eeffoc", user_id=TRICKSTER, key="<i>drink</i>")
+    memory.settle()
+
+
+TROUBLED = "ines"
+TROUBLED_PROFILE = "layered"  # marks values that disagree, instead of taking the newest
+FAILING = "tom"
+FORGETFUL = "otto"  # of whom something is forgotten
+RETRIED, GIVEN_UP, WAITING = "talk to retry", "talk that was given up", "talk that waits"
+PRICE = Price(input=2.5, output=10.0)
+
+
+class FickleCounter(WordCounter):
+    """Counts until it is told to break."""
+
+    broken = False
+
+    def count(self, text: str) -> int:
+        if self.broken:
+            raise ZeroDivisionError
+        return super().count(text)
+
+
+def fill_troubled(file: Path) -> None:
+    """What a smooth talk lacks: values that disagree, fade or were taken back, bills, and sessions that fail.
+
+    All in the last seven weeks, by a clock that is set; both models are asked on the third of five days.
+    """
+    clock = FakeClock(datetime.now(UTC) - timedelta(days=49))
+    options: dict[str, Any] = {"profile": TROUBLED_PROFILE, "now": clock, "worker": False}
+    with Memory(file, **options) as memory:
+        memory.remember("likes mild cheese", user_id=TROUBLED, importance=0.4)
+        wrong = memory.remember("vegan", user_id=TROUBLED, key="diet")
+        clock.advance(days=40)
+        memory.retract(wrong.id)
+        assert memory.consolidate(TROUBLED).archived
+    with LlmServer() as server:
+        for model, towns in (
+            ("test-model", ("Porto", "Ghent", "Porto")),
+            ("test-model-mini", ("Lyon", "Porto", "Oslo")),
+        ):
+            llm = Llm(base_url=server.url, model=model, prices={"*": PRICE})
+            with Memory(file, llm=llm, **options) as memory:
+                for number, town in enumerate(towns):
+                    if number:
+                        clock.advance(days=1)
+                    talk(memory, f"{model} {number}", town, turns=10 + 4 * number)
+                    memory.end(f"{model} {number}")
+                    memory.settle()
+    with Memory(file, **options) as memory:
+        talk(memory, "long talk", "Porto", turns=48)
+        memory.end("long talk")
+        memory.add(
+            ["I am allergic to penicillin.", "The code of the door is 4242.", "It is raining today."],
+            user_id=FORGETFUL,
+            session_id="at the doctor's",
+        )
+        memory.settle()
+        proposal = memory.regenerate("test-model 0")
+        assert proposal.changes
+        memory.accept(proposal.id)
+    _fail(file, (RETRIED, GIVEN_UP), Patience(aside_after=1))
+    _fail(file, (WAITING,), Patience(backoff_seconds=3600))
+
+
+def talk(memory: Any, session: str, town: str, turns: int = 14, user: str = TROUBLED) -> None:
+    """So many turns about a town, the first with something to know."""
+    said = [f"My name is Ines. I live in {town}."]
+    said += [f"On day {number} the ship carries {number * 3} crates of tea to {town}." for number in range(1, turns)]
+    answers = [f"Day {number} is noted." for number in range(turns)]
+    spoken = [
+        {"role": role, "content": text}
+        for pair in zip(said, answers, strict=True)
+        for role, text in zip(("user", "assistant"), pair, strict=True)
+    ]
+    memory.add(spoken, user_id=user, session_id=session)
+
+
+def _fail(file: Path, sessions: tuple[str, ...], patience: Patience) -> None:
+    """Sessions that are worked on once, in vain."""
+    counter = FickleCounter()
+    with Memory(file, profile=TROUBLED_PROFILE, counter=counter, patience=patience, worker=False) as memory:
+        for session in sessions:
+            talk(memory, session, "Oslo", user=FAILING)
+        counter.broken = True
+        assert set(memory.settle().failed) >= set(sessions)
+
+
+OF_MANY = "alex"
+MANY = 1200  # more than come at first
+
+
+def fill_many(memory: Any, user: str = OF_MANY) -> None:
+    """A fact for each of many keys, in one go."""
+    knowledge = memory._memory._knowledge
+    begun = datetime(2025, 1, 1, tzinfo=UTC)
+    facts = tuple(
+        knowledge.told(
+            f"value {number}",
+            user_id=user,
+            type="fact",
+            category=None,
+            key=f"key {number:04}",
+            tags=(),
+            importance=None,
+            confidence=1.0,
+            valid_from=begun,
+            valid_until=None,
+        )
+        for number in range(MANY)
+    )
+    commit = FactsCommit(user_id=user, settle=knowledge._reader.settle, put=facts)
+    memory._run(memory._memory._parts.store.commit_facts(commit), here=False)

@@ -1,0 +1,257 @@
+"""The core sample: a session as strata, where a summary comes from, and writing it anew."""
+
+import re
+import shutil
+
+import pytest
+from playwright.sync_api import expect
+
+from lamina import PROFILES, Memory
+from lamina.ports import SummaryDraft
+from tests.inspector.browser import PHONE, assert_laid_out
+from tests.inspector.conftest import serving
+from tests.inspector.memories import ENDLESS, TRICKSTER, USER
+
+pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
+
+
+class FirstSentences:
+    """A summariser of which one sees at once that it is another one."""
+
+    name = "first-sentences"
+
+    async def summarise(self, task):
+        said = [f"{message.role}: {message.text.split('. ')[0]}" for message in task.messages]
+        return SummaryDraft(text="\n".join([*task.keep, *said[:12]]), topics=("sentences",))
+
+
+@pytest.fixture
+def core(page_of):
+    """The long session, wholly drawn."""
+    page = page_of("core", ENDLESS, ENDLESS)
+    expect(page.get_by_test_id("pin").first).to_be_visible()
+    expect(page.get_by_test_id("verbatim").first).to_be_attached()
+    return page
+
+
+def block(page, summary):
+    return page.locator(f'[data-testid="block"][data-id="{summary["id"]}"]')
+
+
+@pytest.fixture
+def lists(demo, browser):
+    """Asks the service itself what a session has."""
+    context = browser.new_context(base_url=demo)
+    yield lambda session, live=False: context.request.get(
+        f"/v1/sessions/{session}/summaries", params={"live": str(live).lower()}
+    ).json()["items"]
+    context.close()
+
+
+def test_every_summary_is_a_block_in_its_layer(core, lists):
+    """Live and folded summaries lie below the log, with the cursor, the window and what is redacted."""
+    summaries = lists(ENDLESS)
+    shown = core.get_by_test_id("block").evaluate_all("all => all.map(one => one.dataset.id)")
+    assert sorted(shown) == sorted(summary["id"] for summary in summaries)
+    layers = {
+        layer: {core.evaluate("id => document.querySelector(`[data-id=${id}] rect`).getAttribute('y')", one["id"])}
+        for one in summaries
+        for layer in [one["layer"]]
+    }
+    assert len(set.union(*layers.values())) == len(layers) > 1
+    folded = next(one for one in summaries if one["status"] == "folded")
+    expect(block(core, folded)).to_have_class(re.compile("folded"))
+    expect(core.get_by_test_id("cursor")).to_contain_text(re.compile(r"folded up to \d+"))
+    expect(core.get_by_test_id("redacted")).to_have_count(1)
+
+
+def test_first_drawing_waits_for_nothing_but_what_is_live(core, lists):
+    """While the outline is on its way, the live summaries are drawn already."""
+    core.route(re.compile(r"/outline|/v1/context"), lambda _: None)
+    core.reload()
+    expect(core.get_by_test_id("block")).to_have_count(len(lists(ENDLESS, live=True)))
+    expect(core.get_by_test_id("strata")).to_have_attribute("data-drawn", "yes")
+    assert core.evaluate("performance.getEntriesByName('strata-drawn').length") == 1
+
+
+def test_a_card_tells_what_a_block_is(core, lists):
+    """Over a folded block, whose words are fetched only now, a card has its beginning and its numbers."""
+    folded = next(one for one in lists(ENDLESS) if one["status"] == "folded")
+    block(core, folded).hover()
+    card = core.get_by_test_id("card")
+    expect(card).to_contain_text(folded["text"].split("\n")[0][:60])
+    expect(card).to_contain_text(f"{folded['tokens']} tokens for")
+
+
+def test_lineage_leads_from_a_summary_to_what_it_was_made_from_and_back(core, lists):
+    """By keys alone: a block opens, its inputs are buttons, Escape gives the focus back."""
+    parent = next(one for one in lists(ENDLESS) if one["inputs"])
+    inputs = parent["inputs"]
+    block(core, parent).focus()
+    core.keyboard.press("Enter")
+    lineage = core.get_by_test_id("lineage")
+    expect(lineage).to_contain_text(parent["text"].split("\n")[0])
+    expect(lineage).to_contain_text(parent["recipe"]["model"])
+    expect(lineage.get_by_test_id("kin")).to_have_count(len(inputs))
+    lineage.get_by_test_id("kin").first.click()
+    expect(lineage).to_contain_text(inputs[0])
+    lineage.get_by_text(re.compile(r"The \d+ messages? it covers")).click()
+    expect(lineage.locator("[data-seq='1']")).to_be_visible()
+    lineage.get_by_test_id("kin").click()
+    expect(lineage).to_contain_text(parent["id"])
+    core.keyboard.press("Escape")
+    expect(lineage).to_have_count(0)
+    expect(block(core, parent)).to_be_focused()
+
+
+def test_arrows_go_along_a_layer(core, lists):
+    """A layer is one stop of the tab key; left and right go from block to block."""
+    first, second = [one for one in lists(ENDLESS) if one["layer"] == 1][:2]
+    block(core, first).focus()
+    core.keyboard.press("ArrowRight")
+    expect(block(core, second)).to_be_focused()
+    expect(block(core, first)).to_have_attribute("tabindex", "-1")
+
+
+def test_a_click_on_the_log_shows_that_message(core):
+    """The log below scrolls to the message that was clicked on, and arrows go on from there."""
+    raw = core.get_by_test_id("raw")
+    box = core.get_by_test_id("raw").locator(".bed").bounding_box()
+    core.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
+    seq = int(raw.get_attribute("aria-valuenow"))
+    assert 370 < seq < 390
+    expect(core.get_by_test_id("messages").locator(f"[data-seq='{seq}']")).to_be_in_viewport()
+    raw.focus()
+    core.keyboard.press("ArrowRight")
+    expect(raw).to_have_attribute("aria-valuenow", str(seq + 1))
+
+
+def test_a_drag_looks_closer_and_a_double_click_shows_all(core):
+    """Half of the log dragged over is half of the log in sight; keys do the same."""
+    strata = core.get_by_test_id("strata")
+    whole = re.compile(r"messages 1.758 in sight")
+    expect(strata).to_have_attribute("aria-label", whole)
+    box = core.get_by_test_id("raw").locator(".bed").bounding_box()
+    core.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    core.mouse.down()
+    core.mouse.move(box["x"] + box["width"] - 2, box["y"] + 20, steps=3)
+    core.mouse.up()
+    expect(strata).to_have_attribute("aria-label", re.compile(r"messages 3[78]\d.75\d in sight"))
+    strata.dblclick(position={"x": 20, "y": 5})
+    expect(strata).to_have_attribute("aria-label", whole)
+    core.get_by_test_id("raw").focus()
+    core.keyboard.press("+")
+    expect(strata).to_have_attribute("aria-label", re.compile(r"messages 1[89]\d.5[67]\d in sight"))
+    core.keyboard.press("0")
+    expect(strata).to_have_attribute("aria-label", whole)
+
+
+def test_a_pin_shows_the_message_it_comes_from(core, demo):
+    """An episode leads to the very message it was found in."""
+    told = core.request.get(f"{demo}/v1/users/{ENDLESS}/episodes", params={"session_id": ENDLESS}).json()["items"][0]
+    message = core.request.get(f"{demo}/v1/messages/{told['message_ids'][0]}").json()
+    pin = core.locator(".lane.episode [data-testid=pin]").first
+    pin.hover()
+    expect(core.get_by_test_id("card")).to_contain_text(told["title"])
+    pin.click()
+    expect(core.get_by_test_id("raw")).to_have_attribute("aria-valuenow", str(message["seq"]))
+
+
+@pytest.fixture
+def anew(demo_file, tmp_path):
+    """A server over a session that was written anew by another summariser, and its file."""
+    for part in demo_file.parent.glob("demo.db*"):
+        if part.suffix != ".log":
+            shutil.copy(part, tmp_path / part.name)
+    file = tmp_path / "demo.db"
+    with Memory(file, worker=False) as memory:
+        session = next(one.id for one in memory.sessions(user_id=USER) if one.id.startswith("2025-03-22"))
+        memory.regenerate(session, summariser=FirstSentences())
+    with serving(file) as address:
+        yield address, file, session
+
+
+def test_what_was_written_anew_is_accepted_and_rolled_back(anew, page_at, key_for):
+    """A proposal shows what differs; accepted, the old version lies behind the new one; a read key may only look."""
+    address, file, session = anew
+    page = page_at(address, "core", USER, session, expected={"401"})
+    proposal = page.get_by_test_id("proposals").get_by_test_id("proposal")
+    proposal.get_by_text("What would change").click()
+    expect(proposal.locator("ins").first).to_be_visible()
+    expect(proposal.locator("del").first).to_be_visible()
+    proposal.get_by_role("button", name="Accept").click()
+    expect(proposal).to_contain_text("accepted")
+    expect(page.locator("rect.earlier")).not_to_have_count(0)
+
+    page.locator("g.block.live").first.click()
+    lineage = page.get_by_test_id("lineage")
+    expect(lineage).to_contain_text("first-sentences")
+    lineage.get_by_text("what changed since").first.click()
+    expect(lineage.get_by_test_id("differences")).to_be_visible()
+    lineage.get_by_role("button", name="Regenerate from here").click()
+    expect(lineage.get_by_test_id("proposal")).to_contain_text("waits")
+    lineage.get_by_test_id("proposal").get_by_role("button", name="Roll back").click()
+    expect(lineage.get_by_test_id("proposal")).to_contain_text("rolled back")
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("proposals").get_by_test_id("proposal")).to_have_count(2)
+
+    secret = key_for(file, "read")
+    page.evaluate("secret => sessionStorage.setItem('lamina-key', secret)", secret)
+    page.reload()
+    accepted = page.get_by_test_id("proposal").filter(has_text="accepted")
+    expect(accepted.get_by_role("button", name="Roll back")).to_be_disabled()
+    expect(accepted.locator("[title]")).to_have_attribute("title", re.compile("role write"))
+
+
+@pytest.fixture
+def crowded(tmp_path):
+    """A server over a session of hundreds of small summaries."""
+    file = tmp_path / "crowded.db"
+    said = [{"role": "user" if number % 2 else "assistant", "content": f"Pier {number}."} for number in range(1000)]
+    with Memory(file, profile=PROFILES["default"].but(fold_tokens=12, facts=False), worker=False) as memory:
+        memory.add(said, user_id=USER, session_id="crowded")
+        memory.settle()
+    with serving(file) as address:
+        yield address
+
+
+def test_blocks_too_narrow_to_be_seen_are_one_shape_and_still_found(crowded, page_at):
+    """Where a pixel has more than a block, they are drawn together; the place that is touched tells which one."""
+    page = page_at(crowded, "core", USER, "crowded", width=PHONE)
+    together = page.locator(".layer path.block.folded").first
+    expect(together).to_be_attached()
+    box = together.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
+    title = page.locator("dialog h2").inner_text()
+    (span,) = re.findall(r"messages (\d+)\D(\d+)", title)
+    first, last = map(int, span)
+    assert 450 < first <= last < 550
+
+
+def test_an_empty_memory_tells_how_to_begin(empty, page_at):
+    """Where nothing is stored, the screen leads to where something comes from."""
+    page = page_at(empty, "core")
+    expect(page.get_by_text("Nothing is stored yet")).to_be_visible()
+    page.get_by_role("main").get_by_role("link", name="Try it").click()
+    expect(page).to_have_url(re.compile("#/try"))
+
+
+def test_what_was_said_is_text_and_nothing_else(hostile, page_at):
+    """Tricks in messages, names and ids are shown, never run, in strata, cards and lineage."""
+    page = page_at(hostile, "core", TRICKSTER)
+    page.get_by_test_id("block").first.click()
+    expect(page.get_by_test_id("lineage")).to_be_visible()
+    assert page.locator("#injected, iframe, main img, main script, dialog img, dialog script").count() == 0
+    assert "owned" not in page.title()
+    assert_laid_out(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_nothing_overlaps_however_close_one_looks(page_of, scheme):
+    """At 390 pixels the strata have their names above, and nothing sticks out."""
+    page = page_of("core", ENDLESS, ENDLESS, width=PHONE, scheme=scheme)
+    expect(page.get_by_test_id("pin").first).to_be_visible()
+    assert_laid_out(page)
+    for _ in range(4):
+        page.get_by_role("button", name="Closer").click()
+        assert_laid_out(page)

@@ -1,0 +1,104 @@
+"""How every screen looks, at a desk and on a phone: readable, nothing over anything, open to everybody.
+
+With `LAMINA_SCREENSHOTS` the pictures go there (`make screenshots` makes those of the documentation).
+"""
+
+import os
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from tests.inspector.access import assert_accessible
+from tests.inspector.browser import DESK, PHONE, assert_laid_out
+from tests.inspector.memories import ENDLESS, USER
+
+pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
+
+ASKED = "When is the wedding, and where?"
+TALLEST = 2400  # pixels of a picture
+
+
+def core(page):
+    expect(page.get_by_test_id("strata")).to_be_visible()
+    expect(page.get_by_test_id("pin").first).to_be_visible()
+    expect(page.get_by_test_id("redacted").first).to_be_attached()
+
+
+def lineage(page):
+    core(page)
+    page.get_by_test_id("strata").locator("[role=button]").first.click()
+    expect(page.get_by_test_id("lineage")).to_be_visible()
+
+
+def sees(page):
+    page.get_by_test_id("query").fill(ASKED)
+    page.get_by_test_id("build").click()
+    expect(page.get_by_test_id("pieces")).to_be_visible()
+    expect(page.get_by_test_id("turns").locator("svg").first).to_be_visible()
+
+
+def facts(page):
+    expect(page.get_by_test_id("gantt")).to_be_visible()
+    expect(page.get_by_test_id("bar").first).to_be_visible()
+
+
+def recall(page):
+    page.get_by_test_id("query").fill(ASKED)
+    page.get_by_test_id("search").click()
+    expect(page.get_by_test_id("hit").first).to_be_visible()
+
+
+def health(page):
+    expect(page.get_by_test_id("growth").locator("svg").first).to_be_visible()
+    expect(page.get_by_test_id("scatter").first).to_be_visible()
+
+
+def talk(page):
+    expect(page.get_by_test_id("live").get_by_text("listening", exact=True)).to_be_visible()
+    for words in ("We finally chose a name for the boat: Kittiwake.", "What was the name of the boat?"):
+        page.get_by_label("Your message").fill(words)
+        page.get_by_role("button", name="Say it").click()
+        expect(page.get_by_test_id("said")).to_contain_text(f"Echo: “{words}”")
+    expect(page.get_by_test_id("heard")).to_contain_text("added to try-")
+
+
+LOOKS = {
+    "core": ("core", ENDLESS, core),
+    "lineage": ("core", ENDLESS, lineage),
+    "sees": ("sees", ENDLESS, sees),
+    "facts": ("facts", USER, facts),
+    "recall": ("recall", USER, recall),
+    "health": ("health", USER, health),
+    "try": ("try", USER, talk),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize(("width", "scheme"), [(DESK, "light"), (DESK, "dark"), (PHONE, "light"), (PHONE, "dark")])
+def test_a_screen_can_be_read_by_everybody(page_at, request, tmp_path, look, width, scheme):
+    """No serious finding of axe, no text over text, nothing that sticks out; and its picture."""
+    screen, user, prepare = LOOKS[look]
+    address = request.getfixturevalue("demo_copy" if look == "try" else "demo")
+    page = page_at(address, screen, user, width=width, scheme=scheme)
+    prepare(page)
+    expect(page.locator("main [aria-busy=true]")).to_have_count(0)
+    assert_laid_out(page)
+    assert_accessible(page)
+    folder = Path(os.environ.get("LAMINA_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    dark = "-dark" if scheme == "dark" else ""
+    if not dark or (look, width) == ("core", DESK):
+        picture(page, folder / f"{look}-{width}{dark}.png")
+
+
+def picture(page, path):
+    """The whole page, in few colours: pictures of pages need no more."""
+    page.evaluate("scrollTo(0, 0)")
+    whole = Image.open(BytesIO(page.screenshot(full_page=page.locator("dialog[open]").count() == 0)))
+    shown = whole.crop((0, 0, whole.width, min(whole.height, TALLEST)))
+    shown.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    colours = shown.convert("L").getcolors(256)
+    assert colours is None or len(colours) > 8  # something is drawn

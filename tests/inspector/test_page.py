@@ -1,0 +1,79 @@
+"""The page that is in the package is what its sources build, and it is small."""
+
+import gzip
+import hashlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lamina.interfaces.http.inspector.files import PACKAGED
+
+pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
+
+ROOT = Path(__file__).parents[2]
+WEB = ROOT / "web"
+TOP = ("index.html", "package-lock.json", "package.json", "sources.ts", "tsconfig.json", "vite.config.ts")
+LARGEST = 150_000  # bytes, as they go over the wire
+
+
+def built(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def served():
+    """Of the page, what browsers are given."""
+    return {name: body for name, body in built(PACKAGED).items() if name == "index.html" or name.startswith("assets/")}
+
+
+def test_the_page_belongs_to_its_sources():
+    """Told by a digest, without Node; `make page` brings both together again."""
+    paths = sorted([*TOP, *(path.relative_to(WEB).as_posix() for path in (WEB / "src").rglob("*") if path.is_file())])
+    lines = [f"{path}\n{hashlib.sha256((WEB / path).read_bytes()).hexdigest()}\n" for path in paths]
+    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+    assert (PACKAGED / "sources.sha256").read_text("utf-8").strip() == digest, "run `make page`, and commit the page"
+
+
+@pytest.mark.timeout(600)
+def test_the_sources_are_clean_and_build_the_page_byte_for_byte(tmp_path):
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        pytest.skip("there is no Node here: `apt-get install nodejs npm` gets it")
+    web = tmp_path / "web"
+    shutil.copytree(WEB, web, ignore=shutil.ignore_patterns("node_modules"))
+
+    def run(*words):
+        return subprocess.run([npm, *words], cwd=web, capture_output=True, text=True, check=False)
+
+    for _ in range(3):
+        done = run("install", "--no-save", "--ignore-scripts")
+        if done.returncode == 0:
+            break
+    else:
+        pytest.skip(f"npm could not get what builds the page: {done.stderr.strip()[:500]}")
+    done = run("run", "check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = run("run", "build", "--", "--outDir", str(tmp_path / "page"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert built(tmp_path / "page") == built(PACKAGED), "run `make page`, and commit the page"
+
+
+def test_the_page_is_small():
+    """All of it, with every screen, as it goes over the wire."""
+    sizes = {name: len(gzip.compress(body, 9)) for name, body in served().items()}
+    assert sum(sizes.values()) <= LARGEST, sizes
+
+
+def test_the_licences_of_what_is_in_it_come_with_it():
+    terms = (PACKAGED / "licences.md").read_text("utf-8")
+    assert {"@observablehq/plot", "preact", "d3-shape"} <= set(re.findall(r"^## (\S+) - ", terms, re.MULTILINE))
+
+
+def test_the_page_names_nobody_else():
+    """Nothing in it is fetched from elsewhere: no address but those that name a format."""
+    text = b"".join(served().values()).decode()
+    assert "//" in text
+    names = set(re.findall(r"https?://([\w.-]+)", text))
+    assert names <= {"www.w3.org"}

@@ -1,0 +1,156 @@
+"""The shell around the screens: who is let in, what is chosen, how it is reached."""
+
+import re
+
+import httpx2
+import pytest
+from playwright.sync_api import expect
+
+from tests.inspector.browser import PHONE
+from tests.inspector.conftest import serving
+from tests.inspector.memories import ENDLESS, USER
+
+pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
+
+SCREENS = {
+    "core": "Core sample",
+    "sees": "What the model sees",
+    "facts": "Fact ledger",
+    "recall": "Recall lab",
+    "health": "Health",
+    "try": "Try it",
+}
+
+
+@pytest.fixture
+def locked(tmp_path, key_for):
+    """A server that wants keys, and one of each role."""
+    file = tmp_path / "locked.db"
+    keys = {role: key_for(file, role) for role in ("read", "write", "admin")}
+    with serving(file) as address:
+        headers = {"Authorization": f"Bearer {keys['write']}"}
+        said = {"user_id": "alex", "messages": "I live in Porto."}
+        assert httpx2.post(f"{address}/v1/sessions/s1/messages", json=said, headers=headers).status_code == 201
+        assert httpx2.post(f"{address}/v1/settle", json={}, headers=headers, timeout=60).status_code == 200
+        yield address, keys
+
+
+def come_in(page, key):
+    page.get_by_role("textbox", name="Key").fill(key)
+    page.get_by_role("button", name="Come in").click()
+
+
+def test_every_screen_is_reached_from_every_other(page_of):
+    page = page_of("core")
+    for name in (*list(SCREENS.values())[1:], "Core sample"):
+        page.get_by_role("navigation").get_by_role("link", name=name).click()
+        expect(page.get_by_role("navigation").get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
+        expect(page).to_have_title(f"{name} · Lamina")
+
+
+def test_another_user_and_session_are_chosen_and_stay_in_the_address(page_of):
+    """The fragment has them, so a link leads back; the server never sees a fragment."""
+    page = page_of("core")
+    page.get_by_role("combobox", name="User").select_option(ENDLESS)
+    expect(page.get_by_role("combobox", name="Session")).to_have_value(ENDLESS)
+    page.get_by_role("combobox", name="User").select_option(USER)
+    page.get_by_role("combobox", name="Session").select_option("2025-09-30-launch-week")
+    expect(page).to_have_url(re.compile("#/core/mara/2025-09-30-launch-week$"))
+    page.reload()
+    expect(page.get_by_role("combobox", name="Session")).to_have_value("2025-09-30-launch-week")
+
+
+def test_by_keyboard_alone(page_of):
+    """The first stop leads past the navigation; links are followed with Enter."""
+    page = page_of("core")
+    expect(page.get_by_role("combobox", name="User")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Skip to the screen")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("combobox", name="User")).to_be_focused()
+    page.get_by_role("navigation").get_by_role("link", name="Health").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("Health · Lamina")
+
+
+def test_light_dark_or_as_the_machine_has_it(page_of):
+    page = page_of("health", scheme="dark")
+    dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    page.get_by_role("button", name="Theme: auto").click()
+    expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") != dark
+    page.reload()
+    expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_screen_says_what_to_do_when_there_is_nothing(page_at, empty, screen):
+    page = page_at(empty, screen, width=PHONE)
+    expect(page.locator("main .empty").first).to_be_visible()
+    expect(page.locator("main [role=alert]")).to_have_count(0)
+
+
+def test_what_is_not_there_is_told(page_at, demo):
+    page = page_at(demo, "core", USER, "no such session", expected=["404"])
+    expect(page.get_by_role("alert").first).to_contain_text("no such session")
+
+
+def test_without_a_key_nothing_is_shown_and_a_wrong_one_is_told(page_at, locked):
+    """A key is kept in this tab only: not in the address, not in what stays."""
+    address, keys = locked
+    page = page_at(address, "core", expected=["401"])
+    come_in(page, "lam_wrong")
+    expect(page.locator("main")).to_contain_text("not known, revoked or expired")
+    assert "alex" not in page.content()
+    come_in(page, keys["read"])
+    expect(page.get_by_role("combobox", name="User")).to_have_value("alex")
+    assert keys["read"] not in page.url
+    assert keys["read"] not in page.evaluate("JSON.stringify(localStorage) + document.cookie")
+    page.get_by_role("button", name="default · read").click()
+    page.get_by_role("button", name="Forget the key").click()
+    expect(page.get_by_role("button", name="Come in")).to_be_visible()
+
+
+def test_a_read_key_may_look_and_not_touch(page_at, locked):
+    """What it may not do is switched off; every screen can be looked at."""
+    address, keys = locked
+    page = page_at(address, "try", expected=["401"])
+    come_in(page, keys["read"])
+    expect(page.get_by_label("Your message")).to_be_disabled()
+    expect(page.get_by_role("button", name="Load the demo")).to_be_disabled()
+    for screen in SCREENS.values():
+        page.get_by_role("navigation").get_by_role("link", name=screen).click()
+        expect(page).to_have_title(f"{screen} · Lamina")
+        expect(page.locator("main [aria-busy=true]")).to_have_count(0)
+        expect(page.locator("main [role=alert]")).to_have_count(0)
+
+
+def test_a_service_that_went_away_is_told(page_at, tmp_path):
+    with serving(tmp_path / "gone.db") as address:
+        page = page_at(address, "health", expected=["Failed to load", "ERR_", "status of"])
+        expect(page.locator("main .panel").first).to_be_visible()
+    page.get_by_role("navigation").get_by_role("link", name="Fact ledger").click()
+    expect(page.get_by_role("alert").first).to_contain_text("does not answer")
+
+
+def test_words_are_in_no_address_and_in_no_log(page_at, tmp_path):
+    """What is asked goes in bodies; the log has who did what, never with what."""
+    with serving(tmp_path / "quiet.db") as address:
+        page = page_at(address, "try")
+        page.get_by_label("Your message").fill("The kingfisher sleeps at noon.")
+        page.get_by_role("button", name="Say it").click()
+        expect(page.get_by_test_id("said")).to_contain_text("Echo")
+        page.get_by_role("navigation").get_by_role("link", name="Recall lab").click()
+        page.get_by_role("searchbox").or_(page.get_by_label("Query")).first.fill("kingfisher")
+        page.keyboard.press("Enter")
+        expect(page.locator("main")).to_contain_text("kingfisher sleeps")
+        assert not [
+            url
+            for url in page.evaluate("performance.getEntriesByType('resource').map(e => e.name)")
+            if "kingfisher" in url
+        ]
+        assert "kingfisher" not in page.url
+        assert "kingfisher" not in page.evaluate("JSON.stringify([localStorage, sessionStorage])")
+    assert "kingfisher" not in (tmp_path / "quiet.db.log").read_text("utf-8")

@@ -1,0 +1,18 @@
+/** How a fact's standing is shown: a sign and a word, beside the colour. */
+
+import type { Fact, FactStatus } from "../../shapes";
+
+export const STATUSES: Record<FactStatus, { sign: string; tells: string }> = {
+  active: { sign: "●", tells: "it holds" },
+  superseded: { sign: "↷", tells: "another value took its place" },
+  conflicted: { sign: "≠", tells: "it disagrees with another value" },
+  candidate: { sign: "?", tells: "not sure enough yet" },
+  retracted: { sign: "✕", tells: "taken back: it never held" },
+  archived: { sign: "▣", tells: "faded, or merged into another" },
+  evidence: { sign: "◆", tells: "said again: it bears out another" },
+};
+
+export const ALL_STATUSES = Object.keys(STATUSES) as FactStatus[];
+
+/** What a fact is about, as a name for people. */
+export const about = (fact: Fact): string => fact.key ?? fact.category;
