@@ -108,6 +108,7 @@ def test_looking_is_no_use_of_what_is_found(memory: Memory) -> None:
     assert memory.search_explained("swims on Sundays", user_id=USER, kinds=["fact"]).hits[0].id == fact.id
     rehearsed = memory.context("When does Ann swim?", user_id=USER, rehearsal=True)
     assert fact.id in {piece.id for piece in rehearsed.manifest.items}
+    assert memory.fact(fact.id, rehearsal=True).accesses == 0
     memory.settle()
     assert memory.fact(fact.id).accesses == 0  # to be read is a use
     memory.search("swims on Sundays", user_id=USER, kinds=["fact"])

@@ -93,9 +93,11 @@ class KnownVerbs:
             ),
         )
 
-    async def fact(self, fact_id: str) -> Fact:
+    async def fact(self, fact_id: str, *, rehearsal: bool = False) -> Fact:
+        """One fact. To read it counts as a use, which keeps it fresh, unless it is a `rehearsal`: only to look at."""
         found = await self._knowledge.fact(fact_id)
-        self._accesses.note([fact_id])
+        if not rehearsal:
+            self._accesses.note([fact_id])
         return found
 
     async def history(self, fact_id: str) -> list[Fact]:

@@ -117,6 +117,9 @@ def test_content_is_told_to_those_who_ask(kept):
         assert heard.next()[1]["messages"][0]["body"]["content"] == SAID
         kept.post("/v1/settle", json={})
         assert {heard.next()[1]["fact"]["value"] for _ in range(2)} == {"Alex", "Porto"}
+    kept.post("/v1/settle", json={})
+    told = kept.get("/v1/users/alex/facts").json()["items"]
+    assert [fact["accesses"] for fact in told] == [0, 0]  # to tell of a fact is no use of it
 
 
 def test_changes_by_another_process_are_told(kept):

@@ -53,6 +53,21 @@ def test_a_fact_is_changed_and_retracted_only_as_it_was_read(kept):
     assert good(kept.delete(f"/v1/facts/{new}", headers=tag(kept, f"/v1/facts/{new}")))["status"] == "retracted"
 
 
+def test_only_who_reads_a_fact_uses_it(kept):
+    """Not who only looks at it, nor who changes it as it was looked at."""
+
+    def uses():
+        good(kept.post("/v1/settle", json={}))
+        return kept.get("/v1/users/alex/facts").json()["items"][0]["accesses"]
+
+    path = f"/v1/facts/{kept.get('/v1/users/alex/facts').json()['items'][0]['id']}"
+    looked = kept.get(path, params={"rehearsal": True})
+    good(kept.patch(path, json={"standing": "promoted"}, headers={"If-Match": looked.headers["etag"]}))
+    assert uses() == 0
+    assert good(kept.get(path))["accesses"] == 0
+    assert uses() == 1
+
+
 def test_of_many_with_one_tag_one_comes_through(kept):
     path = "/v1/sessions/s1"
     fact = f"/v1/facts/{kept.get('/v1/users/alex/facts').json()['items'][0]['id']}"

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import unquote
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from lamina.engine.known import DEFAULT_USER
@@ -23,6 +23,7 @@ def _whole(given: Any) -> Any:
 
 Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID)]
 InPath = Annotated[str, BeforeValidator(unquote), Path(min_length=1, max_length=_LONGEST_ID)]
+Rehearsal = Annotated[bool, Query(description="only to look: no use of what is found")]
 Time = Annotated[
     str,
     Field(max_length=64, examples=["2025-03-14T09:30:00Z"], json_schema_extra={"format": "date-time"}),

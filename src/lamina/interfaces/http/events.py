@@ -82,7 +82,7 @@ async def _content(memory: Engine, event: Event) -> dict[str, Any]:
             found = await memory.messages(event.session_id, event.about["first"], event.about["last"])
             return {"messages": [plain(message) for message in found]}
         if event.type == "fact.changed":
-            return {"fact": plain(await memory.fact(event.about["fact_id"]))}
+            return {"fact": plain(await memory.fact(event.about["fact_id"], rehearsal=True))}
         if event.type == "session.folded" and event.session_id is not None:
             made = {one.id: one for one in await memory.summaries(event.session_id, live=False)}
             return {"summary": plain(made.get(event.about["summary_id"]))}

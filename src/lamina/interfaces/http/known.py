@@ -18,6 +18,7 @@ from lamina.interfaces.http.bodies import (
     NewFact,
     NewLink,
     ProfileAsked,
+    Rehearsal,
 )
 from lamina.interfaces.http.callers import KEYS_SHOWN, Reader, Writer
 from lamina.interfaces.http.pages import Page, page_of
@@ -48,9 +49,9 @@ async def remember(memory: Writer, user_id: InPath, body: NewFact) -> Fact:
 
 
 @routes.get("/facts/{fact_id}", tags=["facts"], operation_id="get_fact")
-async def get_fact(memory: Reader, fact_id: InPath, response: Response) -> Fact:
+async def get_fact(memory: Reader, fact_id: InPath, response: Response, rehearsal: Rehearsal = False) -> Fact:
     """A fact with its quote, validity and standing."""
-    fact = await memory.fact(fact_id)
+    fact = await memory.fact(fact_id, rehearsal=rehearsal)
     tagged(response, fact)
     return fact
 
@@ -61,7 +62,7 @@ async def change_fact(memory: Writer, fact_id: InPath, body: FactChange, meant: 
     changes = body.model_dump(exclude={"standing"}, exclude_unset=True)
     if (body.standing is None) != bool(changes):
         raise InputError("give what changes (value, tags, importance, valid_until), or else the standing, not both")
-    expect = None if meant is None else expected(await memory.fact(fact_id), meant)
+    expect = None if meant is None else expected(await memory.fact(fact_id, rehearsal=True), meant)
     if body.standing == "promoted":
         fact = await memory.promote(fact_id, expect=expect)
     elif body.standing == "demoted":
@@ -76,7 +77,7 @@ async def change_fact(memory: Writer, fact_id: InPath, body: FactChange, meant: 
 @routes.delete("/facts/{fact_id}", tags=["facts"], operation_id="retract_fact")
 async def retract_fact(memory: Writer, fact_id: InPath, meant: Meant, response: Response) -> Fact:
     """Say that a fact never held; its history tells. To erase it for good: `POST /v1/forget`."""
-    expect = None if meant is None else expected(await memory.fact(fact_id), meant)
+    expect = None if meant is None else expected(await memory.fact(fact_id, rehearsal=True), meant)
     fact = await memory.retract(fact_id, expect=expect)
     tagged(response, fact)
     return fact
