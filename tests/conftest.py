@@ -5,12 +5,15 @@ One server of each version serves a test process; it is started when a test firs
 
 import logging
 
+import httpx2
 import pytest
 
 from lamina.testing.postgres import Server
 from scripts.programs import PGBOUNCER
 from tests.bouncer import bouncer
 from tests.places import Database, Databases, Files, needed
+
+httpx2._config.DEFAULT_TIMEOUT_CONFIG.read = 60.0  # on a busy machine an answer may take longer than the usual 5 s
 
 
 @pytest.fixture(scope="session")

@@ -46,9 +46,11 @@ def probe() -> dict[str, object]:
 
 def test_import_is_quick():
     """`import lamina` takes at most 250 ms of CPU, on a slower or busier machine as much more as Python's part."""
-    found = [probe() for _ in range(8)]
-    cost = min(float(str(one["cpu"])) / max(1.0, float(str(one["standard"])) / USUAL) for one in found)
-    assert cost <= 0.250
+    costs: list[float] = []
+    while len(costs) < 30 and min(costs, default=1) > 0.250:  # what else runs here makes it seem more, never less
+        found = probe()
+        costs.append(float(str(found["cpu"])) / max(1.0, float(str(found["standard"])) / USUAL))
+    assert min(costs) <= 0.250
 
 
 @pytest.mark.parametrize("library", HEAVY)
