@@ -45,10 +45,8 @@ BUDGETS = (1000, 2000, 4000)
 # Parts stand in for each other: without the words of a message itself, those around it still count. These cut across.
 ACROSS = {
     "all by meaning": tuple(name for name in NAMES if "meant" in name),
-    "all by words": tuple(
-        name for name in NAMES if name.startswith(("near", "words", "share", "pair_near", "reply_near"))
-    ),
-    "all around": (*PARTS["neighbours"], *PARTS["reply"], *PARTS["session"]),
+    "all by words": tuple(name for name in NAMES if name.startswith(("near", "words", "share"))),
+    "all around": (*PARTS["neighbours"], *PARTS["session"]),
 }
 # More of these must never count against a message, whatever their overlap with each other would allow.
 NEVER_AGAINST = frozenset(

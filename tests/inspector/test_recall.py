@@ -197,8 +197,8 @@ def test_nothing_is_found_in_nothing(page_at, empty):
 def test_words_stay_words_and_out_of_addresses(page_at, hostile):
     page = page_at(hostile, "recall", TRICKSTER, TRICKY)
     search(page, "<img src=x onerror=1> favourite colour")
-    expect(page.get_by_test_id("candidates")).to_contain_text("<link rel=stylesheet")
-    page.get_by_test_id("hit").first.get_by_role("button").click()
+    found = page.get_by_test_id("hit").filter(has_text="<link rel=stylesheet").first
+    found.get_by_role("button").click()
     expect(page.get_by_test_id("source")).to_contain_text("colour")
     assert page.locator("#injected, main img, main link, main script, dialog img, dialog link").count() == 0
     assert "colour" not in page.url

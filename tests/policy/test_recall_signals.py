@@ -110,7 +110,6 @@ TALK = [
     ("name", "query", "has"),
     [
         pytest.param("asks", "piano?", {"asks"}, id="a-question"),
-        pytest.param("reply", "piano?", {"answers"}, id="what-follows-a-question"),
         pytest.param("opens", "piano?", {"asks", "elsewhere"}, id="first-of-its-session"),
         pytest.param("number", "piano?", {"answers"}, id="a-number"),
         pytest.param("number_asked", "When did it come?", {"answers"}, id="a-number-where-one-is-asked-for"),

@@ -16,9 +16,8 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "neighbours": (
         "near_around", "words_around", "share_around", "meant_around", "near_before", "near_after", "meant_before",
         "meant_after", "words_before", "words_after", "near_before_2", "near_after_2", "meant_before_2",
-        "meant_after_2", "pair_near", "pair_meant",
+        "meant_after_2",
     ),
-    "reply": ("reply", "reply_near", "reply_meant"),
     "session": (
         "session_share", "session_best", "session_three", "session_around", "session_near", "session_first",
         "many_session", "many_first", "opens",

@@ -49,11 +49,9 @@ NAMES = (
     "near_around", "words_around", "share_around", "meant_around",
     "near_before", "near_after", "meant_before", "meant_after", "words_before", "words_after",
     "near_before_2", "near_after_2", "meant_before_2", "meant_after_2",
-    "reply", "reply_near", "reply_meant", "opens",
-    "session_share", "session_best", "session_three", "session_around", "session_near", "session_first",
+    "opens", "session_share", "session_best", "session_three", "session_around", "session_near", "session_first",
     "speaker", "other_speaker",
     "user", "user_asked_you", "user_many", "near_assistant", "meant_assistant", "length_assistant",
-    "pair_near", "pair_meant",
     "length", "length_usual", "near_length", "asks", "number", "number_asked", "first_person",
     "many_length", "many_session", "many_meant", "many_first",
     "standing", "liking", "standing_request", "liking_request", "standing_meant", "liking_meant",
@@ -300,9 +298,6 @@ def _neighbours(look: _Look, s: Mapping[str, Any]) -> dict[str, Any]:
         found[f"{name}_before"], found[f"{name}_after"] = at(of, look.before[0]), at(of, look.after[0])
         if name != "words":
             found[f"{name}_before_2"], found[f"{name}_after_2"] = at(of, look.before[1]), at(of, look.after[1])
-    reply = at(look.having(ASKS), look.before[0])
-    found["reply"] = reply
-    found["reply_near"], found["reply_meant"] = reply * found["near_before"], reply * found["meant_before"]
     found["opens"] = (look.before[0] < 0).astype(np.float32)
     return found
 
@@ -369,8 +364,6 @@ def _who(look: _Look, question: Question, s: Mapping[str, Any]) -> dict[str, Any
     user = (role == USER) * assisted
     assistant = (role == ASSISTANT) * assisted
     asked_you = np.float32(question.whose == "assistant")
-    pair = [np.where(role == ASSISTANT, at(s[name], look.before[0]), at(s[name], look.after[0])) * assisted
-            for name in ("near", "meant")]  # fmt: skip
     return {
         "speaker": is_named.astype(np.float32),
         "other_speaker": (~is_named & (speaker >= 0) & telling).astype(np.float32),
@@ -379,8 +372,6 @@ def _who(look: _Look, question: Question, s: Mapping[str, Any]) -> dict[str, Any
         "assistant": assistant,
         "near_assistant": s["near"] * assistant,
         "meant_assistant": s["meant"] * assistant,
-        "pair_near": pair[0],
-        "pair_meant": pair[1],
     }
 
 

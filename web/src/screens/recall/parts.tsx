@@ -13,14 +13,13 @@ const LOOKS: Record<string, number> = {
   importance: 4,
   session: 5,
   access: 5,
-  reply: 6,
-  speaker: 7,
-  role: 8,
-  shape: 9,
+  speaker: 6,
+  role: 7,
+  shape: 8,
 };
 
 /** The class that gives a part its colour and its pattern. */
-export const look = (name: string): string => `part p${LOOKS[name] ?? 9}`;
+export const look = (name: string): string => `part p${LOOKS[name] ?? 8}`;
 
 /** The parts of a score in numbers. */
 export function Parts({ hit }: { hit: Hit }) {
