@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from statistics import median
 
 import pytest
 
@@ -161,15 +160,12 @@ def test_nothing_waits_for_the_model_that_summarises(place: Place) -> None:
         while not gate.started and time.monotonic() < until:
             time.sleep(0.005)
         assert gate.inside == 1, "the compression runs in the background"
-        taken = []
-        for _ in range(3):
-            began = time.perf_counter()
-            talk.turns(1)
-            context = talk.context("w3x3?")
-            taken.append(time.perf_counter() - began)
-        assert median(taken) < 0.5
+        began = time.perf_counter()
+        talk.turns(1)
+        context = talk.context("w3x3?")
+        assert time.perf_counter() - began < 0.5
         assert not talk.summaries()
-        assert verbatim(context) == of_turns(14, 23)
+        assert verbatim(context) == of_turns(12, 21)
         gate.opened = True
         memory.settle()
         assert spans([summary.turns for summary in talk.summaries()]) == [(1, 10)]
@@ -185,11 +181,8 @@ def test_a_thousand_turns(opened: Opener) -> None:
     assert len(talk.summaries()) == 50
     old = next(summary for summary in talk.summaries() if 79 in summary.covers)
     talk.context("w77x3 w77x4")
-    taken = []
-    for _ in range(3):
-        began = time.perf_counter()
-        context = talk.context("What does the keeper of the lighthouse paint?")
-        taken.append(time.perf_counter() - began)
-    assert median(taken) < 0.5
+    began = time.perf_counter()
+    context = talk.context("What does the keeper of the lighthouse paint?")
+    assert time.perf_counter() - began < 0.5
     assert verbatim(context) == of_turns(991, 1000)
     assert old.id == next(item.id for item in context.manifest.items if item.section == "summaries")

@@ -5,7 +5,6 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from statistics import median
 from typing import Any
 
 import pytest
@@ -115,16 +114,14 @@ def test_a_model_that_fails_leaves_the_facts_to_the_offline_one(opened: Opener, 
 def test_the_hundred_turn_example_with_a_model(opened: Opener, server: LlmServer) -> None:
     """002.11: 100 turns come out as described: compressed every 20, the facts few, nothing waits for the model."""
     talk = Talk(opened("assistant", llm=llm(server)))
-    taken = []
     for number in range(1, 101):
         began = time.perf_counter()
         text = {1: "My name is Alex and I prefer Python.", 7: "I live in Ghent."}.get(number, said(number))
         talk.add("user", text)
         talk.add("assistant", said(1000 + number))
-        taken.append(time.perf_counter() - began)
+        assert time.perf_counter() - began < 0.5
         if number % 20 == 0:
             settled(talk)
-    assert median(taken) < 0.5
     assert [(s.turns.first, s.turns.last) for s in talk.summaries()] == [
         (1, 10),
         (11, 30),
@@ -150,13 +147,11 @@ def test_a_slow_model_delays_no_reply(tmp_path: Any, server: LlmServer) -> None:
         talk = Talk(memory)
         talk.turns(20)
         wait_for(lambda: bool(server.asked()))
-        taken = []
         for _ in range(5):
             began = time.perf_counter()
             talk.turns(1)
             assert talk.context("what now?").messages
-            taken.append(time.perf_counter() - began)
-        assert median(taken) < 0.5
+            assert time.perf_counter() - began < 0.5
         assert not talk.summaries()
         hold.set()
         wait_for(lambda: bool(talk.summaries()))

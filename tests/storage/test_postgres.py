@@ -287,14 +287,14 @@ async def test_waiting_workers_hear_of_work_in_other_processes(database, store):
     writer = database.store()
     await writer.open()
     await writer.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
-    assert await asyncio.wait_for(asyncio.gather(*listening), 15) == [True, True]
+    assert await asyncio.wait_for(asyncio.gather(*listening), 5) == [True, True]
     claim = await store.claim("w", at(1), at(2))
     await store.release(claim)
     assert not await other
     waiting = asyncio.create_task(store.wait_for_work(20))
     await asyncio.sleep(0.1)
     await writer.set_status("s1", "ended", at(3))
-    assert await asyncio.wait_for(waiting, 15)
+    assert await asyncio.wait_for(waiting, 5)
     await writer.close()
     await neighbour.close()
 
@@ -322,7 +322,7 @@ async def test_a_lost_listening_connection_is_made_again(database, store):
     waiting = asyncio.create_task(store.wait_for_work(20))
     await asyncio.sleep(0.3)
     await store.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
-    assert await asyncio.wait_for(waiting, 15)
+    assert await asyncio.wait_for(waiting, 5)
 
 
 # many vectors

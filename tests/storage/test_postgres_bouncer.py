@@ -185,7 +185,7 @@ async def test_workers_hear_of_work_past_the_pool(pooled):
     waiting = asyncio.create_task(store.wait_for_work(20))
     await asyncio.sleep(0.5)
     await store.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
-    assert await asyncio.wait_for(waiting, 15)
+    assert await asyncio.wait_for(waiting, 5)
     await store.close()
 
 
