@@ -52,7 +52,7 @@ ACROSS = {
 NEVER_AGAINST = frozenset(
     name
     for name in NAMES
-    if name.startswith(("words_", "near", "meant", "both", "share_", "session_", "speaker", "dated"))
+    if name.startswith(("words_", "near", "meant", "share_", "session_", "speaker", "dated"))
     and not name.endswith(("_length", "_assistant", "_before", "_after", "_2"))
 )
 
