@@ -1,43 +1,75 @@
-# Each target sets up what it needs: a virtual environment in .venv with the project installed in place.
+# Each target makes what it needs: a virtual environment in .venv, with the project installed in place.
+# `make demo` installs the library and the command line; the tests install what they need beside it.
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 10 --constraint requirements-dev.lock
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 export PYTHONHASHSEED ?= random
 
-.PHONY: demo test check bench page screenshots fix clean
+.PHONY: help demo quick test test-all check static programs bench page screenshots lock fix clean
 
-.venv/ready: pyproject.toml
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
+.venv/library: pyproject.toml requirements-dev.lock
+	@echo "making .venv with the library and the command line"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 10 --editable '.[dev]'
+	$(INSTALL) --editable '.[cli]'
 	touch $@
 
-demo: .venv/ready  ## replay the bundled conversation and look into its memory
+.venv/tests: .venv/library
+	@echo "installing into .venv what the tests and tools need: about 170 packages, 1 GB, a few minutes"
+	$(INSTALL) --editable '.[dev]'
+	touch $@
+
+demo: .venv/library  ## replay the bundled conversation and look into its memory
 	$(BIN)/lamina demo
 
-test: .venv/ready  ## every test
-	$(BIN)/python scripts/programs.py
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+quick: .venv/tests  ## in 90 seconds: static checks; decisions, models, stores and engine on SQLite
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target static quick-tests
 
-check: .venv/ready  ## format, lint, types, architecture contracts, tests
+.PHONY: quick-tests
+quick-tests: .venv/tests
+	$(PYTEST) -m "not full and not postgres" tests/architecture tests/policy tests/models tests/storage tests/engine
+
+test: .venv/tests programs  ## every behaviour once, in about 8 minutes; what lands has passed this
+	$(PYTEST)
+
+test-all: .venv/tests programs  ## everything at full size, on every database, with the coverage of `make test`
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 --dist loadgroup
+	LAMINA_TEST_ALL=1 $(PYTEST) -m ""
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+check: static test  ## static checks, then `make test`
+
+static: .venv/tests  ## format, lint, types and architecture contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(MAKE) test
 
-bench: .venv/ready  ## ratios against raw SQLite, growth, throughput on both stores; plots in benchmarks/results
+programs: .venv/tests  ## find Chromium and pgbouncer for the tests; as root on Debian, install them
+	$(BIN)/python scripts/programs.py
+
+bench: .venv/tests  ## ratios against raw SQLite, growth, throughput on both stores; plots in benchmarks/results
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.throughput
 
-page: .venv/ready  ## build the inspector's page from web/; needs Node
+page: .venv/tests  ## build the inspector's page from web/; needs Node
 	cd web && npm install --no-save && npm run check && npm run build
 
-screenshots: .venv/ready  ## look at every screen of the inspector, for docs/images/inspector
-	$(BIN)/python scripts/programs.py
-	LAMINA_SCREENSHOTS=docs/images/inspector $(BIN)/python -m pytest tests/inspector/test_looks.py
+screenshots: .venv/tests programs  ## look at every screen of the inspector, for docs/images/inspector
+	LAMINA_SCREENSHOTS=docs/images/inspector $(BIN)/python -m pytest -m "" tests/inspector/test_looks.py
 
-fix: .venv/ready  ## format and apply safe lint fixes
+lock: .venv/tests  ## choose the newest versions that pyproject.toml allows, for requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --no-annotate --extra dev pyproject.toml -o requirements-dev.lock
+
+fix: .venv/tests  ## format and apply safe lint fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean:
+clean:  ## remove the environment and what was built
 	rm -rf .venv build dist

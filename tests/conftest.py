@@ -10,10 +10,27 @@ import pytest
 
 from lamina.testing.postgres import Server
 from scripts.programs import PGBOUNCER
+from tests import sizes  # noqa: F401 - loads the profile of Hypothesis
 from tests.bouncer import bouncer
-from tests.places import Database, Databases, Files, needed
+from tests.places import Backend, Database, Databases, Files, needed
+from tests.waiting import CEILING
 
-httpx2._config.DEFAULT_TIMEOUT_CONFIG.read = 60.0  # on a busy machine an answer may take longer than the usual 5 s
+httpx2._config.DEFAULT_TIMEOUT_CONFIG = httpx2.Timeout(CEILING)  # on a busy machine an answer may take long
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Mark what needs a PostgreSQL server. A test that runs on several stores runs on a file in `make test`.
+
+    Its other runs are for `make test-all`, but for those on PostgreSQL of tests that are marked `also_postgres`.
+    """
+    for item in items:
+        given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        backend = next((value for value in given if isinstance(value, Backend)), Backend.SQLITE)
+        if backend is Backend.POSTGRES or "servers" in item.fixturenames:
+            item.add_marker("postgres")
+        wanted = backend is Backend.POSTGRES and item.get_closest_marker("also_postgres")
+        if backend is not Backend.SQLITE and not wanted:
+            item.add_marker("full")
 
 
 @pytest.fixture(scope="session")
@@ -62,18 +79,18 @@ def new_database(servers):
     return lambda version=18, **options: Database(servers(version), **options)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=[Backend.SQLITE, Backend.POSTGRES])
 def place(request, tmp_path):
     """Gives a place for a memory by name: the same for the same name, a new one for each test."""
-    return Files(tmp_path) if request.param == "sqlite" else Databases(request.getfixturevalue("databases"))
+    return Files(tmp_path) if request.param is Backend.SQLITE else Databases(request.getfixturevalue("databases"))
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=Backend)
 def any_place(request, tmp_path):
     """The same, also in the process, where a memory is gone when it is closed."""
-    if request.param == "memory":
+    if request.param is Backend.MEMORY:
         return lambda _="": ":memory:"
-    return Files(tmp_path) if request.param == "sqlite" else Databases(request.getfixturevalue("databases"))
+    return Files(tmp_path) if request.param is Backend.SQLITE else Databases(request.getfixturevalue("databases"))
 
 
 def pytest_runtest_teardown() -> None:

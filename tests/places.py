@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +14,14 @@ from lamina.storage.postgres import PostgresStore
 from lamina.storage.postgres_dialect import TABLES
 from lamina.testing.postgres import SERVICE
 from scripts.programs import Program
+
+
+class Backend(StrEnum):
+    """The stores that a test can run on, as parameters of fixtures."""
+
+    MEMORY = "memory"
+    SQLITE = "sqlite"
+    POSTGRES = "postgres"
 
 
 class Place(Protocol):
@@ -125,7 +134,7 @@ def needed(program: Program) -> str:
 
 def kept_place(request: pytest.FixtureRequest, folders: pytest.TempPathFactory, name: str) -> Any:
     """A place that several tests look at, of the kind that the fixture's parameter names."""
-    if request.param == "postgres":
+    if request.param is Backend.POSTGRES:
         made = request.getfixturevalue("databases")(schema=name)
         return f"{made.url}&lamina_schema={name}&lamina_pool_min=0"
-    return ":memory:" if request.param == "memory" else folders.mktemp(name) / "chat.db"
+    return ":memory:" if request.param is Backend.MEMORY else folders.mktemp(name) / "chat.db"

@@ -9,7 +9,7 @@ import pytest
 
 from lamina import PROFILES, Memory
 from lamina.testing import FakeClock
-from tests.places import Place, kept_place
+from tests.places import Backend, Place, kept_place
 
 USER = "ann"
 Opener = Callable[..., Memory]
@@ -232,7 +232,7 @@ def test_archived_facts_are_asked_for(opened: Opener, clock: FakeClock) -> None:
     assert texts(memory, "spare key", archived=True) == ["The spare key is under the pot"]
 
 
-@pytest.fixture(scope="module", params=["memory", "sqlite", "postgres"])
+@pytest.fixture(scope="module", params=Backend)
 def shelf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """Facts, messages and an episode, all of the launch, over ten days in two sessions; only looked at."""
     location = kept_place(request, tmp_path_factory, "shelf")
@@ -431,7 +431,7 @@ def test_any_query_is_answered(world: Memory, query: str, best: str | None) -> N
     assert world.context(query, user_id=USER, session_id="s1", budget=100_000 + 2 * len(query)).tokens > 0
 
 
-@pytest.fixture(scope="module", params=["memory", "sqlite", "postgres"])
+@pytest.fixture(scope="module", params=Backend)
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """A settled memory in many scripts that is only looked at."""
     location = kept_place(request, tmp_path_factory, "world")

@@ -18,15 +18,16 @@ import pytest
 from lamina import PROFILES, Memory
 from lamina.errors import StoreError
 from lamina.testing.postgres import SERVICE, Server
+from tests.places import Backend
 
 LAMINA = str(Path(sys.executable).with_name("lamina"))
 PROFILE = PROFILES["project"].but(max_recent_messages=8, chunk_size=4, max_chunks=3, cap=60, least=0)
-SESSIONS = {"sqlite": 60, "postgres": 200}
+SESSIONS = {Backend.SQLITE: 60, Backend.POSTGRES: 200}
 KILLS, PROCESSES = 3, 3
 GRACE = 10
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=[Backend.SQLITE, Backend.POSTGRES])
 def store(request):
     return request.param
 
@@ -34,7 +35,7 @@ def store(request):
 @pytest.fixture
 def server(store):
     """The server, if there is one: it writes to the disk before it acknowledges, so that it may be killed."""
-    if store == "sqlite":
+    if store is Backend.SQLITE:
         yield None
         return
     with Server(durable=True) as server:

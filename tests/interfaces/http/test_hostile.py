@@ -18,7 +18,7 @@ import pytest
 from lamina.interfaces.settings import Settings
 from tests.interfaces.conftest import LAMINA, OURS
 from tests.interfaces.http.conftest import made_key
-from tests.places import kept_place
+from tests.places import Backend, kept_place
 
 SECRET = "Zanzibar"  # what the victim said, and nobody else sends
 MARK = "quokka"  # what attackers send, and no log may have
@@ -66,7 +66,7 @@ def statuses(came: bytes) -> list[int]:
     return [int(found) for found in re.findall(rb"HTTP/1\.1 (\d{3})", came)]
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+@pytest.fixture(scope="module", params=[Backend.SQLITE, Backend.POSTGRES])
 def target(request, tmp_path_factory):
     """A process with something of a victim in it."""
     folder = tmp_path_factory.mktemp("hostile")
@@ -348,7 +348,7 @@ def test_a_great_many_parameters_are_refused_at_once(target, parameters):
 # bytes on the line, which no store sees
 
 
-ON_ONE_STORE = pytest.mark.parametrize("target", ["sqlite"], indirect=True)
+ON_ONE_STORE = pytest.mark.parametrize("target", [Backend.SQLITE], indirect=True)
 
 
 def request(first, *headers, body=b"", host=b"Host: localhost"):
