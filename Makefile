@@ -3,10 +3,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 10 --constraint requirements-dev.lock
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -rs
+PROGRAMS := $(BIN)/python scripts/programs.py
 export PYTHONHASHSEED ?= random
 
-.PHONY: help demo quick test test-all check static programs bench page screenshots lock fix clean
+.PHONY: help demo quick test test-all check static bench page screenshots lock fix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -32,10 +33,12 @@ quick: .venv/tests  ## in 90 seconds: static checks; decisions, models, stores a
 quick-tests: .venv/tests
 	$(PYTEST) -m "not full and not postgres" tests/architecture tests/policy tests/models tests/storage tests/engine
 
-test: .venv/tests programs  ## every behaviour once, in about 8 minutes; what lands has passed this
+test: .venv/tests  ## every behaviour once, in about 8 minutes; what lands has passed this
+	$(PROGRAMS) chromium
 	$(PYTEST)
 
-test-all: .venv/tests programs  ## everything at full size, on every database, with the coverage of `make test`
+test-all: .venv/tests  ## everything at full size, on every database, with the coverage of `make test`
+	$(PROGRAMS) chromium pgbouncer
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 2 --dist loadgroup
 	LAMINA_TEST_ALL=1 $(PYTEST) -m ""
@@ -50,9 +53,6 @@ static: .venv/tests  ## format, lint, types and architecture contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-programs: .venv/tests  ## find Chromium and pgbouncer for the tests; as root on Debian, install them
-	$(BIN)/python scripts/programs.py
-
 bench: .venv/tests  ## ratios against raw SQLite, growth, throughput on both stores; plots in benchmarks/results
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.throughput
@@ -60,7 +60,8 @@ bench: .venv/tests  ## ratios against raw SQLite, growth, throughput on both sto
 page: .venv/tests  ## build the inspector's page from web/; needs Node
 	cd web && npm install --no-save && npm run check && npm run build
 
-screenshots: .venv/tests programs  ## look at every screen of the inspector, for docs/images/inspector
+screenshots: .venv/tests  ## look at every screen of the inspector, for docs/images/inspector
+	$(PROGRAMS) chromium
 	LAMINA_SCREENSHOTS=docs/images/inspector $(BIN)/python -m pytest -m "" tests/inspector/test_looks.py
 
 lock: .venv/tests  ## choose the newest versions that pyproject.toml allows, for requirements-dev.lock

@@ -1,5 +1,7 @@
 """Find the programs that some tests need beside Python; as root on Debian, install them. Prints where they are.
 
+    python scripts/programs.py chromium pgbouncer
+
 A variable names another one, e.g. `LAMINA_CHROMIUM`. Without a program its tests are skipped, except where
 `REQUIRE_CHROMIUM` is set (and so on for each).
 """
@@ -8,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -43,7 +46,7 @@ class Program:
             return
         get = ["apt-get", "install", "--yes", "--no-install-recommends", self.package]
         quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        print(f"installing Debian's {self.package} for {self.tests}", file=sys.stderr)
+        print(f"{self.tests} need {self.package}, which is not here. Running: {' '.join(get)}", flush=True)
         for command in (get, ["apt-get", "update"], get):
             done = subprocess.run(command, env=quiet, stdout=subprocess.DEVNULL, check=False)
             if command is get and done.returncode == 0:
@@ -53,21 +56,29 @@ class Program:
 CHROMIUM = Program(
     "chromium",
     ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
-    "the tests of the inspector",
+    "The tests of the inspector",
 )
-PGBOUNCER = Program("pgbouncer", ("pgbouncer",), "the tests of PostgreSQL behind a pool")
+PGBOUNCER = Program("pgbouncer", ("pgbouncer",), "The tests of PostgreSQL behind a pool")
+PROGRAMS = {program.package: program for program in (CHROMIUM, PGBOUNCER)}
 
 
-def main() -> int:
-    missing = 0
-    for program in (CHROMIUM, PGBOUNCER):
+def main(names: Sequence[str]) -> int:
+    """Whether a program that is required is missing."""
+    if unknown := [name for name in names if name not in PROGRAMS]:
+        print(f"no program {unknown[0]!r}; there are {', '.join(PROGRAMS)}", file=sys.stderr)
+        return 2
+    missing = False
+    for program in map(PROGRAMS.__getitem__, names):
         if program.found() is None:
             program.install()
-        path = program.found()
-        print(path or program.how, file=sys.stdout if path else sys.stderr)
-        missing += path is None and program.required
+        if path := program.found():
+            print(f"{program.package}: {path}")
+        else:
+            what = "fail" if program.required else "are skipped"
+            print(f"{program.how}. {program.tests} {what} without it.", file=sys.stderr)
+            missing |= program.required
     return 1 if missing else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:] or list(PROGRAMS)))
