@@ -41,7 +41,7 @@ test-all: .venv/tests  ## everything at full size, on every database, with the c
 	$(PROGRAMS) chromium pgbouncer
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 2 --dist loadgroup
-	LAMINA_TEST_ALL=1 $(PYTEST) -m ""
+	TEST_SIZE=full $(PYTEST) -m ""
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-FULL = os.environ.get("LAMINA_TEST_ALL") == "1"
+FULL = os.environ.get("TEST_SIZE") == "full"
 SHARE = 4  # `make test` runs one in so many
 
 # No limit of time in either: a busy machine is no fault of the code. `test` tries the same examples each time.
