@@ -15,7 +15,8 @@ from tests.bouncer import bouncer
 from tests.places import Backend, Database, Databases, Files, needed
 from tests.waiting import CEILING
 
-httpx2._config.DEFAULT_TIMEOUT_CONFIG = httpx2.Timeout(CEILING)  # on a busy machine an answer may take long
+for kind in ("connect", "read", "write", "pool"):  # on a busy machine an answer may take longer than the usual 5 s
+    setattr(httpx2._config.DEFAULT_TIMEOUT_CONFIG, kind, CEILING)
 
 
 def pytest_collection_modifyitems(items) -> None:
@@ -57,7 +58,9 @@ def databases(servers):
             made[key] = Database(servers(version), **options)
         return made[key].fresh()
 
-    return database
+    yield database
+    for one in made.values():
+        one.close()
 
 
 @pytest.fixture
@@ -71,12 +74,21 @@ def pooled(servers):
     with bouncer(needed(PGBOUNCER), servers()) as between:
         made = Database(between)
         yield made.fresh
+        made.close()
 
 
 @pytest.fixture
 def new_database(servers):
     """Databases of their own, for what cannot be undone by emptying tables."""
-    return lambda version=18, **options: Database(servers(version), **options)
+    made = []
+
+    def database(version=18, **options):
+        made.append(Database(servers(version), **options))
+        return made[-1]
+
+    yield database
+    for one in made:
+        one.close()
 
 
 @pytest.fixture(params=[Backend.SQLITE, Backend.POSTGRES])

@@ -2,17 +2,43 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from lamina.interfaces.cli.app import main
+from tests.waiting import wait_until
 
 LAMINA = str(Path(sys.executable).with_name("lamina"))
 OURS = ("LAMINA", "MEMORY_", "PROMPT_", "DATABASE_URL")
+
+
+def plain_environ(**more: str) -> dict[str, str]:
+    """The environment without any setting of ours but these."""
+    return {**{key: value for key, value in os.environ.items() if not key.startswith(OURS)}, **more}
+
+
+@contextmanager
+def service_process(folder: Path, *words: str, **environ: str):
+    """`lamina serve` in a folder: the process and its address; what it says is in the file `log` there."""
+    log = folder / "log"
+    with log.open("w", encoding="utf-8") as errors:
+        command = [LAMINA, "serve", "--port", "0", *words]
+        process = subprocess.Popen(command, cwd=folder, stderr=errors, env=plain_environ(**environ))
+    try:
+        found = re.compile(r"serving on (http\S+)\n")
+        wait_until(lambda: found.search(log.read_text("utf-8")) or process.poll() is not None)
+        address = found.search(log.read_text("utf-8"))
+        assert address, log.read_text("utf-8")
+        yield process, address[1]
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture
@@ -20,7 +46,6 @@ def lamina(tmp_path):
     """Runs `lamina` in an empty folder; gives the finished process."""
 
     def run(*words: str, given: str | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
-        plain = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
         return subprocess.run(
             [LAMINA, *words],
             cwd=tmp_path,
@@ -28,7 +53,7 @@ def lamina(tmp_path):
             capture_output=True,
             text=True,
             check=False,
-            env={**plain, "COLUMNS": "100", **environ},
+            env=plain_environ(**{"COLUMNS": "100", **environ}),
         )
 
     return run
@@ -65,11 +90,14 @@ def cli(tmp_path, monkeypatch, capsys):
     for name in [name for name in os.environ if name.startswith(OURS)]:
         monkeypatch.delenv(name)
 
-    def run(*words: str, keys: str | None = None, given: str = "") -> Done:
-        monkeypatch.setattr(sys, "argv", ["lamina", *words])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(given) if keys is None else Terminal(keys))
-        with pytest.raises(SystemExit) as stop:
-            main()
+    def run(*words: str, keys: str | None = None, given: str = "", **environ: str) -> Done:
+        with monkeypatch.context() as patched:
+            for name, value in environ.items():
+                patched.setenv(name, value)
+            patched.setattr(sys, "argv", ["lamina", *words])
+            patched.setattr(sys, "stdin", io.StringIO(given) if keys is None else Terminal(keys))
+            with pytest.raises(SystemExit) as stop:
+                main()
         printed = capsys.readouterr()
         return Done(int(stop.value.code or 0), printed.out, printed.err)
 

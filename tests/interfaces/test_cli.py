@@ -1,11 +1,14 @@
-"""The command line, run as its users run it."""
+"""The command line: in this process, and as its users run it."""
 
 import json
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tests.interfaces.conftest import plain_environ
 
 
 def lines(number: int) -> str:
@@ -20,32 +23,56 @@ def lines(number: int) -> str:
     )
 
 
-def test_a_conversation_from_end_to_end(lamina, tmp_path):
-    """add → context → search → summaries → zoom → end → export → import into another file → digest → verify."""
-    added = lamina("add", "-", "--user", "alex", "--session", "s1", "--json", given=lines(60), LAMINA_PROFILE="project")
-    assert added.returncode == 0, added.stderr
-    assert len(json.loads(added.stdout)["ids"]) == 60
-    built = json.loads(lamina("context", "which plan?", "-u", "alex", "-s", "s1", "-b", "900", "--json").stdout)
+@pytest.mark.also_postgres
+def test_a_conversation_from_end_to_end(cli, place):
+    """add → context → search → summaries → zoom → end → export → import elsewhere → digest → verify."""
+
+    def told(*words, db="chat.db", **given):
+        done = cli("--db", str(place(db)), *words, "--json", **given)
+        assert (done.code, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    added = told("add", "-", "--user", "alex", "--session", "s1", given=lines(60), LAMINA_PROFILE="project")
+    assert len(added["ids"]) == 60
+    built = told("context", "which plan?", "-u", "alex", "-s", "s1", "-b", "900")
     assert built["tokens"] <= 900
     assert built["manifest"]["profile"] == "project"
-    assert json.loads(lamina("search", "harbour Porto", "-u", "alex", "--json").stdout)
-    summaries = json.loads(lamina("summaries", "s1", "--json").stdout)
+    assert told("search", "harbour Porto", "-u", "alex")
+    summaries = told("summaries", "s1")
     assert [item["covers"] for item in summaries] == [{"first": f, "last": f + 9} for f in (1, 11, 21, 31)]
-    assert len(json.loads(lamina("zoom", summaries[0]["id"], "--json").stdout)) == 10
-    assert json.loads(lamina("end", "s1", "--outcome", "Plan chosen", "--json").stdout)["status"] == "ended"
-    assert json.loads(lamina("session", "s1", "--json").stdout)["milestones"][0]["title"] == "Plan chosen"
-    assert lamina("export", "all.jsonl").returncode == 0
-    assert lamina("export", "s1.md", "--session", "s1").returncode == 0
-    assert (tmp_path / "s1.md").read_text("utf-8").startswith("# Session: s1")
-    taken = json.loads(lamina("--db", "other.db", "import", "all.jsonl", "--json").stdout)
+    assert len(told("zoom", summaries[0]["id"])) == 10
+    assert told("end", "s1", "--outcome", "Plan chosen")["status"] == "ended"
+    assert told("session", "s1")["milestones"][0]["title"] == "Plan chosen"
+    told("export", "all.jsonl")
+    told("export", "s1.md", "--session", "s1")
+    assert Path("s1.md").read_text("utf-8").startswith("# Session: s1")
+    taken, again = (told("import", "all.jsonl", db="other.db") for _ in range(2))
     assert (taken["messages"], taken["duplicates"]) == (60, 0)
-    again = json.loads(lamina("--db", "other.db", "import", "all.jsonl", "--json").stdout)
     assert (again["messages"], again["duplicates"]) == (0, 60)
-    digest = json.loads(lamina("--db", "other.db", "digest", "-u", "alex", "--json").stdout)
+    digest = told("digest", "-u", "alex", db="other.db")
     assert digest["sources"][0]["session_id"] == "s1"
-    checked = lamina("--db", "other.db", "verify", "--json")
-    assert checked.returncode == 0
-    assert json.loads(checked.stdout)["ok"] is True
+    assert told("verify", db="other.db")["ok"] is True
+
+
+def test_what_one_process_adds_the_next_one_finds(lamina, tmp_path):
+    """With its logs as JSON lines with stable actions, which never have what was said."""
+    done = lamina("-v", "add", "-", "-s", "s1", given=lines(40), LAMINA_PROFILE="project")
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(line) for line in done.stderr.splitlines()]
+    folds = [record for record in records if record["action"] == "folded"]
+    assert folds
+    assert {"tokens_before", "tokens_after", "turns_folded", "seconds"} <= set(folds[0])
+    assert "harbour" not in done.stderr
+    found = lamina("context", "which plan?", "-s", "s1", "--json")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "harbour" in json.loads(found.stdout)["text"]
+
+
+def test_unknown_session_is_not_found(cli):
+    """A session that is not there gives exit code 1 and its name."""
+    cli("add", "hello", "-s", "s1", "--no-settle")
+    done = cli("summaries", "s9")
+    assert (done.code, done.stdout, done.err) == (1, "", "error: no session 's9'")
 
 
 READS = [
@@ -81,59 +108,42 @@ def test_every_command_speaks_text_and_json(cli):
         pytest.param(["import", "missing.jsonl"], "cannot be read", id="import"),
     ],
 )
-def test_mistakes_are_said_in_one_line(lamina, words, said):
+def test_mistakes_are_said_in_one_line(cli, words, said):
     """What goes wrong is an `error:` line on standard error, exit code 2, no traceback."""
-    done = lamina(*words)
-    assert done.returncode == 2
-    assert "error:" in done.stderr
-    assert said in " ".join(done.stderr.split())
-    assert "Traceback" not in done.stderr
+    done = cli(*words)
+    assert done.code == 2
+    assert "error:" in done.err
+    assert said in done.err
+    assert "Traceback" not in done.err
 
 
-def test_bad_settings_stop_every_command_with_all_problems(lamina):
+def test_bad_settings_stop_every_command_with_all_problems(cli):
     """All problems of the environment are listed before anything is done."""
-    done = lamina("version", LAMINA_LOG_LEVEL="loud", LAMINA_DURABLE="perhaps")
-    assert done.returncode == 2
+    done = cli("version", LAMINA_LOG_LEVEL="loud", LAMINA_DURABLE="perhaps")
+    assert done.code == 2
     assert "LAMINA_LOG_LEVEL" in done.stderr
     assert "LAMINA_DURABLE" in done.stderr
 
 
-def test_the_version_is_told_whatever_the_settings_are(lamina):
+def test_the_version_is_told_whatever_the_settings_are(lamina, cli):
     """As an option, where `version` would first read the settings."""
     done = lamina("--version", LAMINA_LOG_LEVEL="loud")
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, lamina("version").stdout.strip(), "")
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, cli("version").out, "")
 
 
 def test_the_package_is_a_command(tmp_path):
     """`python -m lamina` is the same command line."""
-    command = [sys.executable, "-m", "lamina", "--db", str(tmp_path / "m.db"), "add", "hello", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    command = [sys.executable, "-m", "lamina", "--db", str(tmp_path / "m.db"), "add", "hello", "--no-settle", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=plain_environ())
     assert len(json.loads(done.stdout)["ids"]) == 1
 
 
-def test_unknown_session_is_not_found(lamina):
-    """A session that is not there gives exit code 1 and its name."""
-    lamina("add", "hello", "-s", "s1")
-    done = lamina("summaries", "s9")
-    assert (done.returncode, "no session 's9'" in done.stderr) == (1, True)
-
-
-def test_logs_are_json_lines_without_user_content(lamina):
-    """-v tells of folds and contexts as JSON lines with stable actions, never what was said."""
-    done = lamina("-v", "add", "-", "-s", "s1", given=lines(40), LAMINA_PROFILE="project")
-    records = [json.loads(line) for line in done.stderr.splitlines()]
-    folds = [record for record in records if record["action"] == "folded"]
-    assert folds
-    assert {"tokens_before", "tokens_after", "turns_folded", "seconds"} <= set(folds[0])
-    assert "harbour" not in done.stderr
-
-
-def test_damage_is_reported_with_exit_code_1(lamina, tmp_path):
+def test_damage_is_reported_with_exit_code_1(cli, tmp_path):
     """`verify` fails on a damaged file and says where."""
-    lamina("add", "-", "-s", "s1", given=lines(4))
+    cli("add", "-", "-s", "s1", given=lines(4))
     with sqlite3.connect(tmp_path / "lamina.db") as connection:
         connection.execute("update messages set body = replace(body, 'harbour', 'harbor') where seq = 2")
     connection.close()
-    done = lamina("verify")
-    assert done.returncode == 1
-    assert "does not match its digest" in " ".join(done.stdout.split())
+    done = cli("verify")
+    assert done.code == 1
+    assert "does not match its digest" in done.out

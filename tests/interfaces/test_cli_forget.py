@@ -5,14 +5,14 @@ import os
 import pty
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from lamina import Memory
+from tests.interfaces.conftest import LAMINA
+from tests.waiting import CEILING
 
-LAMINA = str(Path(sys.executable).with_name("lamina"))
 SECRET = "4000 1234"
 
 
@@ -177,9 +177,9 @@ def test_an_unclear_target_is_refused(told, words, said):
     assert words_of(told)[1] == f"My card is {SECRET}."
 
 
-def test_a_real_terminal_is_asked(lamina, tmp_path):
+def test_a_real_terminal_is_asked(cli, tmp_path):
     """In a process of its own, with a terminal: an `n` leaves everything."""
-    lamina("add", f"My card is {SECRET}.", "-s", "s1")
+    cli("add", f"My card is {SECRET}.", "-s", "s1")
     leader, follower = pty.openpty()
     process = subprocess.Popen(
         [LAMINA, "forget", "--session", "s1"], cwd=tmp_path, stdin=follower, stdout=follower, stderr=follower
@@ -189,7 +189,7 @@ def test_a_real_terminal_is_asked(lamina, tmp_path):
     while b"for good? [y/N]" not in seen:
         seen += os.read(leader, 65536)
     os.write(leader, b"n\n")
-    assert process.wait() == 1
+    assert process.wait(CEILING) == 1
     os.close(leader)
-    assert SECRET in lamina("messages", "s1").stdout
-    assert lamina("forget", "--session", "s1").returncode == 2
+    assert SECRET in cli("messages", "s1").stdout
+    assert cli("forget", "--session", "s1").code == 2

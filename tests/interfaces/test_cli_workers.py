@@ -5,16 +5,13 @@ import json
 import signal
 import socket
 import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing.samples import a_note, at
-
-LAMINA = str(Path(sys.executable).with_name("lamina"))
+from tests.interfaces.conftest import LAMINA
+from tests.waiting import CEILING, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +48,7 @@ def backlog(cli, *words):
     return json.loads(cli(*words, "workers", "--json").stdout)["backlog"]
 
 
-@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize("processes", [pytest.param("1", marks=pytest.mark.full), "2"])
 def test_a_worker_works_for_all_tenants_until_nothing_is_due(cli, lamina, processes):
     """It says on standard error who works where, and nothing on standard output."""
     due(cli)
@@ -105,11 +102,9 @@ def test_a_signal_ends_a_worker(cli, tmp_path, number):
     due(cli)
     worker = subprocess.Popen([LAMINA, "worker"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     try:
-        end = time.monotonic() + 30
-        while backlog(cli)["pending"] and time.monotonic() < end:
-            time.sleep(0.1)
+        wait_until(lambda: not backlog(cli)["pending"])
         worker.send_signal(number)
-        _, said = worker.communicate(timeout=20)
+        _, said = worker.communicate(timeout=CEILING)
     finally:
         worker.kill()
     assert (worker.returncode, said.count("\n")) == (0, 1)

@@ -2,11 +2,9 @@
 
 import asyncio
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +18,16 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextResourceContents
 
-from lamina import AsyncMemory
+from lamina import AsyncMemory, Memory
 from lamina.interfaces.mcp.catalogue import offered
 from lamina.interfaces.mcp.server import server_for
 from lamina.interfaces.mcp.tools import Desk
+from tests.interfaces.conftest import LAMINA, plain_environ
+from tests.places import Databases
+from tests.waiting import CEILING
 
-LAMINA = str(Path(sys.executable).with_name("lamina"))
-OURS = ("LAMINA", "MEMORY_", "PROMPT_", "DATABASE_URL")
-ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
+pytestmark = pytest.mark.xdist_group("mcp")  # one process of each kind for all of them
+
 TOKEN = "a-token-that-is-long-enough"
 TOOLS = [
     "add_memory",
@@ -91,9 +91,9 @@ def _inside(text: str) -> Any:
 
 
 @contextmanager
-def _stdio(database: Path, *words: str):
+def _stdio(database: Any, *words: str, folder: Path | None = None):
     server = StdioServerParameters(
-        command=LAMINA, args=["--db", str(database), "mcp", *words], env=ENVIRON, cwd=database.parent
+        command=LAMINA, args=["--db", str(database), "mcp", *words], env=plain_environ(), cwd=folder or database.parent
     )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(stdio_client(server))) as client:
         yield Peer(portal, client, database)
@@ -105,7 +105,7 @@ def _process(database: Path, *words: str, **environ: str):
     process = subprocess.Popen(
         [LAMINA, "--db", str(database), "mcp", "--http", "--port", "0", *words],
         cwd=database.parent,
-        env={**ENVIRON, **environ},
+        env=plain_environ(**environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -119,14 +119,14 @@ def _process(database: Path, *words: str, **environ: str):
         yield process, found[2]
     finally:
         process.terminate()
-        process.communicate(timeout=10)
+        process.communicate(timeout=CEILING)
 
 
 @contextmanager
 def _http(address: str, database: Path, mode: str = "auto"):
     with ExitStack() as stack:
         portal = stack.enter_context(start_blocking_portal())
-        caller = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=20)
+        caller = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=CEILING)
         stack.enter_context(portal.wrap_async_context_manager(caller))
         client = Client(streamable_http_client(address, http_client=caller), mode=mode)
         yield Peer(portal, stack.enter_context(portal.wrap_async_context_manager(client)), database)
@@ -447,7 +447,7 @@ def test_two_servers_share_a_file_and_users_stay_apart(local):
             for n in range(20)
             for one, session in ((local, "ana's"), (other, "bo's"))
         ]
-        assert not any(call.result(20).is_error for call in calls)
+        assert not any(call.result(CEILING).is_error for call in calls)
         assert other.call("get_session", session="bo's")["messages"] == 21
         assert "no session" in local.error("get_session", session="bo's")
         assert other.call("forget", everything=True)["empty"] is False
@@ -457,6 +457,21 @@ def test_two_servers_share_a_file_and_users_stay_apart(local):
         assert other.raw("get_context", query="Who am I?").content[0].text == "Nothing is remembered yet."
     assert local.call("memory_history", fact_id=fact)["facts"]
     assert local.call("get_session", session="ana's", first=1)["shown"][0]["text"] == "Ana's own words."
+
+
+def test_a_memory_on_postgresql_is_served(databases, tmp_path):
+    """What is told is found, can be forgotten, and is there for others."""
+    database = Databases(databases)()
+    with _stdio(database, "--user", "ana", folder=tmp_path) as peer:
+        (fact,) = peer.call("add_memory", text="Ana collects stamps", key="hobby")["ids"]
+        peer.call("add_memory", text="The ferry leaves at nine.", session="trip")
+        (hit,) = peer.call("search_memories", query="When does the ferry leave?", kinds=["message"])["hits"]
+        assert hit["text"] == "The ferry leaves at nine."
+        assert "stamps" in peer.call("get_context", query="What do I collect?")["text"]
+        assert peer.call("forget", fact_id=fact, confirm=True)["receipt"]
+        assert peer.call("list_facts")["total"] == 0
+    with Memory(database, worker=False) as memory:
+        assert [message.text for message in memory.messages("trip")] == ["The ferry leaves at nine."]
 
 
 # HTTP
@@ -481,7 +496,7 @@ def test_two_servers_share_a_file_and_users_stay_apart(local):
 def test_http_lets_in_who_may_call(address, headers, status):
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
     accepted = {"Accept": "application/json, text/event-stream", **headers}
-    assert httpx2.post(address[0], json=hello, headers=accepted, timeout=20).status_code == status
+    assert httpx2.post(address[0], json=hello, headers=accepted, timeout=CEILING).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -511,7 +526,7 @@ def test_a_port_that_is_taken_is_named(cli, address):
 def test_standard_output_is_the_protocol_and_nothing_else(tmp_path, end):
     """Logs go to standard error; the process ends with 0 when its input closes and when it is told to."""
     process = subprocess.Popen(
-        [LAMINA, "--verbose", "mcp"], cwd=tmp_path, env=ENVIRON, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [LAMINA, "--verbose", "mcp"], cwd=tmp_path, env=plain_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdin
@@ -529,8 +544,8 @@ def test_standard_output_is_the_protocol_and_nothing_else(tmp_path, end):
         assert (answer["jsonrpc"], answer["id"], answer["result"].get("isError", False)) == ("2.0", number, False)
     if end == "SIGTERM":
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0
-    out, err = process.communicate(timeout=10)
+        assert process.wait(timeout=CEILING) == 0
+    out, err = process.communicate(timeout=CEILING)
     assert (process.returncode, out) == (0, "")
     logged = [json.loads(line) for line in err.splitlines()]
     assert "forgot" in [line["action"] for line in logged]
@@ -542,7 +557,7 @@ def test_http_ends_when_it_is_told(tmp_path):
     with _process(tmp_path / "memory.db") as (process, address), _http(address, tmp_path, "legacy") as peer:
         peer.call("add_memory", text="Likes rain")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=CEILING)
         assert (process.returncode, out, err) == (0, "", "")
 
 

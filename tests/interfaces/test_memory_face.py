@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lamina import AsyncMemory, LaminaError, Memory, NotFound
+from tests.sizes import share
 
 LEAVES_WITHOUT_CLOSING = """
 import sys
@@ -42,7 +43,8 @@ def test_every_verb_is_on_both_faces():
 def test_a_program_may_end_without_closing(tmp_path):
     """Leaving without close() is quiet, loses nothing, and what is due is folded later."""
     path = tmp_path / "a.db"
-    for _ in range(3):
+    times = share(3)
+    for _ in range(times):
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", LEAVES_WITHOUT_CLOSING, str(path)],
             capture_output=True,
@@ -51,19 +53,20 @@ def test_a_program_may_end_without_closing(tmp_path):
         )
         assert (done.returncode, done.stderr) == (0, "")
     with Memory(path) as memory:
-        assert memory.session("s").counters.messages == 360
+        assert memory.session("s").counters.messages == times * 120
         memory.settle()
-        assert memory.session("s").counters.cursor == 340
+        assert memory.session("s").counters.cursor == times * 120 - 20
         assert memory.verify().ok
 
 
 def test_many_threads_share_one_memory(tmp_path):
     """Eight threads append and read at once: each message once, in one unbroken order."""
+    steps = share(25)
     with Memory(tmp_path / "a.db", profile="project") as memory:
 
         def work(number: int) -> list[str]:
             ids: list[str] = []
-            for step in range(25):
+            for step in range(steps):
                 ids += memory.add(f"thread {number} step {step}", user_id="a", session_id="s").ids
                 assert memory.context("step", user_id="a", session_id="s", budget=500).tokens <= 500
             return ids
@@ -73,7 +76,7 @@ def test_many_threads_share_one_memory(tmp_path):
         memory.settle()
         stored = memory.messages("s")
         assert sorted(message.id for message in stored) == sorted(ids)
-        assert [message.seq for message in stored] == list(range(1, 201))
+        assert [message.seq for message in stored] == list(range(1, 8 * steps + 1))
         assert memory.verify().ok
 
 

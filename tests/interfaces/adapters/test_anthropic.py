@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from anthropic.tools import BetaLocalFilesystemMemoryTool, ToolError
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lamina import Memory
 from lamina.interfaces.adapters.anthropic import LaminaAsyncMemoryTool, LaminaMemoryTool
+from tests.sizes import examples
 
 PREFS = "/memories/prefs.md"
 
@@ -24,6 +25,7 @@ def tool(memory):
     return LaminaMemoryTool(memory, user_id="ana")
 
 
+@pytest.mark.also_postgres
 def test_the_life_of_a_file(tool, memory, place):
     """Every command; versions are kept until it is deleted, and then they are nowhere in the files of the store."""
     assert tool.to_dict() == {"type": "memory_20250818", "name": "memory"}
@@ -175,7 +177,7 @@ def prune(folder):
 @example([{"command": "create", "path": "/memories/a", "file_text": ""},
           {"command": "insert", "path": "/memories/a", "insert_line": 0, "insert_text": "one"},
           {"command": "view", "path": "/memories/a", "view_range": None}])  # fmt: skip
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_it_answers_as_the_tool_of_the_sdk_does(plan):
     """Word for word, whatever is done in whichever order; where the file system fails in its own words, it refuses."""
     with tempfile.TemporaryDirectory() as folder, Memory(":memory:", worker=False, embedder="none") as memory:

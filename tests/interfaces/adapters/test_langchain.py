@@ -43,6 +43,7 @@ SAID: list[BaseMessage] = [
 ]
 
 
+@pytest.mark.also_postgres
 def test_messages_come_back_as_given_until_they_are_cleared(memory, place):
     history = LaminaChatMessageHistory("s1", memory, user_id="ana")
     assert history.messages == []

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, SearchOp
@@ -11,6 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from lamina import InputError, Memory
 from lamina.interfaces.adapters.langgraph import LaminaStore
+from tests.sizes import examples
 
 # beside LangGraph's own
 
@@ -47,7 +48,7 @@ def known(items):
     depth=st.none() | st.integers(1, 3),
     page=st.tuples(st.integers(0, 4), st.integers(1, 4)),
 )
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_it_answers_as_the_store_of_langgraph_does(batches, prefix, wanted, begin, end, depth, page):
     """After any puts and deletes: each item, each search without words, each list of namespaces, page by page."""
     with Memory(":memory:", worker=False, embedder="none") as memory:
@@ -130,6 +131,7 @@ def test_only_the_fields_of_the_index_are_searched(store):
     assert [hit.text for hit in hits if hit.score > 0] == []
 
 
+@pytest.mark.also_postgres
 def test_what_is_deleted_is_gone_with_its_versions(store, place):
     """And with its user; an item can be put again afterwards."""
     fill(store)

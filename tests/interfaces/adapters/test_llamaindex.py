@@ -31,6 +31,7 @@ SAID = [
 ]
 
 
+@pytest.mark.also_postgres
 def test_messages_come_back_as_put_until_they_are_reset(memory, place):
     kept = LaminaMemory.from_defaults(memory=memory, session_id="s1", user_id="ana")
     assert isinstance(kept, BaseMemory)

@@ -15,13 +15,14 @@ from agents import (
     SessionSettings,
     function_tool,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openai import AsyncOpenAI
 
 from lamina import AsyncMemory, InputError, Memory
 from lamina.interfaces.adapters.openai_agents import LaminaSession
 from lamina.testing.llm_server import LlmServer, Said
+from tests.sizes import examples
 
 pytestmark = pytest.mark.anyio
 
@@ -59,6 +60,7 @@ async def memory(request, place):
             yield memory
 
 
+@pytest.mark.also_postgres
 async def test_items_come_back_as_given_and_leave_for_good(memory, place):
     """All of them, the newest few, one popped, and none after clearing; what was popped is nowhere in the files."""
     session = LaminaSession("s1", memory, user_id="ana")
@@ -119,7 +121,7 @@ keys = st.sampled_from(
 
 
 @given(items=st.lists(st.dictionaries(keys, json_values, max_size=6), max_size=4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_item_comes_back(items):
     """Whatever JSON it is: what has no role is kept beside a message that stands for it."""
     with Memory(":memory:", worker=False) as memory:

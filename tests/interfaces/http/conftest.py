@@ -1,18 +1,28 @@
-"""A real server on this machine, in a thread, and a client that calls it."""
+"""A real server on this machine, in a thread, and a client that calls it.
+
+A server serves the tests of a module one after the other, each over a store of its own.
+"""
 
 import asyncio
 import threading
+import time
+from collections.abc import Coroutine
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
 import pytest
 import uvicorn
 
-from lamina.interfaces.http.app import create_app
+from lamina.interfaces.http import border
+from lamina.interfaces.http.app import create_app, opening
+from lamina.interfaces.http.audits import Audits
+from lamina.interfaces.http.metrics import Metrics
 from lamina.interfaces.settings import Settings
 from lamina.wiring import tenants
+from tests.waiting import CEILING, wait_until
 
 
 @dataclass
@@ -22,6 +32,7 @@ class Served:
     settings: Settings
     app: Any
     client: httpx2.Client
+    loop: asyncio.AbstractEventLoop
     others: list[httpx2.Client] = field(default_factory=list)
 
     def __getattr__(self, verb: str) -> Any:
@@ -34,8 +45,33 @@ class Served:
 
     def with_key(self, secret: str) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {secret}"}
-        self.others.append(httpx2.Client(base_url=self.client.base_url, headers=headers, timeout=30))
+        self.others.append(httpx2.Client(base_url=self.client.base_url, headers=headers, timeout=CEILING))
         return self.others[-1]
+
+    @contextmanager
+    def over(self, database):
+        """The service as if it had just begun over another store: what it keeps and counts is new."""
+        service, before = self.app.state.service, self.settings
+        held, settings = service.held, replace(before, database=str(database))
+        self.settings = service.settings = settings
+        service.metrics, service.audits = Metrics(), Audits()
+        opened = tenants(settings.database, **opening(settings, service.metrics, worker=False))
+        service.held = self._done(opened.__aenter__())
+        try:
+            self._done(service.held.engine(settings.tenant))
+            yield self
+        finally:
+            self.hang_up()
+            service.held, self.settings, service.settings = held, before, before
+            self._done(opened.__aexit__(None, None, None))
+
+    def hang_up(self) -> None:
+        while self.others:
+            self.others.pop().close()
+
+    def _done(self, verb: Coroutine[Any, Any, Any]) -> Any:
+        """What it gives, where the service runs."""
+        return asyncio.run_coroutine_threadsafe(verb, self.loop).result(CEILING)
 
 
 def made_key(settings, role="write", *, tenant="default", lasts=None):
@@ -53,33 +89,63 @@ def failure(error):
     return fail
 
 
+class Server(uvicorn.Server):
+    """Knows on which loop it runs."""
+
+    loop: asyncio.AbstractEventLoop
+
+    async def startup(self, sockets=None) -> None:
+        self.loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+
 @contextmanager
 def serving(settings, *, failing=(), **options):
     """A service; each of the errors in `failing` has a route that raises it."""
     app = create_app(settings, **options)
     for error in failing:
         app.add_api_route(f"/v1/fail/{type(error).__name__}", failure(error))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    server = Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=5))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    while not server.started and thread.is_alive():
-        thread.join(0.01)
+    wait_until(lambda: server.started or not thread.is_alive())
     assert server.started
     port = server.servers[0].sockets[0].getsockname()[1]
-    client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
-    served = Served(settings, app, client)
+    client = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=CEILING)
+    served = Served(settings, app, client, server.loop)
     try:
         yield served
     finally:
-        for one in (client, *served.others):
-            one.close()
+        served.hang_up()
+        client.close()
         server.should_exit = True
-        thread.join(20)
+        thread.join(CEILING)
         assert not thread.is_alive()
 
 
-@pytest.fixture
-def service(tmp_path):
-    """The service on an empty file, without keys."""
-    with serving(Settings(database=str(tmp_path / "chat.db"), max_body_bytes=200_000), worker=False) as served:
+@pytest.fixture(scope="module")
+def running():
+    """A service for the tests of a module, to be used `over` a store."""
+    with serving(Settings(database=":memory:", max_body_bytes=200_000), worker=False) as served:
         yield served
+
+
+@pytest.fixture
+def service(running, tmp_path):
+    """The service on an empty file, without keys."""
+    with running.over(tmp_path / "chat.db") as served:
+        yield served
+
+
+@pytest.fixture
+def kept(running, place):
+    """The service on each kind of store, empty and without keys."""
+    with running.over(place()) as served:
+        yield served
+
+
+@pytest.fixture
+def standing_still(monkeypatch):
+    """A clock for rates that stands still."""
+    stopped = SimpleNamespace(monotonic=lambda: 0.0, perf_counter=time.perf_counter)
+    monkeypatch.setattr(border, "time", stopped)

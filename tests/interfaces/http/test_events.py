@@ -6,29 +6,30 @@ import signal
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 
 import httpx2
 import pytest
 
 from lamina import Memory
+from lamina.engine import tenants as engines
 from lamina.engine.watching import Watch
 from lamina.interfaces.http import events
-from lamina.interfaces.settings import Settings
 from lamina.storage.memory import MemoryStore
 from lamina.testing.samples import a_draft, an_append
 from lamina.wiring import tenants
-from tests.interfaces.http.conftest import made_key, serving
-from tests.interfaces.http.test_serve import served  # noqa: F401 - a fixture
+from tests.interfaces.conftest import service_process
+from tests.interfaces.http.conftest import made_key
+from tests.waiting import CEILING, until
 
 MESSAGES = "/v1/sessions/s1/messages"
 SAID = "I'm Alex and I live in Porto."
 
 
-@pytest.fixture
-def kept(place):
-    """The service on each kind of store."""
-    with serving(Settings(database=str(place())), worker=False) as service:
-        yield service
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    """Changes are looked for often, so that nobody waits for them."""
+    monkeypatch.setattr(engines, "Watch", partial(Watch, look_s=0.01))
 
 
 class Heard:
@@ -172,6 +173,10 @@ def test_an_id_that_is_not_known_is_answered_with_a_gap(service, last):
         assert heard.next()[0] == "message.added"
 
 
+def told_of(watch, number):
+    return watch.place() == f"e.{number}"
+
+
 def test_a_slow_listener_is_told_of_the_gap_and_nothing_piles_up():
     """Only so many events are kept, however slow somebody is."""
 
@@ -179,12 +184,11 @@ def test_a_slow_listener_is_told_of_the_gap_and_nothing_piles_up():
         store = MemoryStore()
         watch = Watch(store, now=lambda: datetime.now(UTC), epoch="e", look_s=0.001, kept=3)
         await watch.begin()
-        heard = watch.listen(None, 5)
+        heard = watch.listen(None, CEILING)
         first = asyncio.ensure_future(anext(heard))
         for number in range(10):
             await store.append(an_append(f"s{number}", a_draft(f"m{number}")))
-            while watch.place() != f"e.{number + 1}":  # noqa: ASYNC110 - it has no news of its looks
-                await asyncio.sleep(0.001)
+            await until(partial(told_of, watch, number + 1))
         told = [await first, *[await anext(heard) for _ in range(4)]]
         await watch.close()
         assert [one async for one in heard] == []
@@ -208,25 +212,23 @@ def test_there_is_a_heart_beat_and_a_revoked_key_is_let_go(service, monkeypatch)
         assert list(lines)[-1] == ""
 
 
-def test_the_stream_ends_when_the_service_does(served):  # noqa: F811 - the fixture
-    """At once, not after the time that other requests are given."""
-    process, address = served("serve", "--no-worker")
-    begun = threading.Event()
-    ended = []
+def test_the_stream_ends_when_the_service_does(tmp_path):
+    """By itself, without being cut off when the time is over that requests are given."""
+    begun, ended = threading.Event(), threading.Event()
 
-    def hear():
-        with httpx2.stream("GET", f"{address}/v1/events", timeout=60) as response:
-            for line in response.iter_lines():
+    def hear(address):
+        with httpx2.stream("GET", f"{address}/v1/events", timeout=CEILING) as response:
+            for _ in response.iter_lines():
                 begun.set()
-                ended.append(line)
+        ended.set()
 
-    thread = threading.Thread(target=hear)
-    thread.start()
-    assert begun.wait(20)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(10) == 0
-    thread.join(10)
-    assert not thread.is_alive()
+    with service_process(tmp_path, "--no-worker") as (process, address):
+        threading.Thread(target=hear, args=(address,)).start()
+        assert begun.wait(CEILING)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(CEILING) == 0
+        assert ended.wait(CEILING)
+    assert "exceeded" not in (tmp_path / "log").read_text("utf-8")
 
 
 def test_whoever_comes_while_the_service_ends_is_let_go_at_once(tmp_path):
@@ -237,6 +239,6 @@ def test_whoever_comes_while_the_service_ends_is_let_go_at_once(tmp_path):
             watch = await held.watch("default")
             await held.end_watches()
             for late in (watch, await held.watch("default"), await held.watch("another")):
-                assert [event async for event in late.listen(None, 60)] == []
+                assert [event async for event in late.listen(None, CEILING)] == []
 
-    asyncio.run(asyncio.wait_for(run(), 10))
+    asyncio.run(asyncio.wait_for(run(), CEILING))

@@ -15,6 +15,7 @@ from lamina.interfaces.http.inspector.files import KINDS, PACKAGED
 from lamina.interfaces.settings import Settings
 from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_refusals import refused
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = "export const layers = [" + "1, 2, 3, " * 200 + "];\n"
@@ -27,23 +28,31 @@ STRICT = {
 ASSET = "/assets/index-4f2a.js"
 
 
-@pytest.fixture
-def page(tmp_path):
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
     """A small page as the build leaves one, with something next to it that is none of its files."""
-    folder = tmp_path / "page"
+    beside = tmp_path_factory.mktemp("beside")
+    folder = beside / "page"
     (folder / "assets").mkdir(parents=True)
     (folder / "index.html").write_text(INDEX, "utf-8")
     (folder / "assets" / "index-4f2a.js").write_text(SCRIPT, "utf-8")
     (folder / "assets" / "dot-1b.png").write_bytes(bytes(range(64)))
     (folder / "assets" / "notes.md").write_text("not built", "utf-8")
     (folder / "assets" / ".hidden.js").write_text("hidden", "utf-8")
-    (tmp_path / "secret.js").write_text("secret", "utf-8")
+    (beside / "secret.js").write_text("secret", "utf-8")
     return folder
 
 
+@pytest.fixture(scope="module")
+def showing(page):
+    with serving(Settings(database=":memory:"), worker=False, page=page) as served:
+        yield served
+
+
 @pytest.fixture
-def shown(page, tmp_path):
-    with serving(Settings(database=str(tmp_path / "chat.db")), worker=False, page=page) as served:
+def shown(showing, tmp_path):
+    """A service with that page, on an empty file."""
+    with showing.over(tmp_path / "chat.db") as served:
         yield served
 
 
@@ -165,7 +174,7 @@ def test_the_page_is_open_and_what_it_asks_for_is_not(shown):
         refused(shown.get(path), 401, "key-needed")
 
 
-def test_the_page_is_behind_the_name_and_the_limits(page, tmp_path):
+def test_the_page_is_behind_the_name_and_the_limits(page, tmp_path, standing_still):
     """Another site's name for this machine gets nothing, and who asks too often waits."""
     settings = Settings(database=str(tmp_path / "chat.db"), max_requests_per_minute=3)
     with serving(settings, worker=False, page=page) as service:
@@ -180,8 +189,7 @@ def test_loading_the_page_is_in_no_audit_log(shown, caplog):
         shown.get("/")
         shown.get(ASSET)
         shown.get("/v1/sessions")
-        while not caplog.records:  # it is noted once the answer was sent
-            pass
+        wait_until(lambda: caplog.records)  # it is noted once the answer was sent
     assert [record.verb for record in caplog.records if record.message == "audit"] == ["list_sessions"]
 
 

@@ -4,15 +4,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lamina.interfaces.settings import Settings
-from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_refusals import refused
 
 
 @pytest.fixture
-def kept(place):
+def kept(running, place):
     """The service on each kind of store, and an admin of its own tenant."""
-    with serving(Settings(database=str(place())), worker=False) as served:
+    with running.over(place()) as served:
         yield served, served.with_key(served.key("admin"))
 
 

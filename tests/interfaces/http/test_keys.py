@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import time
 from datetime import timedelta
 
 import httpx2
@@ -12,8 +11,9 @@ from lamina.errors import LaminaError
 from lamina.interfaces.http.app import create_app
 from lamina.interfaces.settings import Settings
 from lamina.wiring import tenants
-from tests.interfaces.http.conftest import made_key, serving
+from tests.interfaces.http.conftest import made_key
 from tests.interfaces.http.test_refusals import refused
+from tests.waiting import wait_until
 
 MESSAGES = "/v1/sessions/s1/messages"
 
@@ -201,7 +201,7 @@ def test_a_tenant_never_sees_another(service):
     assert ours.get(f"/v1/facts/{fact}").json()["status"] == "active"
 
 
-def test_only_a_hash_of_a_key_is_stored(service, place):
+def test_only_a_hash_of_a_key_is_stored(place):
     settings = Settings(database=str(place()))
     key, secret = made_key(settings)
     assert re.fullmatch(r"lam_[\w-]{43}", secret)
@@ -262,33 +262,28 @@ def test_a_key_without_name_role_or_time_is_refused(tmp_path, name, role, lasts,
         asyncio.run(make())
 
 
-def waited_for(many, look):
-    """A line is written just after its answer was sent."""
-    for _ in range(200):
-        if len(look()) >= many:
-            break
-        time.sleep(0.02)
-    return look()
-
-
 def test_audit_lines_say_who_did_what_and_never_what_was_said(service, caplog):
     """With the id of the key, not the key; of who was turned away, too."""
     caplog.set_level("INFO", "lamina.audit")
     key, secret = made_key(service.settings, "write")
     service.with_key(secret).post(MESSAGES, json={"messages": "Heron nests"})
     service.get("/v1/users/ann/facts")
-    lines = waited_for(2, lambda: [record for record in caplog.records if record.getMessage() == "audit"])
-    told = [(line.key, line.tenant, line.verb, line.outcome) for line in lines]
+
+    def audits():
+        return [record for record in caplog.records if record.getMessage() == "audit"]
+
+    wait_until(lambda: len(audits()) == 2)  # each is written just after its answer was sent
+    told = [(line.key, line.tenant, line.verb, line.outcome) for line in audits()]
     assert told == [(key.id, "default", "add_messages", 201), (None, None, "other", 401)]
     everything = " ".join(str(record.__dict__) for record in caplog.records if record.name.startswith("lamina"))
     assert not any(word in everything for word in ("Heron", secret, "ann/facts"))
 
 
-def test_keys_work_where_the_rows_of_tenants_are_kept_apart(place):
+@pytest.mark.also_postgres
+def test_keys_work_where_the_rows_of_tenants_are_kept_apart(running, place):
     """On each kind of store: found before the tenant is known, then only that tenant is seen."""
-    settings = Settings(database=str(place()))
-    _, secret = made_key(settings, "write", tenant="ours")
-    with serving(settings, worker=False) as service:
+    _, secret = made_key(Settings(database=str(place())), "write", tenant="ours")
+    with running.over(place()) as service:
         client = service.with_key(secret)
         assert client.post(MESSAGES, json={"messages": "hi"}).status_code == 201
         assert service.with_key(service.key("read")).get("/v1/sessions").json()["items"] == []

@@ -8,24 +8,27 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.interfaces.http.test_serve import served  # noqa: F401 - a fixture
+from lamina.interfaces.settings import Settings
+from tests.interfaces.conftest import service_process
+from tests.interfaces.http.conftest import made_key
+from tests.waiting import CEILING
+
+pytestmark = pytest.mark.xdist_group("mcp-beside")  # one process for all of them
 
 READS = {"search_memories", "get_context", "list_facts", "memory_history", "list_sessions", "get_session"}
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
-@pytest.fixture
-def address(served, lamina):  # noqa: F811 - the fixture
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
     """A service with keys: its address, and the keys by role, and one of another tenant."""
-    keys = {
-        role: json.loads(lamina("keys", "create", role, "--role", role, "--json").stdout)["key"]
-        for role in ("read", "write", "admin")
-    }
-    other = lamina("--tenant", "acme", "keys", "create", "acme", "--role", "admin", "--json")
-    keys["acme"] = json.loads(other.stdout)["key"]
-    _, url = served("serve", "--no-worker")
-    return url, keys
+    folder = tmp_path_factory.mktemp("beside")
+    settings = Settings(database=str(folder / "lamina.db"))
+    keys = {role: str(made_key(settings, role)[1]) for role in ("read", "write", "admin")}
+    keys["acme"] = str(made_key(settings, "admin", tenant="acme")[1])
+    with service_process(folder, "--no-worker") as (_, url):
+        yield url, keys
 
 
 def talk(url, secret, *calls):
@@ -34,13 +37,19 @@ def talk(url, secret, *calls):
     async def run():
         headers = {"Authorization": f"Bearer {secret}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=20) as caller,
+            httpx2.AsyncClient(headers=headers, timeout=CEILING) as caller,
             Client(streamable_http_client(f"{url}/mcp", http_client=caller)) as client,
         ):
             tools = {tool.name for tool in (await client.list_tools()).tools}
             return tools, [await client.call_tool(name, given) for name, given in calls]
 
     return asyncio.run(run())
+
+
+def facts_of(user, url, secret):
+    """What the REST service knows of a user."""
+    found = httpx2.get(f"{url}/v1/users/{user}/facts", headers={"X-API-Key": secret}, timeout=CEILING)
+    return [fact["value"] for fact in found.json()["items"]]
 
 
 def test_a_key_is_offered_the_tools_of_its_role(address):
@@ -56,8 +65,7 @@ def test_both_faces_have_one_memory_and_tenants_stay_apart(address):
     told = ("add_memory", {"text": "Ships on Fridays", "user": "alex"})
     _, (added,) = talk(url, keys["write"], told)
     assert not added.is_error
-    rest = httpx2.get(f"{url}/v1/users/alex/facts", headers={"X-API-Key": keys["read"]}).json()["items"]
-    assert [fact["value"] for fact in rest] == ["Ships on Fridays"]
+    assert facts_of("alex", url, keys["read"]) == ["Ships on Fridays"]
     ask = ("list_facts", {"user": "alex"})
     found = [json.dumps(talk(url, keys[whose], ask)[1][0].structured_content) for whose in ("read", "acme")]
     assert ["Fridays" in one for one in found] == [True, False]
@@ -69,19 +77,18 @@ def test_who_may_write_may_take_it_back(address):
     gone = ("forget", {"user": "kim", "everything": True, "confirm": True})
     _, (added, forgotten) = talk(url, keys["write"], told, gone)
     assert (added.is_error, forgotten.is_error) == (False, False)
-    rest = httpx2.get(f"{url}/v1/users/kim/facts", headers={"X-API-Key": keys["read"]}).json()["items"]
-    assert rest == []
+    assert facts_of("kim", url, keys["read"]) == []
 
 
 def test_without_a_key_or_with_too_small_a_role_nothing_is_done(address):
     url, keys = address
-    assert httpx2.post(f"{url}/mcp", json=HELLO, headers=ACCEPT).status_code == 401
+    assert httpx2.post(f"{url}/mcp", json=HELLO, headers=ACCEPT, timeout=CEILING).status_code == 401
     forget = {"name": "forget", "arguments": {"user": "alex", "everything": True}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": forget}
     headers = {**ACCEPT, "X-API-Key": keys["read"]}
-    refused = httpx2.post(f"{url}/mcp", json=body, headers=headers).json()
+    refused = httpx2.post(f"{url}/mcp", json=body, headers=headers, timeout=CEILING).json()
     assert "no tool 'forget'" in refused["error"]["message"]
-    listening = httpx2.get(f"{url}/mcp", headers=headers)
+    listening = httpx2.get(f"{url}/mcp", headers=headers, timeout=CEILING)
     assert (listening.status_code, listening.headers["allow"]) == (405, "POST")
     bad = {**ACCEPT, "X-API-Key": keys["read"], "Host": "evil.example"}
-    assert httpx2.post(f"{url}/mcp", json=HELLO, headers=bad).status_code == 421
+    assert httpx2.post(f"{url}/mcp", json=HELLO, headers=bad, timeout=CEILING).status_code == 421

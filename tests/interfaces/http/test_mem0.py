@@ -21,9 +21,16 @@ def mem0(tmp_path_factory):
         yield importlib.import_module("mem0")
 
 
+@pytest.fixture(scope="module")
+def begun():
+    with serving(Settings(database=":memory:", embedder="none"), worker=False) as service:
+        yield service
+
+
 @pytest.fixture
-def served(tmp_path):
-    with serving(Settings(database=str(tmp_path / "chat.db"), embedder="none"), worker=False) as service:
+def served(begun, tmp_path):
+    """The service on an empty file."""
+    with begun.over(tmp_path / "chat.db") as service:
         yield service
 
 
@@ -53,6 +60,7 @@ def texts(answer):
 # the main flow, on each store
 
 
+@pytest.mark.also_postgres
 def test_a_client_adds_finds_changes_and_erases(mem0, place):
     with serving(Settings(database=str(place()))) as served:
         key = served.key("admin")

@@ -2,7 +2,7 @@
 
 import socket
 import threading
-import time
+from contextlib import suppress
 
 import pytest
 
@@ -10,6 +10,7 @@ from lamina.interfaces.http.rates import Rates
 from lamina.interfaces.settings import Settings
 from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_refusals import refused
+from tests.waiting import CEILING, wait_until
 
 
 def test_requests_come_back_evenly():
@@ -26,7 +27,7 @@ def test_requests_come_back_evenly():
 
 
 @pytest.fixture
-def limited(tmp_path):
+def limited(tmp_path, standing_still):
     with serving(Settings(database=str(tmp_path / "a.db"), max_requests_per_minute=3), worker=False) as service:
         yield service
 
@@ -39,7 +40,7 @@ def test_beyond_its_rate_a_key_is_told_when_to_come_again(limited):
     assert answers[0].headers["ratelimit-policy"] == '"minute";q=3;w=60'
     assert answers[0].headers["ratelimit"] == '"minute";r=2;t=20'
     assert "3 requests a minute" in refused(answers[3], 429, "too-many-requests")["detail"]
-    assert 1 <= int(answers[3].headers["retry-after"]) <= 20
+    assert answers[3].headers["retry-after"] == "20"
     assert answers[3].headers["ratelimit"].startswith('"minute";r=0;t=')
     assert other.get("/v1/sessions").status_code == 200
     assert one.get("/healthz").status_code == 200
@@ -60,7 +61,7 @@ def test_without_a_limit_there_are_no_such_headers(service):
 def begun(service, body=b"", told=9):
     """A request of which not all has come."""
     url = service.client.base_url
-    line = socket.create_connection((url.host, url.port), timeout=20)
+    line = socket.create_connection((url.host, url.port), timeout=CEILING)
     head = f"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: {told}\r\n\r\n"
     line.sendall(head.encode() + body)
     return line
@@ -73,19 +74,20 @@ def test_a_body_that_does_not_arrive_is_given_up(tmp_path):
         stop = threading.Event()
 
         def drip():
-            while not stop.wait(0.05):
-                line.sendall(b" ")
+            with suppress(OSError):  # the line may be closed before we are told to stop
+                while not stop.wait(0.05):
+                    line.sendall(b" ")
 
         thread = threading.Thread(target=drip)
         thread.start()
-        began = time.monotonic()
-        answer = line.recv(4096)
+        answer = b""
+        while (part := line.recv(4096)) and b"slow-request" not in (answer := answer + part):
+            pass
         stop.set()
-        thread.join()
+        thread.join(CEILING)
         assert answer.startswith(b"HTTP/1.1 408")
         assert b"connection: close" in answer.lower()
-        assert b"slow-request" in answer or b"slow-request" in line.recv(4096)
-        assert time.monotonic() - began < 5
+        assert b"slow-request" in answer
 
 
 def test_beyond_so_many_at_once_a_request_is_put_off(tmp_path):
@@ -93,14 +95,15 @@ def test_beyond_so_many_at_once_a_request_is_put_off(tmp_path):
     settings = Settings(database=str(tmp_path / "a.db"), max_concurrent_requests=2)
     with serving(settings, worker=False) as service:
         lines = [begun(service) for _ in range(2)]
-        answer = service.get("/v1/sessions")
-        while answer.status_code == 200:  # the halves have not arrived yet
+
+        def answered(status):
             answer = service.get("/v1/sessions")
+            return answer if answer.status_code == status else None
+
+        answer = wait_until(lambda: answered(503))  # once both halves have arrived
         refused(answer, 503, "busy")
         assert answer.headers["retry-after"] == "1"
         assert service.get("/healthz").status_code == 200
         lines[0].close()
-        while answer.status_code == 503:
-            answer = service.get("/v1/sessions")
-        assert answer.status_code == 200
+        wait_until(lambda: answered(200))
         lines[1].close()

@@ -48,11 +48,17 @@ ERRORS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def failing():
+    """A service that fails in every way there is."""
+    with serving(Settings(database=":memory:"), worker=False, failing=[error for error, *_ in ERRORS]) as service:
+        yield service
+
+
 @pytest.mark.parametrize(("error", "status", "kind", "detail"), ERRORS, ids=lambda value: type(value).__name__)
-def test_every_kind_of_error_is_a_problem(tmp_path, caplog, error, status, kind, detail):
+def test_every_kind_of_error_is_a_problem(failing, caplog, error, status, kind, detail):
     """With a stable type; what tells of the machine goes to the log, not to the caller."""
-    with serving(Settings(database=str(tmp_path / "a.db")), worker=False, failing=[error]) as service:
-        response = service.get(f"/v1/fail/{type(error).__name__}", headers={"X-Request-ID": "r7"})
+    response = failing.get(f"/v1/fail/{type(error).__name__}", headers={"X-Request-ID": "r7"})
     body = refused(response, status, kind)
     assert detail in body.get("detail", "")
     assert SECRET not in response.text
@@ -164,11 +170,17 @@ def test_a_page_of_another_site_cannot_call_this_machine(service, host):
     refused(service.get("/v1/sessions", headers={"Host": host}), 421, "host")
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:80", "memory.lan"])
-def test_names_of_this_machine_and_those_of_the_settings_are_answered(tmp_path, host):
-    settings = Settings(database=str(tmp_path / "a.db"), service_hosts="memory.lan, other.lan")
+@pytest.fixture(scope="module")
+def named():
+    """A service that has names of its own."""
+    settings = Settings(database=":memory:", service_hosts="memory.lan, other.lan")
     with serving(settings, worker=False) as service:
-        assert service.get("/v1/sessions", headers={"Host": host}).status_code == 200
+        yield service
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:80", "memory.lan"])
+def test_names_of_this_machine_and_those_of_the_settings_are_answered(named, host):
+    assert named.get("/v1/sessions", headers={"Host": host}).status_code == 200
 
 
 def test_other_sites_get_no_leave_to_read(service):

@@ -36,6 +36,7 @@ def the_fact(service, key):
     return next(fact for fact in good(service.get("/v1/users/alex/facts"))["items"] if fact["key"] == key)
 
 
+@pytest.mark.also_postgres
 def test_every_route_answers(place):
     """One pass over all of them, on each kind of store."""
     with serving(Settings(database=str(place())), worker=True) as served:

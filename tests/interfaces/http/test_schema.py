@@ -8,6 +8,8 @@ from pathlib import Path
 
 from lamina.interfaces.settings import Settings
 from tests.interfaces.http.conftest import serving
+from tests.sizes import FULL, share
+from tests.waiting import CEILING
 
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 # What has the right shape may still mean nothing (a time that is none, a cursor that was made up): that is 400.
@@ -25,6 +27,9 @@ def lines(context, value):
 """
 
 
+PHASES = ("examples", *(["coverage"] if FULL else []), "fuzzing")  # coverage makes some 3,000 requests of its own
+
+
 def test_the_service_does_what_its_schema_says(tmp_path):
     """All checks: no failure of ours, every answer as documented, what is wrong refused, what is right taken."""
     (tmp_path / "rules.toml").write_text(RULES, "utf-8")
@@ -36,9 +41,9 @@ def test_the_service_does_what_its_schema_says(tmp_path):
         )
         done = subprocess.run(
             [SCHEMATHESIS, "--config-file", tmp_path / "rules.toml", "run", f"{service.client.base_url}/openapi.json",
-             "--phases", "examples,coverage,fuzzing", "--max-examples", "5", "--seed", "7", "--max-time", "30",
+             "--phases", ",".join(PHASES), "--max-examples", str(share(5)), "--seed", "7",
              "--exclude-path", "/v1/events",  # has no end, see test_events.py
-             "--generation-database", "none", "--no-color", "--request-timeout", "20",
+             "--generation-database", "none", "--no-color", "--request-timeout", str(CEILING),
              "--header", f"Authorization: Bearer {secret}"],
             cwd=tmp_path,
             env={

@@ -1,59 +1,34 @@
 """`lamina serve` and `lamina keys` as their users run them."""
 
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
 
 import httpx2
 import pytest
 
-from tests.interfaces.conftest import LAMINA, OURS
+from tests.interfaces.conftest import service_process
+from tests.waiting import CEILING, wait_until
 
 
-@pytest.fixture
-def served(tmp_path):
-    """Starts `lamina serve` in a folder; gives the process and its address."""
-    started = []
-
-    def start(*words):
-        log = (tmp_path / "log").open("w+", encoding="utf-8")
-        plain = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
-        process = subprocess.Popen([LAMINA, *words, "--port", "0"], cwd=tmp_path, stderr=log, env=plain)
-        started.append((process, log))
-        address = None
-        while address is None and process.poll() is None:
-            address = re.search(r"serving on (http\S+)\n", (tmp_path / "log").read_text("utf-8"))
-        assert address, (tmp_path / "log").read_text("utf-8")
-        return process, address[1]
-
-    yield start
-    for process, log in started:
-        process.kill()
-        process.wait()
-        log.close()
-
-
-def test_serve_answers_folds_and_ends_with_a_signal(served, lamina, tmp_path):
+def test_serve_answers_folds_and_ends_with_a_signal(cli, tmp_path):
     """Keys made by the command line open it; the log has who did what, and no key and no content."""
-    secret = json.loads(lamina("keys", "create", "app", "--role", "write", "--expires", "90d", "--json").stdout)["key"]
-    process, address = served("serve")
-    with httpx2.Client(base_url=address, headers={"X-API-Key": secret}, timeout=30) as client:
-        said = {"messages": "I live in Porto.", "user_id": "alex"}
-        assert client.post("/v1/sessions/s1/messages", json=said).status_code == 201
-        while client.get("/v1/backlog").json()["pending"]:
-            pass
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 0
+    secret = json.loads(cli("keys", "create", "app", "--role", "write", "--expires", "90d", "--json").stdout)["key"]
+    with service_process(tmp_path) as (process, address):
+        with httpx2.Client(base_url=address, headers={"X-API-Key": secret}, timeout=CEILING) as client:
+            said = {"messages": "I live in Porto.", "user_id": "alex"}
+            assert client.post("/v1/sessions/s1/messages", json=said).status_code == 201
+            wait_until(lambda: client.get("/v1/backlog").json()["pending"] == 0)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(CEILING) == 0
     log = (tmp_path / "log").read_text("utf-8")
     assert log.splitlines()[:2] == [f"serving on {address}", f"inspector: {address}/"]
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     assert next(line["verb"] for line in lines if line["action"] == "audit") == "add_messages"
     assert secret not in log
     assert "Porto" not in log
-    assert "Porto" in lamina("facts", "-u", "alex").stdout
+    assert "Porto" in cli("facts", "-u", "alex").stdout
 
 
 def listens(host, port):
@@ -64,35 +39,36 @@ def listens(host, port):
     return True
 
 
-def test_a_request_that_is_under_way_is_answered_before_the_end(served):
+def test_a_request_that_is_under_way_is_answered_before_the_end(tmp_path):
     """Half of it comes before the signal, the rest behind it."""
-    process, address = served("serve", "--no-worker")
-    host, port = address.removeprefix("http://").split(":")
     body = b'{"messages": "last words"}'
     head = f"POST /v1/sessions/s1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
-    with socket.create_connection((host, int(port)), timeout=20) as line:
-        line.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body[:5])
-        assert httpx2.get(f"{address}/healthz").status_code == 200  # by now the first half has come
-        process.send_signal(signal.SIGTERM)
-        while listens(host, int(port)):
-            pass
-        line.sendall(body[5:])
-        assert line.recv(4096).startswith(b"HTTP/1.1 201")
-    assert process.wait(20) == 0
+    with service_process(tmp_path, "--no-worker") as (process, address):
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=CEILING) as line:
+            line.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body[:5])
+            assert (
+                httpx2.get(f"{address}/healthz", timeout=CEILING).status_code == 200
+            )  # by now the first half has come
+            process.send_signal(signal.SIGTERM)
+            wait_until(lambda: not listens(host, int(port)))
+            line.sendall(body[5:])
+            assert line.recv(4096).startswith(b"HTTP/1.1 201")
+        assert process.wait(CEILING) == 0
 
 
-def test_a_public_address_without_a_key_is_refused_in_one_line(lamina):
-    done = lamina("serve", "--host", "0.0.0.0", "--port", "0")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "lamina keys create NAME" in " ".join(done.stderr.split())
-    assert "Traceback" not in done.stderr
+def test_a_public_address_without_a_key_is_refused_in_one_line(cli):
+    done = cli("serve", "--host", "0.0.0.0", "--port", "0")
+    assert (done.code, done.stdout) == (1, "")
+    assert "lamina keys create NAME" in done.err
+    assert "Traceback" not in done.err
 
 
-def test_a_port_that_is_taken_is_a_failure(served, lamina):
-    _, address = served("serve", "--no-worker")
-    done = lamina("serve", "--port", address.rpartition(":")[2])
-    assert done.returncode == 1
-    assert "address already in use" in done.stderr
+def test_a_port_that_is_taken_is_a_failure(cli):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = cli("serve", "--port", str(taken.getsockname()[1]))
+    assert done.code == 1
+    assert "address already in use" in done.err
 
 
 def test_keys_are_made_listed_and_revoked(cli):

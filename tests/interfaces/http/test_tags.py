@@ -4,16 +4,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lamina.interfaces.settings import Settings
-from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_refusals import refused
 from tests.interfaces.http.test_routes import good, tell
 
 
 @pytest.fixture
-def kept(place):
+def kept(running, place):
     """A service on each kind of store that knows of Alex."""
-    with serving(Settings(database=str(place())), worker=False) as served:
+    with running.over(place()) as served:
         yield tell(served)
 
 

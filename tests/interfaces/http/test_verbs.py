@@ -38,9 +38,9 @@ def test_every_verb_of_the_library_has_a_route():
 
 
 @pytest.fixture
-def kept(place):
+def kept(running, place):
     """A service on each kind of store that knows of Alex."""
-    with serving(Settings(database=str(place())), worker=False) as served:
+    with running.over(place()) as served:
         yield tell(served)
 
 
@@ -177,17 +177,16 @@ def test_moments_links_and_graphs(kept):
     refused(kept.post("/v1/sessions/s1/episodes", json={**told, "turns": [2, 1]}), 400, "input")
 
 
-def test_a_summary_is_zoomed_into(tmp_path):
+def test_a_summary_is_zoomed_into(service):
     """Word for word what it covers."""
-    with serving(Settings(database=str(tmp_path / "a.db")), worker=False) as service:
-        words = "left Porto for Lisbon with salt and cork " * 8
-        roles = ("user", "assistant")
-        said = [{"role": roles[number % 2], "content": f"Ship {number} {words}"} for number in range(80)]
-        good(service.post("/v1/sessions/s1/messages", json={"messages": said}), 201)
-        good(service.post("/v1/settle", json={}))
-        summary = service.get("/v1/sessions/s1/summaries").json()["items"][0]
-        covered = good(service.get(f"/v1/summaries/{summary['id']}/messages"))["items"]
-        assert [one["seq"] for one in covered] == [*range(summary["covers"]["first"], summary["covers"]["last"] + 1)]
-        assert good(service.post("/v1/retry", json={"session_id": "s1"})) == {"sessions": 0}
-        assert good(service.post("/v1/repair", json={}))["problems"] == []
-        assert good(service.get("/v1/users/default/consistency"))["items"] == []
+    words = "left Porto for Lisbon with salt and cork " * 8
+    roles = ("user", "assistant")
+    said = [{"role": roles[number % 2], "content": f"Ship {number} {words}"} for number in range(80)]
+    good(service.post("/v1/sessions/s1/messages", json={"messages": said}), 201)
+    good(service.post("/v1/settle", json={}))
+    summary = service.get("/v1/sessions/s1/summaries").json()["items"][0]
+    covered = good(service.get(f"/v1/summaries/{summary['id']}/messages"))["items"]
+    assert [one["seq"] for one in covered] == [*range(summary["covers"]["first"], summary["covers"]["last"] + 1)]
+    assert good(service.post("/v1/retry", json={"session_id": "s1"})) == {"sessions": 0}
+    assert good(service.post("/v1/repair", json={}))["problems"] == []
+    assert good(service.get("/v1/users/default/consistency"))["items"] == []

@@ -1,8 +1,11 @@
 """The demo: a bundled conversation replayed, looked into, and asked about."""
 
+import shutil
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -57,20 +60,7 @@ def run_demo(console: Console, file: Path) -> Shown:
         show.report(console, report)
     seconds = time.perf_counter() - started
     console.print(f"\nReady in {seconds:.1f} s. The memory is in [bold]{file}[/]; look into it:")
-    for command in (
-        f"lamina --db {file} sessions --user {USER}",
-        f"lamina --db {file} session 2025-09-30-launch-week",
-        f'lamina --db {file} context "when is the wedding?" --user {USER} --budget 1500',
-        f'lamina --db {file} search "physio" --user {USER}',
-        f"lamina --db {file} user-profile {USER} --as-of {DAYS[0]}",
-        f"lamina --db {file} facts --user {USER} --status active --status superseded",
-        f"lamina --db {file} receipts",
-        f"lamina --db {file} verify",
-    ):
-        console.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
-    console.print("or in a browser, with the inspector:")
-    opened = f"  lamina --db {file} serve   # then open http://127.0.0.1:8640/"
-    console.print(opened, highlight=False, markup=False, soft_wrap=True)
+    _show_next(console, file)
     return Shown(
         file=str(file),
         sessions=report.sessions,
@@ -84,6 +74,35 @@ def run_demo(console: Console, file: Path) -> Shown:
         clean=report.ok,
         seconds=round(seconds, 2),
     )
+
+
+def _show_next(console: Console, file: Path) -> None:
+    """The commands with which to go on, as they work in this folder with what is installed."""
+    lamina = f"{_program('lamina')} --db {file}"
+    commands = [
+        f"{lamina} sessions --user {USER}",
+        f"{lamina} session 2025-09-30-launch-week",
+        f'{lamina} context "when is the wedding?" --user {USER} --budget 1500',
+        f'{lamina} search "physio" --user {USER}',
+        f"{lamina} user-profile {USER} --as-of {DAYS[0]}",
+        f"{lamina} facts --user {USER} --status active --status superseded",
+        f"{lamina} receipts",
+        f"{lamina} verify",
+    ]
+    inspector = [f"{lamina} serve   # then open http://127.0.0.1:8640/"]
+    if find_spec("uvicorn") is None:
+        inspector.insert(0, f"{_program('pip')} install 'lamina[server]'")
+    for command in (*commands, None, *inspector):
+        text = "or in a browser, with the inspector:" if command is None else f"  {command}"
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _program(name: str) -> str:
+    """How a program of this environment is called from here: by its name, or else by its path."""
+    path = Path(sys.executable).with_name(name)
+    if shutil.which(name) == str(path) or not path.exists():
+        return name
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def _clear(file: Path) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import openai
 import pytest
 
+from lamina.interfaces.http.proxy import remembering
 from lamina.interfaces.settings import Settings
 from lamina.testing.llm_server import LlmServer, Said
 from tests.interfaces.http.conftest import Served, serving
+from tests.waiting import CEILING
 
 USER, SESSION = "alex", "s1"
 IDS = {"X-Lamina-User": USER, "X-Lamina-Session": SESSION}
@@ -44,26 +46,47 @@ class Proxied:
     def settle(self) -> None:
         assert self.service.client.post("/v1/settle", json={}).status_code == 200
 
+    @contextmanager
+    def over(self, database):
+        """The proxy as if it had just begun over another store, with an endpoint that was asked nothing yet."""
+        for kept in (self.upstream.journal, self.upstream.hung_up, self.upstream._script):
+            kept.clear()
+        brain = self.upstream.brain
+        with self.service.over(database):
+            yield replace(self)
+        self.upstream.brain = brain
+
 
 @contextmanager
-def proxied(database, *, worker=False, retries=0, **settings):
+def proxied(database, *, worker=False, retries=0, patience=CEILING, **settings):
+    """A proxy and its endpoint; `patience` is for memory, so many seconds."""
     with ExitStack() as stack:
+        stack.enter_context(pytest.MonkeyPatch.context()).setattr(remembering, "PATIENCE_S", patience)
         upstream = stack.enter_context(LlmServer(lambda asked: Said(text="I see.", plain=True)))
         chosen = replace(Settings(database=str(database), proxy_base_url=upstream.url), **settings)
         service = stack.enter_context(serving(chosen, worker=worker))
         url = f"{service.client.base_url}/openai/v1"
-        client = stack.enter_context(openai.OpenAI(base_url=url, api_key="sk-theirs", max_retries=retries))
+        official = openai.OpenAI(base_url=url, api_key="sk-theirs", max_retries=retries, timeout=CEILING)
+        client = stack.enter_context(official)
         yield Proxied(upstream, service, client.with_options(default_headers=IDS))
 
 
-@pytest.fixture
-def proxy(place):
-    with proxied(place()) as found:
+@pytest.fixture(scope="module")
+def between():
+    """A proxy for the tests of a module, to be used `over` a store."""
+    with proxied(":memory:") as found:
         yield found
 
 
 @pytest.fixture
-def quick(tmp_path):
+def proxy(between, place):
+    """The proxy on each kind of store."""
+    with between.over(place()) as found:
+        yield found
+
+
+@pytest.fixture
+def quick(between, tmp_path):
     """The same on a file only."""
-    with proxied(tmp_path / "chat.db") as found:
+    with between.over(tmp_path / "chat.db") as found:
         yield found

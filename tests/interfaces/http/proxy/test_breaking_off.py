@@ -2,13 +2,9 @@
 
 import asyncio
 import json
-import os
-import re
 import signal
 import sqlite3
-import subprocess
 import threading
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -17,26 +13,19 @@ import openai
 import pytest
 
 from lamina import Memory
-from lamina.interfaces.http.proxy import remembering
 from lamina.interfaces.http.proxy.stream import Events
 from lamina.profiles import profile_named
 from lamina.testing.llm_server import LlmServer, Said
-from tests.interfaces.conftest import LAMINA, OURS
+from tests.interfaces.conftest import service_process
 from tests.interfaces.http.proxy.conftest import IDS, SESSION, proxied
+from tests.waiting import CEILING, wait_until
 
 SLOWLY = 0.05
-LONG = " ".join(f"word{n}" for n in range(200))
+LONG = " ".join(f"word{n}" for n in range(4_000))  # said slowly, it lasts longer than anybody waits
 
 
 def question(text="Tell me."):
     return {"model": "m", "messages": [{"role": "user", "content": text}], "stream": True}
-
-
-def until(true, seconds=10.0):
-    ends = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < ends, "it did not come true"
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("kind", ["chat/completions", "responses"])
@@ -44,18 +33,18 @@ def test_a_client_that_hangs_up(proxy, kind):
     """The endpoint is told, what was generated is kept and marked, and the chat goes on."""
     proxy.says(LONG, gap_seconds=SLOWLY)
     asked = question() if kind != "responses" else {"model": "m", "input": "Tell me.", "stream": True}
-    with httpx2.stream("POST", f"{proxy.url}/{kind}", json=asked, headers=IDS) as answer:
+    with proxy.service.client.stream("POST", f"{proxy.url}/{kind}", json=asked, headers=IDS) as answer:
         heard = ""
         for piece in answer.iter_text():
             heard += piece
             if "word5" in heard:
                 break
-    until(lambda: len(proxy.log()) == 2)
+    wait_until(lambda: len(proxy.log()) == 2)
     reply = proxy.log()[1]
     assert reply["text"].startswith("word0 word1 word2 word3 word4 word5")
     assert len(reply["text"]) < len(LONG)
     assert reply["metadata"]["interrupted"] == "client"
-    until(lambda: proxy.upstream.hung_up)
+    wait_until(lambda: proxy.upstream.hung_up)
     proxy.says("Go on.")
     history = [
         {"role": "user", "content": "Tell me."},
@@ -71,7 +60,7 @@ def test_an_endpoint_that_breaks_off(proxy):
     proxy.says(LONG, hang_up_after=7)
     heard: list[bytes] = []
     with (
-        httpx2.stream("POST", f"{proxy.url}/chat/completions", json=question(), headers=IDS) as answer,
+        proxy.service.client.stream("POST", f"{proxy.url}/chat/completions", json=question(), headers=IDS) as answer,
         pytest.raises(httpx2.RemoteProtocolError),
     ):
         heard.extend(answer.iter_bytes())
@@ -93,14 +82,16 @@ def test_nonsense_in_a_stream_is_passed_on(quick):
     """It is the caller's to judge; the rest of the reply is kept."""
     noise = 'data: {"choices": [{"delta": \n\ndata: [1, 2]\n\ndata: {"choices": "?"}\n\n: comment\n\nevent: x\n\n'
     quick.says("One two three.", noise=noise)
-    with httpx2.stream("POST", f"{quick.url}/chat/completions", json=question(), headers=IDS) as answer:
+    with quick.service.client.stream("POST", f"{quick.url}/chat/completions", json=question(), headers=IDS) as answer:
         assert noise in answer.read().decode()
     assert quick.said()[1] == ("assistant", "One two three.")
 
 
 def test_an_answer_that_is_no_json_is_passed_on(quick):
     quick.upstream.then(Said(text="hi", extra={"choices": None}))
-    answer = httpx2.post(f"{quick.url}/chat/completions", json={**question(), "stream": False}, headers=IDS)
+    answer = quick.service.client.post(
+        f"{quick.url}/chat/completions", json={**question(), "stream": False}, headers=IDS
+    )
     assert answer.json()["choices"] is None
     assert quick.said() == [("user", "Tell me.")]
 
@@ -108,24 +99,11 @@ def test_an_answer_that_is_no_json_is_passed_on(quick):
 @pytest.fixture
 def served(tmp_path):
     """`lamina serve` as a process of its own, before an endpoint."""
-    with LlmServer(lambda _: Said(text=LONG, gap_seconds=SLOWLY)) as upstream:
-        plain = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
-        log = tmp_path / "log"
-        with log.open("w+", encoding="utf-8") as errors:
-            process = subprocess.Popen(
-                [LAMINA, "serve", "--port", "0"],
-                cwd=tmp_path,
-                stderr=errors,
-                env={**plain, "LAMINA_PROXY_BASE_URL": upstream.url},
-            )
-            try:
-                until(lambda: "serving on" in log.read_text("utf-8"), 30)
-                address = re.search(r"serving on (http\S+)\n", log.read_text("utf-8"))
-                assert address
-                yield process, f"{address[1]}/openai/v1", upstream
-            finally:
-                process.kill()
-                process.wait()
+    with (
+        LlmServer(lambda _: Said(text=LONG, gap_seconds=SLOWLY)) as upstream,
+        service_process(tmp_path, LAMINA_PROXY_BASE_URL=upstream.url) as (process, address),
+    ):
+        yield process, f"{address}/openai/v1", upstream
 
 
 def test_a_server_that_is_killed_in_the_middle_of_streams(served, tmp_path):
@@ -141,7 +119,7 @@ def test_a_server_that_is_killed_in_the_middle_of_streams(served, tmp_path):
                 f"{url}/chat/completions",
                 json=question(f"I am {name}."),
                 headers={"X-Lamina-User": name, "X-Lamina-Session": f"s-{name}"},
-                timeout=20,
+                timeout=CEILING,
             ) as answer,
         ):
             for piece in answer.iter_text():
@@ -150,10 +128,10 @@ def test_a_server_that_is_killed_in_the_middle_of_streams(served, tmp_path):
     threads = [threading.Thread(target=talk, args=(f"user{n}",)) for n in range(12)]
     for thread in threads:
         thread.start()
-    until(lambda: len(begun) == 12, 20)
+    wait_until(lambda: len(begun) == 12)
     process.send_signal(signal.SIGKILL)
     for thread in threads:
-        thread.join()
+        thread.join(CEILING)
     with Memory(tmp_path / "lamina.db") as memory:
         for name in begun:
             assert [one.text for one in memory.messages(f"s-{name}")] == [f"I am {name}."]
@@ -164,42 +142,48 @@ def test_a_server_that_is_told_to_end_lets_streams_end(served, tmp_path):
     process, url, upstream = served
     upstream.then(Said(text=LONG[:200], gap_seconds=0.05))
     heard = b""
-    with httpx2.stream("POST", f"{url}/chat/completions", json=question(), headers=IDS, timeout=30) as answer:
+    with httpx2.stream("POST", f"{url}/chat/completions", json=question(), headers=IDS, timeout=CEILING) as answer:
         for piece in answer.iter_bytes():
             if not heard:
                 process.send_signal(signal.SIGTERM)
             heard += piece
     assert heard.endswith(b"data: [DONE]\n\n")
-    assert process.wait(20) == 0
+    assert process.wait(CEILING) == 0
     with Memory(tmp_path / "lamina.db") as memory:
         assert [one.text for one in memory.messages(SESSION)] == ["Tell me.", LONG[:200]]
 
 
 def test_a_fold_that_hangs_changes_nothing_for_the_caller(tmp_path):
-    """003.8 through the proxy: while the summariser takes half a minute, replies come as before."""
+    """003.8 through the proxy: while the summariser does not answer, replies come as before."""
     chosen = profile_named("chunked").but(chunk_summarize_threshold=300)
-    with LlmServer(lambda _: Said(text="never", first_seconds=30)) as hanging:
+    answering = threading.Event()
+
+    def hang(_):
+        answering.wait(CEILING)
+        return Said(text="at last")
+
+    with LlmServer(hang) as hanging:
         settings = {"profile": chosen, "llm_base_url": hanging.url, "llm_model": "slow", "llm_retries": 0}
         with proxied(tmp_path / "chat.db", worker=True, **settings) as proxy:
-            taken = []
             for turn in range(14):
+                if turn == 10:
+                    wait_until(lambda: hanging.journal)  # by now a fold is due
                 proxy.says("One two three four five six seven eight nine ten. " * 4)
-                began = time.perf_counter()
                 asked = question(f"Turn {turn}: {LONG[:300]}")
-                with httpx2.stream("POST", f"{proxy.url}/chat/completions", json=asked, headers=IDS) as answer:
+                with proxy.service.client.stream(
+                    "POST", f"{proxy.url}/chat/completions", json=asked, headers=IDS
+                ) as answer:
                     answer.read()
-                taken.append(time.perf_counter() - began)
-            until(lambda: hanging.journal, 10)
-            assert max(taken) < 5
             assert [one["role"] for one in proxy.log()] == ["user", "assistant"] * 14
-            hanging.__exit__(None, None, None)  # so that ending does not wait for it
+            assert not answering.is_set()
+            answering.set()  # so that ending does not wait for it
 
 
-def test_a_store_that_is_locked_makes_no_chat_fail(tmp_path, monkeypatch):
+def test_a_store_that_is_locked_makes_no_chat_fail(tmp_path):
     """Memory that is slow makes an answer poorer and says so; what was said is stored when it can be."""
-    monkeypatch.setattr(remembering, "PATIENCE_S", 0.3)
-    with proxied(tmp_path / "chat.db") as proxy:
+    with proxied(tmp_path / "chat.db", patience=0.3) as proxy:
         proxy.client.chat.completions.create(model="m", messages=[{"role": "user", "content": "First."}])
+        wait_until(lambda: len(proxy.said()) == 2)
         other = sqlite3.connect(tmp_path / "chat.db", isolation_level=None)
         try:
             other.execute("begin immediate")
@@ -209,15 +193,21 @@ def test_a_store_that_is_locked_makes_no_chat_fail(tmp_path, monkeypatch):
         finally:
             other.close()
         assert answer.parse().choices[0].message.content == "I see."
-        assert answer.headers["x-lamina-fault"] == "not_stored_yet"
-        until(lambda: [text for _, text in proxy.said()] == ["First.", "I see.", "Second.", "I see."])
+        assert "not_stored_yet" in answer.headers["x-lamina-fault"]
+        wait_until(lambda: [text for _, text in proxy.said()] == ["First.", "I see.", "Second.", "I see."])
         shown = proxy.service.client.get("/metrics").text
         assert 'lamina_proxy_faults_total{fault="not_stored_yet"}' in shown
 
 
 def test_the_same_message_twice_at_once_is_kept_once(proxy):
     """A client that loses patience and asks again while the first is under way."""
-    proxy.upstream.then(Said(text="I see.", first_seconds=0.5), Said(text="I see.", first_seconds=0.5))
+    both = threading.Barrier(2)
+
+    def answer(_):
+        both.wait(CEILING)
+        return Said(text="I see.", plain=True)
+
+    proxy.upstream.brain = answer
 
     async def twice():
         async with openai.AsyncOpenAI(base_url=proxy.url, api_key="x", default_headers=IDS) as client:

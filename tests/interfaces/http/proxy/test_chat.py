@@ -5,7 +5,6 @@ import re
 from itertools import pairwise
 from typing import Any
 
-import httpx2
 import openai
 import pydantic
 import pytest
@@ -35,6 +34,7 @@ def memory_in(body):
     return [one["content"] for one in body["messages"] if "<memory" in str(one.get("content"))]
 
 
+@pytest.mark.also_postgres
 def test_what_was_said_in_one_chat_is_known_in_the_next(proxy):
     proxy.says("Nice to meet you, Alex.", "In Porto.")
     ask(proxy, SYSTEM, user("I'm Alex. I live in Porto."))
@@ -176,7 +176,7 @@ def test_the_bytes_of_a_stream_are_those_of_the_endpoint(quick):
     def bytes_from(url):
         quick.says("One two three.")
         asked = {"model": "m", "messages": [user("Count.")], "stream": True, "stream_options": {"include_usage": True}}
-        with httpx2.stream("POST", f"{url}/chat/completions", json=asked, headers=IDS) as answer:
+        with quick.service.client.stream("POST", f"{url}/chat/completions", json=asked, headers=IDS) as answer:
             assert answer.headers["content-type"].startswith("text/event-stream")
             return re.sub(rb"chatcmpl-\d+", b"ID", answer.read())
 
@@ -186,7 +186,9 @@ def test_the_bytes_of_a_stream_are_those_of_the_endpoint(quick):
 def test_without_ids_everything_is_passed_as_it_is(quick):
     """Byte for byte, and nothing is remembered."""
     raw = b'{"model": "m",  "messages": [{"role": "user", "content": "I live in Porto."}]}'
-    answer = httpx2.post(f"{quick.url}/chat/completions", content=raw, headers={"Content-Type": "application/json"})
+    answer = quick.service.client.post(
+        f"{quick.url}/chat/completions", content=raw, headers={"Content-Type": "application/json"}
+    )
     assert answer.json()["choices"][0]["message"]["content"] == "I see."
     assert quick.sent() == json.loads(raw)
     assert "x-lamina-session" not in answer.headers
@@ -207,7 +209,7 @@ IDS_OTHERWISE: dict[str, tuple[dict[str, Any], str, str]] = {
 def test_ids_are_told_in_several_ways(quick, way):
     told, who, where = IDS_OTHERWISE[way]
     asked = {"model": "m", "messages": [user("Hello there.")], **told.get("body", {})}
-    answer = httpx2.post(f"{quick.url}/chat/completions", json=asked, headers=told.get("headers", {}))
+    answer = quick.service.client.post(f"{quick.url}/chat/completions", json=asked, headers=told.get("headers", {}))
     assert answer.status_code == 200
     (session,) = quick.service.client.get("/v1/sessions").json()["items"]
     assert (session["user_id"], session["id"]) == (who, where)
@@ -245,7 +247,7 @@ def test_errors_of_the_endpoint_come_back_as_they_were(quick, fault):
     def answer_from(url):
         quick.upstream.then(FAULTS[fault])
         asked = {"model": "m", "messages": [user("Hello.")]}
-        answer = httpx2.post(f"{url}/chat/completions", json=asked, headers=IDS)
+        answer = quick.service.client.post(f"{url}/chat/completions", json=asked, headers=IDS)
         return answer.status_code, answer.content, answer.headers.get("retry-after"), answer.headers["content-type"]
 
     assert answer_from(quick.url) == answer_from(quick.upstream.url)
@@ -327,7 +329,7 @@ def test_keys_stay_where_they_belong(tmp_path):
         asked = {"model": "m", "messages": [user("Hello.")]}
 
         def status(**headers):
-            answer = httpx2.post(f"{proxy.url}/chat/completions", json=asked, headers={**IDS, **headers})
+            answer = proxy.service.client.post(f"{proxy.url}/chat/completions", json=asked, headers={**IDS, **headers})
             assert "sk-house" not in f"{answer.text}{answer.headers}"
             return answer.status_code
 
@@ -336,10 +338,10 @@ def test_keys_stay_where_they_belong(tmp_path):
         assert status(Authorization="Bearer sk-theirs") == 401
         assert status(Authorization=f"Bearer {reading}") == 403
         assert status() == 401
-        refused = httpx2.post(f"{proxy.url}/chat/completions", json=asked)
+        refused = proxy.service.client.post(f"{proxy.url}/chat/completions", json=asked)
         assert refused.json()["error"]["code"] == "key-needed"
     with proxied(tmp_path / "chat.db") as proxy:
-        answer = httpx2.post(
+        answer = proxy.service.client.post(
             f"{proxy.url}/chat/completions",
             json=asked,
             headers={"X-API-Key": ours, "Authorization": "Bearer sk-theirs", **IDS},

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import CEILING
+
 SCRIPT = """
 import OpenAI from "openai";
 const [baseURL] = process.argv.slice(2);
@@ -69,20 +71,21 @@ def modules() -> Path:
                 str(folder),
                 "openai@^7",
             ]
-            done = subprocess.run(command, check=False, timeout=240, capture_output=True, text=True)
+            done = subprocess.run(command, check=False, timeout=CEILING, capture_output=True, text=True)
             if done.returncode:
                 pytest.skip(f"npm could not get the client: {done.stderr.strip()[:500]}")
     return folder
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.full  # the clients for Python do the same in test_chat.py and test_responses.py
 def test_chat_responses_streams_tools_and_parsing(quick, modules):
     quick.says("Hello, Alex.", "One two three.")
     quick.says('{"city": "Porto"}')
     quick.says('{"name": "Porto"}', "Fine.", "One two.")
     script = modules / "talk.mjs"
     script.write_text(SCRIPT, "utf-8")
-    done = subprocess.run(["node", str(script), quick.url], check=False, capture_output=True, text=True, timeout=120)
+    command = ["node", str(script), quick.url]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=CEILING)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
         "chat": "Hello, Alex.",
