@@ -8,6 +8,8 @@ from urllib.parse import quote, urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
+from tests.waiting import CEILING
+
 PHONE = 390
 DESK = 1280
 
@@ -51,7 +53,7 @@ def watched(
         locale="en-GB",
     )
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(CEILING * 1000)
     seen = Watched(urlsplit(address).netloc)
     page.on("console", seen.hears)
     page.on("pageerror", lambda error: seen.errors.append(f"thrown: {error}"))
@@ -66,6 +68,12 @@ def place(address: str, screen: str, user: str | None = None, session: str | Non
     """The address of a screen."""
     ids = [one for one in (user, session if user else None) if one]
     return f"{address}/#/" + "/".join([screen, *(quote(one, safe="") for one in ids)])
+
+
+def asked_for(page: Page) -> list[str]:
+    """The addresses that a page has asked for since it was loaded."""
+    found: list[str] = page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)")
+    return found
 
 
 # Text that lies over other text, and what sticks out of the page.

@@ -1,14 +1,15 @@
-"""Real servers with memories to look into, and a real Chromium that looks."""
+"""Real servers with memories to look into, and a real Chromium that looks.
+
+Each memory is made once, and has one server for all tests that only look; who changes much has a server of its own.
+"""
 
 import os
 import re
 import shutil
 import subprocess
-import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import httpx2
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
@@ -16,19 +17,36 @@ from lamina import Memory
 from lamina.interfaces.story import sessions
 from scripts.programs import CHROMIUM
 from tests.inspector.browser import DESK, place, watched
-from tests.inspector.memories import ENDLESS, TROUBLED_PROFILE, USER, fill_hostile, fill_many, fill_troubled
+from tests.inspector.memories import (
+    ENDLESS,
+    TROUBLED_PROFILE,
+    USER,
+    fill_crowded,
+    fill_hostile,
+    fill_many,
+    fill_troubled,
+)
+from tests.inspector.service import post
 from tests.interfaces.conftest import LAMINA, OURS
 from tests.places import needed
+from tests.waiting import CEILING, wait_until
 
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=CEILING * 1000)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Where it is; without it nothing is made to look into."""
+    return needed(CHROMIUM)
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser(chromium):
     """A Chromium for the tests of one file: while it is open, nobody else can have an event loop in this thread."""
-    path = needed(CHROMIUM)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        started = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"] if os.geteuid() == 0 else [], timeout=CEILING * 1000
+        )
         yield started
         started.close()
 
@@ -38,14 +56,10 @@ def plain_environment(**settings):
     return {**{key: value for key, value in os.environ.items() if not key.startswith(OURS)}, **settings}
 
 
-def waited_for(process, log):
-    """The address of a server, once it says it."""
-    address = None
-    while address is None:
-        assert process.poll() is None, log.read_text("utf-8")
-        address = re.search(r"serving on (http\S+)\n", log.read_text("utf-8"))
-        time.sleep(0.02)
-    return address[1]
+def told_address(process, log):
+    """The address of a server, if it says it already."""
+    assert process.poll() is None, log.read_text("utf-8")
+    return re.search(r"serving on (http\S+)\n", log.read_text("utf-8"))
 
 
 @contextmanager
@@ -57,14 +71,21 @@ def serving(database, *options, folder=None, **settings):
     with log.open("w", encoding="utf-8") as told:
         process = subprocess.Popen(command, stderr=told, cwd=folder, env=plain_environment(**settings))
         try:
-            yield waited_for(process, log)
+            yield wait_until(lambda: told_address(process, log), "a server says its address")[1]
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(CEILING)
+
+
+@pytest.fixture
+def served():
+    """Starts servers for one test; they end after its pages, since who is asked something answers first."""
+    with ExitStack() as stack:
+        yield lambda *given, **settings: stack.enter_context(serving(*given, **settings))
 
 
 @pytest.fixture(scope="session")
-def demo_file(tmp_path_factory):
+def demo_file(chromium, tmp_path_factory):
     """The demo's memory: eight months in sessions, the same as one session, and something forgotten."""
     file, told = tmp_path_factory.mktemp("demo") / "demo.db", sessions()
     with Memory(file) as memory:
@@ -96,13 +117,12 @@ def copied(file, folder):
 
 @pytest.fixture
 def demo_copy(demo_file, tmp_path):
-    """A server over a copy of the demo's memory, to change."""
-    with serving(copied(demo_file, tmp_path)) as address:
-        yield address
+    """A copy of the demo's memory, to change."""
+    return copied(demo_file, tmp_path)
 
 
 @pytest.fixture(scope="session")
-def troubled_file(tmp_path_factory):
+def troubled_file(chromium, tmp_path_factory):
     """A memory in which much is wrong, and one user of whom very much is known."""
     file = tmp_path_factory.mktemp("troubled") / "troubled.db"
     fill_troubled(file)
@@ -123,29 +143,35 @@ def read_only(troubled_file, tmp_path_factory):
     """A server that wants a key, over a copy of the troubled memory, and a key that may only read."""
     file = copied(troubled_file, tmp_path_factory.mktemp("read-only"))
     with serving(file, "--no-worker", LAMINA_PROFILE=TROUBLED_PROFILE) as address:
-        made = httpx2.post(f"{address}/v1/keys", json={"name": "reader", "role": "read"}).raise_for_status()
-        yield address, made.json()["key"]
-
-
-@pytest.fixture
-def empty(tmp_path):
-    """A server over a memory in which there is nothing."""
-    with serving(tmp_path / "empty.db") as address:
-        yield address
+        yield address, post(address, "keys", name="reader", role="read")["key"]
 
 
 @pytest.fixture(scope="session")
-def hostile(tmp_path_factory):
-    """A server over a memory full of tricks."""
+def nothing(chromium, tmp_path_factory):
+    """A server over a memory in which there is nothing, for tests that only look."""
+    with serving(tmp_path_factory.mktemp("nothing") / "nothing.db") as address:
+        yield address
+
+
+@pytest.fixture
+def empty(served, tmp_path):
+    """A server over a memory in which there is nothing yet."""
+    return served(tmp_path / "empty.db")
+
+
+@pytest.fixture(scope="session")
+def hostile(chromium, tmp_path_factory):
+    """A server over a memory full of tricks, with a session of hundreds of summaries."""
     file = tmp_path_factory.mktemp("hostile") / "hostile.db"
     with Memory(file) as memory:
         fill_hostile(memory)
+    fill_crowded(file)
     with serving(file) as address:
         yield address
 
 
 @pytest.fixture
-def page_at(browser):
+def page_at(browser, served):
     """Opens a screen of a server; at the end, the page must have asked nobody else and said nothing wrong.
 
     What is `expected` may be in what it says: a browser notes each refusal of a server as an error.
@@ -174,19 +200,3 @@ def page_of(page_at, demo):
         return page_at(demo, screen, user, session, width=width, **options)
 
     return opened
-
-
-@pytest.fixture
-def key_for():
-    """Makes a key of a role beside a running server."""
-
-    def made(file, role):
-        done = subprocess.run(
-            [LAMINA, "--db", str(file), "keys", "create", f"{role} key", "--role", role],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.splitlines()[0].strip()
-
-    return made

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lamina import Llm, Memory, Price
+from lamina import PROFILES, Llm, Memory, Price
 from lamina.engine.parts import Patience
-from lamina.ports import FactsCommit
+from lamina.ports import FactsCommit, SummaryDraft
 from lamina.testing import FakeClock, WordCounter
 from lamina.testing.llm_server import LlmServer
 
@@ -44,11 +44,24 @@ def fill_hostile(memory: Any) -> None:
     memory.settle()
 
 
+CROWD, CROWDED = "ada", "crowded"
+SAID = 1000
+
+
+def fill_crowded(file: Path) -> None:
+    """A session of hundreds of small summaries."""
+    said = [{"role": "user" if number % 2 else "assistant", "content": f"Pier {number}."} for number in range(SAID)]
+    with Memory(file, profile=PROFILES["default"].but(fold_tokens=12, facts=False), worker=False) as memory:
+        memory.add(said, user_id=CROWD, session_id=CROWDED)
+        memory.settle()
+
+
 TROUBLED = "ines"
 TROUBLED_PROFILE = "layered"  # marks values that disagree, instead of taking the newest
 FAILING = "tom"
 FORGETFUL = "otto"  # of whom something is forgotten
 RETRIED, GIVEN_UP, WAITING = "talk to retry", "talk that was given up", "talk that waits"
+ACCEPTED, PROPOSED = "test-model 0", "test-model-mini 2"  # sessions that were written anew
 PRICE = Price(input=2.5, output=10.0)
 
 
@@ -61,6 +74,16 @@ class FickleCounter(WordCounter):
         if self.broken:
             raise ZeroDivisionError
         return super().count(text)
+
+
+class FirstSentences:
+    """A summariser of which one sees at once that it is another one."""
+
+    name = "first-sentences"
+
+    async def summarise(self, task: Any) -> SummaryDraft:
+        said = [f"{message.role}: {message.text.split('. ')[0]}" for message in task.messages]
+        return SummaryDraft(text="\n".join([*task.keep, *said[:12]]), topics=("sentences",))
 
 
 def fill_troubled(file: Path) -> None:
@@ -98,9 +121,10 @@ def fill_troubled(file: Path) -> None:
             session_id="at the doctor's",
         )
         memory.settle()
-        proposal = memory.regenerate("test-model 0")
+        proposal = memory.regenerate(ACCEPTED)
         assert proposal.changes
         memory.accept(proposal.id)
+        assert memory.regenerate(PROPOSED, summariser=FirstSentences()).changes
     _fail(file, (RETRIED, GIVEN_UP), Patience(aside_after=1))
     _fail(file, (WAITING,), Patience(backoff_seconds=3600))
 

@@ -2,15 +2,17 @@
 
 import re
 from datetime import date
+from functools import partial
 
-import httpx2
 import pytest
 from playwright.sync_api import expect
 
 from lamina.types import FACT_STATUSES
 from tests.inspector.access import assert_accessible
-from tests.inspector.browser import DESK, PHONE, assert_laid_out, place
+from tests.inspector.browser import DESK, PHONE, asked_for, assert_laid_out, place
 from tests.inspector.memories import ENDLESS, FORGETFUL, MANY, OF_MANY, TROUBLED, USER
+from tests.inspector.service import ask, post, read
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
 
@@ -19,13 +21,7 @@ CHANGED = "nora"
 
 def facts_of(address, user=USER, **asked):
     """All facts of a user, whatever their standing."""
-    found = httpx2.get(f"{address}/v1/users/{user}/facts", params={"limit": 1000, "statuses": FACT_STATUSES, **asked})
-    return found.json()["items"]
-
-
-def asked_for(page):
-    """The addresses that a page has asked for."""
-    return page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)")
+    return read(address, f"users/{user}/facts", limit=1000, statuses=FACT_STATUSES, **asked)["items"]
 
 
 def opened(page, fact):
@@ -44,6 +40,7 @@ def set_day(page, day):
     """Move the slider to a day."""
     slider = page.get_by_test_id("as-of")
     slider.press("Home")
+    expect(page.get_by_test_id("as-of-day")).not_to_have_text("today")
     first = date.fromisoformat(page.get_by_test_id("as-of-day").inner_text())
     slider.fill(str((day - first).days))
     expect(page.get_by_test_id("as-of-day")).to_have_text(day.isoformat())
@@ -92,7 +89,7 @@ def test_the_profile_of_any_day_beside_that_of_today(page_of, demo):
     expect(profile).to_contain_text("location Lisbon→ today Utrecht")
     expect(profile.get_by_test_id("later")).to_contain_text("Nordvind")
     expect(page.get_by_test_id("then")).to_be_visible()
-    asked = httpx2.get(f"{demo}/v1/users/{USER}/profile", params={"as_of": "2025-06-15T23:59:59Z"}).json()
+    asked = read(demo, f"users/{USER}/profile", as_of="2025-06-15T23:59:59Z")
     assert {fact["value"] for fact in asked["facts"]} == set(
         profile.locator("[data-testid=known] li button").all_inner_texts()
     )
@@ -103,6 +100,10 @@ def test_the_profile_of_any_day_beside_that_of_today(page_of, demo):
     expect(profile).not_to_contain_text("Lisbon")
 
 
+def line_is_at(page, x):
+    return abs(page.get_by_test_id("then").bounding_box()["x"] + 1 - x) < 4
+
+
 def test_the_slider_lies_along_the_axis(page_of):
     """Its thumb is where the line is: at both ends and between."""
     page = page_of("facts")
@@ -110,8 +111,8 @@ def test_the_slider_lies_along_the_axis(page_of):
     for share in (0, 0.5):
         box = slider.bounding_box()
         slider.fill(str(round(int(slider.get_attribute("max")) * share)))
-        line = page.get_by_test_id("then").bounding_box()
-        assert abs(line["x"] + 1 - (box["x"] + 8 + (box["width"] - 16) * share)) < 4
+        at = box["x"] + 8 + (box["width"] - 16) * share
+        wait_until(partial(line_is_at, page, at), f"a line at {at}")
 
 
 def test_a_value_of_long_ago_does_not_squeeze_the_rest(page_of):
@@ -134,7 +135,7 @@ def test_a_fact_tells_why_with_its_words_marked_and_leads_to_the_others(page_of,
     page.keyboard.press("Enter")
     window = page.get_by_test_id("fact")
     expect(window.locator("mark")).to_have_text(lisbon["quote"])
-    why = httpx2.get(f"{demo}/v1/facts/{lisbon['id']}/why").json()
+    why = read(demo, f"facts/{lisbon['id']}/why")
     for reason in why["reasons"]:
         expect(window.get_by_test_id("why")).to_contain_text(reason)
     expect(window.get_by_test_id("history").locator("li")).to_have_count(2)
@@ -153,7 +154,7 @@ def test_demote_promote_correct_and_retract(page_at, troubled):
     What somebody else has changed meanwhile is not overwritten: it is told, and read again on request.
     """
     for key, value in (("location", "Utrecht"), ("editor", "Zed")):
-        httpx2.post(f"{troubled}/v1/users/{CHANGED}/facts", json={"text": value, "key": key}).raise_for_status()
+        post(troubled, f"users/{CHANGED}/facts", text=value, key=key)
     page = page_at(troubled, "facts", CHANGED, expected=["412"])
     utrecht = one(facts_of(troubled, CHANGED), "Utrecht")
     window = opened(page, utrecht)
@@ -176,7 +177,7 @@ def test_demote_promote_correct_and_retract(page_at, troubled):
 
     zed = one(facts_of(troubled, CHANGED), "Zed")
     window = opened(page, zed)
-    httpx2.patch(f"{troubled}/v1/facts/{zed['id']}", json={"standing": "demoted"}).raise_for_status()
+    ask("PATCH", troubled, f"facts/{zed['id']}", body={"standing": "demoted"})
     window.get_by_role("button", name="Promote").click()
     expect(window.get_by_test_id("stale")).to_contain_text("Somebody changed it meanwhile")
     assert one(facts_of(troubled, CHANGED), "Zed")["status"] == "candidate"
@@ -192,7 +193,7 @@ def test_forgetting_is_rehearsed_confirmed_and_certified(page_at, troubled):
 
     By words it is the same: what nobody said is nothing; other words go, and are in no address.
     """
-    before = len(httpx2.get(f"{troubled}/v1/receipts").json()["items"])
+    before = len(read(troubled, "receipts")["items"])
     page = page_at(troubled, "facts", FORGETFUL)
     allergy = one(facts_of(troubled, FORGETFUL), "penicillin")
     window = opened(page, allergy)
@@ -203,8 +204,8 @@ def test_forgetting_is_rehearsed_confirmed_and_certified(page_at, troubled):
     window.get_by_role("button", name="Forget", exact=True).click()
     page.get_by_role("button", name="Forget for good").click()
     receipt = page.get_by_test_id("receipt")
-    expect(receipt).to_contain_text("no old bytes are left", timeout=60_000)
-    kept = httpx2.get(f"{troubled}/v1/receipts").json()["items"][-1]
+    expect(receipt).to_contain_text("no old bytes are left")
+    kept = read(troubled, "receipts")["items"][-1]
     expect(receipt.get_by_test_id("digest")).to_have_text(kept["digest"])
     page.get_by_role("button", name="Done").click()
     expect(page.locator(f'[data-fact="{allergy["id"]}"]')).to_have_count(0)
@@ -220,14 +221,14 @@ def test_forgetting_is_rehearsed_confirmed_and_certified(page_at, troubled):
     words.press("Enter")
     expect(page.get_by_test_id("rehearsal")).to_contain_text("Messages")
     page.get_by_role("button", name="Forget for good").click()
-    expect(page.get_by_test_id("receipt")).to_be_visible(timeout=60_000)
+    expect(page.get_by_test_id("receipt")).to_be_visible()
     page.get_by_role("button", name="Done").click()
     expect(page.get_by_test_id("receipt-row")).to_have_count(before + 2)
     assert not [address for address in asked_for(page) if "4242" in address]
 
 
 def test_where_summaries_disagree_is_told(page_of, demo):
-    [divergence] = httpx2.get(f"{demo}/v1/users/{USER}/consistency").json()["items"]
+    [divergence] = read(demo, f"users/{USER}/consistency")["items"]
     page = page_of("facts")
     listed = page.get_by_test_id("divergences")
     expect(listed).to_contain_text(divergence["text"])
@@ -235,7 +236,7 @@ def test_where_summaries_disagree_is_told(page_of, demo):
     expect(page.get_by_test_id("fact")).to_contain_text(divergence["fact_id"])
 
 
-@pytest.mark.parametrize("width", [DESK, PHONE])
+@pytest.mark.parametrize("width", [DESK, pytest.param(PHONE, marks=pytest.mark.full)])
 def test_values_that_disagree_are_marked(page_at, troubled, width):
     """A zig-zag to the value that holds, a sign, and words; the window names both sides."""
     facts = facts_of(troubled, TROUBLED)
@@ -308,16 +309,15 @@ def test_the_first_of_many_facts_are_shown_while_the_others_come(page_at, troubl
     page.goto(place(troubled, "facts", OF_MANY))
     expect(page.get_by_test_id("shown")).to_contain_text("1,000 facts in 1,000 rows so far")
     expect(page.get_by_test_id("bar").first).to_be_visible()
-    [rest] = held
-    rest.continue_()
+    wait_until(lambda: page.title() and held, "the second request")
+    held[0].continue_()
     expect(page.get_by_test_id("shown")).to_contain_text(f"{MANY:,} facts in {MANY:,} rows.")
     assert len(held) == 1
 
 
 def test_something_is_remembered_by_hand(page_at, troubled):
     """With a key, it takes the place of what that key had."""
-    told = {"text": "Porto", "key": "office", "type": "decision"}
-    httpx2.post(f"{troubled}/v1/users/bea/facts", json=told).raise_for_status()
+    post(troubled, "users/bea/facts", text="Porto", key="office", type="decision")
     page = page_at(troubled, "facts", "bea")
     page.get_by_role("button", name="Remember something").click()
     page.get_by_role("textbox", name="What").fill("Braga")
@@ -345,7 +345,7 @@ def test_a_read_key_looks_only(page_at, read_only):
         expect(window.get_by_role("button", name=name, exact=True)).to_be_disabled()
 
 
-@pytest.mark.parametrize("width", [DESK, PHONE])
+@pytest.mark.parametrize("width", [pytest.param(DESK, marks=pytest.mark.full), PHONE])
 def test_nothing_overlaps_or_sticks_out(page_of, demo, width):
     page = page_of("facts", user=ENDLESS, width=width, scheme="dark" if width == PHONE else "light")
     expect(page.get_by_test_id("bar").first).to_be_visible()

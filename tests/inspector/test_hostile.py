@@ -17,7 +17,7 @@ def test_tricks_do_nothing_on_any_screen(page_at, hostile, screen):
         "aria-current", "page"
     )
     expect(page.locator("main .panel").first).to_be_visible()
-    page.wait_for_timeout(500)
+    expect(page.locator("main [aria-busy=true], main .waiting")).to_have_count(0)
     assert page.title() == f"{SCREENS[screen]} · Lamina"
     assert page.locator("#injected, main img, main iframe, main script, main link, main style").count() == 0
     assert not page.evaluate("/[\\u202a-\\u202e\\u2066-\\u2069\\u200b]/.test(document.querySelector('main').innerText)")

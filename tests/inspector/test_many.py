@@ -1,4 +1,7 @@
-"""A session of a hundred thousand messages is looked into like one of a hundred."""
+"""A session of a hundred thousand messages is looked into like one of a hundred.
+
+In `make test`, test_core.py tells it by what is asked for and drawn.
+"""
 
 import logging
 from dataclasses import replace
@@ -12,7 +15,10 @@ from lamina.profiles import profile_named
 from tests.inspector.conftest import serving
 from tests.inspector.test_shell import SCREENS
 
-pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.xdist_group("browser"),  # one worker has the browser, and makes each memory once
+]
 
 logger = logging.getLogger(__name__)  # figures: -o log_cli=true --log-cli-level=INFO
 
@@ -37,6 +43,7 @@ THINGS = [
 ]
 FRAMES = """async (box) => {
   const took = [];
+  box.scrollTop = 0;
   let before = performance.now();
   for (let step = 0; step < 60; step++) {
     box.scrollTop += 240;
@@ -58,29 +65,27 @@ def said(number, of):
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory):
+def many(chromium, tmp_path_factory):
     """A server over a very long session and a short one, folded; no facts are looked for, which takes long."""
     file = tmp_path_factory.mktemp("many") / "many.db"
     with Memory(file, profile=replace(profile_named("default"), facts=False)) as memory:
         for session, number in (("few", FEW), ("many", MANY)):
             memory.add([said(one, number) for one in range(number)], user_id="ada", session_id=session)
-        memory.settle(timeout=600)
+        memory.settle()
     with serving(file) as address:
         yield address
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("screen", SCREENS)
 def test_every_screen_opens(page_at, many, screen):
     page = page_at(many, screen, "ada", "many")
-    expect(page.locator("main .panel").first).to_be_visible(timeout=30_000)
-    expect(page.locator("main [aria-busy=true]")).to_have_count(0, timeout=30_000)
+    expect(page.locator("main .panel").first).to_be_visible()
+    expect(page.locator("main [aria-busy=true]")).to_have_count(0)
     expect(page.locator("main [role=alert]")).to_have_count(0)
 
 
-@pytest.mark.timeout(900)
 def test_the_first_picture_comes_as_soon(page_at, many):
-    """Within three times the time of the short one, from opening the page to the drawn strata; both in turns."""
+    """Within three times the time of the short one, from opening the page to the drawn strata; the best of turns."""
     took: dict[str, list[float]] = {"few": [], "many": []}
     for _ in range(ROUNDS):
         for session, times in took.items():
@@ -88,22 +93,26 @@ def test_the_first_picture_comes_as_soon(page_at, many):
             expect(page.locator("[data-drawn]")).to_be_visible()
             times.append(page.evaluate("performance.getEntriesByName('strata-drawn')[0].startTime"))
             page.context.close()
-    few, all_of_them = median(took["few"]), median(took["many"])
+    few, all_of_them = min(took["few"]), min(took["many"])
     logger.info("first picture: %.0f ms of %d messages, %.0f ms of %d", few, FEW, all_of_them, MANY)
     assert all_of_them <= 3 * few, took
 
 
-@pytest.mark.timeout(900)
 def test_the_log_scrolls_smoothly_from_end_to_end(page_at, many):
-    """Only what is in sight is drawn, and a frame takes no longer than three of the short session's."""
-    frames = {}
+    """Only what is in sight is drawn, and a frame takes no longer than three of the short session's, at best."""
+    took: dict[str, list[float]] = {"few": [], "many": []}
+    logs = {}
+    for session in took:
+        logs[session] = page_at(many, "core", "ada", session).get_by_test_id("messages").first
+        expect(logs[session]).to_contain_text("number 1")
+    for _ in range(ROUNDS):
+        for session, log in logs.items():
+            seen = log.evaluate(FRAMES)
+            assert seen["rows"] <= 60
+            took[session].append(median(seen["took"]))
+    frames = {session: min(times) for session, times in took.items()}
     for session, number in (("few", FEW), ("many", MANY)):
-        page = page_at(many, "core", "ada", session)
-        log = page.get_by_test_id("messages").first
-        expect(log).to_contain_text("number 1")
-        seen = log.evaluate(FRAMES)
-        assert seen["rows"] <= 60
-        frames[session] = median(seen["took"])
+        log = logs[session]
         log.evaluate("box => { box.scrollTop = box.scrollHeight / 2 }")
         expect(log).to_contain_text(f"number {number // 2 + 2}")
         log.evaluate("box => { box.scrollTop = box.scrollHeight }")

@@ -11,8 +11,6 @@ import pytest
 
 from lamina.interfaces.http.inspector.files import PACKAGED
 
-pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
-
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
 TOP = ("index.html", "package-lock.json", "package.json", "sources.ts", "tsconfig.json", "vite.config.ts")
@@ -36,8 +34,9 @@ def test_the_page_belongs_to_its_sources():
     assert (PACKAGED / "sources.sha256").read_text("utf-8").strip() == digest, "run `make page`, and commit the page"
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.full
 def test_the_sources_are_clean_and_build_the_page_byte_for_byte(tmp_path):
+    """Needs Node and what npm fetches; the digest above tells in `make test` whether both belong together."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         pytest.skip("there is no Node here: `apt-get install nodejs npm` gets it")

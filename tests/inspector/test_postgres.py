@@ -1,29 +1,30 @@
-"""The same over PostgreSQL: the demo is loaded, and every screen shows it."""
+"""The same over PostgreSQL: every screen shows what is in it."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.inspector.conftest import serving
+from lamina.interfaces.story import sessions
 from tests.inspector.memories import USER
+from tests.inspector.service import post
 from tests.inspector.test_shell import SCREENS
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
 
+MOVING = "2025-08-14-utrecht"
+
 
 @pytest.fixture
-def address(database, tmp_path):
-    with serving(database.url, folder=tmp_path) as served:
-        yield served
+def address(chromium, database, served, tmp_path):
+    return served(database.url, folder=tmp_path)
 
 
-def test_every_screen_shows_what_is_in_postgresql(page_at, address):
-    page = page_at(address, "try")
-    page.get_by_role("button", name="Load the demo").click()
-    expect(page.get_by_label("Talk as")).to_have_value(USER, timeout=60_000)
-    page.get_by_role("button", name="Fold what is due now").click()
-    expect(page.get_by_role("button", name="Fold what is due now")).to_be_enabled(timeout=120_000)
+def fold_and_look(page):
+    """What is due is folded, and every screen shows what there is."""
+    fold = page.get_by_role("button", name="Fold what is due now")
+    fold.click()
+    expect(fold).to_be_enabled()
     for name in SCREENS.values():
         page.get_by_role("navigation").get_by_role("link", name=name).click()
         expect(page).to_have_title(f"{name} · Lamina")
@@ -34,3 +35,18 @@ def test_every_screen_shows_what_is_in_postgresql(page_at, address):
     expect(page.locator("g.block.live").first).to_be_visible()
     page.get_by_role("navigation").get_by_role("link", name="Fact ledger").click()
     expect(page.get_by_test_id("bar").filter(has_text=re.compile("Utrecht")).first).to_be_visible()
+
+
+def test_every_screen_shows_what_is_in_postgresql(page_at, address):
+    """One session of the demo."""
+    post(address, f"sessions/{MOVING}/messages", user_id=USER, messages=sessions()[MOVING])
+    fold_and_look(page_at(address, "try", USER))
+
+
+@pytest.mark.full
+def test_the_demo_is_loaded_into_postgresql(page_at, address):
+    """With the button, all of it."""
+    page = page_at(address, "try")
+    page.get_by_role("button", name="Load the demo").click()
+    expect(page.get_by_label("Talk as")).to_have_value(USER)
+    fold_and_look(page)

@@ -1,16 +1,15 @@
 """Recall lab: what speaks for each candidate, and what cuts it."""
 
 import re
-import shutil
 
-import httpx2
 import pytest
 from playwright.sync_api import expect
 
 from tests.inspector.access import assert_accessible
 from tests.inspector.browser import PHONE, assert_laid_out
-from tests.inspector.conftest import serving
 from tests.inspector.memories import ENDLESS, TRICKSTER, TRICKY
+from tests.inspector.service import post, read
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
 
@@ -18,8 +17,7 @@ QUERY = "Where does my sister live?"
 
 
 def explained(address, **asked):
-    body = {"query": QUERY, "user_id": ENDLESS, "top_k": 20, **asked}
-    return httpx2.post(f"{address}/v1/search/explained", json=body, timeout=60).raise_for_status().json()
+    return post(address, "search/explained", **{"query": QUERY, "user_id": ENDLESS, "top_k": 20, **asked})
 
 
 def search(page, query=QUERY):
@@ -32,9 +30,13 @@ def order(page):
     return page.get_by_test_id("hit").evaluate_all("hits => hits.map((hit) => hit.dataset.id)")
 
 
-def settled(page):
-    """Once nothing is being searched for."""
-    page.wait_for_timeout(300)
+def expect_order(page, ids):
+    """These candidates, once what was changed last has been searched for."""
+    wait_until(lambda: order(page) == ids, f"the order is {ids}")
+
+
+def expect_answer(page):
+    """Nothing is being searched for, and what is in the context is known."""
     expect(page.get_by_test_id("candidates").locator("[aria-live]")).to_contain_text("in a context of")
 
 
@@ -73,7 +75,7 @@ def test_what_threshold_and_budget_cut_is_told(page, demo):
     page.get_by_test_id("budget").fill("1200")
     told = explained(demo)
     asked = {"query": QUERY, "user_id": ENDLESS, "session_id": ENDLESS, "budget": 1200}
-    manifest = httpx2.post(f"{demo}/v1/context", json=asked, timeout=60).json()["manifest"]
+    manifest = post(demo, "context", **asked)["manifest"]
     taken = {piece["id"] for piece in manifest["items"]} | {
         one for piece in manifest["items"] for one in piece["message_ids"]
     }
@@ -92,42 +94,39 @@ def test_what_threshold_and_budget_cut_is_told(page, demo):
     assert page.get_by_test_id("threshold").count() == bool(below)
 
 
-def test_a_line_where_the_threshold_cuts(page_at, demo_file, tmp_path):
+def test_a_line_where_the_threshold_cuts(page_at, demo_copy, served):
     """A profile with weights shows nothing below its threshold in a search; the lab shows what that hides."""
-    for part in demo_file.parent.glob("demo.db*"):
-        if part.suffix != ".log":
-            shutil.copy(part, tmp_path / part.name)
-    with serving(tmp_path / "demo.db", LAMINA_PROFILE="project") as address:
-        told = explained(address)
-        above = sum(hit["score"] >= told["least"] for hit in told["hits"])
-        assert 0 <= above < len(told["hits"])
-        page = page_at(address, "recall", ENDLESS, ENDLESS)
-        search(page)
-        expect(page.get_by_test_id("threshold")).to_contain_text(f"threshold {told['least']}")
-        expect(page.get_by_test_id("hit").nth(above).get_by_test_id("threshold")).to_be_visible()
-        settled(page)
-        assert "below the threshold" in page.get_by_test_id("fate").all_inner_texts()
+    address = served(demo_copy, LAMINA_PROFILE="project")
+    told = explained(address)
+    above = sum(hit["score"] >= told["least"] for hit in told["hits"])
+    assert 0 <= above < len(told["hits"])
+    page = page_at(address, "recall", ENDLESS, ENDLESS)
+    search(page)
+    expect(page.get_by_test_id("threshold")).to_contain_text(f"threshold {told['least']}")
+    expect(page.get_by_test_id("hit").nth(above).get_by_test_id("threshold")).to_be_visible()
+    expect_answer(page)
+    assert "below the threshold" in page.get_by_test_id("fate").all_inner_texts()
 
 
 def test_weights_by_hand_search_anew_and_show_what_moved(page, demo):
+    """Each change is searched for; what moved is told against the answer before it."""
     search(page)
+    weights = read(demo, "about")["weights"]
     page.get_by_test_id("calibrated").uncheck()
     expect(page.get_by_test_id("candidates")).to_contain_text("Parts add up to the score.")
-    settled(page)
     before = order(page)
-    page.get_by_test_id("weight-keyword").fill("0")
-    page.get_by_test_id("weight-recency").fill("0")
-    usual = httpx2.get(f"{demo}/v1/about").json()["weights"]
-    after = [hit["id"] for hit in explained(demo, weights={**usual, "keyword": 0, "recency": 0})["hits"]]
-    assert after != before
-    expect(page.get_by_test_id("hit").first).to_have_attribute("data-id", after[0])
-    settled(page)
-    assert order(page) == after
-    for place, hit in enumerate(after):
-        by = before.index(hit) - place if hit in before else None
-        told = "new" if by is None else f"\u25b2up {by}" if by > 0 else f"\u25bcdown {-by}" if by else ""
-        expect(page.get_by_test_id("hit").nth(place).locator(".rank")).to_have_text(f"{place + 1}{told}")
-    for name in ("semantic", "importance", "access"):
+    for name in ("keyword", "semantic"):
+        page.get_by_test_id(f"weight-{name}").fill("0")
+        weights |= {name: 0}
+        after = [hit["id"] for hit in explained(demo, weights=weights)["hits"]]
+        assert after != before
+        expect_order(page, after)
+        for place, hit in enumerate(after):
+            by = before.index(hit) - place if hit in before else None
+            told = "new" if by is None else f"\u25b2up {by}" if by > 0 else f"\u25bcdown {-by}" if by else ""
+            expect(page.get_by_test_id("hit").nth(place).locator(".rank")).to_have_text(f"{place + 1}{told}")
+        before = after
+    for name in ("recency", "importance", "access"):
         page.get_by_test_id(f"weight-{name}").fill("0")
     expect(page.get_by_text("at least one weight above 0")).to_be_visible()
     page.get_by_test_id("calibrated").check()
@@ -153,9 +152,7 @@ def test_kinds_number_and_time_filter(page, demo):
         page.get_by_label(kind, exact=True).uncheck()
     page.get_by_role("spinbutton", name="Candidates").fill("2")
     (now, *more) = (hit["id"] for hit in explained(demo, query=where, kinds=["fact"], top_k=2)["hits"])
-    expect(page.get_by_test_id("hit")).to_have_count(1 + len(more))
-    settled(page)
-    assert order(page) == [now, *more]
+    expect_order(page, [now, *more])
     page.get_by_label("As of").fill("2025-04-01T00:00")
     then = explained(demo, query=where, kinds=["fact"], top_k=2, as_of="2025-04-01T00:00:00Z")["hits"][0]["id"]
     assert then != now
@@ -189,8 +186,8 @@ def test_a_candidate_opens_its_source(page, demo):
     expect(page.get_by_test_id("hit").nth(place).get_by_role("button")).to_be_focused()
 
 
-def test_nothing_is_found_in_nothing(page_at, empty):
-    page = page_at(empty, "recall")
+def test_nothing_is_found_in_nothing(page_at, nothing):
+    page = page_at(nothing, "recall")
     expect(page.get_by_text("Nobody's memory yet")).to_be_visible()
 
 
@@ -210,6 +207,6 @@ def test_weights_by_hand_fit_a_phone(page_of):
     search(page)
     page.get_by_test_id("calibrated").uncheck()
     expect(page.get_by_test_id("candidates")).to_contain_text("Parts add up to the score.")
-    settled(page)
+    expect_answer(page)
     assert_laid_out(page)
     assert_accessible(page)

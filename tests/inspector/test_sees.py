@@ -3,13 +3,13 @@
 import re
 from itertools import accumulate
 
-import httpx2
 import pytest
 from playwright.sync_api import expect
 
 from tests.inspector.access import assert_accessible
 from tests.inspector.browser import PHONE, assert_laid_out
 from tests.inspector.memories import ENDLESS, TRICKSTER, TRICKY
+from tests.inspector.service import post, read
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
 
@@ -17,8 +17,7 @@ QUERY = "When is my dentist appointment?"
 
 
 def context(address, **asked):
-    body = {"user_id": ENDLESS, "session_id": ENDLESS, **asked}
-    return httpx2.post(f"{address}/v1/context", json=body, timeout=60).raise_for_status().json()
+    return post(address, "context", user_id=ENDLESS, session_id=ENDLESS, **asked)
 
 
 def build(page, query=QUERY, budget=None):
@@ -50,8 +49,9 @@ def test_a_context_fills_its_budget_section_by_section(page, demo):
     )
     assert sum(widths) == pytest.approx(told["tokens"] / 3000, abs=0.02)
     more = page.get_by_test_id("pieces").get_by_role("button", name=re.compile("Show all"))
-    while more.count():
+    for left in reversed(range(more.count())):
         more.first.click()
+        expect(more).to_have_count(left)
     assert page.get_by_test_id("pieces").locator("li").count() == len(told["manifest"]["items"])
     assert sum(numbers(page.get_by_test_id("pieces").locator(".cost"))) == sum(
         piece["tokens"] for piece in told["manifest"]["items"]
@@ -76,7 +76,7 @@ def test_each_piece_opens_its_source(page, demo):
     page.keyboard.press("Escape")
     expect(source).to_have_count(0)
     first = next(one for one in context(demo, query=QUERY)["manifest"]["items"] if one["section"] == "summaries")
-    everything = httpx2.get(f"{demo}/v1/sessions/{ENDLESS}/summaries", params={"live": False}).json()["items"]
+    everything = read(demo, f"sessions/{ENDLESS}/summaries", live=False)["items"]
     pieces.get_by_label("summaries").locator("button.link").first.click()
     expect(source.locator(".told")).to_have_text(next(one["text"] for one in everything if one["id"] == first["id"]))
     expect(source.get_by_role("link", name="core sample")).to_have_attribute("href", f"#/core/{ENDLESS}/{ENDLESS}")
@@ -141,7 +141,7 @@ def test_a_budget_that_is_too_small_says_what_would_do(page_of):
 
 def test_the_saw_tooth_shows_each_fold(page, demo):
     """Tokens before and after each fold are those that can be counted from the log itself."""
-    outline = httpx2.get(f"{demo}/v1/sessions/{ENDLESS}/outline", params={"parts": 1000}, timeout=60).json()
+    outline = read(demo, f"sessions/{ENDLESS}/outline", parts=1000)
     assert all(part["first"] == part["last"] for part in outline["parts"])
     sums = [0, *accumulate(part["tokens"] for part in outline["parts"])]
     blocks = {block["id"]: block for block in outline["blocks"] if block["status"] != "replaced"}
@@ -171,8 +171,8 @@ def test_the_saw_tooth_shows_each_fold(page, demo):
     expect(ticks).not_to_have_text(close)
 
 
-def test_nothing_to_see_yet(page_at, empty):
-    page = page_at(empty, "sees")
+def test_nothing_to_see_yet(page_at, nothing):
+    page = page_at(nothing, "sees")
     expect(page.get_by_text("No session yet")).to_be_visible()
 
 
