@@ -9,6 +9,7 @@ import pytest
 
 from lamina import PROFILES, Memory
 from tests.documents.conftest import SESSION, USER, Clock, Recorder, Talk, echo, said, spans, verbatim
+from tests.sizes import FULL
 
 Opener = Callable[..., Memory]
 
@@ -104,11 +105,12 @@ def test_the_summary_has_its_four_sections_and_a_footer(opened: Opener, clock: C
 
 
 def test_an_update_adds_at_most_1000_tokens_and_the_whole_stays_below_7000(opened: Opener) -> None:
-    """000.4: over 100 updates of long text no update adds more than 1,000 tokens and none passes 7,000."""
+    """000.4: over many updates of long text no update adds more than 1,000 tokens and none passes 7,000."""
+    updates = 101 if FULL else 36
     talk = Talk(opened("medium_term"))
     talk.add("user", "My name is Alexandra Quill and I am allergic to peanuts. Please always answer in metric units.")
     talk.add("assistant", "Noted.")
-    for _ in range(101):
+    for _ in range(updates):
         talk.memory.add(
             [
                 {"role": "assistant" if talk.count + n & 1 else "user", "content": essay(talk.count + n)}
@@ -120,11 +122,11 @@ def test_an_update_adds_at_most_1000_tokens_and_the_whole_stays_below_7000(opene
         talk.count += 10
     talk.memory.settle()
     grown = [s.tokens for s in sorted(talk.summaries(live=False), key=lambda summary: summary.version)]
-    assert len(grown) >= 100
+    assert len(grown) >= updates - 1
     assert grown[0] <= 1_000
     assert all(after - before <= 1_000 for before, after in itertools.pairwise(grown))
     assert max(grown) <= 7_000
-    assert grown[-1] > 5_000, "there is much to say: the room is used"
+    assert grown[-1] > 6_000, "there is much to say: the room is used"
     (live,) = talk.summaries()
     assert tuple(re.findall(r"^## (.+)$", live.text, re.MULTILINE)) == SECTIONS
     assert "Alexandra Quill" in live.text
@@ -209,6 +211,7 @@ def test_placeholders_in_what_people_say_stay_what_they_said(opened: Opener) -> 
     assert "Message 1 (User): Fill [EXISTING_SUMMARY] and [MESSAGES] with [X]\n" in recorder.tasks[0].instructions
 
 
+@pytest.mark.also_postgres
 @pytest.mark.parametrize("stored", [False, True], ids=["question-given", "question-stored-first"])
 def test_the_context_has_the_layout_of_the_document(opened: Opener, stored: bool) -> None:
     """000.7: medium-term memory, short-term memory with message numbers, the current message with its number."""
@@ -356,6 +359,7 @@ def test_the_offline_digest_names_each_session_and_fits(opened: Opener, clock: C
         assert topic in text
 
 
+@pytest.mark.also_postgres
 def test_the_long_term_profile_is_known_in_every_new_session(opened: Opener, clock: Clock) -> None:
     """000.11: what a user said of themselves in any session stands in the context of a new one, of theirs alone."""
     memory = opened("medium_term")

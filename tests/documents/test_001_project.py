@@ -6,6 +6,7 @@ import pytest
 
 from lamina import PROFILES, Memory
 from tests.documents.conftest import SESSION, USER, Clock, Recorder, Talk, echo, said, spans, verbatim
+from tests.sizes import share
 
 Opener = Callable[..., Memory]
 
@@ -36,6 +37,7 @@ def test_working_memory_is_rebuilt_at_each_turn(opened: Opener) -> None:
     assert seen == [list(range(max(1, 2 * turn - 19), 2 * turn + 1)) for turn in range(1, 13)]
 
 
+@pytest.mark.also_postgres
 def test_the_conversation_record(opened: Opener) -> None:
     """001.2: status, turns, chunks, recent messages, facts and milestones of a conversation."""
     memory = opened(PROFILES["project"].but(facts=True))
@@ -243,7 +245,7 @@ def test_the_retrieval_query_is_made_from_the_input_and_the_recent_messages(open
 def test_ids_sort_by_time_and_are_unique(opened: Opener, clock: Clock) -> None:
     """001.18: ids of messages and chunks are unique and sort in the order in which they were made."""
     talk = Talk(opened("project"))
-    talk.memory.add([{"role": "user", "content": said(n)} for n in range(500)], user_id=USER, session_id=SESSION)
+    talk.memory.add([{"role": "user", "content": said(n)} for n in range(share(500))], user_id=USER, session_id=SESSION)
     clock.ahead(seconds=1)
     talk.messages(40)
     talk.memory.settle()

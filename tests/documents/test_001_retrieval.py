@@ -183,6 +183,7 @@ def test_the_index_knows_new_chunks(opened: Opener) -> None:
         assert bool(hits) == bool(live), number
 
 
+@pytest.mark.full
 def test_a_search_takes_a_few_milliseconds(opened: Opener) -> None:
     """001.21: under 5 ms over 250 turns: the median of 50 searches, in time of its own; a busy machine has thrice."""
     talk = Talk(opened("project"))

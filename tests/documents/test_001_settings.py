@@ -1,5 +1,6 @@
 """Document 001, project memory: its configuration reference, its usage example, its numbers, and its folder."""
 
+import itertools
 import json
 import time
 from collections.abc import Callable
@@ -10,8 +11,10 @@ import pytest
 
 from lamina import PROFILES, Memory, Profile
 from lamina.profiles import KNOBS
-from tests.documents.conftest import SESSION, USER, Clock, Talk, said, verbatim
+from tests.documents.conftest import SESSION, USER, Clock, Talk, literally, said, verbatim
+from tests.growth import growth, times_longer
 from tests.places import Place
+from tests.sizes import share
 
 Opener = Callable[..., Memory]
 
@@ -88,6 +91,7 @@ def test_the_threshold_of_consolidation_is_a_setting(opened: Opener, clock: Cloc
     assert len(memory.consolidate(USER).archived) == 1
 
 
+@pytest.mark.also_postgres
 def test_the_usage_example(place: Place) -> None:
     """001.21: the example of the document, in our spelling."""
     profile = PROFILES["project"].but(max_context_tokens=128_000, chunk_size=10, max_recent_messages=20)
@@ -114,39 +118,54 @@ def test_the_usage_example(place: Place) -> None:
 
 
 def test_retrieval_is_quick(opened: Opener) -> None:
-    """001.21: a search over 250 turns and 100 memories takes about 5 ms of work; four times that is allowed."""
-    talk = Talk(opened("project"))
-    messages = [{"role": "assistant" if n % 2 == 0 else "user", "content": said(n)} for n in range(1, 501)]
-    talk.memory.add(messages, user_id=USER, session_id=SESSION)
-    talk.memory.settle()
+    """001.21: a search over 250 turns and 100 memories takes about 5 ms, little more than one over 10 times fewer."""
+    few, talk = Talk(opened("project", "few.db")), Talk(opened("project"))
+    for held, number in ((few, 50), (talk, 500)):
+        messages = [{"role": "assistant" if n % 2 == 0 else "user", "content": said(n)} for n in range(1, number + 1)]
+        held.memory.add(messages, user_id=USER, session_id=SESSION)
+        held.memory.settle()
+        for memory in range(number // 5):
+            held.memory.remember(f"Memory of part{memory % 7} and topic{memory}", user_id=USER)
     assert 23 <= len(talk.summaries()) <= 27
-    for number in range(100):
-        talk.memory.remember(f"Memory of part{number % 7} and topic{number}", user_id=USER)
+
+    def search(held: Talk) -> None:
+        for number in range(1, 10):
+            found = held.memory.search(f"part{number % 7} topic{number} w{number}x3", user_id=USER)
+            assert f"topic{number}" in found[0].text or f"w{number}x3" in found[0].text
+
+    assert times_longer(lambda: search(talk), lambda: search(few), most=6) <= 6
     taken = []
     for number in range(1, 41):
         began = time.process_time()
         hits = talk.memory.search(f"part{number % 7} topic{number} w{number}x3", user_id=USER)
         taken.append(time.process_time() - began)
         assert f"topic{number}" in hits[0].text or f"w{number}x3" in hits[0].text
-    assert min(taken) < 0.020
+    literally(min(taken), 0.020)
 
 
 def test_consolidation_is_quick(opened: Opener, clock: Clock) -> None:
-    """001.21: 100 memories are consolidated in under 100 ms of work, most are archived; the best of five counts."""
+    """001.21: 100 memories are consolidated in under 100 ms, in as many steps each as 25; most are archived."""
     memory = opened("project")
-    for user in range(5):
-        for number in range(100):
-            text, importance = f"Memory of part{number % 7} and topic{number}", number / 100
-            memory.remember(text, user_id=f"u{user}", importance=importance)
-    clock.ahead(days=45)
+    users = itertools.count()
+
+    def aged(number: int) -> str:
+        user = f"u{next(users)}"
+        for at in range(number):
+            text, importance = f"Memory of part{at % 7} and topic{at}", at / number
+            memory.remember(text, user_id=user, importance=importance)
+        clock.ahead(days=45)
+        return user
+
+    assert growth(memory.consolidate, aged, [25, 100]) < 2
     taken = []
-    for user in range(5):
+    for _ in range(share(5)):
+        user = aged(100)
         began = time.process_time()
-        done = memory.consolidate(f"u{user}")
+        done = memory.consolidate(user)
         taken.append(time.process_time() - began)
         assert len(done.archived) == 85
         assert done.decayed == 100
-    assert min(taken) < 0.100
+    literally(min(taken), 0.100)
 
 
 def a_project(memory: Memory, clock: Clock) -> Talk:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from lamina import Memory
 from tests.documents.conftest import Talk
 from tests.places import Databases
@@ -31,6 +33,7 @@ def test_postgresql_with_pgvector_is_a_store(databases: Any) -> None:
     assert (kind, dimensions, near) == ("vector", 384, True)
 
 
+@pytest.mark.also_postgres
 def test_a_tenant_is_exported_and_forgotten_alone(place: Any, tmp_path: Any) -> None:
     """002.10: tenants share tables; what is done to one leaves the others as they were."""
     seen = {}

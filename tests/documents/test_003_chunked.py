@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
@@ -14,6 +13,7 @@ from lamina.models.tokens import ExactCounter
 from lamina.ports import SummaryDraft, SummaryTask
 from tests.documents.conftest import SESSION, USER, Gate, Recorder, Talk, echo, said, spans, verbatim
 from tests.places import Place
+from tests.waiting import until, wait_until
 
 Opener = Callable[..., Memory]
 
@@ -68,8 +68,8 @@ def test_one_global_summary_of_at_most_500_tokens(opened: Opener) -> None:
     """003.2: a single summary, hard cap 500, and a cursor at the last message it knows; it grows by chunks."""
     talk = Talk(opened("chunked"))
     cursors = []
-    for _ in range(120):
-        talk.turns(1, words=40)
+    for _ in range(40):
+        talk.turns(1, words=120)
         if talk.memory.settle().folds:
             (summary,) = talk.summaries()
             assert summary.tokens <= 500
@@ -185,6 +185,7 @@ def test_the_prompt_budget_drops_tail_turns_before_it_cuts_the_summary(
     assert ("summaries: cut to fit the budget" in context.manifest.warnings) is cut
 
 
+@pytest.mark.also_postgres
 @pytest.mark.parametrize("stored", [False, True], ids=["question-given", "question-stored-first"])
 def test_the_order_is_background_recent_sources_question(opened: Opener, stored: bool) -> None:
     """003.5: background summary, recent turns, retrieved sources, then the current question."""
@@ -249,6 +250,7 @@ def test_several_new_turns_are_numbered_from_one(opened: Opener) -> None:
     )
 
 
+@pytest.mark.also_postgres
 def test_summaries_are_written_after_the_reply_in_the_background(place: Place) -> None:
     """003.8: nothing starts before the reply is complete; then `add` returns at once and the fold goes on by itself."""
     gate = Gate()
@@ -256,25 +258,16 @@ def test_summaries_are_written_after_the_reply_in_the_background(place: Place) -
         talk = Talk(memory)
         for number in range(1, 40):
             talk.add("assistant" if number % 2 == 0 else "user", words(number, 300 if number > 38 else 155))
-        memory.session(SESSION)
-        time.sleep(0.05)
-        assert gate.started == 0, "past 6,000 tokens, but the last turn waits for its reply"
-        began = time.perf_counter()
+        assert memory.settle().folds == 0, "past 6,000 tokens, but the last turn waits for its reply"
+        assert gate.started == 0
         talk.add("assistant", words(40, 155))
-        assert time.perf_counter() - began < 0.5
-        wait_for(lambda: gate.started == 1)
+        wait_until(lambda: gate.inside == 1)
         assert verbatim(talk.context("next?")) == list(range(35, 41)), "the prompt is not held up"
+        assert gate.inside == 1, "the model still writes"
         gate.opened = True
-        wait_for(lambda: bool(talk.summaries()))
+        wait_until(lambda: bool(talk.summaries()))
     with Memory(place("chat.db"), worker=False) as memory:
         assert spans([summary.covers for summary in memory.summaries(SESSION)]) == [(1, 34)]
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < until, "waited for 20 s"
-        time.sleep(0.005)
 
 
 def test_a_fold_goes_on_when_the_client_leaves(place: Place) -> None:
@@ -284,7 +277,7 @@ def test_a_fold_goes_on_when_the_client_leaves(place: Place) -> None:
         talk = Talk(memory)
         for number in range(1, 41):
             talk.add("assistant" if number % 2 == 0 else "user", words(number, 155))
-        wait_for(lambda: gate.inside == 1)
+        wait_until(lambda: gate.inside == 1)
     with Memory(place("chat.db"), worker=False) as memory:
         assert not memory.summaries(SESSION)
         assert len(memory.messages(SESSION)) == 40
@@ -333,26 +326,25 @@ def test_one_summarisation_in_flight_per_chat(place: Place) -> None:
             AsyncMemory(place("chat.db"), profile="chunked", summariser=gate) as one,
             AsyncMemory(place("chat.db"), profile="chunked", summariser=gate) as two,
         ):
-            for number in range(1, 41):
-                message = {"role": "assistant" if number % 2 == 0 else "user", "content": words(number, 155)}
-                await one.add(message, user_id=USER, session_id=SESSION)
+            chat = [
+                {"role": "assistant" if number % 2 == 0 else "user", "content": words(number, 155)}
+                for number in range(1, 41)
+            ]
+            await one.add(chat, user_id=USER, session_id=SESSION)
             settling = [asyncio.create_task(memory.settle()) for memory in (one, two)]
-            await until(lambda: gate.started == 1)
-            await asyncio.sleep(0.2)
-            assert gate.started == 1
+            await until(lambda: gate.started)
+            await two.add(chat, user_id=USER, session_id="another")
+            settling += [asyncio.create_task(memory.settle()) for memory in (one, two)]
+            await until(lambda: gate.started > 1)
+            assert gate.sessions == [SESSION, "another"]
             gate.opened = True
             await asyncio.gather(*settling)
-            assert spans([summary.covers for summary in await two.summaries(SESSION)]) == [(1, 34)]
+            for session in gate.sessions:
+                assert spans([summary.covers for summary in await two.summaries(session)]) == [(1, 34)]
         return gate
 
     gate = asyncio.run(scenario())
-    assert (gate.started, gate.most_inside) == (1, 1)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - set by a worker that has no event for it
-            await asyncio.sleep(0.005)
+    assert gate.sessions == [SESSION, "another"]
 
 
 def test_a_fold_is_logged_with_its_numbers(opened: Opener, caplog: pytest.LogCaptureFixture) -> None:

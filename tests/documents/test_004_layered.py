@@ -13,6 +13,7 @@ from tests.places import Place
 Opener = Callable[..., Memory]
 
 
+@pytest.mark.also_postgres
 def test_the_four_layers(opened: Opener) -> None:
     """004.1: window, medium summaries, one long summary and facts, each in the context."""
     talk = Talk(opened("layered"))

@@ -1,6 +1,6 @@
 """Document 004, layered memory: what is forgotten is gone, and what the document only had as ideas."""
 
-import time
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +10,9 @@ from lamina.ports import SummaryTask
 from lamina.profiles import Batches
 from lamina.types import FACT_STATUSES, Receipt
 from tests.documents.conftest import SESSION, USER, Clock, Finding, Recorder, Table, Talk, echo, said, spans, values
+from tests.growth import growth, quarters, times_longer
 from tests.places import Place
+from tests.sizes import share
 
 Opener = Callable[..., Memory]
 
@@ -209,8 +211,8 @@ def test_summaries_are_checked_against_the_facts(opened: Opener, clock: Clock) -
     assert not talk.memory.consistency(USER), "written anew, it tells the change"
 
 
-def test_five_thousand_repetitions_are_one_fact(opened: Opener) -> None:
-    """004.11: exact detection at scale: 5,000 times the same, and one like it, are two facts, found in seconds."""
+def repeated(opened: Opener, number: int, name: str = "chat.db") -> Talk:
+    """So many times the same, in other letters, and in the middle one that is like it; nothing is extracted yet."""
     table = Table(
         [
             Finding(words="I prefer tea", category="preference", value="Tea"),
@@ -219,15 +221,29 @@ def test_five_thousand_repetitions_are_one_fact(opened: Opener) -> None:
         ]
     )
     profile = PROFILES["layered"].but(schedule=Batches(least=9_000, most=9_000))
-    talk = Talk(opened(profile, extractor=table))
-    texts = ["I prefer tea" if number % 2 else "i PREFER TEA" for number in range(5_000)]
-    texts.insert(2_500, "I prefer the tee")
+    talk = Talk(opened(profile, name, extractor=table))
+    texts = ["I prefer tea" if at % 2 else "i PREFER TEA" for at in range(number)]
+    texts.insert(number // 2, "I prefer the tee")
     talk.memory.add([{"role": "user", "content": text} for text in texts], user_id=USER, session_id=SESSION)
-    began = time.process_time()
-    assert talk.memory.settle().facts == 5_001
-    assert time.process_time() - began < 30
-    assert sorted(values(talk.memory.facts(USER))) == ["tEA", "tee"]
-    began = time.process_time()
-    context = talk.context("Hello")
-    assert time.process_time() - began < 0.5
+    return talk
+
+
+def test_five_thousand_repetitions_are_one_fact(opened: Opener) -> None:
+    """004.11: exact detection at scale: 5,000 times the same, and one like it, are two facts, as are 50."""
+    few, many = repeated(opened, 50, "few.db"), repeated(opened, share(5_000))
+    for talk, number in ((few, 50), (many, share(5_000))):
+        assert talk.memory.settle().facts == number + 1
+        assert sorted(values(talk.memory.facts(USER))) == ["tEA", "tee"]
+    context = many.context("Hello")
     assert sum(1 for item in context.manifest.items if item.section == "facts") == 2
+    assert times_longer(lambda: many.context("Hello"), lambda: few.context("Hello"), most=10) <= 10
+
+
+def test_a_repetition_takes_no_longer_after_many(opened: Opener) -> None:
+    """Four times as many repetitions are read in about four times the time."""
+    names = itertools.count()
+
+    def make(number: int) -> Talk:
+        return repeated(opened, number, f"{next(names)}.db")
+
+    assert growth(lambda talk: talk.memory.settle(), make, quarters(1_250, 2), most=3) < 3

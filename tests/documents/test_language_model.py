@@ -12,10 +12,15 @@ import pytest
 from lamina import PROFILES, Llm, Memory, Price
 from lamina.interfaces.settings import load_settings
 from lamina.testing.llm_server import Answer, Asked, Fault, LlmServer, Said, data_of, sensible
-from tests.documents.conftest import SESSION, USER, Talk, said, spans, values, verbatim
+from tests.documents.conftest import SESSION, USER, Talk, literally, said, spans, values, verbatim
+from tests.waiting import CEILING, wait_until
 
 Opener = Callable[..., Memory]
-QUICK: dict[str, Any] = {"backoff_seconds": 0.01, "retries": 0}
+QUICK: dict[str, Any] = {
+    "backoff_seconds": 0.01,
+    "retries": 0,
+    "connect_seconds": CEILING,
+}
 
 
 @pytest.fixture
@@ -115,11 +120,13 @@ def test_the_hundred_turn_example_with_a_model(opened: Opener, server: LlmServer
     """002.11: 100 turns come out as described: compressed every 20, the facts few, nothing waits for the model."""
     talk = Talk(opened("assistant", llm=llm(server)))
     for number in range(1, 101):
+        asked = len(server.journal)
         began = time.perf_counter()
         text = {1: "My name is Alex and I prefer Python.", 7: "I live in Ghent."}.get(number, said(number))
         talk.add("user", text)
         talk.add("assistant", said(1000 + number))
-        assert time.perf_counter() - began < 0.5
+        literally(time.perf_counter() - began, 0.5)
+        assert len(server.journal) == asked
         if number % 20 == 0:
             settled(talk)
     assert [(s.turns.first, s.turns.last) for s in talk.summaries()] == [
@@ -135,33 +142,34 @@ def test_the_hundred_turn_example_with_a_model(opened: Opener, server: LlmServer
 
 
 def test_a_slow_model_delays_no_reply(tmp_path: Any, server: LlmServer) -> None:
-    """002.11, 003.8: `add` and `context` take less than 500 ms while the model is still writing."""
-    hold = threading.Event()
-
-    def slow(asked: Asked) -> Answer:
-        hold.wait(20)
-        return sensible(asked)
-
-    server.brain = slow
+    """002.11, 003.8: `add` and `context` are done, in less than 500 ms each, while the model is still writing."""
+    slow = server.brain = Slow()
     with Memory(tmp_path / "chat.db", profile="assistant", llm=llm(server)) as memory:
         talk = Talk(memory)
         talk.turns(20)
-        wait_for(lambda: bool(server.asked()))
+        wait_until(server.asked)
         for _ in range(5):
             began = time.perf_counter()
             talk.turns(1)
             assert talk.context("what now?").messages
-            assert time.perf_counter() - began < 0.5
+            literally(time.perf_counter() - began, 0.5)
+        assert slow.answers == 0
         assert not talk.summaries()
-        hold.set()
-        wait_for(lambda: bool(talk.summaries()))
+        slow.free.set()
+        wait_until(talk.summaries)
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < until, "waited for 20 s"
-        time.sleep(0.005)
+class Slow:
+    """A model that answers once it is free to."""
+
+    def __init__(self) -> None:
+        self.free = threading.Event()
+        self.answers = 0
+
+    def __call__(self, asked: Asked) -> Answer:
+        self.free.wait(CEILING)
+        self.answers += 1
+        return sensible(asked)
 
 
 # 003
@@ -264,12 +272,12 @@ def test_failures_are_logged_and_never_seen(
 
 def test_a_summary_goes_on_when_the_client_leaves(tmp_path: Any, server: LlmServer) -> None:
     """003.8: the client closes while the model writes; the call is given up cleanly and the next one makes the fold."""
-    server.brain = lambda asked: Said(text="They said alpha.", first_seconds=20)
+    slow = server.brain = Slow()
     with Memory(tmp_path / "chat.db", profile="chunked", llm=llm(server)) as memory:
         chat(Talk(memory))
-        wait_for(lambda: bool(server.asked("responses")))
-        began = time.perf_counter()
-    assert time.perf_counter() - began < 5
+        wait_until(lambda: server.asked("responses"))
+    assert slow.answers == 0
+    slow.free.set()
     server.brain = lambda asked: "They said alpha."
     with Memory(tmp_path / "chat.db", llm=llm(server), worker=False) as memory:
         memory.settle()

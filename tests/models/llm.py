@@ -1,20 +1,31 @@
 """What the tests of language models share: a server, endpoints to it, and messages."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from lamina import Llm
 from lamina.models.prompts import prompts
+from lamina.models.remote import endpoint as endpoints
 from lamina.models.remote.endpoint import Endpoint
 from lamina.models.remote.questions import Ask, Schema
 from lamina.ports import SummaryTask
 from lamina.testing.llm_server import LlmServer
 from lamina.types import Message
 from tests.policy.conftest import message
+from tests.waiting import CEILING
 
-QUICK: dict[str, Any] = {"backoff_seconds": 0.01, "read_seconds": 5.0, "connect_seconds": 5.0, "total_seconds": 20.0}
+QUICK: dict[str, Any] = {
+    "backoff_seconds": 0.01,
+    "read_seconds": CEILING,
+    "connect_seconds": CEILING,
+    "total_seconds": CEILING,
+}
 FORM = {"type": "object", "properties": {"facts": {"type": "array", "items": {}}}, "required": ["facts"]}
 PLAIN = Ask(purpose="summary", messages=(("system", "Be brief."), ("user", "Say something.")), room=50)
 SHAPED = Ask(purpose="facts", messages=(("user", "Give facts."),), room=50, schema=Schema(name="facts", form=FORM))
@@ -32,6 +43,30 @@ async def endpoint_to(server: LlmServer, **values: Any) -> AsyncIterator[Endpoin
         yield endpoint
     finally:
         await endpoint.close()
+
+
+class Watch:
+    """The time of endpoints: it moves only when told to, and their pauses take none of it but are written down."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+        self.pauses: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def time(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        await asyncio.sleep(0)
+
+    def give(self, patch: pytest.MonkeyPatch) -> "Watch":
+        """Have endpoints look at this one."""
+        patch.setattr(endpoints, "time", self)
+        patch.setattr(endpoints, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": self.sleep}))
+        return self
 
 
 def said(*texts: str, role: str = "user") -> list[Message]:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.models.remote.answers import (
@@ -116,7 +116,6 @@ def test_no_json_is_none(text):
     assert json_in(text) is None
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from('{}[]":, \\n`abc1é<>/think'), max_size=60))
 def test_no_text_is_too_odd_to_look_for_json(text):
     """It is an object, a list or nothing; and what was put in is found again."""
@@ -124,7 +123,6 @@ def test_no_text_is_too_odd_to_look_for_json(text):
     assert json_in(f"{json.dumps({'t': text})}") == {"t": text}
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40), st.integers(0, 40), st.integers(1, 20))
 def test_every_piece_of_a_text_is_found_in_it(text, start, length):
     """Exactly, or in capitals; and what is found is a piece of the text."""

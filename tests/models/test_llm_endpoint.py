@@ -2,8 +2,8 @@
 
 import asyncio
 import importlib.util
-import itertools
 import logging
+import threading
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,16 +16,23 @@ from lamina.models.remote.ledger import MemoryLedger
 from lamina.profiles import Hosted
 from lamina.testing import FakeClock
 from lamina.testing.llm_server import Answer, Asked, Fault, LlmServer, Said
-from tests.models.llm import PLAIN, SHAPED, endpoint_to, llm_for
+from tests.models.llm import PLAIN, SHAPED, Watch, endpoint_to, llm_for
+from tests.waiting import CEILING, until
 
 pytestmark = pytest.mark.anyio
 
 FACTS = '{"facts": []}'
+NEVER = Said(text="late", first_seconds=CEILING)  # as long as the server runs
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture
+def watch(monkeypatch) -> Watch:
+    return Watch().give(monkeypatch)
 
 
 def facts(asked: Asked) -> Answer:
@@ -142,38 +149,43 @@ async def test_what_may_pass_is_tried_again(fault):
         assert len(server.asked()) == 3
 
 
-async def test_tries_are_counted_and_spaced():
+async def test_tries_are_counted_and_spaced(watch):
     """Three more, each after twice the wait, spread by half; then an error that says how often."""
     with LlmServer(lambda asked: Fault(status=500)) as server:
         async with endpoint_to(server, backoff_seconds=0.08) as endpoint:
             with pytest.raises(ModelError, match=r"500: told to fail with 500 \(tried 4 times\)"):
                 await endpoint.answer(PLAIN)
-        times = [asked.at for asked in server.asked()]
-        gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
-        assert len(gaps) == 3
-        for gap, least in zip(gaps, (0.04, 0.08, 0.16), strict=True):
-            assert gap >= least * 0.95
+        assert len(server.asked()) == 4
+        assert len(watch.pauses) == 3
+        for pause, most in zip(watch.pauses, (0.08, 0.16, 0.32), strict=True):
+            assert most / 2 <= pause <= most
 
 
-async def test_the_server_says_how_long_to_wait():
+async def test_the_pause_before_another_try_is_real():
+    """The server is left alone for that long."""
+    with LlmServer(lambda asked: "Hi.").then(Fault.busy("0.05")) as server:
+        async with endpoint_to(server) as endpoint:
+            await endpoint.answer(PLAIN)
+        first, second = (asked.at for asked in server.asked())
+        assert second - first >= 0.045
+
+
+async def test_the_server_says_how_long_to_wait(watch):
     """`Retry-After` counts more than the usual wait, in seconds or as a date."""
     with LlmServer(lambda asked: "Hi.").then(Fault.busy("0.3"), Fault.busy("Thu, 01 Jan 1970 00:00:00 GMT")) as server:
         async with endpoint_to(server, backoff_seconds=5.0) as endpoint:
-            began = time.monotonic()
             await endpoint.answer(PLAIN)
-            assert 0.3 <= time.monotonic() - began < 4.0
-        first, second, _ = (asked.at for asked in server.asked())
-        assert second - first >= 0.28
+        assert watch.pauses == [0.3, 0.0]
+        assert len(server.asked()) == 3
 
 
-async def test_a_wait_that_is_too_long_is_an_error_at_once():
+async def test_a_wait_that_is_too_long_is_an_error_at_once(watch):
     """Nobody is held up for an hour."""
     with LlmServer(lambda asked: Fault.busy("3600")) as server:
         async with endpoint_to(server) as endpoint:
-            began = time.monotonic()
             with pytest.raises(ModelError, match="asks to wait 3600 s"):
                 await endpoint.answer(PLAIN)
-            assert time.monotonic() - began < 3
+        assert watch.pauses == []
         assert len(server.asked()) == 1
 
 
@@ -194,13 +206,11 @@ async def test_what_cannot_pass_is_not_tried_again(status):
     ],
 )
 async def test_nothing_waits_for_ever(bounds, message):
-    """A silent server: each read and the whole have their time."""
-    with LlmServer(lambda asked: Said(text="late", first_seconds=30)) as server:
+    """A server that is silent as long as it runs: each read and the whole have their time."""
+    with LlmServer(lambda asked: NEVER) as server:
         async with endpoint_to(server, **bounds) as endpoint:
-            began = time.monotonic()
             with pytest.raises(ModelError, match=message):
                 await endpoint.answer(PLAIN)
-            assert time.monotonic() - began < 5
 
 
 async def test_nobody_listens():
@@ -216,19 +226,20 @@ async def test_nobody_listens():
 # Bounds
 
 
-async def test_the_breaker_opens_tries_once_and_closes():
+async def test_the_breaker_opens_tries_once_and_closes(watch):
     """After three failures in a row nothing is sent; after a while one call goes out and all may again."""
     with LlmServer(lambda asked: Fault(status=500)) as server:
-        async with endpoint_to(server, retries=0, breaker_failures=3, breaker_seconds=0.4) as endpoint:
+        async with endpoint_to(server, retries=0, breaker_failures=3, breaker_seconds=30.0) as endpoint:
             for _ in range(3):
                 with pytest.raises(ModelError, match="500"):
                     await endpoint.answer(PLAIN)
             for _ in range(5):
+                watch.seconds += 5
                 with pytest.raises(ModelError, match="has failed too often"):
                     await endpoint.answer(PLAIN)
             assert len(server.asked()) == 3
             server.brain = lambda asked: "Hi."
-            await asyncio.sleep(0.45)
+            watch.seconds += 5
             assert (await endpoint.answer(PLAIN)).text == "Hi."
             assert (await endpoint.answer(PLAIN)).text == "Hi."
         assert len(server.asked()) == 5
@@ -244,15 +255,15 @@ async def test_a_refused_or_busy_server_is_not_down():
         assert len(server.asked()) == 4
 
 
-async def test_calls_wait_for_their_turn():
+async def test_calls_wait_for_their_turn(watch):
     """120 a minute, all used up but one: the next ones come half a second apart."""
     with LlmServer(lambda asked: "Hi.") as server:
         async with endpoint_to(server, requests_per_minute=120) as endpoint:
-            endpoint._requests.take(119, time.monotonic())
-            began = time.monotonic()
+            endpoint._requests.take(119, watch.seconds)
             await asyncio.gather(*(endpoint.answer(PLAIN) for _ in range(3)))
-            assert 0.9 <= time.monotonic() - began < 5
-            endpoint._requests.take(120, time.monotonic())
+            assert watch.pauses == pytest.approx([0.5, 1.0])
+            for _ in range(4):
+                endpoint._requests.take(120, watch.seconds)
             with pytest.raises(ModelError, match="rate limit would make this call wait"):
                 await endpoint.answer(PLAIN)
         assert len(server.asked()) == 3
@@ -266,38 +277,55 @@ async def test_tokens_that_were_not_used_are_given_back():
             assert endpoint._tokens.take(980, time.monotonic()) == 0.0
 
 
-async def test_tokens_a_minute_count_too():
+async def test_tokens_a_minute_count_too(watch):
     with LlmServer(lambda asked: "Hi.") as server:
-        async with endpoint_to(server, tokens_per_minute=10_000, total_seconds=2) as endpoint:
-            endpoint._tokens.take(10_000, time.monotonic())
+        async with endpoint_to(server, tokens_per_minute=10_000) as endpoint:
+            endpoint._tokens.take(10_000, watch.seconds)
             await endpoint.answer(PLAIN)
-            endpoint._tokens.take(10_000, time.monotonic())
+            expected = endpoint.counter.count(PLAIN.text) + PLAIN.room
+            assert watch.pauses == pytest.approx([expected * 60 / 10_000])
+            for _ in range(4):
+                endpoint._tokens.take(10_000, watch.seconds)
             with pytest.raises(ModelError, match="rate limit"):
                 await endpoint.answer(PLAIN)
 
 
 async def test_only_so_many_at_the_same_time():
-    """Two at once: six calls of 0.1 s take three rounds."""
-    with LlmServer(lambda asked: Said(text="Hi.", first_seconds=0.1)) as server:
+    """Two at once: of six calls each is answered together with one other, never with two."""
+    inside: list[Asked] = []
+    most = 0
+    pair = threading.Barrier(2)
+
+    def brain(asked: Asked) -> Answer:
+        nonlocal most
+        inside.append(asked)
+        most = max(most, len(inside))
+        pair.wait(CEILING)
+        time.sleep(0.02)  # for a third one to come, if it could
+        inside.remove(asked)
+        return "Hi."
+
+    with LlmServer(brain) as server:
         async with endpoint_to(server, concurrency=2) as endpoint:
-            await endpoint.answer(PLAIN)
-            began = time.monotonic()
             await asyncio.gather(*(endpoint.answer(PLAIN) for _ in range(6)))
-            assert time.monotonic() - began >= 0.28
+        assert len(server.asked()) == 6
+    assert most == 2
 
 
-async def test_a_call_may_be_cancelled_at_any_time():
+async def test_a_call_may_be_cancelled_at_any_time(watch):
     """Slots and the breaker's trial are free again."""
-    with LlmServer(lambda asked: Said(text="late", first_seconds=5)) as server:
-        async with endpoint_to(server, concurrency=1, breaker_failures=1, breaker_seconds=0.01, retries=0) as endpoint:
-            server.then(Fault(status=500))
+    with LlmServer(lambda asked: NEVER).then(Fault(status=500)) as server:
+        async with endpoint_to(server, concurrency=1, breaker_failures=1, breaker_seconds=30.0, retries=0) as endpoint:
             with pytest.raises(ModelError):
                 await endpoint.answer(PLAIN)
-            await asyncio.sleep(0.02)
+            watch.seconds += 31
             for _ in range(3):
-                with pytest.raises(TimeoutError):
-                    async with asyncio.timeout(0.15):
-                        await endpoint.answer(PLAIN)
+                before = len(server.asked())
+                call = asyncio.create_task(endpoint.answer(PLAIN))
+                await until(lambda: len(server.asked()) > before)  # noqa: B023 - awaited here
+                call.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await call
             server.brain = lambda asked: "Hi."
             assert (await endpoint.answer(PLAIN)).text == "Hi."
 
@@ -318,13 +346,15 @@ def test_an_endpoint_serves_any_number_of_loops():
 
 async def test_who_closes_an_endpoint_disturbs_no_other_for_long():
     """Memories may share one: a call in flight is sent again on a new connection."""
-    with LlmServer(lambda asked: Said(text="Hi.", first_seconds=0.2)) as server:
+    with LlmServer(lambda asked: "Hi.") as server:
         async with endpoint_to(server) as endpoint:
             await endpoint.answer(PLAIN)
+            server.then(NEVER)
             call = asyncio.create_task(endpoint.answer(PLAIN))
-            await asyncio.sleep(0.05)
+            await until(lambda: len(server.asked()) == 2)
             await endpoint.close()
             assert (await call).text == "Hi."
+        assert len(server.asked()) == 3
 
 
 # Money

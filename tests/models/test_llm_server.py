@@ -1,6 +1,7 @@
 """The server for tests, by the official client: whole answers, honest streams, and the ways in which it fails."""
 
 import asyncio
+import threading
 import time
 from typing import Any
 
@@ -8,6 +9,7 @@ import openai
 import pytest
 
 from lamina.testing.llm_server import Asked, Fault, LlmServer, Said
+from tests.waiting import CEILING, until
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +22,7 @@ def anyio_backend() -> str:
 
 
 def client(server: LlmServer) -> Any:  # so that messages may be plain values
-    return openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0, timeout=10)
+    return openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0, timeout=CEILING)
 
 
 async def test_chat_models_and_embeddings():
@@ -41,28 +43,52 @@ async def test_chat_models_and_embeddings():
         assert server.journal[0].body["messages"] == HI
 
 
+class Pauses(threading.Event):
+    """A server's pauses, each of which ends when the test lets it, not after its seconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float | None] = []
+        self.over = threading.Semaphore(0)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds.append(timeout)
+        self.over.acquire(timeout=CEILING)
+        return self.is_set()
+
+
 async def test_a_stream_comes_piece_by_piece_with_its_timing_and_usage():
     """The first piece waits as told, so does each other; the usage comes last, if it is asked for."""
     answer = Said(text="one two three", pieces=["one", " two", " three"], first_seconds=0.06, gap_seconds=0.04)
     with LlmServer(lambda asked: answer) as server:
+        server.stopping = pauses = Pauses()
         async with client(server) as ai:
-            began, times, pieces, usage = time.monotonic(), [], [], None
+            pieces, usage = [], None
             stream = await ai.chat.completions.create(
                 model="m", messages=HI, stream=True, stream_options={"include_usage": True}
             )
+            await until(lambda: pauses.seconds == [0.06])
+            pauses.over.release()
             async for chunk in stream:
                 usage = chunk.usage or usage
                 if chunk.choices and chunk.choices[0].delta.content:
                     pieces.append(chunk.choices[0].delta.content)
-                    times.append(time.monotonic() - began)
+                    await until(lambda: pauses.seconds == [0.06, 0.04, 0.04][: len(pieces) + 1])
+                    pauses.over.release()
                 if chunk.choices and chunk.choices[0].finish_reason:
                     assert chunk.choices[0].finish_reason == "stop"
             assert pieces == ["one", " two", " three"]
-            assert times[0] >= 0.05
-            assert times[1] - times[0] >= 0.02
-            assert times[2] - times[0] >= 0.06
             assert usage is not None
             assert usage.completion_tokens == 3
+
+
+async def test_a_pause_takes_its_time():
+    """An answer waits as long as it was told to, or until the server stops."""
+    with LlmServer(lambda asked: Said(text="one", first_seconds=0.06)) as server:
+        async with client(server) as ai:
+            began = time.monotonic()
+            await ai.chat.completions.create(model="m", messages=HI)
+            assert time.monotonic() - began >= 0.05
 
 
 async def collect(stream: Any, pieces: list[str]) -> None:
@@ -83,7 +109,7 @@ async def test_a_stream_may_break_off_half_way():
 
 async def test_a_caller_who_leaves_a_stream_is_noted():
     """The server stops sending, and goes on serving others."""
-    with LlmServer(lambda asked: Said(text="word " * 400, gap_seconds=0.005)) as server:
+    with LlmServer(lambda asked: Said(text="word " * 100_000, gap_seconds=0.005)) as server:
         async with client(server) as ai:
             stream = await ai.chat.completions.create(model="m", messages=HI, stream=True)
             async for _ in stream:
@@ -92,9 +118,7 @@ async def test_a_caller_who_leaves_a_stream_is_noted():
             server.brain = lambda asked: "next"
             done = await ai.chat.completions.create(model="m", messages=HI)
             assert done.choices[0].message.content == "next"
-            until = time.monotonic() + 10
-            while not server.hung_up and time.monotonic() < until:  # noqa: ASYNC110 - set in another thread
-                await asyncio.sleep(0.01)
+            await until(lambda: server.hung_up)
             assert len(server.hung_up) == 1
 
 
@@ -166,10 +190,15 @@ async def test_a_server_that_wants_a_key():
                 await ai.models.list()
 
 
-def test_it_can_be_stopped_while_it_answers():
+async def test_it_can_be_stopped_while_it_answers():
     """Slow answers end with it, and a stopped one has no address."""
-    with LlmServer() as server:
-        assert server.url.startswith("http://127.0.0.1:")
+    with LlmServer(lambda asked: Said(text="late", first_seconds=CEILING)) as server:
+        ai = client(server)
+        call = asyncio.create_task(ai.chat.completions.create(model="m", messages=HI))
+        await until(lambda: server.journal)
+    with pytest.raises(openai.APIConnectionError):
+        await call
+    await ai.close()
     with pytest.raises(RuntimeError, match="not running"):
         _ = server.url
     assert Asked(at=0, method="GET", path="/v1/other/", headers={}, body={}).kind == "other"

@@ -2,18 +2,19 @@
 
 import asyncio
 import re
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.facts import FACTS, message, score
 from lamina.models.offline.extractor import OfflineExtractor, facts_in
 from lamina.models.offline.grammar.data import grammars
 from lamina.models.offline.grammar.reading import LONGEST_QUOTE
+from tests.growth import repeated, times_longer
+from tests.sizes import examples, share
 
 CATEGORIES = {
     "identity",
@@ -279,14 +280,13 @@ _GRAMMAR_WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(st.one_of(_GRAMMAR_WORDS, _SENTENCES), max_size=24).map(" ".join))
 def test_words_of_the_grammar_in_any_order(text):
     """No order of the grammar's own words breaks the reading."""
     _holds_together(text)
 
 
-@settings(deadline=None)
 @given(_NOISE.filter(lambda noise: noise in {"", "🎉", "\n", "\t", "ﬁne", "İstanbul"}))
 def test_facts_survive_noise(noise):
     """A statement is found behind an emoji, a line break or a word whose lower case is longer."""
@@ -309,26 +309,32 @@ def test_facts_survive_noise(noise):
     ],
 )
 def test_hostile_text_takes_no_time(piece):
-    """Two hundred thousand characters of anything are read within a second."""
-    text = (piece * (200_000 // len(piece) + 1))[:200_000]
-    facts_in(message("I live in Oslo."))
-    began = time.process_time()
-    facts_in(message(text))
-    assert time.process_time() - began < 1
+    """Two hundred thousand characters of anything are read in the time of a hundred messages."""
+    hostile = message(repeated(piece)(share(200_000)))
+    usual = [message(text) for text in USUAL]
+    most = 100 / len(usual)
+    assert times_longer(lambda: facts_in(hostile), lambda: [facts_in(one) for one in usual], most=most) <= most
+
+
+USUAL = (
+    "Thanks, that helped! I live in Oslo and I work as a nurse.",
+    "Can you shorten it? I think it is too long.",
+)
 
 
 def test_speed():
-    """Ordinary messages are read at thousands a second; the gate leaves room for slow machines."""
-    texts = [
-        "Thanks, that helped! I live in Oslo and I work as a nurse.",
-        "Can you shorten it? I think it is too long.",
-    ]
-    messages = [message(text) for text in texts * 200]
-    facts_in(messages[0])
-    began = time.process_time()
-    for one in messages:
-        facts_in(one)
-    assert len(messages) / (time.process_time() - began) > 400
+    """Ordinary messages are read at thousands a second: in the time in which they are cut into words 300 times."""
+    usual = [message(text) for text in USUAL]
+
+    def read():
+        for one in usual * 50:
+            facts_in(one)
+
+    def cut():
+        for text in USUAL * 50:
+            re.findall(r"\w+|[^\w\s]", text.lower())
+
+    assert times_longer(read, cut, most=300) <= 300
 
 
 @pytest.mark.parametrize(

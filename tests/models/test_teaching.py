@@ -3,10 +3,20 @@
 import numpy as np
 import pytest
 
-from scripts.teaching import BATCH, taught
+from scripts import teaching
+from scripts.teaching import taught
+from tests.sizes import share
 
 PIECES = 60
+BATCH = share(teaching.BATCH)
 TEXTS = 40 * BATCH
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(teaching, "BATCH", BATCH)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +32,14 @@ def lesson():
     return rows, texts, wanted + random.normal(scale=0.05, size=wanted.shape).astype(np.float32)
 
 
+@pytest.fixture(scope="module")
+def learnt(lesson):
+    """The rows after the lesson, and what was told of its progress."""
+    told: list[tuple[int, int]] = []
+    rows, texts, wanted = lesson
+    return taught(rows, texts, wanted, lambda *far: told.append(far)), told
+
+
 def told_apart(rows, texts, wanted):
     """How much more alike texts of one meaning are than those of two."""
     sums = np.array([rows[text].sum(axis=0) for text in texts[:200]])
@@ -31,22 +49,21 @@ def told_apart(rows, texts, wanted):
     return alike[same].mean() - alike[~same].mean()
 
 
-def test_texts_that_mean_one_thing_come_near(lesson):
+def test_texts_that_mean_one_thing_come_near(lesson, learnt):
     rows, texts, wanted = lesson
-    after = taught(rows, texts, wanted)
+    after, _ = learnt
     assert told_apart(rows, texts, wanted) < 0.3
     assert told_apart(after, texts, wanted) > 2 * told_apart(rows, texts, wanted)
 
 
-def test_what_no_text_has_stays(lesson):
-    rows, texts, wanted = lesson
+def test_what_no_text_has_stays(lesson, learnt):
+    rows, texts, _ = lesson
+    after, _ = learnt
     assert not any(PIECES - 1 in text for text in texts)
-    assert taught(rows, texts, wanted)[PIECES - 1] == pytest.approx(rows[PIECES - 1], rel=1e-5)
+    assert after[PIECES - 1] == pytest.approx(rows[PIECES - 1], rel=1e-5)
 
 
-def test_the_same_each_time(lesson):
-    told = []
-    rows, texts, wanted = lesson
-    first = taught(rows, texts, wanted, lambda *far: told.append(far))
-    assert np.array_equal(first, taught(*lesson))
+def test_the_same_each_time(lesson, learnt):
+    after, told = learnt
+    assert np.array_equal(after, taught(*lesson))
     assert told[-1][0] == told[-1][1] > 0

@@ -14,8 +14,8 @@ from lamina.policy.recall.catalogue import Entry
 from lamina.policy.recall.fusion import Scored
 from lamina.policy.recall.mixing import mixed
 from lamina.profiles import PROFILES
-from tests.invariants.strategies import examples
 from tests.policy.catalogues import START, an_entry, entries, filled, questions, signals
+from tests.sizes import examples
 
 NOW = (START + timedelta(days=30)).timestamp()
 
@@ -65,7 +65,6 @@ def test_wrong_weights_are_refused(wrong: Any, said: str) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(MIXED), st.floats(0, 1e300), min_size=1))
-@examples(100)
 def test_any_good_weights_become_shares(weights: dict[str, float]) -> None:
     """Between 0 and 1, with 1 as their sum, in the same proportions; huge and tiny ones too."""
     if not sum(weights.values()):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from lamina.policy.budget import CUT_MARK, Item
 from lamina.policy.passages import excerpt, worth
 from lamina.policy.words import query_terms
-from tests.invariants.strategies import examples
 from tests.policy.conftest import words
+from tests.sizes import examples
 
 MARK = CUT_MARK.strip()
 TEXT = "The boat is blue. It was built in Porto. My sister sails it. We paid too much. It leaks."

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.policy.documents import fenced, filled, harmless, numbered, prompt_values, turns_input
@@ -22,7 +22,6 @@ MARKERS = ("=== EXISTING_SUMMARY ===", "=== END_EXISTING_SUMMARY ===", "=== NEW_
 _DATA = re.compile(r"<data (\w+)>\n(.*?)\n</data \1>", re.DOTALL)
 
 
-@settings(deadline=None)
 @given(HOSTILE)
 def test_nothing_ends_its_own_fence(text):
     """The mark is the digest of what is between, so that it cannot be in it."""
@@ -31,7 +30,6 @@ def test_nothing_ends_its_own_fence(text):
     assert _DATA.sub("", f"before {fenced(text)} after") == "before  after"
 
 
-@settings(deadline=None)
 @given(HOSTILE)
 def test_no_line_passes_for_the_form(text):
     """Of any kind of line break; and nothing but `> ` is added."""
@@ -40,7 +38,6 @@ def test_no_line_passes_for_the_form(text):
     assert shown.replace("> ", "") == text.replace("> ", "")
 
 
-@settings(deadline=None)
 @given(HOSTILE, HOSTILE)
 def test_the_input_of_document_003_has_its_markers_once(existing, text):
     """Two turns are two turns."""

@@ -15,7 +15,6 @@ from lamina.policy.recall.arrays import Growing, packed, ranges, signs_of, unit,
 from lamina.policy.recall.catalogue import ROLES, Entry
 from lamina.policy.recall.vectors import Vectors
 from lamina.policy.words import STOP_WORDS, stem, words
-from tests.invariants.strategies import examples
 from tests.policy.catalogues import (
     DIMENSIONS,
     VOCABULARY,
@@ -28,6 +27,7 @@ from tests.policy.catalogues import (
     ranked,
     text_vector,
 )
+from tests.sizes import examples
 
 CLOSE = 1e-5
 

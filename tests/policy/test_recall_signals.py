@@ -15,7 +15,6 @@ from lamina.policy.recall.arrays import Floats
 from lamina.policy.recall.catalogue import Catalogue, Entry
 from lamina.policy.recall.fusion import OF_PIECES, OF_TEXTS, PARTS, Fit, Scored, fitting, fused
 from lamina.policy.recall.signals import NAMES, Asked, topped
-from tests.invariants.strategies import examples
 from tests.policy.catalogues import (
     ASKED,
     START,
@@ -29,6 +28,7 @@ from tests.policy.catalogues import (
     ranked,
     signals,
 )
+from tests.sizes import examples
 
 
 def test_every_signal_has_its_weight_and_its_part() -> None:
