@@ -1,12 +1,12 @@
 """A real pgbouncer in front of a real server: it listens on a socket beside the server's."""
 
 import subprocess
-import time
 from contextlib import contextmanager
 
 import psycopg
 
 from lamina.testing.postgres import SERVICE, as_nobody
+from tests.waiting import CEILING, wait_until
 
 PORT = 6432  # a part of the socket's name; no port is opened
 
@@ -53,16 +53,16 @@ def bouncer(program, server, mode="transaction", **settings):
         yield made
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=CEILING)
 
 
 def _wait_for(process, url, log):
-    for _ in range(200):
+    def answers():
         try:
-            psycopg.connect(url, connect_timeout=5).close()
+            psycopg.connect(url, connect_timeout=round(CEILING)).close()
         except psycopg.OperationalError:
             assert process.poll() is None, log.read_text("utf-8")
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError(log.read_text("utf-8"))
+            return False
+        return True
+
+    wait_until(answers, f"pgbouncer answers: {log}")

@@ -19,6 +19,7 @@ from lamina.testing import FakeClock
 from lamina.types import FACT_STATUSES
 from tests.engine.transfers import a_memory, opened, talk
 from tests.places import Place
+from tests.sizes import share
 
 ASKED = "2026-01-01T12:00:00+00:00"
 QUERIES = ("Where do I live?", "favourite colour", "harbour", "猫")
@@ -39,7 +40,8 @@ def found(memory: Memory) -> list[Any]:
     return seen
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.also_postgres
+@pytest.mark.parametrize("seed", range(share(4)))
 def test_a_copy_is_the_same_memory(tmp_path: Path, place: Place, seed: int) -> None:
     """In what is found, in what is shown, and after more was said, forgotten and copied again; also copied back."""
     target, chance, clock = place("target.db"), random.Random(seed), FakeClock()
@@ -127,7 +129,7 @@ def test_a_copy_that_is_killed_goes_on(tmp_path: Path, place: Place) -> None:
             memory.add(said, user_id=f"user-{number % 5}", session_id=f"s{number}")
         memory.settle()
     chance = random.Random(3)
-    for _ in range(4):
+    for _ in range(share(4)):
         copier = subprocess.Popen([sys.executable, "-c", COPIER, str(source), str(target)], stdout=subprocess.PIPE)
         assert copier.stdout is not None
         copier.stdout.readline()

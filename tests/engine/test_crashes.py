@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import pytest
-
 from lamina import PROFILES, Memory
 from lamina.testing import WordCounter
+from tests.sizes import share
+from tests.waiting import CEILING
 
-ROUNDS = 50
+ROUNDS, STEPS = share(50), share(60)
 PROFILE = PROFILES["project"].but(max_recent_messages=8, chunk_size=4, max_chunks=3, cap=40, least=0)
 
 # Writes turns to three sessions without end, and says on its output what was acknowledged. It waits for a line first,
@@ -54,12 +54,12 @@ import sys
 from lamina import Memory, PROFILES
 from lamina.testing import WordCounter
 
-path, name = sys.argv[1], sys.argv[2]
+path, name, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
 profile = PROFILES["project"].but(max_recent_messages=8, chunk_size=4, max_chunks=3, cap=40, least=0)
 print("ready", flush=True)
 sys.stdin.readline()
 with Memory(path, profile=profile, counter=WordCounter()) as memory:
-    for number in range(60):
+    for number in range(steps):
         said = f"Step {number} of {name} is about ship {number % 7} and 12 crates of tea."
         for session in ("shared", name):
             memory.add(
@@ -127,9 +127,8 @@ def prepared(crashes):
     yield waiting
 
 
-@pytest.mark.timeout(180)
 def test_what_was_acknowledged_survives_kill_9(tmp_path):
-    """Fifty processes killed at any point leave every acknowledged message, a whole file, and folds that finish."""
+    """Processes killed at any point leave every acknowledged message, a whole file, and folds that finish."""
     path = tmp_path / "lamina.db"
     acknowledged = []
     for number, crash in enumerate(prepared(planned(str(path), seed=2025))):
@@ -141,7 +140,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
                 assert_stored_once(memory, acknowledged)
     with Memory(path, profile=PROFILE, counter=WordCounter(), worker=False) as memory:
         assert len(acknowledged) > 10 * ROUNDS
-        settled = memory.settle(timeout=60)
+        settled = memory.settle(timeout=CEILING)
         assert settled.failed == ()
         assert memory.lag() == 0
         assert_stored_once(memory, acknowledged)
@@ -159,12 +158,11 @@ def assert_stored_once(memory, acknowledged):
     assert len(ids) == 2 * len(whole_turns), "an append was stored in part"
 
 
-@pytest.mark.timeout(120)
 def test_four_processes_share_one_file(tmp_path):
     """They append and fold at once: no error, no lost or doubled message, no gap, nothing left to fold."""
     path = tmp_path / "lamina.db"
     names = ["a", "b", "c", "d"]
-    processes = [started(SHARER, path, name) for name in names]
+    processes = [started(SHARER, path, name, STEPS) for name in names]
     for process in processes:
         assert process.stdout.readline() == "ready\n"
     for process in processes:
@@ -173,12 +171,12 @@ def test_four_processes_share_one_file(tmp_path):
         _, complaints = process.communicate()
         assert (process.returncode, complaints) == (0, "")
     with Memory(path, profile=PROFILE, counter=WordCounter(), worker=False) as memory:
-        expected = {f"shared-{name}-{n}{reply}" for name in names for n in range(60) for reply in ("", "-reply")}
+        expected = {f"shared-{name}-{n}{reply}" for name in names for n in range(STEPS) for reply in ("", "-reply")}
         shared = memory.messages("shared")
-        assert [m.seq for m in shared] == list(range(1, 481))
+        assert [m.seq for m in shared] == list(range(1, 2 * STEPS * len(names) + 1))
         assert {m.id for m in shared} == expected
-        assert [memory.session(name).counters.messages for name in names] == [120] * 4
-        assert sorted(m.id for m in memory.messages("same")) == sorted(f"all-{n}" for n in range(60))
+        assert [memory.session(name).counters.messages for name in names] == [2 * STEPS] * len(names)
+        assert sorted(m.id for m in memory.messages("same")) == sorted(f"all-{n}" for n in range(STEPS))
         assert memory.settle().folds == 0
         assert memory.lag() == 0
         report = memory.verify()

@@ -19,6 +19,7 @@ from lamina.engine.recall import Recall
 from lamina.engine.requests import Request
 from lamina.policy.recall.arrays import packed
 from lamina.ports import Changes
+from tests.waiting import CEILING, until
 
 pytestmark = pytest.mark.anyio
 
@@ -134,8 +135,8 @@ async def test_a_slow_embedder_is_given_up(
 ) -> None:
     """After `model_seconds` in the background, and sooner in a search; nothing is lost, nothing waits for it."""
     monkeypatch.setattr(recall, "_QUICK", 0.02)
-    tiny = Tiny(mood="waits")
-    memory = await opened(tiny, patience=Patience(model_seconds=0.05))
+    tiny, patience = Tiny(mood="waits"), Patience(model_seconds=0.05)
+    memory = await opened(tiny, patience=patience)
     await say(memory, *SAID)
     with caplog.at_level(logging.WARNING):
         assert (await memory.settle()).vectors == 0
@@ -143,6 +144,8 @@ async def test_a_slow_embedder_is_given_up(
     (told,) = [record for record in caplog.records if record.message == "not_embedded"]
     assert "gave no vectors within 0.05 s" in told.reason  # type: ignore[attr-defined]
     tiny.go.set()
+    monkeypatch.setattr(recall, "_QUICK", CEILING)
+    object.__setattr__(patience, "model_seconds", CEILING)
     assert (await memory.settle()).vectors >= len(SAID)
     assert (await best(memory, "The train leaves at seven."))[1] > 0.98
 
@@ -156,9 +159,11 @@ async def test_the_worker_outlives_a_broken_embedder(tmp_path: Path) -> None:
         assert (await best(memory, "basil pasta"))[0] == SAID[2]
         tiny.mood = "answers"
         await say(memory, "A heron in the harbour.")
-        async with asyncio.timeout(20):
-            while len(await vectors(memory, "tiny-16")) < len(SAID) + 1:  # noqa: ASYNC110 - no one else tells
-                await asyncio.sleep(0.005)
+
+        async def all_embedded():
+            return len(await vectors(memory, "tiny-16")) > len(SAID)
+
+        await until(all_embedded)
 
 
 async def test_an_embedder_that_dies_half_way_goes_on_where_it_was(opened: Callable[..., Any]) -> None:
@@ -185,11 +190,14 @@ async def test_what_is_forgotten_meanwhile_gets_no_vector(opened: Callable[..., 
     await memory.add({"role": "user", "content": "I live in Zanzibar.", "id": "secret"}, user_id=USER, session_id="s1")
     await say(memory, *SAID)
     giving = asyncio.create_task(Embedding(memory._parts, tiny).all_due())
-    async with asyncio.timeout(20):
+
+    async def forgotten():
+        return (await memory.message("secret")).forgotten
+
+    async with asyncio.timeout(CEILING):
         await tiny.begun.wait()
         forgetting = asyncio.create_task(memory.forget(message_id="secret"))
-        while not (await memory.message("secret")).forgotten:  # noqa: ASYNC110 - no one else tells
-            await asyncio.sleep(0)
+        await until(forgotten)
         tiny.go.set()
         await asyncio.gather(giving, forgetting)
     made = await vectors(memory, "tiny-16")

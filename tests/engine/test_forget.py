@@ -14,6 +14,7 @@ import pytest
 from lamina import PROFILES, AsyncMemory, InputError, Memory, NotFound
 from lamina.ports import SummaryDraft, SummaryTask
 from lamina.storage.sqlite import SqliteStore
+from tests.waiting import CEILING, until
 
 USER, WORD = "ann", "Zanzibarquay"
 START = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
@@ -61,7 +62,7 @@ def test_a_forget_killed_before_the_files_are_scrubbed_is_finished_later(tmp_pat
         memory.add(talk(30), user_id=USER, session_id="s1")
         memory.settle()
     assert scan(path)
-    done = subprocess.run([sys.executable, "-c", _KILLED, str(path), WORD], check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", _KILLED, str(path), WORD], check=False, timeout=CEILING)
     assert done.returncode == -signal.SIGKILL
     with Memory(path, worker=False) as memory:
         assert memory.search(WORD, user_id=USER) == []
@@ -97,8 +98,14 @@ async def test_a_fold_under_way_does_not_bring_the_words_back(tmp_path: Path) ->
         folding = asyncio.create_task(memory.settle())
         await slow.started.wait()
         async with AsyncMemory(path, profile=PROFILES["project"], worker=False) as other:
-            asyncio.get_running_loop().call_later(0.5, slow.go.set)
-            receipt = await other.forget(message_id="m3")
+            forgetting = asyncio.create_task(other.forget(message_id="m3"))
+
+            async def forgotten():
+                return (await memory.message("m3")).forgotten
+
+            await until(forgotten)
+            slow.go.set()
+            receipt = await forgetting
         assert receipt.messages == ("m3",)
         await folding
         texts = [summary.text for summary in await memory.summaries("s1", live=False)]

@@ -12,6 +12,7 @@ from lamina import Memory
 from lamina.testing import FakeClock
 from tests.engine.transfers import a_memory
 from tests.places import Databases
+from tests.sizes import share
 
 STORY = resources.files("lamina.interfaces.story")
 ASKED = "2026-01-01T12:00:00+00:00"
@@ -29,7 +30,6 @@ def answers(memory: Memory, user_id: str, questions: list[str]) -> Iterator[Any]
             yield memory.context(question, user_id=user_id, budget=budget, at=ASKED).text
 
 
-@pytest.mark.timeout(600)
 def test_the_demo_is_answered_alike(tmp_path: Path, databases: Any) -> None:
     """Every question of the demo, after its conversation was told to both."""
     told, questions = lines("conversation.jsonl"), [line["question"] for line in lines("questions.jsonl")]
@@ -48,7 +48,7 @@ def test_the_demo_is_answered_alike(tmp_path: Path, databases: Any) -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(share(6)))
 def test_random_memories_are_answered_alike(tmp_path: Path, databases: Any, seed: int) -> None:
     """With facts that change, are retracted, linked; with episodes, tools and other scripts."""
     questions = [

@@ -15,6 +15,7 @@ from lamina.engine.parts import Patience
 from lamina.testing import FakeClock, FakeSummariser, WordCounter
 from lamina.testing.samples import at
 from tests.engine.voyages import PROFILE, talk, turn
+from tests.waiting import CEILING
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +23,7 @@ TURN = 2  # messages
 
 
 async def begun(summariser):
-    assert await asyncio.to_thread(summariser.started.wait, 20)
+    assert await asyncio.to_thread(summariser.started.wait, CEILING)
 
 
 # leases
@@ -61,7 +62,7 @@ async def test_the_lease_of_a_dead_process_is_revoked_at_once(opened, store):
     await talk(memory)
     dead = f"{socket.gethostname()}/999999999/abcd"
     assert await store.claim(dead, at(0), at(100_000)) is not None
-    assert (await memory.settle(timeout=20)).folds == 1
+    assert (await memory.settle(timeout=CEILING)).folds == 1
     assert await store.leases() == []
 
 
@@ -73,7 +74,7 @@ async def test_the_lease_of_another_machine_is_respected(opened, store, clock):
     with pytest.raises(TimeoutError):
         await memory.settle(timeout=0.1)
     clock.advance(seconds=61)
-    assert (await memory.settle(timeout=20)).folds == 1
+    assert (await memory.settle(timeout=CEILING)).folds == 1
 
 
 async def test_a_fold_that_comes_late_is_discarded(opened, clock, caplog):
@@ -163,7 +164,7 @@ async def test_failures_back_off(opened, clock):
 async def test_a_useless_answer_is_refused(opened, mood, reason):
     """It never becomes memory; in the end the offline summariser writes, and the recipe names the reason."""
     model = FakeSummariser(mood)
-    memory = await opened(model, patience=Patience(model_seconds=0.05))
+    memory = await opened(model, patience=Patience(model_seconds=0.05 if mood == "hangs" else CEILING))
     await talk(memory)
     assert (await memory.settle()).failed == ()
     (summary,) = await memory.summaries("s1")
@@ -318,7 +319,7 @@ def test_failures_are_logged_and_never_visible_to_the_caller(tmp_path, heard, mo
     ) as memory:
         for number in range(6):
             memory.add(turn(number), user_id="ann", session_id="s1")
-        assert heard.wait(20)
+        assert heard.wait(CEILING)
         memory.add(turn(6), user_id="ann", session_id="s1")
         assert "day 6" in memory.context("and now?", user_id="ann", session_id="s1").text
         assert memory.session("s1").counters.messages == 7 * TURN
@@ -332,7 +333,7 @@ def test_nobody_waits_for_a_model_that_hangs(tmp_path, location):
     with Memory(place, profile=PROFILE, counter=WordCounter(), summariser=hanging) as memory:
         for number in range(4):
             memory.add(turn(number), user_id="ann", session_id="s1")
-        assert hanging.started.wait(20)
+        assert hanging.started.wait(CEILING)
         for number in range(4, 30):
             memory.add(turn(number), user_id="ann", session_id="s1")
             assert f"day {number}" in memory.context("and now?", user_id="ann", session_id="s1").text
@@ -340,7 +341,7 @@ def test_nobody_waits_for_a_model_that_hangs(tmp_path, location):
         assert len(hanging.tasks) == 1
     if location != ":memory:":
         with Memory(place, profile=PROFILE, counter=WordCounter(), worker=False) as memory:
-            assert memory.settle(timeout=20).folds > 0
+            assert memory.settle(timeout=CEILING).folds > 0
 
 
 # the same log, the same layers
@@ -403,11 +404,11 @@ async def test_one_session_can_be_waited_for(opened):
     """Its facts are there; another one's folds and digests are left to whoever settles everything."""
     memory = await opened(profile="default")
     await memory.add("I live in Porto.", user_id="ana", session_id="s1")
-    assert (await memory.settle(20, session_id="s1")).facts == 1
+    assert (await memory.settle(CEILING, session_id="s1")).facts == 1
     assert [fact.value for fact in await memory.facts("ana")] == ["Porto"]
-    assert (await memory.settle(20, session_id="s1")).facts == 0
+    assert (await memory.settle(CEILING, session_id="s1")).facts == 0
     with pytest.raises(NotFound):
-        await memory.settle(20, session_id="none")
+        await memory.settle(CEILING, session_id="none")
 
 
 class Mute:
@@ -422,4 +423,4 @@ class Mute:
 async def test_a_session_that_cannot_be_read_is_not_waited_for(opened):
     memory = await opened(profile="default", extractor=Mute())
     await memory.add("I live in Porto.", user_id="ana", session_id="s1")
-    assert (await memory.settle(20, session_id="s1")).failed == ("s1",)
+    assert (await memory.settle(CEILING, session_id="s1")).failed == ("s1",)

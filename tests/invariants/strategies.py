@@ -1,13 +1,11 @@
 """What the property tests are made of: random logs, random profiles, and engines that crash where they are told."""
 
-import os
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from lamina import PROFILES, Profile
@@ -36,19 +34,8 @@ from lamina.wiring import new_id
 
 Log = list[dict[str, Any]]
 
-MORE = int(os.environ.get("LAMINA_TEST_EXAMPLES", "1"))  # so many times more examples, and random ones, if above 1
 USER, SESSION = "ann", "s1"
 START = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
-
-
-def examples(number: int) -> Callable[[Any], Any]:
-    return settings(
-        max_examples=number * MORE,
-        deadline=None,
-        derandomize=MORE == 1,
-        database=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-    )
 
 
 class CheapCounter:

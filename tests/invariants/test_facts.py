@@ -19,9 +19,8 @@ from lamina.ports import FactsCommit, Store
 from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
 from lamina.types import Fact
-from tests.invariants.strategies import MORE, START, USER, examples
-
-pytestmark = pytest.mark.timeout(600 * MORE)
+from tests.invariants.strategies import START, USER
+from tests.sizes import examples
 
 VALUES = ("Porto", "porto ", "PORTO", "Berlin", "東京", "القاهرة", "🏝️", "São Paulo", "Sao Paulo", "Straße", "STRASSE")
 rules = st.builds(

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from lamina import Profile
 from lamina.policy.strata import stretches
 from lamina.types import Block, Outline
-from tests.invariants.strategies import SESSION, Log, World, examples, logs, profiles, put
+from tests.invariants.strategies import SESSION, Log, World, logs, profiles, put
+from tests.sizes import examples
 
 
 def folded(profile: Profile, pieces: Sequence[Log], parts: int = 200) -> Outline:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import PROFILES, Memory
-from tests.invariants.strategies import START, USER, CheapCounter, Log, examples, logs
+from tests.invariants.strategies import START, USER, CheapCounter, Log, logs
+from tests.sizes import examples
 
 QUERIES = (
     "Where do I live?",

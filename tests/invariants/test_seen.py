@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from lamina import PROFILES, InputError, Profile
 from lamina.types import Context, Span
-from tests.invariants.strategies import SESSION, USER, Log, World, examples, logs, profiles, put
+from tests.invariants.strategies import SESSION, USER, Log, World, logs, profiles, put
+from tests.sizes import examples
 
 
 def shown(context: Context) -> set[int]:

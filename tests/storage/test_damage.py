@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
@@ -58,9 +59,10 @@ def opened(path):
     return Memory(path, profile=PROFILE, counter=WordCounter(), worker=False)
 
 
-@pytest.fixture
-def file(tmp_path):
-    path = tmp_path / "lamina.db"
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The file of which each test breaks a copy."""
+    path = tmp_path_factory.mktemp("whole") / "lamina.db"
     with opened(path) as memory:
         for session in ("s1", "s2"):
             for number, text in enumerate(SAID * 4):
@@ -71,7 +73,12 @@ def file(tmp_path):
         memory.end("s1")
         memory.settle()
         assert memory.verify().ok
-    return Broken(str(path))
+    return path
+
+
+@pytest.fixture
+def file(tmp_path, whole):
+    return Broken(str(shutil.copy(whole, tmp_path)))
 
 
 def summaries_of(memory):

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,6 +25,8 @@ from lamina.testing.postgres import SERVICE
 from lamina.testing.samples import a_draft, a_fact, a_milestone, a_rewrite, an_append, an_erasure, at, some_facts
 from lamina.testing.suites.checks import ALL, is_whole
 from lamina.testing.suites.erasing import remembered
+from tests.sizes import share
+from tests.waiting import CEILING, until
 
 pytestmark = pytest.mark.anyio
 
@@ -207,7 +210,7 @@ async def test_what_is_wrong_is_said_in_our_words(servers, url, words):
     server = servers()
     url = url.format(stranger=server.url("postgres", "stranger"), nowhere=server.url("nowhere"))
     with pytest.raises(StoreError, match=words) as told:
-        await PostgresStore(url, connect_timeout_s=3).open()
+        await PostgresStore(url, connect_timeout_s=CEILING).open()
     assert "secret" not in str(told.value)
 
 
@@ -254,8 +257,9 @@ async def test_who_waits_too_long_for_another_writer_is_told(database, store):
         connection.execute("select 1 from lamina.sessions for update")
         with pytest.raises(StoreBusy, match="other writers"):
             await hasty.set_status("s1", "ended", at(1))
-        slow = database.store(statement_timeout_s=0.2)
-        await slow.open()
+        slow = database.store()
+        await slow.open()  # with all the time it takes
+        slow._server._options = replace(slow.options, statement_timeout_s=0.2)
         with pytest.raises(StoreBusy, match="longer than allowed"):
             await slow.set_status("s1", "ended", at(1))
         await slow.close()
@@ -277,37 +281,47 @@ async def test_a_closed_store_says_so(database):
 # notices
 
 
+def listening(database):
+    """The server's processes that tell of work."""
+    return database.run(
+        "select pid from pg_stat_activity where query ilike 'listen%' and state = 'idle'"
+        " and datname = current_database()"
+    )
+
+
 async def test_waiting_workers_hear_of_work_in_other_processes(database, store):
     """At once, of their own tenant only, also several at a time."""
     neighbour = database.store("neighbour")
     await neighbour.open()
-    listening = [asyncio.create_task(store.wait_for_work(20)) for _ in range(2)]
-    other = asyncio.create_task(neighbour.wait_for_work(1.5))
-    await asyncio.sleep(0.3)
+    hearing = [asyncio.create_task(store.wait_for_work(CEILING)) for _ in range(2)]
+    other = asyncio.create_task(neighbour.wait_for_work(CEILING))
+    await until(lambda: len(listening(database)) == 2)
     writer = database.store()
     await writer.open()
     await writer.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
-    assert await asyncio.wait_for(asyncio.gather(*listening), 5) == [True, True]
+    assert await asyncio.gather(*hearing) == [True, True]
     claim = await store.claim("w", at(1), at(2))
     await store.release(claim)
-    assert not await other
-    waiting = asyncio.create_task(store.wait_for_work(20))
-    await asyncio.sleep(0.1)
+    waiting = asyncio.create_task(store.wait_for_work(CEILING))
     await writer.set_status("s1", "ended", at(3))
-    assert await asyncio.wait_for(waiting, 5)
+    assert await waiting
+    assert not other.done()
+    await neighbour.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
+    assert await other
     await writer.close()
     await neighbour.close()
 
 
 async def test_no_connection_is_left_by_one_that_stops_to_listen_at_once(database):
     """Whatever it was doing when it was told to stop: connecting, asking whether a pool is between, listening."""
+    rounds = share(60)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        for number in range(60):
+        for number in range(rounds):
             store = database.store(pool_min=0)
             await store.open()
-            waiting = asyncio.create_task(store.wait_for_work(5))
-            await asyncio.sleep(number * 0.0002)
+            waiting = asyncio.create_task(store.wait_for_work(CEILING))
+            await asyncio.sleep(0.012 * number / rounds)
             await store.close()
             waiting.cancel()
             await asyncio.wait([waiting])
@@ -315,14 +329,14 @@ async def test_no_connection_is_left_by_one_that_stops_to_listen_at_once(databas
 
 
 async def test_a_lost_listening_connection_is_made_again(database, store):
-    """Meanwhile workers look by themselves."""
-    assert not await store.wait_for_work(0.05)
-    database.run("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%'")
-    await store.wait_for_work(0.3)  # something may have been missed, so this may tell of work
-    waiting = asyncio.create_task(store.wait_for_work(20))
-    await asyncio.sleep(0.3)
+    """Whoever waits is told, since something may have been missed; then all is heard again."""
+    waiting = asyncio.create_task(store.wait_for_work(CEILING))
+    ((lost,),) = await until(lambda: listening(database))
+    database.run("select pg_terminate_backend(%s)", (lost,))
+    assert await waiting
+    waiting = asyncio.create_task(store.wait_for_work(CEILING))
     await store.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
-    assert await asyncio.wait_for(waiting, 5)
+    assert await waiting
 
 
 # many vectors
@@ -354,10 +368,12 @@ async def test_a_heavy_user_can_have_an_index(database, store):
         recall = np.mean([len({*a} & {*b}) / 20 for a, b in zip(exact, near, strict=True)])
         assert recall >= 0.95
         scans = "select idx_scan from pg_stat_user_indexes where indexrelname like 'near_%'"
-        async with asyncio.timeout(30):  # the server tells with a delay, and after another query
-            while not database.run(scans)[0][0]:
-                await asyncio.sleep(0.5)
-                await store.nearest("ann", "e", asked[0], 20)
+
+        async def scanned():
+            await store.nearest("ann", "e", asked[0], 20)
+            return database.run(scans)[0][0]
+
+        await until(scanned)  # the server tells with a delay, and after another query
     finally:
         await store.drop_user_index("ann", "e")  # the database is another test's next
     assert [await store.nearest("ann", "e", one, 20) for one in asked] == exact
@@ -405,7 +421,7 @@ def left_in_files(database, word):
 def test_a_memory_lies_in_postgres_by_its_url(databases):
     """Blocking and awaited, with options in the URL; all that a memory does works on it."""
     database = databases()
-    url = database.url + "&lamina_pool_max=3&lamina_prepare_threshold=none&lamina_statement_timeout_s=20"
+    url = database.url + "&lamina_pool_max=3&lamina_prepare_threshold=none&lamina_statement_timeout_s=200"
     with Memory(url, counter=WordCounter()) as memory:
         memory.add("I'm Alex. I prefer Python.", user_id="alex", session_id="s1")
         memory.settle()

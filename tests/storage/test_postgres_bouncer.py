@@ -4,7 +4,6 @@ import asyncio
 import logging
 import re
 import subprocess
-import time
 from urllib.parse import quote
 
 import psycopg
@@ -19,9 +18,14 @@ from lamina.testing.samples import a_draft, an_append, at
 from lamina.testing.suites.checks import ALL, is_whole
 from scripts.programs import PGBOUNCER
 from tests.bouncer import bouncer
-from tests.places import needed
+from tests.places import PATIENT, needed
+from tests.sizes import share
+from tests.storage.test_postgres import listening
 from tests.storage.test_postgres_load import outlives_a_restart
 from tests.storage.test_store_suite import PostgresSuite
+from tests.waiting import CEILING, until, wait_until
+
+pytestmark = pytest.mark.postgres
 
 KEEPS_STATEMENTS = (1, 21)  # the first version of pgbouncer that can
 
@@ -31,26 +35,25 @@ def anyio_backend():
     return "asyncio"
 
 
+@pytest.mark.full
 class TestBehindPgbouncer(PostgresSuite):
     """Everything that a store promises."""
 
-    @pytest.fixture
-    async def store(self, pooled):
-        self.database = pooled()
-        store = self.database.store()
-        await store.open()
-        yield store
-        await store.close()
+    @pytest.fixture(scope="class")
+    @classmethod
+    def database(cls, pooled):
+        return pooled()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own_server():
     with Server(durable=True) as server:
         yield server
 
 
-async def crowd(stores, rounds=12):
+async def crowd(stores):
     """Two tenants' writers and readers at once, more than there are connections; each sees its own only."""
+    rounds = share(12)
 
     async def talk(store, number):
         for step in range(rounds):
@@ -68,7 +71,7 @@ async def crowd(stores, rounds=12):
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("threshold", ["auto", None])
+@pytest.mark.parametrize("threshold", ["auto", pytest.param(None, marks=pytest.mark.full)])
 async def test_many_clients_of_two_tenants_share_few_connections(pooled, threshold):
     """No statement is prepared on a connection that the next transaction may not have, unless one asks for it."""
     database = pooled()
@@ -81,7 +84,7 @@ async def test_statements_that_a_pool_does_not_keep_are_named(own_server):
     off = {"max_prepared_statements": 0} if version() >= KEEPS_STATEMENTS else {}
     with bouncer(needed(PGBOUNCER), own_server, default_pool_size=1, **off) as between:
         url = between.url(own_server.new_database(), SERVICE)
-        one, other = (PostgresStore(url, prepare_threshold=0) for _ in range(2))
+        one, other = (PostgresStore(url, prepare_threshold=0, **PATIENT) for _ in range(2))
         await one.open()
         with pytest.raises(StoreError, match="lamina_prepare_threshold=none"):
             await other.open()
@@ -101,7 +104,7 @@ async def test_a_pool_that_keeps_statements_may_have_them(own_server):
         pytest.skip(f"pgbouncer {version()} keeps no statements; 1.21 does: {PGBOUNCER.variable} may name one")
     with bouncer(needed(PGBOUNCER), own_server, max_prepared_statements=50) as between:
         url = between.url(own_server.new_database(), SERVICE)
-        await crowd([PostgresStore(url, tenant=tenant, prepare_threshold=0) for tenant in ("a", "b")])
+        await crowd([PostgresStore(url, tenant=tenant, prepare_threshold=0, **PATIENT) for tenant in ("a", "b")])
 
 
 @pytest.mark.anyio
@@ -125,7 +128,7 @@ async def test_a_role_is_never_left_on_a_connection_of_a_pool(pooled, caplog):
     """Scrubbing as another role needs a connection that stays; so does making an index."""
     database = pooled()
     url = database.server.url(database.name)
-    store = PostgresStore(url, role=SERVICE)
+    store = PostgresStore(url, role=SERVICE, **PATIENT)
     await store.open()
     await store.append(an_append("s1", a_draft("m1")))
     assert not await store.scrub()
@@ -136,7 +139,7 @@ async def test_a_role_is_never_left_on_a_connection_of_a_pool(pooled, caplog):
     with psycopg.connect(url, autocommit=True) as other:
         assert other.execute("select current_user").fetchone() == ("postgres",)
     await store.close()
-    direct = PostgresStore(url, role=SERVICE, direct=str(database.server.server.folder))
+    direct = PostgresStore(url, role=SERVICE, direct=str(database.server.server.folder), **PATIENT)
     await direct.open()
     assert await direct.scrub()
     await direct.index_user("ann", "e")
@@ -151,10 +154,12 @@ async def test_nobody_listens_through_a_pool(pooled, caplog):
     database = pooled()
     store = database.store()
     await store.open()
-    assert not await store.wait_for_work(0.5)
+    waiting = asyncio.create_task(store.wait_for_work(CEILING))
+    await until(lambda: "listening_off" in [record.message for record in caplog.records])
+    waiting.cancel()
     assert not await store.wait_for_work(0.1)
     assert [record.message for record in caplog.records].count("listening_off") == 1
-    assert database.run("select 1 from pg_stat_activity where query ilike 'listen%'") == []
+    assert listening(database) == []
     await store.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
     assert await store.claim("w", at(1), at(2))
     await store.close()
@@ -169,23 +174,20 @@ def test_workers_find_by_looking_what_others_have_added(pooled):
         Memory(url, worker=False, **common) as adding,
     ):
         adding.add([f"Remark {number} on the harbour." for number in range(40)], user_id="ann", session_id="s1")
-        for _ in range(300):
-            if working.backlog().pending == 0 and adding.session("s1").counters.cursor:
-                break
-            time.sleep(0.1)
-        assert adding.session("s1").counters.cursor > 0
+        wait_until(lambda: working.backlog().pending == 0 and adding.session("s1").counters.cursor > 0)
 
 
 @pytest.mark.anyio
 async def test_workers_hear_of_work_past_the_pool(pooled):
     """When the URL names the server itself, too."""
     database = pooled()
-    store = PostgresStore(f"{database.url}&lamina_direct={quote(str(database.server.server.folder), safe='')}")
+    direct = f"{database.url}&lamina_direct={quote(str(database.server.server.folder), safe='')}"
+    store = PostgresStore(direct, **PATIENT)
     await store.open()
-    waiting = asyncio.create_task(store.wait_for_work(20))
-    await asyncio.sleep(0.5)
+    waiting = asyncio.create_task(store.wait_for_work(CEILING))
+    await until(lambda: listening(database))
     await store.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
-    assert await asyncio.wait_for(waiting, 5)
+    assert await waiting
     await store.close()
 
 
@@ -196,7 +198,7 @@ async def test_a_server_that_restarts_behind_a_pool_is_found_again(own_server):
         await outlives_a_restart(between.url(own_server.new_database(), SERVICE), own_server)
 
 
-@pytest.mark.parametrize("mode", ["transaction", "session"])
+@pytest.mark.parametrize("mode", ["transaction", pytest.param("session", marks=pytest.mark.full)])
 def test_a_memory_behind_a_pool_does_all_that_others_do(own_server, mode):
     """With its worker: adds, folds, finds, builds contexts, forgets, for two tenants with the same names."""
     with bouncer(needed(PGBOUNCER), own_server, mode=mode, default_pool_size=30) as between:

@@ -32,7 +32,7 @@ from lamina.testing.suites.costs import ENTRY
 from lamina.testing.suites.erasing import remembered
 from lamina.types import ApiKey, Span, WorkerNote
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def anyio_backend():
     return "asyncio"
 
 
-@pytest.fixture(params=["databases", "pooled"])
+@pytest.fixture(params=["databases", pytest.param("pooled", marks=pytest.mark.full)])
 def database(request):
     """Reached as it is, and through a pgbouncer."""
     return request.getfixturevalue(request.param)()

@@ -4,14 +4,16 @@ import asyncio
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.policy.recall.arrays import packed
+from lamina.ports import Store
 from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing.samples import a_draft, a_fold, a_rewrite, a_summary, an_append, an_erasure
 from lamina.types import Span
+from tests.sizes import examples
 
 WORDS = ["tea", "green", "café", "日本", "rum", "O'Brien", "running", "x" * 90]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
@@ -41,10 +43,10 @@ async def shown(store, log, numbers):
     ]
 
 
-@pytest.mark.parametrize("other", ["sqlite", "postgres"])
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.parametrize("other", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@examples(24)
 @given(log=LOGS, seed=st.integers(0, 2**32 - 1))
-def test_every_store_answers_as_the_reference_store(tmp_path_factory, databases, other, log, seed):
+def test_every_store_answers_as_the_reference_store(request, tmp_path_factory, other, log, seed):
     """Also which are chosen when there are too many, and in which order."""
     numbers = np.random.default_rng(seed).integers(-2, 3, size=(40, 3)).astype(float)  # small, so that many are equal
 
@@ -55,6 +57,9 @@ def test_every_store_answers_as_the_reference_store(tmp_path_factory, databases,
         finally:
             await store.close()
 
-    folder = tmp_path_factory.mktemp("same")
-    store = SqliteStore(folder / "lamina.db") if other == "sqlite" else databases().store()
+    store: Store
+    if other == "sqlite":
+        store = SqliteStore(tmp_path_factory.mktemp("same") / "lamina.db")
+    else:
+        store = request.getfixturevalue("databases")().store()
     assert asyncio.run(answered(store)) == asyncio.run(answered(MemoryStore()))

@@ -35,6 +35,7 @@ from lamina.testing.samples import (
 from lamina.testing.suites.checks import embedded
 from lamina.testing.suites.erasing import remembered
 from lamina.types import Span
+from tests.sizes import share
 
 ALL = Span(first=1, last=10_000)
 
@@ -237,10 +238,11 @@ def _limit(memory: Any, extra_pages: int) -> int:
 
 def test_eight_threads_share_one_memory(path):
     """Each message is stored once, in an order without gaps, and all threads see all of them."""
+    steps = share(25)
     with Memory(path, counter=WordCounter()) as memory:
 
         def work(number):
-            for step in range(25):
+            for step in range(steps):
                 memory.add(
                     {"role": "user", "content": f"{number} says {step}", "id": f"{number}-{step}"}, session_id="s1"
                 )
@@ -249,10 +251,10 @@ def test_eight_threads_share_one_memory(path):
             return len(memory.messages(f"own-{number}"))
 
         with ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(work, range(8))) == [25] * 8
+            assert list(pool.map(work, range(8))) == [steps] * 8
         stored = memory.messages("s1")
-        assert [m.seq for m in stored] == list(range(1, 201))
-        assert {m.id for m in stored} == {f"{a}-{b}" for a in range(8) for b in range(25)}
+        assert [m.seq for m in stored] == list(range(1, 8 * steps + 1))
+        assert {m.id for m in stored} == {f"{a}-{b}" for a in range(8) for b in range(steps)}
         assert memory.verify().ok
 
 

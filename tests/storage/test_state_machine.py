@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -42,6 +42,7 @@ from lamina.testing.samples import (
     some_facts,
 )
 from lamina.types import EPISODE_KINDS, STATUSES, Source, Span
+from tests.sizes import share
 
 SESSIONS = st.sampled_from(["s1", "s2", "s3", "é"])
 USERS = st.sampled_from(["ann", "bob"])
@@ -544,12 +545,7 @@ SHOWN = ("sessions", "users", "pending", "leases", "proposals", "receipts", "emb
 SHOWN_OF_USERS = ("digests", "facts", "episodes", "links", "live_summaries")
 
 TestStores = Stores.TestCase
-TestStores.settings = settings(
-    max_examples=60,
-    stateful_step_count=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+TestStores.settings = settings(max_examples=share(60), stateful_step_count=30)
 
 
 class PostgresStores(Stores):
@@ -561,10 +557,10 @@ class PostgresStores(Stores):
         return Blocking(PostgresStores.databases().store())
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _databases(databases):
+@pytest.fixture(scope="module")
+def on_databases(databases):
     PostgresStores.databases = databases
 
 
-TestPostgresStores = PostgresStores.TestCase
-TestPostgresStores.settings = settings(TestStores.settings, max_examples=6, stateful_step_count=20)
+TestPostgresStores = pytest.mark.usefixtures("on_databases")(PostgresStores.TestCase)
+TestPostgresStores.settings = settings(max_examples=share(6), stateful_step_count=20)

@@ -28,6 +28,7 @@ SERVICE = "lamina_service"  # may use the tables of a store, and nothing else
 
 _FIRST_VERSION = 16  # of the wheel; later ones lie in folders with their number
 _OTHERS = stat.S_IROTH | stat.S_IXOTH
+_PATIENCE = 180.0  # seconds for a server to start or end, far above what a busy machine needs
 _QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200", "max_wal_size=256MB")
 
 
@@ -102,20 +103,21 @@ class Server:
                 cwd="/",
                 **as_nobody(),
             )
-        for _ in range(600):
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
             try:
-                psycopg.connect(self.url("postgres"), connect_timeout=5).close()
+                psycopg.connect(self.url("postgres"), connect_timeout=round(_PATIENCE)).close()
             except psycopg.OperationalError:
                 if self._process.poll() is not None:
                     raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text()}") from None
-                time.sleep(0.05)
+                time.sleep(0.02)
             else:
                 return
-        raise RuntimeError("PostgreSQL did not start within 30 seconds")
+        raise RuntimeError(f"PostgreSQL did not start within {_PATIENCE:g} seconds")
 
     def promote(self) -> None:
         """Have a standby take over."""
-        self._run("pg_ctl", "promote", "-D", self.data)
+        self._run("pg_ctl", "promote", "-D", self.data, f"--timeout={_PATIENCE:g}")
 
     def kill(self) -> None:
         """End it as a power failure would; `start` recovers."""
@@ -132,7 +134,7 @@ class Server:
         self._children = _children(self._process.pid)
         if self._process.poll() is None:
             self._process.send_signal(how)
-            self._process.wait(timeout=60)
+            self._process.wait(timeout=_PATIENCE)
 
     def url(self, database: str, user: str = "postgres") -> str:
         return f"postgresql://{user}@/{database}?host={quote(str(self.folder), safe='')}"
@@ -175,7 +177,8 @@ def _children(pid: int) -> list[int]:
 
 def _wait_for_end(pid: int) -> None:
     """Processes of a killed server end by themselves; its data must not be used before."""
-    for _ in range(600):
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
@@ -183,6 +186,7 @@ def _wait_for_end(pid: int) -> None:
         if _is_zombie(pid):
             return
         time.sleep(0.02)
+    raise RuntimeError(f"a process of the killed server did not end within {_PATIENCE:g} seconds")
 
 
 def _is_zombie(pid: int) -> bool:

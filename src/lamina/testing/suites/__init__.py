@@ -6,6 +6,8 @@ class TestMyStore(StoreSuite):
 
     @pytest.fixture
     async def neighbour(self): ...   # a store of another tenant over the same data
+
+Each test wants a store without data, and none closes the store that it is given: connections may serve many tests.
 """
 
 from lamina.testing.suites.changes import Changing

@@ -2,7 +2,6 @@
 
 # ruff: noqa: PLR2004 - the numbers of a test speak for themselves
 
-import time
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -195,10 +194,8 @@ class Workers(Suite):
         assert await store.workers() == [a_note("b/2/x", done=4)]
 
     async def test_waiting_for_work_ends(self, store: Store) -> None:
-        """After so many seconds at the latest, if nobody tells of any."""
-        started = time.monotonic()
+        """After so many seconds, if nobody tells of any."""
         assert await store.wait_for_work(0.05) is False
-        assert time.monotonic() - started < 5
 
     # tenants
 
