@@ -34,7 +34,7 @@ quick-tests: .venv/tests
 	$(PYTEST) -m "not full and not postgres" tests/architecture tests/policy tests/models tests/storage tests/engine
 
 test: .venv/tests  ## every behaviour once, in about 8 minutes; what lands has passed this
-	$(PROGRAMS) chromium
+	$(PROGRAMS) chromium pgbouncer
 	$(PYTEST)
 
 test-all: .venv/tests  ## everything at full size, on every database, with the coverage of `make test`
