@@ -107,3 +107,22 @@ def test_beyond_so_many_at_once_a_request_is_put_off(tmp_path):
         lines[0].close()
         wait_until(lambda: answered(200))
         lines[1].close()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/version", "/openapi.json", "/", "/assets/nothing.js"])
+def test_what_anybody_may_ask_is_answered_without_reading_a_body(service, path):
+    """However long it is said to be: half a request holds nobody up, and what comes later is no second request."""
+    url = service.client.base_url
+    with socket.create_connection((url.host, url.port), timeout=CEILING) as line:
+        line.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 30000000\r\n\r\n[".encode())
+        answer = b"".join(iter(lambda: line.recv(65536), b""))
+    assert answer.split(b" ")[1] in {b"200", b"404"}
+    assert b"connection: close" in answer.lower()
+
+
+def test_a_body_that_goes_too_deep_is_refused_before_it_is_whole(service):
+    """It is looked at while it comes."""
+    url = service.client.base_url
+    with socket.create_connection((url.host, url.port), timeout=CEILING) as line:
+        line.sendall(b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 190000\r\n\r\n" + b"[" * 200)
+        assert b"400" in line.recv(65536).split(b"\r\n")[0]

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lamina.errors import LaminaError
 from lamina.interfaces.http.audits import Audit
 from lamina.interfaces.http.callers import Caller, Service, let_in
+from lamina.interfaces.http.nesting import Nesting
 from lamina.interfaces.http.problems import OURS, of_error, problem
 from lamina.interfaces.http.proxy.errors import in_openai_shape
 from lamina.interfaces.http.rates import Allowance, Rates
@@ -28,9 +29,10 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OPEN = frozenset({"/healthz", "/readyz", "/version", "/openapi.json"})
 _PAGE, _FILES = "/", "/assets/"  # of the inspector
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _HUNG_UP = 499
 _DEEPEST = 120  # levels of lists and objects
+_SLICE = 16_384  # bytes that are looked at before others have their turn
 _MOST_PARAMETERS = 200  # of an address; the time to check them grows with their square
 
 
@@ -74,6 +76,8 @@ class _Answer:
             self.status, self.begun = message["status"], True
             allowance: Allowance | None = self._scope.get("lamina.allowance")
             told = {"x-request-id": self._request_id, **(allowance.headers if allowance else {})}
+            if self._scope.get("lamina.close"):
+                told["connection"] = "close"
             added = [(name.lower().encode(), value.encode()) for name, value in told.items()]
             message["headers"] = [*message["headers"], *added]
             try:
@@ -144,6 +148,10 @@ class Border:
             if self._under_way > self._rules.at_once:
                 raise _Refused(503, "there are too many requests at once; try again shortly", {"Retry-After": "1"})
             await self._check_caller(scope, headers)
+        if is_open(scope["path"]):  # anybody may ask: no body is read, however long it is and however slowly it comes
+            scope["lamina.close"] = _has_body(headers)
+            await self._app(scope, _no_body, answer)
+            return
         try:
             async with asyncio.timeout(self._rules.body_seconds):
                 body = await self._body(receive, headers)
@@ -205,7 +213,7 @@ class Border:
         parts, size = [], int(told) if told.isdigit() else 0
         if size > most:
             raise _Refused(413, f"a body has up to {most} bytes; send less at once")
-        size, more = 0, True
+        size, more, nesting = 0, True, Nesting()
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
@@ -214,17 +222,18 @@ class Border:
             size += len(part)
             if size > most:
                 raise _Refused(413, f"a body has up to {most} bytes; send less at once")
+            await _check_depth(nesting, part)
             parts.append(part)
             more = message.get("more_body", False)
         body = b"".join(parts)
-        _check_json(body)
+        _check_text(body)
         return body
 
     def _noted(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
         """Count it, and say who did what: never with what content."""
         operation = _operation(scope)
         self._service.metrics.answered(operation, status, seconds)
-        if scope["path"] in _OPEN or is_page(scope["path"]):
+        if is_open(scope["path"]):
             return
         caller: Caller | None = scope.get("lamina.caller")
         audit = Audit(
@@ -236,6 +245,11 @@ class Border:
             ms=round(seconds * 1000, 1),
         )
         self._service.audits.note(audit, caller.tenant if caller else None)
+
+
+def is_open(path: str) -> bool:
+    """Whether anybody may ask for an address, without a key."""
+    return path in _OPEN or is_page(path)
 
 
 def is_page(path: str) -> bool:
@@ -273,13 +287,29 @@ def _check_framing(headers: Mapping[str, str]) -> None:
         raise _Refused(400, told, {"Connection": "close"})
 
 
-def _check_json(body: bytes) -> None:
+def _has_body(headers: Mapping[str, str]) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0").strip("0") != ""
+
+
+async def _no_body() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _check_depth(nesting: Nesting, part: bytes) -> None:
+    """Refuse lists and objects that go too deep as soon as that is seen."""
+    for start in range(0, len(part), _SLICE):
+        nesting.feed(part[start : start + _SLICE])
+        if nesting.deepest > _DEEPEST:
+            raise _Refused(400, f"lists and objects go {_DEEPEST} levels deep at the most", {"Connection": "close"})
+        if start:
+            await asyncio.sleep(0)
+
+
+def _check_text(body: bytes) -> None:
     """Refuse what could not be read, or not be written again."""
-    if body.count(b"[") + body.count(b"{") > _DEEPEST and _depth(body) > _DEEPEST:
-        raise _Refused(400, f"lists and objects go {_DEEPEST} levels deep at the most")
     try:
         body.decode()
-        if b"\\u" in body:
+        if _SURROGATE.search(body):
             json.dumps(json.loads(body), ensure_ascii=False).encode()
     except UnicodeDecodeError:
         raise _Refused(400, "the body is not UTF-8") from None
@@ -287,11 +317,3 @@ def _check_json(body: bytes) -> None:
         raise _Refused(400, "the body has a lone surrogate, which is no valid Unicode; remove it") from None
     except ValueError:
         return  # no JSON: the route says so
-
-
-def _depth(body: bytes) -> int:
-    depth = deepest = 0
-    for sign in re.findall(rb"[][{}]", _STRINGS.sub(b"", body)):
-        depth += 1 if sign in b"[{" else -1
-        deepest = max(deepest, depth)
-    return deepest

@@ -1,0 +1,54 @@
+"""How deep a body goes is found in one pass, whatever stands in it and however it is cut."""
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.interfaces.http.nesting import Nesting
+from tests.growth import growth, quarters
+
+LEVELS = st.recursive(
+    st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+def fed(text: bytes, cuts: list[int]) -> int:
+    nesting = Nesting()
+    places = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
+    for first, last in pairwise(places):
+        nesting.feed(text[first:last])
+    return nesting.deepest
+
+
+def depth(value: object) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+
+
+@given(LEVELS, st.lists(st.integers(min_value=0), max_size=5), st.booleans())
+def test_it_is_the_depth_of_what_is_read(value, cuts, plain):
+    """Brackets and quotes inside of texts do not count; where the parts end does not matter."""
+    assert fed(json.dumps(value, ensure_ascii=plain).encode(), cuts) == depth(value)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        pytest.param(b'\\"', id="escaped-quotes-without-an-end"),
+        pytest.param(b'"', id="quotes"),
+        pytest.param(b"\\", id="backslashes"),
+        pytest.param(b"[", id="lists-in-lists"),
+        pytest.param(b"[]", id="lists"),
+        pytest.param(b'{"":', id="objects-in-objects"),
+    ],
+)
+def test_the_time_grows_with_the_length_and_no_faster(piece):
+    def run(text: bytes) -> None:
+        nesting = Nesting()
+        for start in range(0, len(text), 16_384):
+            nesting.feed(text[start : start + 16_384])
+
+    assert growth(run, lambda size: b'"' + piece * (size // len(piece)), quarters(4_000_000)) <= 2.0
