@@ -5,12 +5,12 @@ order in which they were written does not matter, a forgotten one leaves no trac
 """
 
 import hashlib
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from lamina.policy.normal import normalise
 from lamina.ports import FactDraft
 from lamina.types import Fact, FactType, Message, Why
 
@@ -47,7 +47,7 @@ def folded(text: str) -> str:
     """Text without what does not count: width, case and the number of spaces; signs of every script stay."""
     if text.isascii():
         return " ".join(text.casefold().split())
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
+    return " ".join(normalise("NFKC", normalise("NFKC", text).casefold()).split())
 
 
 def normalised(text: str) -> str:

@@ -1,13 +1,14 @@
 """A filled context as chat messages and as one text."""
 
+import hashlib
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lamina.policy.budget import Item
 from lamina.policy.facts import said
+from lamina.policy.normal import normalise, without_unseen
 from lamina.policy.window import units
 from lamina.types import Fact, Message
 
@@ -48,20 +49,22 @@ Layout = Callable[[Picked], str]
 
 
 def fenced(block: str) -> str:
-    """Memory as data between tags that do not occur in it, not even for who overlooks width, case and spaces."""
-    tag, number, plain = "memory", 0, _seen(block)
-    while f"</{tag}" in plain or f"<{tag}" in plain:
-        number += 1
-        tag = f"memory-{number}"
+    """Memory as data between tags that do not occur in it, not even for who overlooks width, case and spaces.
+
+    Where something looks like a tag, ours has a digest of the whole block: nobody can write it into the block.
+    """
+    plain = _seen(block)
+    tag = f"memory-{_digest(block)}" if "<memory" in plain or "</memory" in plain else "memory"
     return f"{PREAMBLE}\n<{tag}>\n{block}\n</{tag}>"
+
+
+def _digest(block: str) -> str:
+    return hashlib.sha256(block.encode(errors="surrogatepass")).hexdigest()[:12]
 
 
 def _seen(text: str) -> str:
     """Text without what does not count for a reader: width, case, spaces, and signs that do not show."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-        text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
-    return _UNSEEN.sub("", text.casefold())
+    return _UNSEEN.sub("", without_unseen(normalise("NFKC", without_unseen(text))).casefold())
 
 
 def indented(text: str) -> str:

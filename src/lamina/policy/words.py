@@ -4,6 +4,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from lamina.policy.normal import normalise
+
 # Scripts written without spaces.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # Vowel signs are no word characters to `re`, but words must not break at them.
@@ -77,8 +79,8 @@ def plain(text: str) -> str:
     """Without case and accents."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
+    decomposed = normalise("NFKD", text.casefold())
+    return normalise("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
 
 
 _SUFFIXES = (

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import resources
 
+from lamina.policy.normal import normalise
+
 UNKNOWN = "[UNK]"
 _LONGEST = 100  # characters; a longer word is not looked at
 _REMEMBERED = 1 << 16  # words whose pieces are kept at hand
@@ -58,7 +60,7 @@ class WordPiece:
 
     def words(self, text: str) -> list[str]:
         """Lower-case words, punctuation marks and ideographs, without accents."""
-        return unicodedata.normalize("NFD", text).translate(self._characters).split()
+        return normalise("NFD", text).translate(self._characters).split()
 
     def encode(self, text: str) -> list[int]:
         """The numbers of the pieces of a text, in order, without any marks of start and end."""
