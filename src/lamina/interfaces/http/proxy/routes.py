@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import re
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import httpx2
 from fastapi import APIRouter, HTTPException, Request
@@ -24,6 +25,7 @@ from lamina.interfaces.settings import Settings
 
 _GRACE_S = 10.0
 _STREAM = "text/event-stream"
+_STEPS_OUT = re.compile(r"(^|/)\.{0,2}(/|$)|[\\\x00-\x1f?#]")
 _RETRIES = "x-stainless-retry-count"  # what the official clients say when they try again
 
 
@@ -145,8 +147,18 @@ async def _unknown() -> Response:
 
 
 def _path(request: Request) -> str:
+    """The address below the endpoint's; none that an endpoint might read as one beside or above it."""
     path: str = request.scope["path"].removeprefix(PREFIX).removeprefix("/v1").strip("/")
+    if _STEPS_OUT.search(_decoded(path)):
+        raise HTTPException(404, "the proxy passes on no address with empty parts, dots for folders or backslashes")
     return quote(path, safe="/%:")
+
+
+def _decoded(path: str) -> str:
+    """A path as an endpoint may read it that decodes more than once."""
+    while (plain := unquote(path)) != path:
+        path = plain
+    return path
 
 
 def _told(turn: Turn | None) -> list[tuple[str, str]]:

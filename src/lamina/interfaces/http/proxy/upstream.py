@@ -17,6 +17,7 @@ _HOP = frozenset(
         "upgrade", "host", "content-length", "content-encoding", "accept-encoding",
     }
 )  # fmt: skip
+_IDEMPOTENT = frozenset({"GET", "HEAD", "DELETE"})
 _OURS = "x-lamina-"
 _NOT_THEIRS = frozenset({"x-api-key", "cookie", "authorization", "idempotency-key", "forwarded"})
 
@@ -36,7 +37,11 @@ class Upstream:
         )
 
     async def ask(self, request: Request, path: str, content: bytes) -> httpx2.Response:
-        """The answer's head; its body is read, and closed, by whoever asked."""
+        """The answer's head; its body is read, and closed, by whoever asked.
+
+        A request is sent twice only if that changes nothing: the endpoint may have read the first one before the
+        connection broke, and what it does costs money.
+        """
         asked = self._client.build_request(
             request.method,
             f"{self._base}/{path}",
@@ -47,6 +52,8 @@ class Upstream:
         try:
             return await self._client.send(asked, stream=True)
         except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):  # a kept connection was just closed
+            if request.method not in _IDEMPOTENT:
+                raise
             return await self._anew.send(asked, stream=True)
 
     def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
