@@ -80,6 +80,20 @@ def test_many_threads_share_one_memory(tmp_path):
         assert memory.verify().ok
 
 
+def test_a_memory_stays_where_it_was_opened(tmp_path, monkeypatch):
+    """The program may go to another folder; threads that come later still find the file, and leave no other behind."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Memory("chat.db", worker=False) as memory:
+        memory.add("The kettle is red.", user_id="a", session_id="s")
+        monkeypatch.chdir("elsewhere")
+        with ThreadPoolExecutor(1) as thread:
+            assert [one.text for one in thread.submit(memory.messages, "s").result()] == ["The kettle is red."]
+        memory.settle()
+        assert memory.verify().ok
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_blocking_verbs_work_inside_an_event_loop(tmp_path):
     """Memory may be used from code that runs on an event loop (a notebook, say)."""
     with Memory(tmp_path / "a.db") as memory:

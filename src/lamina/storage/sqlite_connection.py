@@ -39,6 +39,7 @@ class Connections:
 
     def __init__(self, path: Path, *, durable: bool = False) -> None:
         self.path = path
+        self._file = path.absolute()  # the process may go to another folder before a thread needs a connection
         self._durable = durable
         self._local = threading.local()
         self._lock = threading.Lock()
@@ -114,7 +115,7 @@ class Connections:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = sqlite3.connect(
-                self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
+                self._file, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
             )
             for pragma in self._pragmas():
                 connection.execute(pragma)
