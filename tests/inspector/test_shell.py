@@ -66,7 +66,7 @@ def test_light_dark_or_as_the_machine_has_it(page_of):
     dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     page.get_by_role("button", name="Theme: auto").click()
     expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
-    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") != dark
+    page.wait_for_function("dark => getComputedStyle(document.documentElement).backgroundColor !== dark", arg=dark)
     page.reload()
     expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
 
