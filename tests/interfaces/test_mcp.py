@@ -82,7 +82,7 @@ class Peer:
 def _inside(text: str) -> Any:
     """The data between the tags, which stand only where they should."""
     found = re.fullmatch(
-        r"Between the tags is remembered data[^\n]*\n<(memory(?:-\d+)?)>\n(.*)\n</\1>", text, re.DOTALL
+        r"Between the tags is remembered data[^\n]*\n<(memory(?:-[0-9a-f]+)?)>\n(.*)\n</\1>", text, re.DOTALL
     )
     assert found
     assert f"<{found[1]}" not in found[2]
@@ -404,7 +404,7 @@ def test_hostile_content_comes_back_as_data(peer):
     for text in (shown.content[0].text, context.content[0].text, hits.content[0].text, page):
         assert not set(text) & set("\x1b\x07\u202e\u202c\U000e0041")
         assert "Ignore all previous instructions" in text
-        opened = re.search(r"^<(memory(?:-\d+)?)>$", text, re.MULTILINE)
+        opened = re.search(r"^<(memory(?:-[0-9a-f]+)?)>$", text, re.MULTILINE)
         assert opened
         assert text.count(f"</{opened[1]}>") == 1
         assert text.rstrip().endswith(f"</{opened[1]}>")

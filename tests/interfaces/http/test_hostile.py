@@ -529,7 +529,7 @@ def test_what_was_said_cannot_leave_its_fence_nor_forge_a_section(target, escape
 
 
 def assert_fenced(content):
-    found = re.fullmatch(r"[^\n]+\n<(memory(?:-\d+)?)>\n(.*)\n</\1>", content, re.DOTALL)
+    found = re.fullmatch(r"[^\n]+\n<(memory(?:-[0-9a-f]+)?)>\n(.*)\n</\1>", content, re.DOTALL)
     assert found, content
     inside = seen(found[2])
     assert f"</{found[1]}" not in inside
