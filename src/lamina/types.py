@@ -122,10 +122,6 @@ class Counters:
     def unfolded_tokens(self) -> int:
         return self.tokens - self.cursor_tokens
 
-    @property
-    def complete_turns(self) -> int:
-        return self.turns if self.closed else self.turns - 1
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:

@@ -1,5 +1,6 @@
 """Copies: the same in every row, whenever they are made, however often they are stopped."""
 
+import asyncio
 import os
 import random
 import signal
@@ -13,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from lamina import Memory
+from lamina import AsyncMemory, Memory
 from lamina.errors import Conflict, InputError
+from lamina.storage.sqlite import SqliteStore
 from lamina.testing import FakeClock
 from lamina.types import FACT_STATUSES
 from tests.engine.transfers import a_memory, opened, talk
@@ -85,6 +87,61 @@ def test_what_is_forgotten_is_gone_from_the_copy(tmp_path: Path, place: Place) -
     assert b"zanzibarian" not in place.every_byte()
     with opened(target) as copy:
         assert copy.verify().ok
+
+
+def test_a_user_who_is_forgotten_is_gone_from_the_copy(tmp_path: Path, place: Place) -> None:
+    """Also where nobody else is left."""
+    target = place("target.db")
+    with opened(tmp_path / "source.db") as memory:
+        memory.add("I live in Porto.", user_id="ann", session_id="s1")
+        memory.settle()
+        assert memory.copy_to(target).complete
+        memory.forget(user_id="ann")
+        assert memory.copy_to(target).complete
+    with opened(target) as copy:
+        assert (copy.sessions(), copy.facts("ann")) == ([], [])
+
+
+def test_a_session_that_is_forgotten_while_it_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is not copied; the rest is."""
+
+    async def copied() -> Any:
+        async with AsyncMemory(tmp_path / "source.db", worker=False) as memory:
+            for session_id in ("s1", "s2"):
+                await memory.add("I live in Porto.", user_id="ann", session_id=session_id)
+            store: Any = memory._parts.store
+            real = store.session_row
+
+            async def forgets(session_id: str) -> Any:
+                monkeypatch.undo()
+                await memory.forget(session_id=session_id)
+                return await real(session_id)
+
+            monkeypatch.setattr(store, "session_row", forgets)
+            return await memory.copy_to(tmp_path / "target.db")
+
+    assert asyncio.run(copied()).complete
+    with opened(tmp_path / "target.db") as copy:
+        assert len(copy.sessions()) == 1
+
+
+def test_what_is_written_while_the_copy_is_compared_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then it is not complete, and says where it differs."""
+
+    async def copied() -> Any:
+        async with AsyncMemory(tmp_path / "source.db", worker=False) as memory:
+            await memory.add("I live in Porto.", user_id="ann", session_id="s1")
+            real = SqliteStore.scrub
+
+            async def writes(store: SqliteStore) -> bool:
+                await memory._parts.store.put_setting("colour", "green")
+                return await real(store)
+
+            monkeypatch.setattr(SqliteStore, "scrub", writes)
+            return await memory.copy_to(tmp_path / "target.db", rounds=1)
+
+    found = asyncio.run(copied())
+    assert (found.complete, found.differing) == (False, ("(settings)",))
 
 
 def test_a_copy_is_made_while_others_write(tmp_path: Path, place: Place) -> None:

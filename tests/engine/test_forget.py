@@ -197,6 +197,33 @@ def test_a_part_of_a_message_is_forgotten_with_a_fact(tmp_path: Path) -> None:
             assert message.text[fact.start : fact.end] == fact.quote
 
 
+def test_a_fact_whose_words_are_in_the_mark_takes_its_message_with_it(tmp_path: Path) -> None:
+    """Where the words would still be there after they were taken out, the whole message is emptied."""
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add("My name is Ann. My favourite word is forgotten.", user_id=USER, session_id="s1")
+        memory.settle()
+        (word,) = [fact for fact in memory.facts(USER) if fact.value == "forgotten"]
+        receipt = memory.forget(fact_id=word.id)
+        (message,) = memory.messages("s1")
+        assert receipt.messages == (message.id,)
+        assert message.content == "[forgotten]"
+
+
+def test_a_rehearsal_tells_what_would_go_and_takes_nothing(tmp_path: Path) -> None:
+    """The receipt of a dry run has what the real one has; nothing is kept of it."""
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add(talk(30), user_id=USER, session_id="s1")
+        memory.settle()
+        told = memory.forget(text=WORD, user_id=USER, dry_run=True)
+        assert told.rehearsal
+        assert memory.message("m3").content == f"I live in {WORD}."
+        assert memory.receipts() == []
+        done = memory.forget(text=WORD, user_id=USER)
+        assert not done.rehearsal
+        assert (told.messages, told.summaries, told.facts) == (done.messages, done.summaries, done.facts)
+        assert told.messages == ("m3",)
+
+
 def test_an_answer_that_repeats_a_forgotten_fact_is_named(tmp_path: Path) -> None:
     """Other messages that have the value are left alone, and the receipt names them."""
     with Memory(tmp_path / "f.db", worker=False) as memory:
@@ -247,6 +274,8 @@ def test_a_receipt_can_be_checked(tmp_path: Path) -> None:
         pytest.param({"message_id": "m1", "text": "x y"}, InputError, "one thing at a time", id="two-things"),
         pytest.param({"first": 1, "last": 2}, InputError, "with the session_id", id="span-without-session"),
         pytest.param({"session_id": "s1", "first": 1}, InputError, "given together", id="half-a-span"),
+        pytest.param({"session_id": "s1", "user_id": USER}, InputError, "not both", id="session-and-user"),
+        pytest.param({"message_id": ["m1", "b1"]}, InputError, "messages of one user", id="two-users"),
         pytest.param({"message_id": "nope"}, NotFound, "no message 'nope'", id="unknown-message"),
         pytest.param({"session_id": "nope"}, NotFound, "no session 'nope'", id="unknown-session"),
         pytest.param({"fact_id": "nope"}, NotFound, "no fact 'nope'", id="unknown-fact"),
@@ -256,6 +285,7 @@ def test_an_unclear_wish_is_refused(tmp_path: Path, target: dict[str, Any], erro
     """The error says what would work, and nothing is lost."""
     with Memory(tmp_path / "f.db", worker=False) as memory:
         memory.add(talk(2), user_id=USER, session_id="s1")
+        memory.add({"role": "user", "content": "Hello.", "id": "b1"}, user_id="bob", session_id="s2")
         with pytest.raises(error, match=hint):
             memory.forget(**target)
         assert len(memory.messages("s1")) == 4

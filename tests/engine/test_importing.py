@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from lamina import InputError, Memory, NotFound
+from lamina.engine import importing
+from lamina.errors import BadRecords
 from lamina.policy import folder
 from lamina.testing import FakeClock
+from lamina.types import Span
 from tests.engine.transfers import PROFILE, everything, opened, records
 from tests.policy.test_folder import OTHERS
 
@@ -131,6 +134,11 @@ def test_plain_chat_messages(name: str, tmp_path: Path) -> None:
         pytest.param("a.json", b'{"a": 1}', "an object with .*'a'.*what can be imported", id="unknown"),
         pytest.param("a.jsonl", b"", "nothing in it; what can be imported", id="empty"),
         pytest.param("a.jsonl", b'{"role": "user", "content": "\xff"}', "line 1 is not UTF-8", id="not-text"),
+        pytest.param(
+            "a.json", b'[{"role": "user", "content": "\xff"}]', "a.json cannot be read: it is not UTF-8", id="bytes"
+        ),
+        pytest.param("a.json", b'[{"session_id": "s", "role": "user"}, 3]', "item 2 must be an object", id="item"),
+        pytest.param("a.jsonl", b'{"role": "user", "content": ""}\n{"role"', "line 2 .*nothing was imported", id="cut"),
         pytest.param("a.md", b"# Notes", "not a session file", id="markdown"),
         pytest.param("a.jsonl", b'{"type": "fact", "id": "f"}', r"line 1 \(fact\) lacks 'type', 'category'", id="bare"),
         pytest.param(
@@ -143,6 +151,159 @@ def test_files_that_cannot_be_read(name: str, content: bytes, words: str, tmp_pa
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=words):
         opened(":memory:").import_(tmp_path / name)
+
+
+def test_records_of_ours_as_one_json(tmp_path: Path) -> None:
+    """A list of records, or a single one, is read as the lines are."""
+    said = {"session_id": "s", "role": "user", "content": "hello"}
+    path = tmp_path / "a.json"
+    memory = opened(":memory:")
+    for content in (said, [said, {**said, "content": "bye"}]):
+        path.write_text(json.dumps(content, indent=1))
+        assert memory.import_(path).messages == 1
+    assert [message.text for message in memory.messages("s")] == ["hello", "bye"]
+
+
+def test_all_of_another_tools_file_or_nothing(tmp_path: Path) -> None:
+    """With `whole`, a record that is wrong keeps out those before it."""
+    said = [{"role": "user", "content": "hello"}, {"role": "user", "content": "x" * 5_000_000}]
+    (tmp_path / "a.json").write_text(json.dumps(said))
+    memory = opened(":memory:")
+    with pytest.raises(BadRecords, match=r"a\.json, message"):
+        memory.import_(tmp_path / "a.json", whole=True)
+    assert memory.sessions() == []
+    (tmp_path / "a.json").write_text(json.dumps(said[:1]))
+    assert memory.import_(tmp_path / "a.json", whole=True).messages == 1
+
+
+TIME = "2025-01-06T09:00:00+00:00"
+FACT: dict[str, Any] = {"type": "fact", "fact_type": "fact", "category": "identity", "confidence": 1, "importance": 1}
+TOLD = {**FACT, "origin": "told", "value": "likes tea", "user_id": "ann"}
+
+
+def lined(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_records_that_have_no_place(tmp_path: Path) -> None:
+    """A fact said nowhere, a milestone and links of what is not here, a link of no known kind: left out, counted."""
+    milestone = {"type": "milestone", "id": "mile", "session_id": "none", "turn": 1, "title": "t", "created_at": TIME}
+    link = {"type": "link", "source": "f1", "target": "f2", "strength": 1.0, "created_at": TIME}
+    path = lined(
+        tmp_path / "a.jsonl",
+        {**TOLD, "id": "f1"},
+        {**TOLD, "id": "f2", "value": "likes coffee"},
+        {**TOLD, "id": "f3", "origin": "said"},
+        milestone,
+        {**link, "link_type": "supports"},
+        {**link, "link_type": "rhymes_with"},
+    )
+    memory = opened(":memory:")
+    taken = memory.import_(path)
+    assert (taken.facts, taken.links, taken.milestones) == (2, 1, 0)
+    assert taken.skipped == {
+        "fact that was said in no session": 1,
+        "milestone whose session is not here": 1,
+        "link of the unknown type 'rhymes_with'": 1,
+    }
+    assert memory.import_(path, user_id="bob").skipped["fact whose id another user has"] == 2
+    assert values(memory, "bob") == set()
+
+
+def test_a_fact_that_says_nothing(tmp_path: Path) -> None:
+    """It is refused, by its line."""
+    with pytest.raises(InputError, match=r"line 1 \(fact\): value is empty"):
+        opened(":memory:").import_(lined(tmp_path / "a.jsonl", {**TOLD, "id": "f1", "value": " "}))
+
+
+def test_many_facts_come_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are, each comes once."""
+    monkeypatch.setattr(importing, "_BATCH", 2)
+    path = lined(tmp_path / "a.jsonl", *({**TOLD, "id": f"f{n}", "value": f"likes tea {n}"} for n in range(5)))
+    memory = opened(":memory:")
+    assert memory.import_(path).facts == 5
+    assert values(memory) == {f"likes tea {n}" for n in range(5)}
+
+
+def test_an_episode_without_a_turn(tmp_path: Path) -> None:
+    """It belongs to the newest turn of its session."""
+    memory = opened(":memory:")
+    spoken(memory)
+    episode: dict[str, Any] = {
+        "type": "episode",
+        "id": "e1",
+        "kind": "breakthrough",
+        "title": "Found it",
+        "summary": "",
+        "context": "",
+        "participants": [],
+        "outcome": None,
+        "valence": 0,
+        "significance": 0.4,
+        "session_id": "s",
+        "message_ids": [],
+        "origin": "told",
+        "user_id": "ann",
+    }
+    assert memory.import_(lined(tmp_path / "a.jsonl", episode)).episodes == 1
+    (found,) = [one for one in memory.episodes("ann") if one.id == "e1"]
+    assert found.turns == Span(first=2, last=2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "skipped"),
+    [
+        pytest.param("fact", {"quote": "I live in Faro"}, "fact that its message does not say here", id="fact"),
+        pytest.param("episode", {"message_ids": ["none"]}, "episode whose messages are not here", id="episode"),
+    ],
+)
+def test_what_the_messages_do_not_bear_out(kind: str, change: dict[str, Any], skipped: str, tmp_path: Path) -> None:
+    """A record that was changed by hand is left out, and counted."""
+    memory = opened(tmp_path / "a.db")
+    spoken(memory)
+    memory.export(tmp_path / "a.jsonl")
+    rows = records(tmp_path / "a.jsonl")
+    meant = [row for row in rows if row["type"] == kind]
+    assert meant
+    changed = [{**row, **change} if row["type"] == kind else row for row in rows]
+    copy = opened(":memory:")
+    assert copy.import_(lined(tmp_path / "b.jsonl", *changed)).skipped == {skipped: len(meant)}
+    copy.settle()
+    assert copy.verify().problems == ()
+
+
+SESSION_FILE = """# Session: s
+
+## Metadata
+- Start: 2025-01-06T09:00:00+00:00
+- Message Count: {count}
+- Summary Version: 1
+
+## Short-Term Messages (Last {count})
+{said}
+## Medium-Term Summary
+They talked about tea.
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        pytest.param("", [], id="none"),
+        pytest.param("**Message 7 (Asha):** Tea?", [("user", "Asha", "Tea?")], id="name"),
+        pytest.param("**Message 7 (Asha, user):** Tea?", [("user", "Asha", "Tea?")], id="name-and-role"),
+        pytest.param("**Message 7 (Tool):** 3 cups", [("tool", None, "3 cups")], id="tool"),
+    ],
+)
+def test_a_session_file_written_by_hand(said: str, expected: list[tuple[str, str | None, str]], tmp_path: Path) -> None:
+    """Whoever speaks in it: a role, a name, or a name with a role; its summary comes first."""
+    (tmp_path / "s.md").write_text(SESSION_FILE.format(count=len(expected), said=said))
+    memory = opened(":memory:")
+    assert memory.import_(tmp_path / "s.md").messages == 1 + len(expected)
+    first, *others = memory.messages("s")
+    assert (first.role, first.text) == ("system", "They talked about tea.")
+    assert [(one.role, one.name, one.text) for one in others] == expected
 
 
 def test_an_export_of_the_first_version(tmp_path: Path) -> None:

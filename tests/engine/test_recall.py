@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -499,6 +500,18 @@ def test_what_is_kept_at_hand_is_bounded(opened: Opener) -> None:
     say(memory, "Lamp 3 stands alone.", user_id="big")
     assert texts(memory, "lamp 3", user_id="big", role="user") == ["Lamp 3 stands alone."]
     assert 0 < shelves.nbytes <= 2**20  # what was too much and is forgotten is at hand again
+
+
+def test_more_facts_than_can_be_kept(opened: Opener) -> None:
+    """What is at hand goes when there is no room for it any more; words still find it."""
+    memory = opened()
+    for number in range(30):
+        memory.remember(f"Crate {number} holds lamps", user_id=USER)
+    assert texts(memory, "crate 7")[0] == "Crate 7 holds lamps"
+    shelves = memory._memory._retrieval._loaded.shelves
+    shelves._parts = replace(shelves._parts, cache_bytes=1)
+    assert texts(memory, "crate 7")[0] == "Crate 7 holds lamps"
+    assert shelves.nbytes == 0
 
 
 def test_importance_and_use_count_at_once(opened: Opener, clock: FakeClock) -> None:

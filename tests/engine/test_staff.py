@@ -13,6 +13,7 @@ from lamina import AsyncMemory, NotFound
 from lamina.engine.memory import Engine
 from lamina.engine.parts import Patience
 from lamina.engine.worker import Worker
+from lamina.errors import StoreBusy
 from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing import FakeSummariser, WordCounter
@@ -155,6 +156,74 @@ async def test_a_lease_that_is_kept_is_renewed(opened, store, clock):
     await until(renewed)
     slow.let_go()
     assert (await working).folds == 1
+
+
+async def test_a_renewal_that_fails_is_tried_again(opened, clock, monkeypatch, caplog):
+    """The store may be back before the lease runs out."""
+    caplog.set_level(logging.INFO)
+    slow = FakeSummariser("is slow")
+    memory = await opened(slow, patience=Patience(lease_seconds=0.3))
+    calls = failing(monkeypatch, memory._parts.store, "renew")
+    await talk(memory)
+    working = asyncio.create_task(memory.settle())
+    await until(lambda: len(calls) > 1)
+    slow.let_go()
+    assert (await working).folds == 1
+    assert "lease_not_renewed" in caplog.messages
+
+
+def failing(patch, store, verb, error=StoreBusy):
+    """Has a verb of a store fail the first time; gives a list that grows with each call."""
+    real, calls = getattr(store, verb), []
+
+    async def tried(*args, **options):
+        calls.append(verb)
+        if len(calls) == 1:
+            raise error("the database is locked")
+        return await real(*args, **options)
+
+    patch.setattr(store, verb, tried)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("verb", "error", "told"),
+    [
+        pytest.param("claim", StoreBusy, "worker_round_failed", id="claim"),
+        pytest.param("claim", ZeroDivisionError, "worker_round_failed", id="unforeseen"),
+        pytest.param("wait_for_work", StoreBusy, "worker_round_failed", id="wait"),
+        pytest.param("note_worker", StoreBusy, "worker_not_noted", id="note"),
+        pytest.param("drop_worker", StoreBusy, "worker_not_noted", id="drop"),
+    ],
+)
+async def test_a_worker_outlives_a_store_that_fails(opened, monkeypatch, caplog, verb, error, told):
+    """What it could not do is in the log; the work is done when the store is back."""
+    caplog.set_level(logging.INFO)
+    memory = await opened(FakeSummariser(), patience=Patience(poll_seconds=0.02))
+    calls = failing(monkeypatch, memory._parts.store, verb, error)
+    running = asyncio.create_task(memory._worker.run())
+    await until(lambda: calls or verb == "drop_worker")
+    await talk(memory)
+    await until(lambda: memory.summaries("s1"))
+    await until(memory.workers)
+    await memory._worker.ended(running)
+    assert told in caplog.messages
+
+
+async def test_a_worker_that_is_told_to_stop_embeds_nobody_else(opened):
+    """What is in hand gets its vectors; the rest stays due."""
+
+    class Last:
+        name, dimensions, inline = "last-2", 2, False
+
+        async def embed(self, texts):
+            memory._worker.wind_down()
+            return [[1.0, 0.0] for _ in texts]
+
+    memory = await opened(embedder=Last())
+    for user in ("ann", "bob"):
+        await memory.add("The ship carries tea.", user_id=user, session_id=user)
+    assert await memory._worker._embedded() == 1
 
 
 # notes
@@ -351,6 +420,24 @@ async def test_new_tenants_and_new_rules_are_found(path, caplog):
         stop.set()
         await running
     assert "profile_changed" in caplog.messages
+
+
+@pytest.mark.parametrize(("verb", "told"), [("tenants", "tenants_not_found"), ("for_tenant", "tenant_not_served")])
+async def test_tenants_are_looked_for_again_when_the_store_fails(path, monkeypatch, caplog, verb, told):
+    """Nobody is given up because of one look."""
+    await filled(path, a=1)
+    model = Listening()
+    async with serving(path, summariser=model) as workers:
+        if verb == "tenants":
+            failing(monkeypatch, workers._store, verb)
+        else:
+            failing(monkeypatch, workers, "_engage")
+        stop = asyncio.Event()
+        running = asyncio.create_task(workers.run(stop, CEILING))
+        await until(lambda: model.order == ["a"])
+        stop.set()
+        await running
+    assert told in caplog.messages
 
 
 async def test_only_the_tenants_that_were_named_are_served(path):

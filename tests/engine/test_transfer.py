@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Conflict, InputError, Memory
+from lamina.engine import files
 from lamina.interfaces.story import story
 from lamina.policy import folder
 from lamina.testing import FakeClock, FakeSummariser
@@ -164,6 +165,31 @@ def test_a_session_or_user_alone(tmp_path: Path) -> None:
     memory.export(tmp_path / "one", session_id=sessions[0].id)
     (item,) = json.loads((tmp_path / "one" / folder.CONVERSATIONS).read_text("utf-8"))
     assert item["id"] == sessions[0].id
+
+
+def test_a_session_alone_takes_the_links_of_its_memories(tmp_path: Path) -> None:
+    """Those among themselves, not those to what was told elsewhere."""
+    with opened(tmp_path / "a.db") as memory:
+        memory.add("I live in Porto and my favourite colour is green.", user_id="ann", session_id="s1")
+        memory.settle()
+        one, other = memory.facts("ann")
+        told = memory.remember("Porto is by the sea", user_id="ann")
+        memory.link(one.id, other.id, "supports")
+        memory.link(one.id, told.id, "supports")
+        memory.export(tmp_path / "s.jsonl", session_id="s1")
+    links = [row for row in records(tmp_path / "s.jsonl") if row["type"] == "link"]
+    assert [(row["source"], row["target"]) for row in links] == [(one.id, other.id)]
+    with opened(tmp_path / "b.db") as copy:
+        assert copy.import_(tmp_path / "s.jsonl").links == 1
+
+
+def test_a_long_export_is_written_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the same file."""
+    with a_memory(tmp_path / "a.db", 1) as memory:
+        size = memory.export(tmp_path / "whole.jsonl")
+        monkeypatch.setattr(files, "_PIECE", 100)
+        assert memory.export(tmp_path / "pieces.jsonl") == size == (tmp_path / "whole.jsonl").stat().st_size
+    assert (tmp_path / "pieces.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
 def test_the_header_counts_the_lines(tmp_path: Path) -> None:

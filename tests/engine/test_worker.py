@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, AsyncMemory, Memory, ModelError, NotFound
+from lamina.engine.compact import NO_WORDS
 from lamina.engine.parts import Patience
 from lamina.testing import FakeClock, FakeSummariser, WordCounter
 from lamina.testing.samples import at
@@ -196,6 +197,36 @@ async def test_a_long_answer_may_be_shortened_by_its_model(opened):
     assert summary.tokens == PROFILE.cap // 2
 
 
+async def test_what_nobody_can_shorten_is_cut(opened):
+    """An answer that stays too long ends where the room does."""
+    model = FakeSummariser("talks too long")
+    memory = await opened(model)
+    memory._worker._compactor._parts = replace(memory._parts, offline=FakeSummariser("talks too long"))
+    await talk(memory)
+    await memory.settle()
+    (summary,) = await memory.summaries("s1")
+    assert [task.kind for task in model.tasks] == ["chunk", "compress"]
+    assert 0 < summary.tokens <= PROFILE.cap
+    assert summary.recipe.fallback is None
+
+
+class DearCounter(WordCounter):
+    """Of any text more than there is room for."""
+
+    def count(self, text):
+        return super().count(text) + PROFILE.cap if text else 0
+
+
+async def test_where_nothing_fits_the_summary_says_so(opened):
+    """Not even the beginning of a word: the messages are covered, and can still be read."""
+    memory = await opened(FakeSummariser(), counter=DearCounter())
+    await talk(memory)
+    assert (await memory.settle()).failed == ()
+    (summary,) = await memory.summaries("s1")
+    assert f"does not fit {PROFILE.cap} tokens" in summary.recipe.fallback
+    assert summary.text == NO_WORDS
+
+
 class BrokenExtractor:
     name = "broken"
 
@@ -214,6 +245,24 @@ async def test_a_broken_extractor_costs_facts_and_no_summaries(opened, caplog):
     assert len(await memory.summaries("s1")) == 1
     (fact,) = await memory.facts("ann")
     assert (fact.value, fact.model) == ("Ann", "offline-grammar-1")
+
+
+class HangingExtractor:
+    name = "hanging"
+
+    async def extract(self, messages):
+        await asyncio.Event().wait()
+
+
+async def test_an_extractor_that_hangs_is_given_up(opened, caplog):
+    """After the time that models have; then the offline one reads."""
+    patience = Patience(model_seconds=0.01, attempts=1)
+    memory = await opened(extractor=HangingExtractor(), profile=PROFILE.but(facts=True), patience=patience)
+    await memory.add("My name is Ann.", user_id="ann", session_id="s1")
+    assert (await memory.settle()).failed == ()
+    assert caplog.messages == ["facts_fallback"]
+    assert caplog.records[0].reason == "hanging: no answer within 0.01 s"
+    assert [fact.value for fact in await memory.facts("ann")] == ["Ann"]
 
 
 async def test_without_an_offline_extractor_messages_are_passed_over(opened, caplog):

@@ -51,6 +51,12 @@ def test_the_index_keeps_the_order():
     assert [name for _, name in index.likely(frozenset(("i", "like")))] == ["i like {x}", "i {x}"]
 
 
+def test_a_pattern_without_a_fixed_word_is_always_tried():
+    """A number may stand in any sentence."""
+    index = Index([(compiled(text, {}), text) for text in ("#th of {x}", "# $", "i like {x}")])
+    assert [name for _, name in index.likely(frozenset(("i", "like")))] == ["# $", "i like {x}"]
+
+
 def test_tokens_know_their_place():
     """Contractions are written out, phrases read as one word, and each token keeps its place in the text."""
     tokens = tokens_of("I\u2019m here no more", 10, {"i'm": ("i", "am")}, {})

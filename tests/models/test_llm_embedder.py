@@ -79,6 +79,14 @@ async def test_a_text_that_is_too_long_for_the_server_is_cut():
     assert vectors[2] == vector_of("also short", 64)
 
 
+async def test_a_key_that_is_refused_is_an_error_and_cuts_nothing():
+    with LlmServer().then(Fault(status=403, body={"error": "not with this key"})) as server:
+        async with endpoint_to(server) as endpoint:
+            with pytest.raises(ModelError, match="403: not with this key"):
+                await HttpEmbedder(endpoint).embed(["a", "b"])
+        assert len(server.asked("embeddings")) == 1
+
+
 async def test_a_server_that_is_down_is_an_error():
     with LlmServer().then(*[Fault(status=503)] * 4) as server:
         async with endpoint_to(server) as endpoint:

@@ -425,6 +425,14 @@ async def test_a_server_without_hosted_prompts_is_asked_once(refused, caplog):
         assert [record.message for record in caplog.records if record.name == "lamina.llm"] == ["hosted_prompt_refused"]
 
 
+async def test_a_hosted_prompt_that_a_key_may_not_use_is_an_error():
+    """The server has it: our own prompt does not take its place."""
+    with LlmServer().then(Fault(status=403, body={"error": "not with this key"})) as server:
+        async with endpoint_to(server) as endpoint:
+            with pytest.raises(ModelError, match="403: not with this key"):
+                await endpoint.hosted(Hosted(id="pmpt_1"), "x", "summary")
+
+
 # Secrets
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, AsyncMemory, InputError, Llm, Memory, MissingExtra, Price
+from lamina.errors import StoreBusy
 from lamina.models.remote.endpoint import Endpoint
 from lamina.models.remote.ledger import MemoryLedger
 from lamina.models.remote.summariser import LlmSummariser
@@ -50,6 +51,25 @@ async def test_a_budget_holds_over_restarts(place):
         assert (cost.purpose, cost.model, cost.calls, cost.cost) == ("summary", "test-model", 2, 1.2)
         assert [recipe.model for recipe in recipes[:2]] == ["test-model", "test-model"]
         assert "budget of this day" in str(recipes[-1].fallback)
+
+
+@pytest.mark.anyio
+async def test_a_cost_that_cannot_be_kept_is_in_the_log(monkeypatch, caplog):
+    """What was called is paid for: its answer is used, and it is not called again."""
+
+    async def busy(entry):
+        raise StoreBusy("the database is locked")
+
+    with LlmServer() as server:
+        async with AsyncMemory(":memory:", profile=PROFILE, llm=llm_for(server), worker=False) as memory:
+            monkeypatch.setattr(memory._parts.store, "add_cost", busy)
+            await memory.add(SAID, session_id="s1")
+            await memory.settle()
+            assert (await memory.summaries("s1"))[0].recipe.model == "test-model"
+            assert await memory.costs() == []
+        told = [record for record in caplog.records if record.message == "cost_not_kept"]
+        assert len(told) == len(server.asked())
+        assert told[0].reason == "the database is locked"
 
 
 def test_a_model_made_by_hand():

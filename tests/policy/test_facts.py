@@ -126,6 +126,13 @@ def test_conflicts_end_when_one_side_is_promoted() -> None:
     assert [(f.status, f.of) for f in settled] == [("superseded", "f3"), ("superseded", "f3"), ("active", None)]
 
 
+def test_one_side_of_a_conflict_ends() -> None:
+    """What was said against the value that stands is over when the user says that it does not hold."""
+    settled = policy.settled([a_fact(1, "Berlin"), a_fact(2, "Porto"), a_fact(3, "porto", holds=False)], FLAG)
+    assert [(f.status, f.of) for f in settled] == [("active", None), ("superseded", "f3"), ("evidence", None)]
+    assert settled[1].valid_until == day(3)
+
+
 def test_evidence_makes_a_value_surer() -> None:
     """By the rule of confidence, a value said again surely is not replaced by one less sure."""
     facts = [a_fact(1, "Berlin", 0.5), a_fact(2, "Berlin", 0.95), a_fact(3, "Porto", 0.7)]

@@ -256,6 +256,18 @@ def test_upkeep_falls_due_with_the_newest_summary(upkeep: Any, expected: int) ->
     assert untold.due is None
 
 
+def test_unknown_rules_are_refused() -> None:
+    """A profile with a rule that nobody knows folds nothing, and says so."""
+    unknown = replace(profile(Overflow()), schedule=object())  # type: ignore[arg-type]
+    messages = log("ua" * 9)
+    with pytest.raises(TypeError, match="unknown schedule"):
+        may_be_due(unknown, state(messages, 0), "active")
+    with pytest.raises(TypeError, match="unknown schedule"):
+        due(unknown, messages, 0, [], "active")
+    with pytest.raises(TypeError, match="unknown upkeep"):
+        due(replace(unknown, upkeep=object()), messages, 0, [], "active")  # type: ignore[arg-type]
+
+
 def test_a_fold_ends_where_the_topic_changes() -> None:
     """default: among the possible ends, the one behind which the talk changes most."""
     texts = [*["we paint the old boat with red paint"] * 6, *["the exam covers algebra and calculus"] * 10]

@@ -126,6 +126,13 @@ def test_chatgpt_counts_what_it_leaves_out(message: dict[str, Any], reason: str)
     assert found.skipped == {reason: 1}
 
 
+def test_chatgpt_titles_need_a_time() -> None:
+    """A title has the time of the first message; where there is none, it is left out and counted."""
+    found = foreign.converted(chat(turn("user", "hi"), title="Greetings"), "f")
+    assert (said(found), of_type(found, "milestone")) == ([("user", "hi")], [])
+    assert found.skipped == {"title of a conversation without times": 1}
+
+
 def test_chatgpt_without_a_current_node() -> None:
     """The path to the newest leaf is taken where none is said to be current."""
     (conversation,) = chat(turn("user", "hi", create_time=1), turn("assistant", "old", create_time=2))
@@ -168,6 +175,7 @@ def test_half_characters_are_mended() -> None:
         pytest.param(chat(turn("user", "x", create_time=-1)), "create_time is -1", id="before-1970"),
         pytest.param(chat(turn("user", "x", create_time=1e300)), "create_time is 1e+300", id="far-future"),
         pytest.param(chat(turn("user", 3)), "a part must be text or an object, not a number", id="part"),
+        pytest.param(chat(turn("user", content={"parts": "x"})), "node 'n1': parts must be a list", id="parts"),
     ],
 )
 def test_chatgpt_errors(data: Any, error: str) -> None:

@@ -52,6 +52,7 @@ def test_sharegpt_ids() -> None:
         pytest.param("look it up", ("function", '{"input": "look it up"}'), id="words"),
         pytest.param('{"name": "f", "arguments": "{}"}', ("f", "{}"), id="arguments-as-text"),
         pytest.param({"name": "f", "arguments": {"a": 1}}, ("f", '{"a": 1}'), id="object"),
+        pytest.param({"name": "f", "arguments": " "}, ("f", "{}"), id="no-arguments"),
         pytest.param("[]", ("function", '{"input": "[]"}'), id="no-call"),
     ],
 )
@@ -147,6 +148,7 @@ def test_mem0_types(labels: list[str], expected: str) -> None:
         pytest.param({"results": [{"id": "1"}]}, "f, memory 1 has no text", id="text"),
         pytest.param({"results": [{"memory": " "}]}, "f, memory 1 has no text", id="blank"),
         pytest.param({"results": ["x"]}, "f, memory 1 must be an object", id="memory"),
+        pytest.param({"results": {}, "memories": []}, "f has an object where mem0 has a list", id="list"),
         pytest.param([{"memory": "m", "categories": "a"}], "categories must be a list of texts", id="categories"),
         pytest.param(
             [{"memory": "m", "metadata": []}, {"memory": "m", "metadata": 3}], "memory 2: metadata", id="meta"

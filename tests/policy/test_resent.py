@@ -33,6 +33,7 @@ CASES = {
     "what came around us": ("u:1 a:2 u:3 a:4 u:5", "u:1 a:2", "u:3 a:4 u:5", 0),
     "the middle is left out": ("u:1 a:2 u:7 a:8 u:9", "u:1 a:2 u:3 a:4 u:5 a:6 u:7 a:8", "u:9", 6),
     "another talk in the same session": ("u:x", "u:1 a:2", "u:x", None),
+    "nothing": ("", "u:1 a:2", "", None),
 }
 
 

@@ -41,11 +41,17 @@ def spelled(text: str, at: datetime = AT) -> list[str]:
         pytest.param("13/5/2023", "2023-05-13", id="slashes-one-reading"),
         pytest.param("5/8/2023", "2023-05-08~", id="slashes-american"),
         pytest.param("5/18/22", "2022-05-18", id="slashes-short-year"),
+        pytest.param("5/18/00", "2000-05-18", id="slashes-year-2000"),
+        pytest.param("5/18/98", "1998-05-18", id="slashes-last-century"),
         pytest.param("am 8.5.2023", "2023-05-08", id="dots"),
         pytest.param("8-12 May 2022", "2022-05-08..2022-05-12", id="days-before-month"),
         pytest.param("May 8-12, 2022", "2022-05-08..2022-05-12", id="days-after-month"),
         pytest.param("in May 2022", "2022-05-01..2022-05-31", id="month-year"),
         pytest.param("May '22", "2022-05-01..2022-05-31", id="month-short-year"),
+        pytest.param("May '00", "2000-05-01..2000-05-31", id="month-year-2000"),
+        pytest.param("summer of '98", "1998-06-01..1998-08-31~", id="season-last-century"),
+        pytest.param("in 2022-05", "2022-05-01..2022-05-31", id="iso-month"),
+        pytest.param("Monday, 8 May 2023", "2023-05-08", id="weekday-and-year"),
         pytest.param("back in 2022", "2022-01-01..2022-12-31", id="year"),
         pytest.param("Q1 2024", "2024-01-01..2024-03-31", id="quarter"),
         pytest.param("summer of 2021", "2021-06-01..2021-08-31~", id="season-year"),
@@ -67,6 +73,7 @@ def test_absolute(text: str, expected: str) -> None:
         pytest.param("July 4th", "2022-07-04~", id="last-year's-day"),
         pytest.param("the Fourth of July", "2022-07-04~", id="ordinal-word"),
         pytest.param("Monday, July 4th", "2022-07-04", id="weekday-tells-the-year"),
+        pytest.param("Friday, May 8", "2023-05-08", id="weekday-of-none-of-these-years"),
         pytest.param("Feb 29", "2020-02-29~", id="leap-day"),
         pytest.param("in March", "2023-03-01..2023-03-31", id="month"),
         pytest.param("in march", "2023-03-01..2023-03-31", id="month-lower-case"),
@@ -116,6 +123,7 @@ def test_without_year(text: str, expected: str) -> None:
         pytest.param("a few weeks ago", "2023-04-07..2023-05-08~", id="few-weeks-ago"),
         pytest.param("3 months ago", "2023-01-28..2023-03-09~", id="months-ago"),
         pytest.param("a year ago", "2022-04-02..2022-07-01~", id="year-ago"),
+        pytest.param("half a year ago", "2022-10-22..2022-12-13~", id="half-a-year-ago"),
         pytest.param("three days from now", "2023-05-20", id="from-now"),
         pytest.param("the past two months", "2023-03-17..2023-05-17", id="past-months"),
         pytest.param("the last 3 weeks", "2023-04-26..2023-05-17", id="last-weeks"),
@@ -142,11 +150,15 @@ def test_relative(text: str, expected: str) -> None:
         pytest.param("the first week of May 2022", "2022-05-01..2022-05-07~", id="first-week-of"),
         pytest.param("the last week of August 2022", "2022-08-25..2022-08-31~", id="last-week-of"),
         pytest.param("the last Friday of April", "2023-04-28", id="last-weekday-of"),
+        pytest.param("the first day of May 2022", "2022-05-01", id="first-day-of"),
+        pytest.param("the last day of April", "2023-04-30", id="last-day-of"),
         pytest.param("early March", "2023-03-01..2023-03-10~", id="early"),
         pytest.param("mid-March 2022", "2022-03-11..2022-03-21~", id="mid"),
         pytest.param("the end of April", "2023-04-21..2023-04-30~", id="end-of"),
         pytest.param("between May 3 and May 8", "2023-05-03..2023-05-08", id="between"),
         pytest.param("between May 3 and 8", "2023-05-03..2023-05-08", id="between-days"),
+        pytest.param("between the 3rd of May and the 8th of May", "2023-05-03..2023-05-08", id="between-the"),
+        pytest.param("from Monday to Friday", "2023-05-15..2023-05-19~", id="weekdays-of-this-week"),
         pytest.param("from July to October 2022", "2022-07-01..2022-10-31", id="from-to-one-year"),
         pytest.param("from November 2021 to February", "2021-11-01..2022-02-28", id="over-new-year"),
         pytest.param("2022-05-01 - 2022-05-07", "2022-05-01..2022-05-07", id="dash"),
@@ -174,6 +186,7 @@ def test_combined(text: str, expected: str) -> None:
         pytest.param("hace dos semanas", "2023-04-29..2023-05-07~", id="spanish-weeks-ago"),
         pytest.param("la semana pasada", "2023-05-08..2023-05-14", id="spanish-last-week"),
         pytest.param("mañana", "2023-05-18", id="spanish-tomorrow"),
+        pytest.param("pasado mañana", "2023-05-19", id="spanish-day-after-tomorrow"),
     ],
 )
 def test_other_languages(text: str, expected: str) -> None:
@@ -188,6 +201,7 @@ def test_other_languages(text: str, expected: str) -> None:
         "31 February 2023", "an essay of 2000 words", "every day", "how many weeks ago", "Mondays are hard",
         "most recently", "Q1: what is it?", "my mother had a good day", "24/7", "1/2/3", "spring cleaning", "I fall",
         "99999999999 days ago", "5000 years ago", "guten Morgen", "por la mañana", "in two weeks", "10.0.20.20",
+        "February 30", "2022-05-99", "1/5/8/23", "45/67/23",
     ],
 )  # fmt: skip
 def test_no_time(text: str) -> None:
@@ -222,6 +236,18 @@ def test_lines_of_long_texts() -> None:
     assert spelled("nothing here\n" * 60 + "we met two days ago\n" + "nor here\n" * 60) == ["2023-05-15"]
 
 
+@pytest.mark.parametrize("between", ["; ", "\n"])
+def test_the_first_of_very_many(between: str) -> None:
+    """Of a text full of dates, in one line or in many, the first 32 count."""
+    days = [f"2023-{month:02}-{day:02}" for month in (3, 4) for day in range(1, 31)]
+    assert spelled(between.join(days)) == days[:32]
+
+
+def test_a_winter_is_that_of_the_year_before() -> None:
+    """In January this winter is the one that began in December."""
+    assert spelled("this winter", datetime(2023, 1, 10, tzinfo=UTC)) == ["2022-12-01..2023-02-28~"]
+
+
 def test_days_are_those_of_the_zone() -> None:
     """Midnight is that of the moment's own zone, also across a change of its offset."""
     berlin = ZoneInfo("Europe/Berlin")
@@ -246,6 +272,7 @@ MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=
     MOMENTS,
 )
 @example("last week tomorrow", datetime.min.replace(tzinfo=UTC))
+@example("the month before last week", datetime.min.replace(tzinfo=UTC))
 @example("next year in two days from now after Christmas", datetime.max.replace(tzinfo=UTC))
 @example("\ud800 yesterday", AT)
 def test_any_text_at_any_time(text: str, at: datetime) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamina.policy.words import overlap, plain, query_terms, stem, terms, words
+from lamina.policy.words import _Terms, overlap, plain, query_terms, stem, terms, words
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,14 @@ def test_stems_meet(one: str, other: str) -> None:
 def test_short_and_foreign_words_stay(word: str) -> None:
     """What only looks like an ending is none."""
     assert stem(word) == word
+
+
+def test_more_words_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terms are the same, however many other words came before."""
+    monkeypatch.setattr(_Terms, "_MOST", 2)
+    known = _Terms()
+    assert [known[word] for word in ("cats", "the", "dogs", "cats", "dogs")] == ["cat", "", "dog", "cat", "dog"]
+    assert len(known) <= 2
 
 
 def test_terms_and_queries() -> None:

@@ -268,13 +268,11 @@ class Compactor:
 
     def _without_twin(self, summary: Summary, live: Sequence[Summary], fold: Fold) -> tuple[Summary, tuple[str, ...]]:
         """A summary that begins like the one before it takes its place, covering both (document 004)."""
-        before = [s for s in live if s.covers and summary.covers and s.covers.last == summary.covers.first - 1]
-        if fold.retire or not before or head_hash(before[0].text) != head_hash(summary.text):
+        before = [(s, s.covers.first) for s in live if s.covers and s.covers.last == fold.covers.first - 1]
+        if fold.retire or not before or head_hash(before[0][0].text) != head_hash(summary.text):
             return summary, fold.retire
-        (twin,) = before
-        if twin.covers is None or summary.covers is None:
-            return summary, fold.retire
-        covers = Span(first=twin.covers.first, last=summary.covers.last)
+        ((twin, first),) = before
+        covers = Span(first=first, last=fold.covers.last)
         turns = Span(first=twin.turns.first, last=summary.turns.last) if twin.turns and summary.turns else None
         joined = replace(summary, covers=covers, turns=turns, inputs=(twin.id,), version=twin.version + 1)
         return joined, (twin.id,)

@@ -43,6 +43,9 @@ class Staff:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._poll_seconds):
                         await stop.wait()
+        except asyncio.CancelledError:
+            grace = 0
+            raise
         finally:
             await close_all(self._engines, grace)
 

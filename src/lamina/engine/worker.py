@@ -5,6 +5,7 @@ import importlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -128,15 +129,13 @@ class Worker:
     async def _help(self, hand: Hand, call: asyncio.Event) -> None:
         """Claim when called, or now and then while the first hand is full and nobody looks."""
         while not self._stopping:
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(self._parts.patience.poll_seconds):
                     await call.wait()
-            except TimeoutError:
-                if not self._hands[0].busy:
-                    continue
-            call.clear()
-            await self._outlived(self._drain(hand))
-            await hand.tell()
+            if call.is_set() or self._hands[0].busy:
+                call.clear()
+                await self._outlived(self._drain(hand))
+                await hand.tell()
 
     async def _round(self) -> None:
         """All that is due now."""

@@ -35,8 +35,6 @@ def _speakable(fact: Fact) -> bool:
 
 def _stale(fact: Fact, current: Fact | None, text: str) -> bool:
     """Whether a text has the old value and not the new one; one that has both tells the change."""
-    if current is not None and normalised(current.value) == normalised(fact.value):
-        return False
     return _has(text, fact.value) and (current is None or not _has(text, current.value))
 
 

@@ -104,8 +104,6 @@ def _settled(moments: list[_Moment]) -> list[_Moment]:
 
 def _one(earlier: _Moment, later: _Moment) -> bool:
     one, other = earlier.value.turns, later.value.turns
-    if max(one.first, other.first) > min(one.last, other.last) + 1:
-        return False
     if len(_union((one, other))) > max(LONGEST_MOMENT, len(one), len(other)):
         return False
     return earlier.value.kind == later.value.kind or jaccard(earlier.words, later.words) >= ALIKE

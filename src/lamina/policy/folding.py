@@ -164,8 +164,6 @@ def _next_step(schedule: Stepped, cursor: int) -> tuple[int, int]:
         return schedule.window + 1, schedule.window
     steps = max(1, (cursor - 1) // schedule.step + 1)  # the first step that covers more than the cursor
     now = schedule.window + 1 + schedule.step * steps
-    while now - schedule.window <= cursor:
-        now += schedule.step
     return now, now - schedule.window
 
 

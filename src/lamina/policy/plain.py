@@ -102,19 +102,10 @@ def _reader(hint: Any) -> _Reader:
         return _READERS[hint]
     if is_dataclass(hint):
         return lambda data, place, form: made(hint, data, place, form)  # type: ignore[arg-type]  # a class, not a value
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in {Union, types.UnionType}:
-        return _optional(*inner)
-    if origin is Literal:
-        return _one_of(inner)
-    if origin is tuple:
-        return _several(inner[0])
-    if origin is Mapping:
-        return _object
-    raise TypeError(f"no reader for {hint}")
+    return _GENERIC[get_origin(hint)](get_args(hint))
 
 
-def _optional(*inner: Any) -> _Reader:
+def _optional(inner: tuple[Any, ...]) -> _Reader:
     (one,) = (hint for hint in inner if hint is not type(None))
     read = _reader(one)
     return lambda data, place, form: None if data is None else read(data, place, form)
@@ -129,8 +120,8 @@ def _one_of(known: tuple[Any, ...]) -> _Reader:
     return read
 
 
-def _several(hint: Any) -> _Reader:
-    one = _reader(hint)
+def _several(inner: tuple[Any, ...]) -> _Reader:
+    one = _reader(inner[0])
 
     def read(data: Any, place: str, form: Form) -> Any:
         if not isinstance(data, list | tuple):
@@ -198,4 +189,11 @@ _READERS: Mapping[Any, _Reader] = {
     float: _number,
     datetime: _moment,
     Any: lambda data, _place, _form: data,
+}
+_GENERIC: Mapping[Any, Callable[[tuple[Any, ...]], _Reader]] = {
+    Union: _optional,
+    types.UnionType: _optional,
+    Literal: _one_of,
+    tuple: _several,
+    Mapping: lambda _: _object,
 }

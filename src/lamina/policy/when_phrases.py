@@ -15,6 +15,7 @@ _SUNDAY = 6
 _SATURDAY = 5
 _RECENT = 21  # days
 _SHORT_YEAR = 2
+_YEARS_AHEAD = 10
 
 
 class Phrase(NamedTuple):
@@ -53,6 +54,13 @@ class Words(NamedTuple):
             return int(word) if 1 <= int(word) <= most else None
         return None
 
+    def short_year(self, index: int) -> int | None:
+        """`22` as 2022, `98` as 1998: of the two centuries the later, if that is at most ten years ahead."""
+        word = self.at(index)
+        if len(word) != _SHORT_YEAR or not (word.isdigit() and word.isascii()):
+            return None
+        return 2000 + int(word) if 2000 + int(word) <= self.today.year + _YEARS_AHEAD else 1900 + int(word)
+
 
 def month(text: Words, index: int) -> Phrase | None:
     """`8 May 2023`, `May 8-12`, `May of 2023`, `last March`, `in March`."""
@@ -72,7 +80,7 @@ def month(text: Words, index: int) -> Phrase | None:
         return calendar.day(of, number, low)[0], calendar.day(of, number, high)[1]
 
     grain = "month" if not low else "day"
-    return _placed(text, Phrase(first, past, 0, 0, grain=grain, yearly=yearly), year)
+    return _placed(text, Phrase(first, past, 0, 0, grain=grain), yearly, year)
 
 
 def _day_before(text: Words, index: int) -> tuple[int, int, int]:
@@ -118,11 +126,8 @@ def _year_after(text: Words, at: int) -> tuple[int | None, int]:
     skip = at + 1 if text.at(at) in {",", "of", "de", "-", "/", "del"} else at
     if text.at(skip) in words.YEARS:
         return words.YEARS[text.at(skip)], skip + 1
-    if text.at(at) in {"'", "\u2019"} and len(text.at(at + 1)) == _SHORT_YEAR:
-        short = text.numeral(at + 1, 99)
-        if short:
-            return 2000 + short, at + 2
-    return None, at
+    short = text.short_year(skip + 1) if text.at(skip) in {"'", "\u2019"} else None
+    return (None, at) if short is None else (short, skip + 2)
 
 
 def _is_month(text: Words, index: int, before: str, *, dated: bool) -> bool:
@@ -144,20 +149,17 @@ def _is_month(text: Words, index: int, before: str, *, dated: bool) -> bool:
     return capital and (before in words.OWN or ahead)
 
 
-def _placed(text: Words, phrase: Phrase, year: int | None) -> Phrase:
+def _placed(text: Words, phrase: Phrase, yearly: Yearly, year: int | None) -> Phrase:
     """The phrase with its days: of its year, of `last`, `this` or `next`, or of the nearest."""
-    yearly = phrase.yearly
-    if yearly is None:
-        return phrase
     if year is not None:
         start, end = yearly(year)
-        return phrase._replace(start=start, end=end, yearly=None)
+        return phrase._replace(start=start, end=end)
     which = words.WHICH.get(text.at(phrase.first - 1))
     if which is not None:
         start, end = calendar.relative(yearly, which, text.today)
-        return phrase._replace(first=phrase.first - 1, start=start, end=end, yearly=None)
+        return phrase._replace(first=phrase.first - 1, start=start, end=end)
     (start, end), sure = calendar.nearest(yearly, text.today)
-    return phrase._replace(start=start, end=end, exact=sure)
+    return phrase._replace(start=start, end=end, exact=sure, yearly=yearly)
 
 
 def year(text: Words, index: int) -> Phrase | None:
@@ -182,12 +184,10 @@ def year(text: Words, index: int) -> Phrase | None:
 
 def slash(text: Words, index: int) -> Phrase | None:
     """`5/8/23`."""
-    short = text.at(index + 3)
-    if text.at(index + 2) != "/" or len(short) != _SHORT_YEAR or text.at(index + 4) == "/":
+    short = text.short_year(index + 3)
+    if short is None or text.at(index + 2) != "/" or "/" in {text.at(index - 2), text.at(index + 4)}:
         return None
-    if text.at(index - 2) == "/" or not text.numeral(index + 3, 99):
-        return None
-    return _numeric(text, index - 1, 2000 + int(short), index + 4)
+    return _numeric(text, index - 1, short, index + 4)
 
 
 def _numeric(text: Words, index: int, of: int, past: int) -> Phrase | None:
@@ -256,10 +256,10 @@ def season(text: Words, index: int) -> Phrase | None:
     told = before in words.WHICH or (before == "the" and text.at(index - 2) in {"in", "during", "since", "over"})
     if found is None and not (told or (before in words.OF_TIME and word not in words.UNSURE_SEASONS)):
         return None
-    phrase = Phrase(index, past, 0, 0, grain="season", yearly=calendar.season(first))
+    phrase = Phrase(index, past, 0, 0, grain="season")
     if found is None and words.WHICH.get(before) == 0 and first == 12 and text.today.month <= 2:  # noqa: PLR2004
         found = text.today.year - 1
-    return _placed(text, phrase, found)._replace(exact=False)
+    return _placed(text, phrase, calendar.season(first), found)._replace(exact=False)
 
 
 def holiday(text: Words, index: int) -> Phrase | None:
@@ -279,7 +279,7 @@ def holiday(text: Words, index: int) -> Phrase | None:
 
 def _holiday(text: Words, name: str, first: int, past: int) -> Phrase:
     found, past = _year_after(text, past)
-    return _placed(text, Phrase(first, past, 0, 0, yearly=calendar.HOLIDAYS[name]), found)
+    return _placed(text, Phrase(first, past, 0, 0), calendar.HOLIDAYS[name], found)
 
 
 def quarter(text: Words, index: int) -> Phrase | None:
@@ -291,7 +291,7 @@ def quarter(text: Words, index: int) -> Phrase | None:
     if found is None and text.at(index - 1) not in words.OF_TIME:
         return None  # the first question
     yearly = partial(calendar.months, month=3 * number - 2, count=3)
-    return _placed(text, Phrase(index, past, 0, 0, grain="season", yearly=yearly), found)
+    return _placed(text, Phrase(index, past, 0, 0, grain="season"), yearly, found)
 
 
 def unit(text: Words, index: int) -> Phrase | None:

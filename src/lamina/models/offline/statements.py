@@ -82,12 +82,9 @@ def of_messages(messages: Sequence[Message], source: int) -> list[Statement]:
 
 
 def _of_message(message: Message, source: int, line: int, share: int, names: frozenset[str]) -> Iterator[Statement]:
-    place = 0
     speaker = speaker_of(message)
-    for sentence in _usable(windowed(message.text, share), message.role):
+    for place, sentence in enumerate(_usable(windowed(message.text, share), message.role)):
         text = without_opener(_flat(sentence.text), names)
-        if not text:
-            continue
         tokens = tokens_of(text)
         asks = message.role != "tool" and is_question(text, tokens)
         if sentence.kind != "code" and message.role != "tool":
@@ -102,7 +99,6 @@ def _of_message(message: Message, source: int, line: int, share: int, names: fro
             asks=asks,
             tokens=tokens,
         )
-        place += 1
 
 
 def speaker_of(message: Message) -> str:

@@ -349,8 +349,6 @@ def _shape(look: _Look, question: Question, s: Mapping[str, Any]) -> dict[str, A
 
 def _core(look: _Look, asked: Asked, rare: Floats) -> Floats:
     """Likeness in meaning to the question's own words, the rare ones first."""
-    if not len(rare):
-        return np.zeros(len(look.rows), dtype=np.float32)
     core = unit(rare @ asked.words[: len(rare)])
     return np.asarray(np.maximum(look.catalogue.vectors.of(look.rows) @ core, 0), dtype=np.float32)
 
@@ -379,7 +377,7 @@ def _times(look: _Look, question: Question) -> dict[str, Any]:
     said = look.of(look.catalogue.at.all)
     dated, spoken = np.zeros(len(said), dtype=np.float32), np.zeros(len(said), dtype=np.float32)
     for window in question.windows:
-        start, end = _seconds(window.start), _seconds(window.end)
+        start, end = window.start.timestamp(), window.end.timestamp()
         weight = 1.0 if window.exact else 0.5
         dated = np.maximum(dated, weight * ((said >= start) & (said < end)))
         overlaps = (look.spoken_of[:, 0] < end) & (look.spoken_of[:, 1] > start)
@@ -392,10 +390,3 @@ def _times(look: _Look, question: Question) -> dict[str, Any]:
         "late_last": order * (question.order == "last"),
         "early_first": (1 - order) * (question.order == "first"),
     }
-
-
-def _seconds(moment: Any) -> float:
-    try:
-        return float(moment.timestamp())
-    except (OverflowError, ValueError, OSError):
-        return -np.inf if moment.year < 1970 else np.inf  # noqa: PLR2004 - the epoch

@@ -129,8 +129,6 @@ def _added(found: list[Reading], reading: Reading, *, again: str) -> list[Readin
 def _whole(tokens: list[Token], context: _Context, *, question: bool) -> list[Reading]:
     words = context.grammar.clauses
     kept = without_opener([token for token in tokens if token.word not in words.fillers], words)
-    if not kept:
-        return []
     clause = Clause(tokens=tuple(kept), asks=question)
     return [reading for reading, _ in _matched(clause, "sentence", context)]
 
@@ -202,8 +200,6 @@ def _slots(match: Match[str], kinds: Mapping[str, str], clause: Clause, context:
         at += len(token.word) + 1
     found: dict[str, list[Value]] = {}
     for label, kind in kinds.items():
-        if match.start(label) < 0:
-            continue
         first, last = bisect_left(starts, match.start(label)), bisect_left(starts, match.end(label))
         slot = context.grammar.slots[kind]
         found[label] = values(clause.tokens[first:last], slot, context.grammar, context.sentence.text)
