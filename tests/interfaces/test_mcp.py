@@ -255,10 +255,33 @@ def test_messages_are_found_and_read_again(peer):
     found = peer.call("get_session", session="ops", first=2)
     assert [message["text"] for message in found["shown"]] == ["Noted: heron.", "And production is kingfisher."]
     assert [message["number"] for message in peer.call("get_session", session="ops", last=1)["shown"]] == [1]
+    assert "there are no messages 9 to 3; it has 3" in peer.error("get_session", session="ops", first=9)
     sessions = peer.call("list_sessions", limit=1, status="active")
     assert sessions["sessions"][0]["session"] == "ops"
     assert sessions["total"] >= 1
     assert "> Noted: heron." in peer.page("lamina://session/ops")
+
+
+def test_a_page_of_a_long_session_has_summaries_and_facts():
+    """What was said stands in quotes; who may speak for any user sees everybody's."""
+
+    async def read():
+        async with (
+            AsyncMemory(":memory:", worker=False, embedder="none") as memory,
+            Client(server_for(Desk(memory, "ana", any_user=True))) as client,
+        ):
+            words = "left Porto for Lisbon with salt and cork " * 8
+            said = [{"role": ("user", "assistant")[n % 2], "content": f"Ship {n} {words}"} for n in range(40)]
+            await memory.add(["I live in Ghent.", *said], user_id="bo", session_id="long")
+            await memory.settle()
+            (content,) = (await client.read_resource("lamina://session/long")).contents
+            assert isinstance(content, TextResourceContents)
+            return content.text
+
+    page = asyncio.run(read())
+    summaries, facts, messages = (page.index(f"\n## {title}\n") for title in ("Summaries", "Facts", "Newest messages"))
+    assert page[summaries:facts].splitlines()[3].startswith("> ")
+    assert "\n- location: Ghent\n" in page[facts:messages]
 
 
 def test_a_context_keeps_to_its_budget(peer):
@@ -377,6 +400,21 @@ def test_a_bug_is_told_without_its_inside(caplog):
     assert done.content[0].text == "add_memory failed inside the memory (ZeroDivisionError)"
     (record,) = [one for one in caplog.records if one.name == "lamina.mcp"]
     assert (record.getMessage(), record.tool, record.error) == ("tool_failed", "add_memory", "ZeroDivisionError")
+    assert "secret" not in caplog.text
+
+
+def test_a_bug_behind_a_page_is_told_without_its_inside(monkeypatch, caplog):
+    async def broken(*_, **__):
+        raise ZeroDivisionError("my secret")
+
+    async def ask():
+        async with AsyncMemory(":memory:") as memory, Client(server_for(Desk(memory, "ana"))) as client:
+            monkeypatch.setattr(memory, "sessions", broken)
+            with pytest.raises(MCPError, match=r"resources/list failed inside the memory \(ZeroDivisionError\)"):
+                await client.list_resources()
+
+    asyncio.run(ask())
+    assert "tool_failed" in caplog.text
     assert "secret" not in caplog.text
 
 
@@ -503,6 +541,7 @@ def test_http_lets_in_who_may_call(address, headers, status):
     ("words", "said"),
     [
         pytest.param(["--http", "--host", "0.0.0.0"], "can be reached from other machines", id="open"),
+        pytest.param(["--http", "--host", "memory.example"], "can be reached from other machines", id="a-name"),
         pytest.param(["--http", "--host", "::", "--token", "short"], "16 characters", id="short-token"),
         pytest.param(["--http", "--token", "with space"], "without spaces", id="odd-token"),
         pytest.param(["--token", TOKEN], "are for --http", id="token-without-http"),
@@ -552,6 +591,22 @@ def test_standard_output_is_the_protocol_and_nothing_else(tmp_path, end):
     assert "Ghent" not in err
 
 
+def test_a_client_that_is_gone_is_no_failure(tmp_path):
+    """Nobody reads the answer: the process ends, without a word."""
+    process = subprocess.Popen(
+        [LAMINA, "mcp"], cwd=tmp_path, env=plain_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin
+    assert process.stdout
+    process.stdout.close()
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}) + "\n")
+    process.stdin.flush()
+    process.stdout = None
+    _, err = process.communicate(timeout=CEILING)
+    assert (process.returncode, err) == (0, "")
+
+
 def test_http_ends_when_it_is_told(tmp_path):
     """With a client connected that keeps a stream open, and without a token on this machine's own address."""
     with _process(tmp_path / "memory.db") as (process, address), _http(address, tmp_path, "legacy") as peer:
@@ -586,3 +641,6 @@ def test_the_snippets_for_http_do_not_tell_the_token(cli):
     assert '"url": "http://127.0.0.1:9000/mcp"' in shown
     assert "Bearer TOKEN" in shown
     assert TOKEN not in shown
+    unguarded = cli("mcp", "--print", "--http", "--port", "9000", "--host", "localhost").stdout
+    assert '"url": "http://localhost:9000/mcp"' in unguarded
+    assert "Bearer" not in unguarded

@@ -123,6 +123,20 @@ def test_content_is_told_to_those_who_ask(kept):
     assert [fact["accesses"] for fact in told] == [0, 0]  # to tell of a fact is no use of it
 
 
+def test_summaries_are_told_to_those_who_ask_and_what_is_gone_is_not(service):
+    """A fold with its text; of what was forgotten, only that it was."""
+    words = "left Porto for Lisbon with salt and cork " * 8
+    said = [{"role": ("user", "assistant")[n % 2], "content": f"Ship {n} {words}"} for n in range(40)]
+    with listening(service, include="content", types=["session.folded", "forgotten"]) as heard:
+        say(service, said)
+        service.post("/v1/settle", json={})
+        _, told, _ = heard.next()
+        assert told["summary"]["id"] == told["summary_id"]
+        assert "Lisbon" in told["summary"]["text"]
+        service.post("/v1/forget", json={"session_id": "s1"})
+        assert list(heard.until("forgotten")[-1][1]) == ["user_id", "session_id", "receipt_id"]
+
+
 def test_changes_by_another_process_are_told(kept):
     """Here by a memory of its own on the same store."""
     with listening(kept) as heard:
@@ -209,6 +223,16 @@ def test_there_is_a_heart_beat_and_a_revoked_key_is_let_go(service, monkeypatch)
         lines = response.iter_lines()
         assert next(line for line in lines if line.startswith(":")) == ": still here"
         admin.delete(f"/v1/keys/{key.id}")
+        assert list(lines)[-1] == ""
+
+
+def test_who_came_without_a_key_is_let_go_once_there_is_one(service, monkeypatch):
+    monkeypatch.setattr(events, "_BEAT_S", 0.05)
+    with service.client.stream("GET", "/v1/events") as response:
+        lines = response.iter_lines()
+        for _ in range(2):
+            assert next(line for line in lines if line.startswith(":")) == ": still here"
+        service.key("read")
         assert list(lines)[-1] == ""
 
 

@@ -3,9 +3,11 @@
 import asyncio
 import importlib
 from contextlib import closing, contextmanager
+from typing import Any
 
 import pytest
 
+from lamina.interfaces.http.mem0 import writing
 from lamina.interfaces.settings import Settings
 from tests.interfaces.http.conftest import serving
 
@@ -134,6 +136,13 @@ def test_an_add_is_not_waited_for_unless_it_shall_be(client, served):
     assert client.client.get("/v1/event/evt_made-up/").status_code == 404
 
 
+def test_an_add_that_takes_too_long_goes_on_in_the_background(client, monkeypatch):
+    monkeypatch.setattr(writing, "_WAIT_S", 0)
+    done = client.add("I live in Porto.", user_id="alex", async_mode=False)
+    assert (done["status"], done["results"]) == ("PENDING", [])
+    assert client.client.get(f"/v1/event/{done['event_id']}/").status_code == 200
+
+
 def test_a_memory_by_hand_keeps_its_words_and_metadata(client):
     about = {"team": "blue", "size": 3, "odd": "=1", "deep": {"a": [None, True]}, "blank": " "}
     memory_id = kept(client, "We ship on Fridays: always", agent_id="bot", run_id="r9", metadata=about)
@@ -144,6 +153,15 @@ def test_a_memory_by_hand_keeps_its_words_and_metadata(client):
     found = client.get(memory_id)
     assert (found["metadata"], found["agent_id"]) == (about, "bot")
     assert texts(client.get_all(filters={"AND": [{"agent_id": "bot"}, {"run_id": "r9"}]})) == ["We ship on Mondays"]
+
+
+def test_tags_of_our_own_are_metadata(client, served):
+    """A word is among the `tags`, and stays when the memory is changed."""
+    told = {"text": "We ship on Fridays", "tags": ["release", "mood:=fine"]}
+    memory_id = served.with_key(served.key()).post("/v1/users/alex/facts", json=told).json()["id"]
+    assert client.get(memory_id)["metadata"] == {"tags": ["release"], "mood": "fine"}
+    client.update(memory_id, metadata={"team": "blue"})
+    assert client.get(memory_id)["metadata"] == {"tags": ["release"], "team": "blue"}
 
 
 def test_what_expires_is_listed_on_request_only(client):
@@ -181,6 +199,8 @@ def test_messages_are_found_where_facts_are_few(client):
     )
     assert len(client.search("Porto", filters={"user_id": "alex"}, top_k=1)["results"]) == 1
     assert client.get(message["id"])["memory"] == message["memory"]
+    (step,) = client.history(message["id"])
+    assert (step["event"], step["old_memory"], step["new_memory"]) == ("ADD", None, message["memory"])
     with pytest.raises(Exception, match="is a message"):
         client.update(message["id"], text="other words")
     client.delete(message["id"])
@@ -198,7 +218,9 @@ FILTERED = [
     ({"AND": [{"user_id": "alex"}, {"created_at": {"gte": "2020-01-01T00:00:00"}}]}, {"tea", "figs", "nuts"}),
     ({"AND": [{"user_id": "alex"}, {"categories": {"in": ["fact"]}}]}, {"tea", "figs", "nuts"}),
     ({"AND": [{"user_id": "alex"}, {"categories": {"contains": "identity"}}]}, set()),
+    ({"AND": [{"user_id": "alex"}, {"created_at": {"lt": "2020-01-01T00:00:00Z"}}]}, set()),
     ({"AND": [{"user_id": "alex"}, {"agent_id": "*"}]}, {"nuts"}),
+    ({"user_id": "alex", "agent_id": None, "app_id": None}, {"tea", "figs", "nuts"}),
     ({"AND": [{"user_id": {"ne": "alex"}}, {"metadata": {"kind": "*"}}]}, {"rice"}),
 ]
 
@@ -226,6 +248,11 @@ def foods(mem0, tmp_path_factory):
         yield client
 
 
+DEEP: dict[str, Any] = {"user_id": "alex"}
+for _ in range(20):
+    DEEP = {"AND": [DEEP]}
+
+
 @pytest.mark.parametrize(
     ("filters", "said"),
     [
@@ -233,12 +260,17 @@ def foods(mem0, tmp_path_factory):
         ({"user_id": {"like": "a%"}}, "no operator 'like'"),
         ({"app_id": "shop"}, "Lamina has no apps"),
         ({"created_at": {"gte": "soon"}}, "is no time"),
+        ({"created_at": {"gte": "at Ten"}}, "is no time"),
         ({"created_at": {"gte": 1e30}}, "is no time"),
+        ({"user_id": 5}, "needs a text, not int"),
+        ({"user_id": {"in": [f"user{n}" for n in range(201)]}}, "memories of 201 users; name up to 200"),
+        (DEEP, "20 levels deep"),
         ({"user_id": {"in": "alex"}}, "needs a list"),
         ({"metadata": "drink"}, "is an object"),
         ({"AND": "alex"}, "filters are an object"),
         ({"metadata": {"kind": "drink"}}, "whose memories to search"),
     ],
+    ids=lambda one: str(one)[:60],
 )
 def test_what_a_filter_cannot_say_is_refused_with_what_it_can(foods, filters, said):
     with pytest.raises(Exception, match=said):
@@ -257,6 +289,20 @@ def test_lists_come_in_pages_and_with_chosen_fields(foods):
     (found,) = foods.search("figs", filters={"user_id": "alex"}, fields=["score"], threshold=0.01)["results"]
     assert set(found) == {"id", "memory", "score"}
     assert foods.search("figs", filters={"user_id": "alex"}, threshold=1.1)["results"] == []
+
+
+@pytest.mark.parametrize("params", [{"page": -1}, {"page_size": 1001}, {"page": 1, "page_size": -5}])
+def test_a_page_that_cannot_be_is_refused(foods, params):
+    answer = foods.client.post("/v3/memories/", json={"filters": {"user_id": "alex"}}, params=params)
+    assert (answer.status_code, "page is at least 1" in answer.json()["detail"]) == (400, True)
+
+
+@pytest.mark.parametrize("filters", ["alex", "[1]", "('user_id', 'alex')", "{'user_id': alex}"])
+def test_filters_in_an_address_are_an_object(foods, filters):
+    """As JSON, or as Python shows it."""
+    answer = foods.client.get("/v1/memories/", params={"filters": filters})
+    assert (answer.status_code, "filters are an object" in answer.json()["detail"]) == (400, True)
+    assert len(foods.client.get("/v1/memories/", params={"filters": "{'user_id': 'alex'}"}).json()) == 3
 
 
 def test_older_clients_get_the_forms_that_they_know(foods, mem0):
@@ -287,6 +333,26 @@ def test_many_are_changed_and_erased_at_once_or_not_at_all(client):
     assert client.get(one)
     client.batch_delete([{"memory_id": one}, {"memory_id": other}])
     assert client.get_all(filters={"user_id": "alex"})["results"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"text": "We have mint", "timestamp": 1_700_000_000}, "leave timestamp out"),
+        ({"expiration_date": None}, "cannot be taken away"),
+    ],
+)
+def test_what_cannot_be_changed_stays(client, change, said):
+    memory_id = kept(client, "We have tea", expiration_date="2999-01-01")
+    with pytest.raises(Exception, match=said):
+        client.update(memory_id, **change)
+    assert (client.get(memory_id)["memory"], client.get(memory_id)["expiration_date"]) == ("We have tea", "2999-01-01")
+
+
+def test_a_change_of_nothing_makes_no_version(client):
+    memory_id = kept(client, "We have tea")
+    assert client.update(memory_id, expiration_date=None)["memory"] == "We have tea"
+    assert len(client.history(memory_id)) == 1
 
 
 def test_what_held_before_holds_again_unless_it_goes_too(client):
@@ -322,12 +388,13 @@ def test_feedback_decides_whether_a_memory_holds(client):
         ({"filters": {"user_id": "bob"}}, {"alex"}),
         ({"user_id": "*"}, set()),
         ({"user_id": "alex", "metadata": '{"kind": "none"}'}, {"alex", "bob"}),
+        ({"user_id": "bob", "metadata": '{"kind": "grain"}'}, {"alex"}),
     ],
 )
 def test_everything_of_somebody_is_erased(client, asked, left):
     client.add("I like tea.", user_id="alex", async_mode=False)
     client.add("I like figs.", user_id="alex", run_id="r1", async_mode=False)
-    kept(client, "We have rice", user_id="bob")
+    kept(client, "We have rice", user_id="bob", metadata={"kind": "grain"})
     client.delete_all(**asked)
     assert {one["name"] for one in client.users()["results"] if one["type"] == "user"} == left
     if "run_id" in asked:
@@ -400,6 +467,8 @@ def test_another_tenants_memories_are_not_there(mem0, served, client):
         (lambda client: client.add("hello", user_id="a", custom_instructions="x"), "no custom_instructions"),
         (lambda client: client.add("hello", user_id="a", expiration_date="2030-01-01"), "goes with infer=False"),
         (lambda client: client.add("x", user_id="a", infer=False, metadata={"a:b": 1}), "without ':'"),
+        (lambda client: client.add("x", user_id="a", metadata={"lamina_kind": "fact"}), "marks messages"),
+        (lambda client: client.add(" ", user_id="a", infer=False), "a text as its content"),
         (lambda client: client.add([{"role": "king", "content": "x"}], user_id="a"), "role"),
         (lambda client: client.add("hello", user_id="a", colour="red"), "colour: no such field"),
     ],

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 
+from lamina.interfaces.http import rates as counted
 from lamina.interfaces.http.rates import Rates
 from lamina.interfaces.settings import Settings
 from tests.interfaces.http.conftest import serving
@@ -24,6 +25,13 @@ def test_requests_come_back_evenly():
     assert rates.spend("a", 10.0).wait_s == 10
     assert rates.spend("b", 10.0).left == 5
     assert (rates.spend("a", 1000.0).left, rates.spend("a", 1000.0).full_s) == (5, 20)
+
+
+def test_of_many_callers_those_who_were_away_longest_are_not_remembered(monkeypatch):
+    """However many addresses somebody has, what is kept of them has an end."""
+    monkeypatch.setattr(counted, "_CALLERS", 2)
+    rates = Rates(6)
+    assert [rates.spend(caller, 0.0).left for caller in "abacab"] == [5, 5, 4, 5, 3, 5]
 
 
 @pytest.fixture

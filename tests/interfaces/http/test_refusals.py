@@ -1,9 +1,12 @@
 """What is refused, how it is said, and that nothing breaks."""
 
+import asyncio
 import json
 import socket
 
+import httpx2
 import pytest
+from fastapi.responses import StreamingResponse
 
 from lamina.errors import (
     BudgetTooSmall,
@@ -17,6 +20,7 @@ from lamina.errors import (
     StoreFull,
     StoreReadOnly,
 )
+from lamina.interfaces.http.app import create_app
 from lamina.interfaces.settings import Settings
 from tests.interfaces.http.conftest import serving
 
@@ -68,6 +72,38 @@ def test_every_kind_of_error_is_a_problem(failing, caplog, error, status, kind, 
     assert (
         "r7" in [getattr(record, "request", None) for record in caplog.records if record.name == "lamina.http"]
     ) == hidden
+
+
+def test_an_answer_that_fails_half_way_does_not_look_whole(failing, caplog):
+    """Its head is out: the line is cut off, and the log has the reason."""
+
+    async def half():
+        yield b"the first half"
+        raise RuntimeError(SECRET)
+
+    async def answer() -> StreamingResponse:
+        return StreamingResponse(half())
+
+    failing.app.add_api_route("/v1/fail/half-way", answer)
+    with pytest.raises(httpx2.RemoteProtocolError):
+        failing.get("/v1/fail/half-way", headers={"X-Request-ID": "r8"})
+    told = [record for record in caplog.records if record.name == "lamina.http"]
+    assert [(record.getMessage(), record.request) for record in told] == [("request_failed", "r8")]
+
+
+@pytest.mark.parametrize("path", ["/v1/sessions", "/readyz", "/openai/v1/models"])
+def test_a_service_that_has_not_begun_says_so(path):
+    """An application that was put into another one, which does not begin it."""
+
+    async def ask():
+        app = httpx2.ASGITransport(create_app(Settings(database=":memory:")))
+        async with httpx2.AsyncClient(transport=app, base_url="http://localhost") as client:
+            return await client.get(path)
+
+    answer = asyncio.run(ask())
+    assert answer.status_code == 503
+    assert "starting or stopping" in answer.text
+    assert ("error" in answer.json()) == path.startswith("/openai")
 
 
 MESSAGES = "/v1/sessions/s1/messages"

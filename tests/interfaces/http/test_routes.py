@@ -1,6 +1,7 @@
 """Every route, on a file and on a real PostgreSQL, as a client sees it."""
 
 import json
+import tempfile
 from datetime import datetime
 from typing import Any
 
@@ -179,6 +180,17 @@ def test_a_cursor_of_another_list_is_refused(service):
         assert (response.status_code, response.json()["type"]) == (400, "urn:lamina:input"), path
 
 
+def test_a_list_does_not_go_on_from_what_is_gone(service):
+    """It would begin somewhere else: the caller is told to begin again."""
+    for number in range(3):
+        good(service.post("/v1/users/bo/facts", json={"text": f"Fact {number}"}), 201)
+    page = good(service.get("/v1/users/bo/facts", params={"limit": 1}))
+    good(service.post("/v1/forget", json={"fact_id": page["items"][0]["id"]}))
+    response = service.get("/v1/users/bo/facts", params={"cursor": page["next"]})
+    assert (response.status_code, response.json()["type"]) == (400, "urn:lamina:input")
+    assert "begin again without it" in response.json()["detail"]
+
+
 def test_sessions_are_filtered_by_user_and_status(told):
     good(told.post("/v1/sessions/s2/messages", json={"messages": "hi", "user_id": "bo"}), 201)
     good(told.patch("/v1/sessions/s2", json={"status": "ended", "outcome": "Chose tea"}))
@@ -278,6 +290,15 @@ def test_an_export_can_be_read_again(told, tmp_path):
         assert memory.import_(tmp_path / "export.jsonl").messages == 2
 
 
+def test_an_export_leaves_no_file_behind(told, tmp_path, monkeypatch):
+    """Neither one that was sent nor one that failed."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = set(tmp_path.iterdir())
+    assert told.get("/v1/export", params={"session_id": "s1"}).status_code == 200
+    assert told.get("/v1/export", params={"session_id": "none"}).status_code == 404
+    assert set(tmp_path.iterdir()) == before
+
+
 def test_metrics_name_operations_and_no_users(told):
     told.post("/v1/context", json={"user_id": "alex", "session_id": "s1", "query": "where?"})
     told.get("/v1/facts/none")
@@ -296,6 +317,11 @@ def test_metrics_name_operations_and_no_users(told):
 def test_the_service_tells_of_itself(service):
     assert good(service.get("/healthz")) == good(service.get("/readyz")) == {"status": "ok"}
     assert list(good(service.get("/version"))) == ["lamina"]
+
+
+def test_without_opentelemetry_requests_are_answered_too(service, monkeypatch):
+    monkeypatch.setattr("lamina.interfaces.http.spans.tracer", lambda: None)
+    assert good(service.get("/healthz")) == {"status": "ok"}
 
 
 def test_the_schema_names_tags_and_describes_every_operation(service):

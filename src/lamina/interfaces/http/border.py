@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,7 +19,7 @@ from lamina.errors import LaminaError
 from lamina.interfaces.http.audits import Audit
 from lamina.interfaces.http.callers import Caller, Service, let_in
 from lamina.interfaces.http.nesting import Nesting
-from lamina.interfaces.http.problems import OURS, of_error, problem
+from lamina.interfaces.http.problems import OURS, of_error, of_refusal, problem
 from lamina.interfaces.http.proxy.errors import in_openai_shape
 from lamina.interfaces.http.rates import Allowance, Rates
 from lamina.interfaces.http.spans import spanned
@@ -120,6 +121,8 @@ class Border:
             await self._passed(scope, receive, answer, headers)
         except _Refused as refused:
             await self._shaped(scope, refused.response)(scope, receive, answer)
+        except HTTPException as refused:  # the service has not begun
+            await self._shaped(scope, of_refusal(refused))(scope, receive, answer)
         except (LaminaError, TimeoutError) as error:
             _log(error, request_id)
             await self._shaped(scope, of_error(error))(scope, receive, answer)

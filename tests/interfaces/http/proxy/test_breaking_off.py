@@ -13,7 +13,10 @@ import openai
 import pytest
 
 from lamina import Memory
+from lamina.interfaces.http.app import create_app
+from lamina.interfaces.http.proxy import remembering
 from lamina.interfaces.http.proxy.stream import Events
+from lamina.interfaces.settings import Settings
 from lamina.profiles import profile_named
 from lamina.testing.llm_server import LlmServer, Said
 from tests.interfaces.conftest import service_process
@@ -197,6 +200,40 @@ def test_a_store_that_is_locked_makes_no_chat_fail(tmp_path):
         wait_until(lambda: [text for _, text in proxy.said()] == ["First.", "I see.", "Second.", "I see."])
         shown = proxy.service.client.get("/metrics").text
         assert 'lamina_proxy_faults_total{fault="not_stored_yet"}' in shown
+
+
+def test_memory_that_comes_too_late_is_left_out(tmp_path):
+    with proxied(tmp_path / "chat.db", patience=0) as proxy:
+        answer = proxy.client.chat.completions.with_raw_response.create(
+            model="m", messages=[{"role": "user", "content": "First."}]
+        )
+        assert answer.parse().choices[0].message.content == "I see."
+        assert "not_recalled" in answer.headers.get_list("x-lamina-fault")
+        assert answer.headers["x-lamina-memory-tokens"] == "0"
+        wait_until(lambda: len(proxy.said()) == 2)
+
+
+def test_what_is_still_to_be_stored_is_stored_before_the_end(tmp_path, monkeypatch):
+    """The store is free again only once the service is told to end."""
+    monkeypatch.setattr(remembering, "PATIENCE_S", 0)
+    file = tmp_path / "chat.db"
+
+    async def run(url):
+        app = create_app(Settings(database=str(file), proxy_base_url=url), worker=False)
+        other = sqlite3.connect(file, isolation_level=None)
+        async with app.router.lifespan_context(app):
+            other.execute("begin immediate")
+            client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost")
+            async with client:
+                asked = {**question(), "stream": False}
+                answer = await client.post("/openai/v1/chat/completions", json=asked, headers=IDS)
+            assert "not_stored_yet" in answer.headers["x-lamina-fault"]
+            asyncio.get_running_loop().call_soon(other.close)
+
+    with LlmServer(lambda _: Said(text="I see.")) as upstream:
+        asyncio.run(run(upstream.url))
+    with Memory(file, worker=False) as memory:
+        assert [one.text for one in memory.messages(SESSION)] == ["Tell me.", "I see."]
 
 
 def test_the_same_message_twice_at_once_is_kept_once(proxy):

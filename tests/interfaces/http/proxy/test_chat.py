@@ -9,6 +9,9 @@ import openai
 import pydantic
 import pytest
 
+from lamina.interfaces.http.proxy import remembering
+from lamina.interfaces.http.proxy.chat import Chat
+from lamina.interfaces.http.proxy.dialect import Remembered
 from lamina.profiles import profile_named
 from lamina.testing.llm_server import Fault, Said
 from tests.interfaces.http.conftest import made_key
@@ -192,6 +195,9 @@ def test_without_ids_everything_is_passed_as_it_is(quick):
     assert answer.json()["choices"][0]["message"]["content"] == "I see."
     assert quick.sent() == json.loads(raw)
     assert "x-lamina-session" not in answer.headers
+    streamed = {**json.loads(raw), "stream": True}
+    with quick.service.client.stream("POST", f"{quick.url}/chat/completions", json=streamed) as answer:
+        assert answer.read().endswith(b"data: [DONE]\n\n")
     assert quick.service.client.get("/v1/sessions").json()["items"] == []
 
 
@@ -200,6 +206,7 @@ IDS_OTHERWISE: dict[str, tuple[dict[str, Any], str, str]] = {
     "encoded header": ({"headers": {"X-Lamina-User": "J%C3%B6rg"}}, "Jörg", "Jörg:main"),
     "metadata": ({"body": {"metadata": {"lamina_user": "ann", "lamina_session": "s7"}}}, "ann", "s7"),
     "usual metadata": ({"body": {"metadata": {"user_id": "ann", "session_id": "s8"}}}, "ann", "s8"),
+    "metadata among others": ({"body": {"metadata": {"lamina_user": "ann", "purpose": "test"}}}, "ann", "ann:main"),
     "user": ({"body": {"user": "ann"}}, "ann", "ann:main"),
     "session alone": ({"headers": {"X-Lamina-Session": "s9"}}, "default", "s9"),
 }
@@ -214,7 +221,81 @@ def test_ids_are_told_in_several_ways(quick, way):
     (session,) = quick.service.client.get("/v1/sessions").json()["items"]
     assert (session["user_id"], session["id"]) == (who, where)
     assert not any("lamina" in name for name in quick.sent().get("metadata", {}))
+    assert ("purpose" in str(quick.sent())) == ("purpose" in str(asked))
     assert not any(name.startswith("x-lamina") for name in quick.upstream.asked()[-1].headers)
+
+
+def test_a_reply_that_was_begun_by_the_caller_is_kept_as_it_came(quick):
+    """The endpoint gets the beginning, the log the reply."""
+    quick.says("Once upon a time.")
+    ask(quick, user("Tell me."), assistant("Once"))
+    assert quick.sent()["messages"][-1] == assistant("Once")
+    assert quick.said() == [("user", "Tell me."), ("assistant", "Once upon a time.")]
+
+
+def test_without_words_of_a_user_there_is_no_memory(quick):
+    ask(quick, user("I'm Alex. I live in Porto."), extra_headers={"X-Lamina-Session": "before"})
+    quick.settle()
+    ask(quick, SYSTEM)
+    assert quick.sent()["messages"] == [SYSTEM]
+    assert quick.said() == [("assistant", "I see.")]
+
+
+def test_a_refusal_is_kept_and_an_empty_reply_is_not(quick):
+    quick.upstream.then(Said(text=None, refusal="I cannot help with that."), Said(text=None, extra={"model": None}))
+    ask(quick, user("How?"))
+    ask(quick, user("Why?"))
+    assert [one["body"].get("refusal") for one in quick.log()] == [None, "I cannot help with that.", None]
+
+
+LISTENED: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "other choices": (
+        [{"index": 1, "delta": {"content": "No."}}, {"index": 0, "delta": {"content": "Yes."}}],
+        {"content": "Yes."},
+    ),
+    "no index": ([{"index": None, "delta": {"content": "Yes."}}], {"content": "Yes."}),
+    "no delta": ([{"delta": {"content": "Yes."}}, {"delta": None, "finish_reason": "stop"}], {"content": "Yes."}),
+    "calls without numbers": (
+        [
+            {
+                "delta": {
+                    "tool_calls": [
+                        {"index": None, "id": "c1", "function": {"name": "one", "arguments": "{}"}},
+                        {"index": 1, "id": "c2", "function": None},
+                    ]
+                }
+            }
+        ],
+        {
+            "content": None,
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "one", "arguments": "{}"}},
+                {"id": "c2", "type": "function", "function": {"name": "", "arguments": ""}},
+            ],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("given", LISTENED)
+def test_a_stream_is_understood_as_far_as_it_can_be(given):
+    """Of several choices the first one; what is left out by some endpoints is made up for."""
+    choices, said = LISTENED[given]
+    listener = Chat().listener()
+    for choice in choices:
+        listener.hear(json.dumps({"choices": [choice]}))
+    reply = listener.reply()
+    assert reply is not None
+    assert {name: reply[name] for name in reply if name != "metadata"} == {"role": "assistant", **said}
+
+
+def test_only_so_many_turns_are_kept(monkeypatch):
+    """The oldest are asked for again."""
+    monkeypatch.setattr(remembering, "_TURNS_KEPT", 2)
+    shown, memory = remembering.Shown(), Remembered(block="Lives in Porto.", tokens=4)
+    for turn in "abc":
+        shown.put(turn, memory)
+    assert [shown.get(turn) for turn in "abc"] == [None, memory, memory]
 
 
 def test_an_official_client_that_tries_again_says_nothing_twice(tmp_path):
@@ -261,6 +342,26 @@ def test_an_endpoint_that_is_not_there(quick):
         ask(quick, user("I live in Porto."))
     assert raised.value.code == "upstream"
     assert quick.said() == [("user", "I live in Porto.")]
+
+
+ENDINGS = {"nothing": Fault(ends="hung up"), "half": Fault(status=200, body={"choices": []}, ends="half-way")}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("path", ["chat/completions", "embeddings"])
+def test_an_endpoint_that_hangs_up_is_told_of(quick, path, ending):
+    """Also where nothing is remembered; half an answer is none."""
+    quick.upstream.then(ENDINGS[ending])
+    answer = quick.service.client.post(f"{quick.url}/{path}", json={"messages": [user("Hello.")]}, headers=IDS)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream")
+
+
+def test_what_memory_cannot_take_is_asked_all_the_same(quick):
+    """The answer says that it is not stored."""
+    answer = quick.client.chat.completions.with_raw_response.create(model="m", messages=[user("a\0b")])
+    assert answer.parse().choices[0].message.content == "I see."
+    assert answer.headers["x-lamina-fault"] == "not_stored"
+    assert quick.sent()["messages"] == [user("a\0b")]
 
 
 def test_what_cannot_be_is_said_in_the_clients_words(quick):

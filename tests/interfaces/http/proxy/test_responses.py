@@ -1,8 +1,12 @@
 """Responses through the proxy, by the official client."""
 
+import json
+from typing import Any
+
 import pydantic
 import pytest
 
+from lamina.interfaces.http.proxy.responses import Responses
 from lamina.testing.llm_server import Said
 from tests.interfaces.http.proxy.conftest import SESSION, USER
 
@@ -119,6 +123,61 @@ def test_pictures_are_kept_and_shown_again(quick):
     ask(quick, "Thank you.")
     shown = quick.sent("responses")["input"][0]["content"]
     assert [part["type"] for part in shown] == ["input_text", "input_image"]
+
+
+FILE = {"type": "input_file", "file_id": "file_1"}
+TOLD: dict[str, tuple[list[Any], list[Any]]] = {
+    "words before a call": (
+        [
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+            {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"},
+        ],
+        [("assistant", "I look.", ["c1"])],
+    ),
+    "a refusal": (
+        [{"role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]}],
+        [("assistant", "I cannot.", [])],
+    ),
+    "a file": ([{"role": "user", "content": [FILE]}], [("user", [FILE], [])]),
+    "what is no message": (
+        [{"type": "reasoning", "summary": []}, {"role": "developer", "content": "Be brief."}, 7],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("given", TOLD)
+def test_items_are_messages_of_the_log(given):
+    items, said = TOLD[given]
+    found = Responses().told({"input": items})
+    calls = [[call["id"] for call in one.get("tool_calls", [])] for one in found]
+    assert [(one["role"], one["content"], named) for one, named in zip(found, calls, strict=True)] == said
+
+
+def test_a_file_is_shown_again_as_it_was(quick):
+    ask(quick, [{"role": "user", "content": [{"type": "input_text", "text": "Read this."}, FILE]}])
+    ask(quick, "Thank you.")
+    assert quick.sent("responses")["input"][0]["content"] == [{"type": "input_text", "text": "Read this."}, FILE]
+
+
+def test_why_a_reply_is_not_complete_is_kept():
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Once"}]}
+    cut = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [said]}
+    reply = Responses().reply(cut)
+    assert reply is not None
+    assert (reply["content"], reply["metadata"]) == ("Once", {"finish_reason": "max_output_tokens"})
+
+
+@pytest.mark.parametrize("end", ["[DONE]", '{"type": "response.completed"}', "half"])
+def test_a_stream_has_ended_when_it_says_so(end):
+    """In either way; what cannot be read is passed over, and pieces without a number are of one text."""
+    listener = Responses().listener()
+    for index in (None, 0):
+        listener.hear(json.dumps({"type": "response.output_text.delta", "output_index": index, "delta": "ha"}))
+    listener.hear(end)
+    reply = listener.reply()
+    assert reply is not None
+    assert (reply["content"], listener.ended) == ("haha", end != "half")
 
 
 class City(pydantic.BaseModel):

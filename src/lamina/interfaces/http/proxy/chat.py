@@ -11,6 +11,7 @@ from lamina.interfaces.http.proxy.dialect import (
     Remembered,
     as_json,
     for_the_log,
+    index_of,
     objects,
     placed,
 )
@@ -66,7 +67,7 @@ class _ChatListener(Listener):
             return
         self._model, self._id = chunk.get("model") or self._model, chunk.get("id") or self._id
         for choice in objects(chunk.get("choices")):
-            if choice.get("index", 0) == 0:
+            if index_of(choice.get("index"), 0) == 0:
                 self._take(choice)
 
     def _take(self, choice: Json) -> None:
@@ -75,7 +76,7 @@ class _ChatListener(Listener):
             self._text.append(_text(delta.get("content")) or "")
             self._refusal.append(_text(delta.get("refusal")) or "")
             for place, piece in enumerate(objects(delta.get("tool_calls"))):
-                self._call(piece.get("index", place), piece)
+                self._call(index_of(piece.get("index"), place), piece)
         self._finish = choice.get("finish_reason") or self._finish
 
     def _call(self, index: int, piece: Json) -> None:

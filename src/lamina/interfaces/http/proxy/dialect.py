@@ -109,13 +109,18 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
     return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
 
 
+def index_of(value: Any, otherwise: int) -> int:
+    """Which of several pieces of a stream belong together, as far as the endpoint says so."""
+    return value if isinstance(value, int) else otherwise
+
+
 def for_the_log(
     text: str | None, calls: Sequence[Json], *, model: Any, more: Json, refusal: str | None = None
 ) -> ChatMessage | None:
     """A reply as a message; None if there is nothing in it."""
     if not (text or calls or refusal):
         return None
-    message: ChatMessage = {"role": "assistant", "content": text if text or not (calls or refusal) else None}
+    message: ChatMessage = {"role": "assistant", "content": text}
     if refusal:
         message["refusal"] = refusal
     if calls:

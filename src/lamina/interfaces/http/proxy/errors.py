@@ -6,7 +6,7 @@ import logging
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
-from lamina.interfaces.http.problems import MEDIA_TYPE, problem
+from lamina.interfaces.http.problems import problem
 
 logger = logging.getLogger("lamina.proxy")
 
@@ -20,9 +20,7 @@ def prefixes(*, at_v1: bool) -> tuple[str, ...]:
 
 
 def in_openai_shape(response: Response) -> Response:
-    """A problem as `{"error": ...}`; anything else as it is."""
-    if response.media_type != MEDIA_TYPE:
-        return response
+    """A problem as `{"error": ...}`."""
     told = json.loads(bytes(response.body))
     kind = told["type"].rpartition(":")[2]
     error = {"message": told.get("detail") or told["title"], "type": "lamina_error", "param": None, "code": kind}

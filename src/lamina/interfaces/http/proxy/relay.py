@@ -38,7 +38,7 @@ class Relay(Response):
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        leaving = asyncio.create_task(_left(receive))
+        leaving = asyncio.ensure_future(receive())  # all of the request was read: what comes is that the caller left
         passing = asyncio.create_task(self._pass(send))
         try:
             await asyncio.wait({leaving, passing}, return_when=asyncio.FIRST_COMPLETED)
@@ -81,8 +81,3 @@ class Relay(Response):
             )
             self._kept = asyncio.create_task(self._keep(reply, None if whole else self._broke_off))
         await asyncio.shield(self._kept)
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

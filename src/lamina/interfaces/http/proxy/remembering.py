@@ -153,9 +153,7 @@ class Turn:
                     seen_from=seen_from,
                 )
             except BudgetTooSmall as error:  # the budget is for memory: the message itself comes on top
-                if error.smallest <= budget:
-                    raise
-                budget = error.smallest + self.budget
+                budget = max(budget, error.smallest) + self.budget
 
     async def _stored(self, new: Sequence[ChatMessage]) -> None:
         place = json.dumps([self.whose.session_id, self._count, new], sort_keys=True)

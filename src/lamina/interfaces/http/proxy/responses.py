@@ -12,6 +12,7 @@ from lamina.interfaces.http.proxy.dialect import (
     Remembered,
     as_json,
     for_the_log,
+    index_of,
     objects,
     placed,
 )
@@ -48,15 +49,16 @@ class _ResponseListener(Listener):
     def hear(self, data: str) -> None:
         event = as_json(data)
         if event is None:
+            self.ended = self.ended or data.strip() == "[DONE]"
             return
-        kind, index = event.get("type"), event.get("output_index", 0)
+        kind, index = event.get("type"), index_of(event.get("output_index"), 0)
         if isinstance(event.get("response"), dict):
             self._response = event["response"]
         if kind == "response.output_text.delta" and isinstance(event.get("delta"), str):
             self._pieces.setdefault(index, []).append(event["delta"])
         elif kind == "response.output_item.done" and isinstance(event.get("item"), dict):
             self._items[index] = event["item"]
-        self.ended = self.ended or kind in _ENDS or data.strip() == "[DONE]"
+        self.ended = self.ended or kind in _ENDS
 
     def reply(self) -> ChatMessage | None:
         output = self._response.get("output")
