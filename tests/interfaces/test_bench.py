@@ -2,19 +2,22 @@
 
 import gzip
 import json
+import multiprocessing
 import os
 import sys
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from lamina.errors import InputError, MissingExtra
+from lamina.errors import InputError
 from lamina.interfaces.bench import measure, plots
 from lamina.interfaces.bench.measure import Bounds
 from lamina.interfaces.bench.readers import read, when
 from lamina.interfaces.bench.recall import Plan, replay, stages
+from tests.waiting import wait_until
 
 DATA = Path(__file__).parents[1] / "data" / "bench"
 PEOPLE, CHAT, PROJECTS = (str(DATA / f"{name}.jsonl") for name in ("people", "chat", "projects"))
@@ -254,6 +257,12 @@ def test_what_cannot_work_is_said_before_anything_is_run(change, complaint, tmp_
     assert not list(tmp_path.iterdir())
 
 
+def test_a_set_without_gold_is_refused(tmp_path):
+    (tmp_path / "bare.jsonl").write_text('{"conv_id": "c", "turns": [], "questions": []}\n', "utf-8")
+    with pytest.raises(InputError, match="bare has no question with gold messages or sessions"):
+        run(tmp_path / "out", str(tmp_path / "bare.jsonl"))
+
+
 def test_files_of_one_name_are_refused(tmp_path):
     with pytest.raises(InputError, match="two files have one name"):
         run(tmp_path, CHAT, CHAT)
@@ -265,15 +274,30 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
         run(tmp_path / "taken", CHAT)
 
 
-def test_without_matplotlib_there_are_numbers_and_a_hint(tmp_path, monkeypatch):
-    def missing():
-        raise MissingExtra("matplotlib", "bench")
+def test_without_matplotlib_there_are_numbers_and_a_hint(cli, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = cli("bench", "recall", CHAT, "--out", "kept")
+    assert (done.code, done.err) == (
+        0,
+        "no plots: matplotlib is not installed; get it with: pip install 'lamina[bench]'",
+    )
+    assert "chat (BEAM): 1 questions" in done.stdout
+    assert not list(Path("kept").rglob("*.png"))
 
-    monkeypatch.setattr(plots, "check_installed", missing)
-    report = run(tmp_path, CHAT)
-    assert report.sets[0].scores.questions["all"] == 1
-    assert report.plots == ()
-    assert report.warnings == ("no plots: matplotlib is not installed; get it with: pip install 'lamina[bench]'",)
+
+def test_interrupted_processes_end_at_once():
+    """Also with work in hand that takes an hour."""
+    before = set(multiprocessing.active_children())
+
+    def interrupted():
+        with measure._processes(1) as pool:
+            wait_until(pool.submit(time.sleep, 3600).running)
+            assert set(multiprocessing.active_children()) > before
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    wait_until(lambda: set(multiprocessing.active_children()) <= before)
 
 
 def test_a_question_without_a_category_of_its_own_is_drawn(tmp_path):

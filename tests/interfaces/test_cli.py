@@ -1,14 +1,23 @@
 """The command line: in this process, and as its users run it."""
 
+import io
 import json
+import logging
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from tests.interfaces.conftest import plain_environ
+from lamina import Memory
+from lamina.interfaces import entry
+from lamina.interfaces.cli import demo, face, service
+from lamina.interfaces.logs import JsonLines
+from lamina.interfaces.mcp import serving
+from lamina.interfaces.settings import load_settings
+from tests.interfaces.conftest import LAMINA, plain_environ
 
 
 def lines(number: int) -> str:
@@ -73,6 +82,36 @@ def test_unknown_session_is_not_found(cli):
     cli("add", "hello", "-s", "s1", "--no-settle")
     done = cli("summaries", "s9")
     assert (done.code, done.stdout, done.err) == (1, "", "error: no session 's9'")
+
+
+def test_blank_lines_between_messages_are_passed_over(cli):
+    done = cli("add", "-", "--json", given="\n" + lines(3).replace("\n", "\n \n"))
+    assert len(json.loads(done.stdout)["ids"]) == 3
+
+
+def test_an_import_may_leave_the_folding_to_others(cli):
+    """With --no-settle it is due."""
+    project = {"LAMINA_PROFILE": "project"}
+    cli("add", "-", "-s", "s1", "--no-settle", given=lines(40), **project)
+    cli("export", "all.jsonl")
+    for words, pending in (([], 0), (["--no-settle"], 1)):
+        base = ["--db", f"other{pending}.db"]
+        assert cli(*base, "import", "all.jsonl", *words, **project).code == 0
+        assert json.loads(cli(*base, "workers", "--json").stdout)["backlog"]["pending"] == pending
+
+
+def test_a_context_says_what_did_not_fit(cli):
+    cli("add", "-", "-s", "s1", given=lines(60))
+    assert "did not fit the budget" in cli("context", "which plan?", "-s", "s1", "-b", "150").out
+
+
+def test_progress_is_shown_at_a_terminal_only(cli, monkeypatch):
+    """On standard error, and not beside JSON."""
+    monkeypatch.setattr(face.errors, "is_interactive", True)
+    cli("add", "-", "-s", "s1", "--no-settle", given=lines(30))
+    terminal = {"FORCE_COLOR": "1", "TERM": "xterm"}
+    assert "folding" in cli("settle", **terminal).stderr
+    assert cli("settle", "--json", **terminal).stderr == cli("settle").stderr == ""
 
 
 READS = [
@@ -147,3 +186,101 @@ def test_damage_is_reported_with_exit_code_1(cli, tmp_path):
     done = cli("verify")
     assert done.code == 1
     assert "does not match its digest" in done.out
+
+
+def test_what_was_mended_is_told(cli, tmp_path):
+    """Each thing in a line, and that all is well then."""
+    cli("add", "-", "-s", "s1", given=lines(4))
+    with sqlite3.connect(tmp_path / "lamina.db") as connection:
+        connection.execute("update sessions set tokens = 7")
+    connection.close()
+    done = cli("repair")
+    assert done.code == 0
+    assert "mended" in done.out
+    assert done.out.endswith("clean")
+
+
+# what is not installed
+
+
+def test_without_the_packages_of_the_command_line_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich", None)
+    with pytest.raises(SystemExit, match=r"error: rich is not installed; get it with: pip install 'lamina\[cli\]'"):
+        entry.main()
+
+
+@pytest.mark.parametrize(
+    ("command", "package", "extra"),
+    [pytest.param("mcp", "mcp", "mcp", id="mcp"), pytest.param("serve", "uvicorn", "server", id="serve")],
+)
+def test_a_command_whose_packages_are_missing_says_what_to_install(cli, monkeypatch, command, package, extra):
+    monkeypatch.delitem(sys.modules, "lamina.interfaces.http.serving", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    done = cli(command)
+    assert done.code == 1
+    assert done.err == f"error: {package} is not installed; get it with: pip install 'lamina[{extra}]'"
+
+
+def test_the_service_has_no_mcp_where_it_is_not_installed(monkeypatch):
+    assert list(service._beside(load_settings({}))) == ["/mcp"]
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert service._beside(load_settings({})) == {}
+
+
+def test_whoever_starts_an_mcp_server_at_a_terminal_is_told_that_it_waits(cli, monkeypatch):
+    """A client that starts it reads no such line."""
+    monkeypatch.setattr(serving, "serve_stdio", lambda _plan: None)
+    assert "waiting for an MCP client on standard input" in cli("mcp", keys="").err
+    assert cli("mcp").err == ""
+
+
+# the demo
+
+
+def printed(show, *values):
+    console = Console(width=200, file=io.StringIO())
+    with console.capture() as seen:
+        show(console, *values)
+    return seen.get()
+
+
+def test_the_demo_says_how_to_go_on_with_what_is_installed(monkeypatch, tmp_path):
+    """Programs by their names where the shell finds them, else by their paths; what is missing is installed first."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "")
+    assert f"  {LAMINA} --db demo.db serve" in printed(demo._show_next, Path("demo.db"))
+    monkeypatch.setenv("PATH", str(Path(LAMINA).parent))
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    *_, install, serve = printed(demo._show_next, Path("demo.db")).splitlines()
+    assert install == "  pip install 'lamina[server]'"
+    assert serve.startswith("  lamina --db demo.db serve")
+
+
+def test_the_demo_says_what_carries_an_answer():
+    """A passage with the evidence, other words of the context, or nothing."""
+    with Memory(":memory:", worker=False, embedder="none") as memory:
+        memory.add({"role": "user", "content": "The wedding is on 14 June.", "id": "m1"})
+        context = memory.context("When is the wedding?")
+    for answer, evidence, said in (
+        ("14 June", "m1", "carried by messages"),
+        ("14 June", "m9", "carried by the words of another passage, summary or fact"),
+        ("3 May", "m9", "not carried"),
+    ):
+        question = {"question": "When?", "answer": answer, "evidence": [evidence]}
+        shown = printed(demo._show_answer, question, context, demo._carriers(context, question))
+        assert said in shown
+        assert ("The wedding is on 14 June" in shown) == (said != "not carried")
+
+
+# logs
+
+
+def test_a_log_line_has_the_error_that_it_is_about():
+    """With its traceback, on the one line."""
+    try:
+        raise ZeroDivisionError("no way")  # noqa: TRY301
+    except ZeroDivisionError:
+        record = logging.LogRecord("lamina", logging.ERROR, __file__, 1, "failed", None, sys.exc_info())
+    line = JsonLines().format(record)
+    assert "\n" not in line
+    assert json.loads(line)["error"].endswith("ZeroDivisionError: no way")

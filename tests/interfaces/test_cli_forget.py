@@ -136,6 +136,24 @@ def test_a_fact_by_a_piece_of_its_id(told):
     assert b"Ghent" not in everything()
 
 
+def test_a_receipt_counts_what_it_does_not_name(told):
+    """Values that will not be read again, and milestones."""
+    (fact,) = data(told("facts", "-u", "alex", "--json"))
+    assert "1 values that stay out" in told("forget", "--fact", fact["id"], "--yes").out
+    told("end", "s1", "--outcome", "Card lost")
+    assert "1 milestones" in told("forget", "--session", "s1", "--yes").out
+
+
+def test_a_receipt_that_cannot_be_written_is_kept(told):
+    """What was forgotten is, and the error says where to find the receipt."""
+    Path("taken").mkdir()
+    done = told("forget", "--message", "m2", "--yes", "--receipt", "taken")
+    assert done.code == 1
+    assert "taken cannot be written" in done.err
+    assert "see `lamina receipts`" in done.err
+    assert [receipt["messages"] for receipt in data(told("receipts", "--json"))] == [["m2"]]
+
+
 def test_a_session_and_a_user(told):
     """Whole; others are left alone."""
     assert told("forget", "--session", "s1", "--yes").code == 0

@@ -1,12 +1,17 @@
 """The commands for what is known: facts in time, by hand, linked, consolidated, written anew."""
 
+import io
 import json
 import re
 import shutil
 
 import pytest
+from rich.console import Console
 
 from lamina import Memory
+from lamina.interfaces.cli import show_known
+from lamina.testing.samples import at
+from lamina.types import Change, Divergence, Proposal, Span
 
 SAID = [
     ("s1", "I'm Alex and I live in Ghent.", "2025-01-10T09:00:00+00:00"),
@@ -133,6 +138,7 @@ def test_memories_by_hand(cli):
     first = data(cli("remember", "tea", *words, *until, "--json"))
     assert (first["value"], first["tags"], first["importance"], first["confidence"]) == ("tea", ["kitchen"], 0.9, 0.8)
     assert cli("remember", "tea", *words).out == f"{first['id'][-8:]} drink: tea active"
+    assert "told by hand" in cli("why", first["id"]).out
     second = data(cli("update", first["id"], "coffee", "--tag", "morning", "--json"))
     assert (second["value"], second["tags"], second["version"]) == ("coffee", ["morning"], 2)
     assert cli("update", second["id"][-8:], "--importance", "0.1", "--valid-until", "2098-01-01").code == 0
@@ -284,11 +290,51 @@ def test_consolidation_and_agreement(told):
     assert told("consistency", "-u", "alex").out == "the summaries of alex agree with the facts"
 
 
+def test_statistics_have_the_facts_by_their_standing(told):
+    assert "facts count active 3 superseded 2" in told("stats").out
+
+
+def shown(value):
+    console = Console(width=100, file=io.StringIO())
+    with console.capture() as printed:
+        console.print(value)
+    return " ".join(printed.get().split())
+
+
+def test_what_does_not_agree_is_a_table():
+    """Of a summary of a session, or of the digest."""
+    found = [
+        Divergence(kind="stale", fact_id="f1", summary_id="sum-1", session_id="[s1]", text="has Ghent"),
+        Divergence(kind="missing", fact_id="f2", summary_id="sum-2", session_id=None, text="lacks Zed"),
+    ]
+    table = shown(show_known.divergences_table(found))
+    assert "kind summary session what" in table
+    assert "stale sum-1 [s1] has Ghent" in table
+    assert "missing sum-2 digest lacks Zed" in table
+
+
+def test_what_was_written_anew_is_shown_sentence_by_sentence():
+    """What is new, gone or changed, of which messages, and how far it drifted."""
+    changes = (
+        Change(kind="summary", span=Span(first=1, last=9), before="a", after="b", diff="-Tea.\n+Rum.", drift=0.5),
+        Change(kind="fact", span=None, before=None, after="b", diff="+editor: Zed", drift=1.0),
+        Change(kind="fact", span=None, before="a", after=None, diff="-editor: Helix", drift=1.0),
+    )
+    made = Proposal(
+        id="p1", session_id="s1", status="open", recipe="offline", changes=changes, drift=0.5, created_at=at()
+    )
+    text = shown(show_known.proposal(made))
+    for title in ("summary · messages 1-9 · changed · drift 0.50", "fact · new · drift 1.00", "fact · gone"):
+        assert title in text
+    assert "-Tea. │ │ +Rum." in text
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         pytest.param(["facts", "--as-of", "soon"], "as_of 'soon' is no time; e.g. 2025-03-14", id="time"),
         pytest.param(["facts", "--status", "gone"], "no status 'gone'; there are", id="status"),
+        pytest.param(["sessions", "--status", "gone"], "no status 'gone'; there are", id="session-status"),
         pytest.param(["facts", "--type", "thought"], "no type 'thought'; there are", id="type"),
         pytest.param(["facts", "--min-importance", "7"], "a number from 0 to 1, not 7", id="importance"),
         pytest.param(["search", "x", "--kind", "dream"], "no kind 'dream'; there are", id="search-kind"),

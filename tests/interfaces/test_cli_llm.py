@@ -60,3 +60,16 @@ def test_vectors_from_an_endpoint(told, server, monkeypatch):
     told("settle")
     assert "heron" in told("search", "staging server").stdout
     assert {asked.headers["authorization"] for asked in server.asked("embeddings")} == {f"Bearer {SECRET}"}
+
+
+def test_what_models_have_cost_is_shown(told, monkeypatch):
+    """By day, purpose and model, with the prices of the settings."""
+    monkeypatch.setenv("LAMINA_LLM_PRICE_INPUT", "1000000")
+    assert told("costs", "--json").code == 2  # there is no memory yet
+    told("add", "My name is Alex.")
+    assert told("settle").code == 0
+    (first, *_) = json.loads(told("costs", "--json").stdout)
+    shown = told("costs").out
+    assert shown.startswith("day purpose model calls tokens in tokens out cost")
+    assert f"{first['day']} {first['purpose']} test-model {first['calls']} {first['tokens_in']:,}" in shown
+    assert f"{first['cost']:,.4f}" in shown

@@ -6,7 +6,9 @@ import json
 import pytest
 
 from lamina import Memory
+from lamina.interfaces.cli.moving import _copied
 from lamina.testing.samples import a_note, at
+from lamina.types import Copied
 from lamina.wiring import tenants
 
 TENANTS = ("acme", "default", "zoo")
@@ -126,6 +128,11 @@ def test_a_copy_that_differs_ends_with_an_error(cli, place, source):
     assert done.code == 1
     assert "not complete" in done.stdout
     assert done.stdout.count("the same, row by row, and verified") == 2
+
+
+def test_a_copy_of_a_source_that_changes_says_how_to_go_on():
+    copied = Copied(users=2, sessions=3, messages=4, rows={"messages": 4}, differing=(), changing=2)
+    assert "2 users were still changing: run it again when nobody writes to the source" in _copied(copied)
 
 
 def test_a_store_without_tenants_says_so(cli):

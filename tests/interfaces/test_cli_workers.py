@@ -2,13 +2,21 @@
 
 import asyncio
 import json
+import multiprocessing
+import os
 import signal
 import socket
 import subprocess
+import threading
+import time
+from dataclasses import replace
 
 import pytest
 
+from lamina.interfaces.cli import processes
+from lamina.interfaces.cli.processes import Plan
 from lamina.storage.sqlite import SqliteStore
+from lamina.testing.llm_server import LlmServer, sensible
 from lamina.testing.samples import a_note, at
 from tests.interfaces.conftest import LAMINA
 from tests.waiting import CEILING, wait_until
@@ -110,6 +118,86 @@ def test_a_signal_ends_a_worker(cli, tmp_path, number):
     assert (worker.returncode, said.count("\n")) == (0, 1)
     assert stored(tmp_path / "lamina.db", lambda store: store.workers()) == []
     assert backlog(cli)["pending"] == 0
+
+
+def test_a_second_signal_ends_a_worker_at_once(cli, tmp_path):
+    """What is in hand is handed back unfinished, and is due again."""
+    due(cli)
+    release = threading.Event()
+
+    def stubborn(asked):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            os.kill(os.getpid(), number)
+        release.wait(CEILING)
+        return sensible(asked)
+
+    with LlmServer(stubborn) as server:
+        model = {"LAMINA_LLM_BASE_URL": server.url, "LAMINA_LLM_MODEL": "m", "LAMINA_LLM_USE": "summaries"}
+        done = cli("worker", "--grace", str(CEILING), **model)
+        assert not release.is_set()
+        release.set()
+    assert done.code == 0
+    assert (backlog(cli)["pending"], backlog(cli)["leased"]) == (1, 0)
+
+
+def a_plan(location, **changes):
+    plan = Plan(location=location, options={}, tenants=(), concurrency=1, grace=0, once=True, log_level="warning")
+    return replace(plan, **changes)
+
+
+def test_a_process_that_cannot_work_says_why(tmp_path, capsys):
+    """In its log, with exit code 1."""
+    with pytest.raises(SystemExit) as stop:
+        processes._serve_as_child(a_plan(str(tmp_path / "nowhere" / "a.db")))
+    assert stop.value.code == 1
+    told = json.loads(capsys.readouterr().err)
+    assert (told["action"], "folder must exist" in told["reason"]) == ("worker_process_failed", True)
+
+
+@pytest.fixture
+def signals():
+    """Signals as the supervisor waits for them; afterwards they are as before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+STUBBORN = """
+import pathlib, signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+pathlib.Path({ready!r}).touch()
+while True:
+    signal.pause()
+"""
+
+
+def test_a_process_that_does_not_end_in_time_is_killed(tmp_path, signals):
+    """After the grace, and some seconds more."""
+    ready, post = tmp_path / "ready", processes._Post(a_plan("lamina.db"))
+    post.process = multiprocessing.get_context("spawn").Process(target=exec, args=(STUBBORN.format(ready=str(ready)),))
+    post.process.start()
+    pid = post.process.pid
+    wait_until(ready.exists)
+    waiting = processes._Signals(count=1)
+    processes._stop(waiting, [post], time.monotonic())
+    waiting.close()
+    assert not post.runs
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_no_process_outlives_its_supervisor(tmp_path, signals, monkeypatch):
+    """Whatever goes wrong."""
+
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(processes, "_wait", broken)
+    before = set(multiprocessing.active_children())
+    with pytest.raises(ZeroDivisionError):
+        processes.supervise(a_plan(str(tmp_path / "lamina.db"), once=False), 1)
+    wait_until(lambda: set(multiprocessing.active_children()) <= before)
 
 
 def test_workers_and_failures_are_shown(cli, tmp_path):

@@ -22,6 +22,37 @@ def test_environment_wins_over_toml(tmp_path):
     assert settings.profile == PROFILES["project"].but(chunk_size=8)
 
 
+def test_the_file_may_be_named_by_a_variable(tmp_path):
+    """In whichever folder it is."""
+    (tmp_path / "own.toml").write_text('tenant = "acme"\n')
+    assert load_settings({"LAMINA_CONFIG": str(tmp_path / "own.toml")}).tenant == "acme"
+
+
+@pytest.mark.parametrize(
+    ("given", "database"),
+    [
+        pytest.param({"DATABASE_URL": "postgresql://db/x"}, "postgresql://db/x", id="postgres"),
+        pytest.param({"DATABASE_URL": "sqlite:///x.db"}, "sqlite:///x.db", id="sqlite"),
+        pytest.param({"DATABASE_URL": "mysql://db/x"}, "lamina.db", id="of-another-program"),
+        pytest.param({"DATABASE_URL": "sqlite:///x.db", "LAMINA_DATABASE": "own.db"}, "own.db", id="ours-first"),
+    ],
+)
+def test_the_database_of_the_surroundings_is_taken_if_it_can_be(given, database):
+    """As hosts name it for all programs; our own name goes before it."""
+    assert load_settings(given).database == database
+
+
+@pytest.mark.parametrize(
+    ("text", "truth"), [("1", True), ("Yes", True), ("on", True), ("0", False), ("no", False), ("OFF", False)]
+)
+def test_a_truth_may_be_said_in_many_words(text, truth):
+    """Of a setting; in a profile it is true or false."""
+    assert load_settings({"LAMINA_DURABLE": text}).durable is truth
+    profile = load_settings({"LAMINA_PROFILE_EPISODES": str(truth)}).profile
+    assert profile is not None
+    assert profile.episodes is truth
+
+
 def test_every_problem_is_reported_at_once(tmp_path):
     """Five mistakes give one error with five lines, each saying what would work."""
     file = tmp_path / "lamina.toml"
@@ -223,6 +254,9 @@ def test_an_embedder_by_its_address():
         ({"LAMINA_LLM_MODEL": "m", "LAMINA_LLM_BUDGET_PER_DAY": "1"}, "a budget needs prices"),
         ({"LAMINA_LLM_RETRIES": "-1"}, "takes a whole number"),
         ({"LAMINA_LLM_PRICE_INPUT": "free"}, "takes a number, 0 or above"),
+        ({"LAMINA_LLM_PRICE_INPUT": "-1"}, "takes a number, 0 or above"),
+        ({"LAMINA_LLM_SECONDS": "soon"}, "takes a number above 0"),
+        ({"LAMINA_LLM_MODEL": " "}, "takes text"),
         ({"LAMINA_EMBEDDER": "http://a/v1"}, "set embedder_model too"),
         ({"LAMINA_EMBEDDER": "stattic"}, "is one of static"),
     ],

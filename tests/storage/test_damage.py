@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ from lamina.errors import StoreError
 from lamina.storage.sqlite import SqliteStore
 from lamina.storage.sqlite_words import indexed, owner_token
 from lamina.testing import WordCounter
-from lamina.testing.samples import a_rewrite, a_told_episode, a_told_fact, an_erasure, some_facts
-from lamina.testing.suites.checks import embedded
+from lamina.testing.samples import a_fold, a_rewrite, a_summary, a_told_episode, a_told_fact, an_erasure, some_facts
+from lamina.testing.suites.checks import ALL, embedded
 from lamina.types import Span
 
 PROFILE = PROFILES["layered"].but(archive_days=None, digest_sessions=5, facts=True, episodes=True)
@@ -103,6 +104,8 @@ def read_everything(memory):
     memory.search("tea Lisbon walnuts", user_id="ann")
     memory.conversation("s1")
     memory.messages("s1")
+    memory.outline("s1")
+    memory.stats("ann")
     return summaries_of(memory)
 
 
@@ -313,12 +316,35 @@ def test_a_digest_is_written_again_over_a_damaged_one(file):
         assert memory.verify().ok
 
 
+@pytest.mark.parametrize("table", ["message_words", "summary_words"])
+def test_a_damaged_word_index_finds_nothing_until_it_is_repaired(file, caplog, table):
+    """Where a search looks into it, the warning names it; meaning still finds."""
+    file.run(f"update {table}_data set block = x'00' where id > 10")
+    with Memory(file.path, profile=PROFILE, counter=WordCounter(), worker=False, cache_mb=1) as memory:
+        store: Any = memory._memory._parts.store
+        assert asyncio.run(store.find_words("ann", ["tea"], 9)).matches == ()
+        assert skipped(caplog) == {("word index", "ann")}
+        assert memory.repair().ok
+        assert asyncio.run(store.find_words("ann", ["tea"], 9)).matches
+
+
 @pytest.fixture
 def store(file):
     store = SqliteStore(file.path)
     asyncio.run(store.open())
     yield store
     asyncio.run(store.close())
+
+
+def test_a_damaged_summary_is_not_written_over(file, store):
+    """Its words could not be taken out of the index: it is for `repair` to write it again."""
+    ((damaged,),) = file.run(f"select id from summaries where {LIVE}")
+    file.flip("summaries", "record", "id = ?", damaged)
+    counters = asyncio.run(store.session("s1")).counters
+    fold = a_fold("s1", a_summary(damaged, "s1", ALL), expect=counters.version, cursor=counters.cursor)
+    with pytest.raises(StoreError, match="`repair` writes it again"):
+        asyncio.run(store.commit(fold))
+    assert asyncio.run(store.session("s1")).counters == counters
 
 
 def kinds_of(problems):

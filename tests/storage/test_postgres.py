@@ -18,6 +18,7 @@ from lamina.policy.recall.arrays import packed
 from lamina.policy.words import terms
 from lamina.storage.migrations import steps
 from lamina.storage.postgres import PostgresStore
+from lamina.storage.postgres_connection import Held
 from lamina.storage.postgres_dialect import translated
 from lamina.storage.postgres_migrations import grants, oldest_code
 from lamina.testing import WordCounter
@@ -128,6 +129,8 @@ async def test_stores_of_one_database_are_apart_by_schema_and_prefix(new_databas
 def test_every_migration_says_what_code_it_needs():
     """So that old and new processes can run side by side while a service is upgraded."""
     assert [oldest_code(script) <= number for number, _, script in steps("postgres")] == [True] * len(steps("postgres"))
+    with pytest.raises(ValueError, match="must say"):
+        oldest_code("create table x (a int)")
 
 
 # values
@@ -267,6 +270,43 @@ async def test_who_waits_too_long_for_another_writer_is_told(database, store):
     await hasty.close()
 
 
+async def test_who_gets_no_connection_is_told(database):
+    """And what to raise."""
+    store = database.store(pool_max=1)
+    await store.open()
+    taken, release = asyncio.Event(), asyncio.Event()
+
+    async def hold(_tx):
+        taken.set()
+        await release.wait()
+
+    holding = asyncio.create_task(store._server.read(hold))
+    await taken.wait()
+    store._server._shared.pool.timeout = 0.1
+    with pytest.raises(StoreBusy, match="all 1 connections are in use: raise lamina_pool_max"):
+        await store.sessions()
+    release.set()
+    await holding
+    await store.close()
+
+
+async def test_a_session_that_becomes_another_users_meanwhile_is_looked_at_again(database, store):
+    """Whoever waited for other writers of the old user waits for those of the new one."""
+    await store.append(an_append("s1", a_draft("m1")))
+    (lock,) = Held(user="ann").statements(store._server.names, store.tenant)
+    with database.server.connect(database.name) as connection, connection.transaction():
+        connection.execute(lock)
+        waiting = asyncio.create_task(store.set_status("s1", "ended", at(1)))
+        await until(
+            lambda: database.run(
+                "select 1 from pg_locks join pg_database on pg_database.oid = database"
+                " where locktype = 'advisory' and not granted and datname = current_database()"
+            )
+        )
+        connection.execute("update lamina.sessions set user_id = 'bob' where id = 's1'")
+    assert (await waiting).user_id == "bob"
+
+
 async def test_a_closed_store_says_so(database):
     """And how to go on."""
     store = database.store()
@@ -404,6 +444,19 @@ async def test_nothing_forgotten_is_left_in_the_files(new_database, how):
     await store.close()
 
 
+async def test_scrubbing_that_fails_is_told_in_our_words(database, store):
+    """And is due still."""
+    await store.append(an_append("s1", a_draft("m1")))
+    await store.erase(an_erasure(a_rewrite((await store.audit("s1")).rows[0])))
+    database.run("alter table lamina.links rename to elsewhere")
+    try:
+        with pytest.raises(StoreError, match="a table is missing"):
+            await store.scrub()
+    finally:
+        database.run("alter table lamina.elsewhere rename to links")
+    assert await store.setting("scrub") == "due"
+
+
 def left_in_files(database, word):
     """Tables and indexes whose files have this word; the write-ahead log is outside of what a store can reach."""
     names = dict(
@@ -456,12 +509,20 @@ def test_the_command_line_works_on_postgres(databases):
         ("lamina_statement_timeout_s=0", "above 0"),
         ("lamina_direct=db:port", "host:port of the server itself"),
         ("lamina_scrub=never", "'vacuum' or 'full'"),
+        ("lamina_role=", "role must be the name of a role"),
         ("lamina_color=red", "unknown parameter 'lamina_color'.*lamina_schema"),
     ],
 )
 async def test_wrong_options_are_refused_with_what_would_work(parameter, words):
     with pytest.raises(InputError, match=words):
         await AsyncMemory(f"postgresql://x@localhost/y?{parameter}").open()
+
+
+async def test_a_parameter_that_libpq_does_not_know_is_named():
+    """Without what else is in the URL."""
+    with pytest.raises(StoreError, match='postgresql: invalid URI query parameter: "colour"') as told:
+        await AsyncMemory("postgresql://x:secret@localhost/y?colour=red").open()
+    assert "secret" not in str(told.value)
 
 
 async def test_a_missing_driver_is_named(monkeypatch):

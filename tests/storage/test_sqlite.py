@@ -9,13 +9,16 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from lamina import Memory, NotALaminaFile, SchemaTooNew, StoreError, StoreFull, StoreReadOnly
+from lamina import Memory, NotALaminaFile, SchemaTooNew, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from lamina.storage import sqlite
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing import WordCounter
@@ -114,6 +117,46 @@ def test_many_open_one_new_file_at_once(path, opened):
     with ThreadPoolExecutor(8) as pool:
         stores = list(pool.map(lambda _: opened(path), range(8)))
     assert len({asyncio.run(store.pending()) for store in stores}) == 1
+
+
+@pytest.fixture
+def locked(path):
+    """A file in a rollback journal that another process holds alone, and its connection."""
+    raw(path, "create table t (a)")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin exclusive")
+    yield other
+    other.close()
+
+
+@pytest.mark.parametrize("pauses", [pytest.param(3, id="for-a-while"), pytest.param(None, id="for-too-long")])
+def test_a_file_that_others_are_opening_is_waited_for(path, locked, monkeypatch, pauses):
+    """SQLite itself does not wait while a file gets its write-ahead log; at last the error says to try again."""
+    paused = []
+
+    def pause(seconds):
+        paused.append(seconds)
+        if len(paused) == pauses:
+            locked.execute("rollback")
+
+    monkeypatch.setattr(sqlite, "time", SimpleNamespace(sleep=pause))
+    with closing(sqlite3.connect(path, timeout=0)) as connection:
+        if pauses is None:
+            with pytest.raises(StoreBusy, match="try again"):
+                SqliteStore(path)._use_wal(connection)
+        else:
+            SqliteStore(path)._use_wal(connection)
+            assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
+            assert len(paused) == pauses
+
+
+def test_a_file_that_cannot_be_written_is_not_waited_for(path):
+    raw(path, "create table t (a)")
+    with (
+        closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection,
+        pytest.raises(sqlite3.OperationalError, match="readonly"),
+    ):
+        SqliteStore(path)._use_wal(connection)
 
 
 # refusing

@@ -8,7 +8,7 @@ from lamina.ports import Imprint, Mark
 from lamina.storage.memory_costs import MemoryCosts
 from lamina.storage.memory_tables import Kept
 from lamina.storage.shared import whole_summaries
-from lamina.types import Outline, Stats, Summary
+from lamina.types import Outline, Span, Stats, Summary
 
 
 class MemoryCounting(MemoryCosts):
@@ -17,7 +17,7 @@ class MemoryCounting(MemoryCosts):
     async def outline(self, session_id: str, parts: int) -> Outline:
         kept = self._require(session_id)
         own = whole_summaries(self._own_summaries(session_id))
-        imprints = [imprint for summary in own if (imprint := _imprint(summary)) is not None]
+        imprints = [_imprint(summary, summary.covers) for summary in own if summary.covers is not None]
         seqs = strata.marked(kept.session.counters.messages, parts, imprints)
         forgotten = [row.seq for row in kept.rows if row.erased is not None]
         return strata.outlined(kept.session, parts, _marks(kept, set(seqs)), imprints, forgotten)
@@ -46,11 +46,9 @@ class MemoryCounting(MemoryCosts):
         )
 
 
-def _imprint(summary: Summary) -> Imprint | None:
-    if summary.covers is None:
-        return None
+def _imprint(summary: Summary, covers: Span) -> Imprint:
     return Imprint(
-        summary.id, summary.kind, summary.layer, summary.version, summary.covers.first, summary.covers.last,
+        summary.id, summary.kind, summary.layer, summary.version, covers.first, covers.last,
         summary.status, summary.folded_into, summary.tokens, summary.due, summary.created_at.isoformat(),
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The reference store's keys of the service."""
 
 import hmac
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -12,9 +13,9 @@ from lamina.types import ApiKey
 class MemoryKeys(MemoryQueue):
     """Who may come in; a key is found before it is known whose it is."""
 
+    @abstractmethod
     def _everyone(self) -> "Iterable[MemoryKeys]":
         """The stores of all tenants."""
-        return [self]
 
     async def add_key(self, key: ApiKey, hashed: bytes) -> None:
         self._keys[key.id] = (replace(key, tenant=self.tenant), hashed)

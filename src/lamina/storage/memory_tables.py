@@ -131,9 +131,8 @@ class MemoryTables:
         if user_id in self._changes:
             count, cuts = self._changes[user_id]
             self._changes[user_id] = (count + 1, cuts + 1)
-        for session_id in sessions:
-            if session_id in self._sessions:
-                self._sessions[session_id].changed = self._counted(user_id)[0]
+        for session_id in self._sessions.keys() & sessions:
+            self._sessions[session_id].changed = self._counted(user_id)[0]
 
     def _words(self, item_id: str) -> str | None:
         """What a message or a live summary is made of, as it lies in the store."""

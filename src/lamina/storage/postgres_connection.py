@@ -55,10 +55,7 @@ class PostgresTransaction:
         return await (await self._done(sql, values)).fetchone()
 
     async def one(self, sql: str, values: Values = ()) -> Row:
-        found = await self.row(sql, values)
-        if found is None:
-            raise StoreError("a query that always has a row had none")
-        return found
+        return (await self.rows(sql, values))[0]
 
     async def execute(self, sql: str, values: Values = ()) -> int:
         return (await self._done(sql, values)).rowcount

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from lamina.policy import counting, strata
 from lamina.ports import Imprint, Mark
@@ -28,7 +29,7 @@ class Counting(CostTables):
             session = await self._require_session(tx, session_id)
             imprints = [*_imprints(await self._told(tx, session_id))]
             seqs = strata.marked(session.counters.messages, parts, imprints)
-            marks = await self._marks(tx, session_id, seqs)
+            marks = await self._marks(tx, session, seqs)
             return strata.outlined(session, parts, marks, imprints, await self._erased(tx, session))
 
         return await self._database.read(work)
@@ -41,8 +42,8 @@ class Counting(CostTables):
             (self.tenant, session_id),
         )
 
-    async def _marks(self, tx: Transaction, session_id: str, seqs: Sequence[int]) -> list[Mark]:
-        """Each message is added up once: the tokens between two marks."""
+    async def _marks(self, tx: Transaction, session: Session, seqs: Sequence[int]) -> list[Mark]:
+        """Each message is added up once: the tokens between two marks; a damaged time is told by the one before it."""
         found = await tx.rows(
             "with marked as (select seq, turn, created_at, coalesce(lag(seq) over (order by seq), 0) as before"
             " from messages where tenant = :tenant and session_id = :session"
@@ -50,9 +51,13 @@ class Counting(CostTables):
             " select marked.seq, marked.turn, marked.created_at, (select cast(sum(tokens) as bigint) from messages"
             " where tenant = :tenant and session_id = :session and seq > marked.before and seq <= marked.seq)"
             " from marked order by marked.seq",
-            {"tenant": self.tenant, "session": session_id, "seqs": tx.listed(seqs)},
+            {"tenant": self.tenant, "session": session.id, "seqs": tx.listed(seqs)},
         )
-        return [Mark._make(row) for row in found]
+        marks, time = [], session.started_at.isoformat()
+        for seq, turn, created_at, tokens in found:
+            time = time if _day(created_at) is None else created_at
+            marks.append(Mark(seq, turn, time, tokens))
+        return marks
 
     async def _erased(self, tx: Transaction, session: Session) -> list[int]:
         """The numbers of messages of which something was erased; no look where nothing ever was."""
@@ -97,7 +102,7 @@ class Counting(CostTables):
             f" cast(sum(tokens) as bigint) from messages where tenant = :tenant{theirs} group by day",
             key,
         )
-        return [counting.Said(date.fromisoformat(day), number, tokens) for day, number, tokens in found]
+        return [counting.Said(read, number, tokens) for day, number, tokens in found if (read := _day(day)) is not None]
 
     async def _told_by_day(self, tx: Transaction, own: str, key: Mapping[str, str]) -> list[counting.Told]:
         found = await tx.rows(
@@ -108,7 +113,7 @@ class Counting(CostTables):
             key,
         )
         return [
-            counting.Told(kind, layer, status, None if day is None else date.fromisoformat(day), number, tokens)
+            counting.Told(kind, layer, status, _day(day), number, tokens)
             for kind, layer, status, day, number, tokens in found
         ]
 
@@ -117,6 +122,15 @@ def _imprints(found: Sequence[Row]) -> Iterator[Imprint]:
     """The rows that can be read; the others are skipped with a warning."""
     for row in found:
         try:
+            datetime.fromisoformat(row[10])
             yield Imprint._make((*row[:8], int(row[8]), None if row[9] is None else int(row[9]), row[10]))
         except (TypeError, ValueError) as error:
             skipped("summaries", row[0], error)
+
+
+def _day(told: Any) -> date | None:
+    """The day of a time or a date; None if it is damaged."""
+    try:
+        return datetime.fromisoformat(told).date()
+    except (TypeError, ValueError):
+        return None

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lamina import Memory
+from lamina.interfaces.adapters import anthropic
 from lamina.interfaces.adapters.anthropic import LaminaAsyncMemoryTool, LaminaMemoryTool
 from tests.sizes import examples
 
@@ -108,6 +109,15 @@ def test_no_path_leads_out(path, problem):
         assert "1B" in run(tool, "view", "/memories").splitlines()[-1]
 
 
+def test_a_file_of_too_many_lines_is_not_shown(monkeypatch):
+    monkeypatch.setattr(anthropic, "_MOST_LINES", 3)
+    with Memory(":memory:", worker=False, embedder="none") as memory:
+        tool = LaminaMemoryTool(memory)
+        run(tool, "create", PREFS, file_text="1\n2\n3\n4")
+        with pytest.raises(ToolError, match="exceeds maximum line limit of 3 lines"):
+            run(tool, "view", PREFS)
+
+
 @pytest.mark.anyio
 async def test_the_awaited_tool_does_the_same(memory):
     tool = LaminaAsyncMemoryTool(memory, user_id="ana", cache_control={"type": "ephemeral"})
@@ -174,9 +184,22 @@ def prune(folder):
 
 
 @given(st.lists(steps, min_size=1, max_size=12))
-@example([{"command": "create", "path": "/memories/a", "file_text": ""},
-          {"command": "insert", "path": "/memories/a", "insert_line": 0, "insert_text": "one"},
-          {"command": "view", "path": "/memories/a", "view_range": None}])  # fmt: skip
+@example(
+    [
+        {"command": "create", "path": "/memories/a", "file_text": ""},
+        {"command": "insert", "path": "/memories/a", "insert_line": 0, "insert_text": "one"},
+        {"command": "view", "path": "/memories/a", "view_range": None},
+    ]
+)
+@example([{"command": "create", "path": "/memories/a", "file_text": "one\ntwo\none\n"},
+          {"command": "str_replace", "path": "/memories/a", "old_str": "zz", "new_str": "x"},
+          {"command": "str_replace", "path": "/memories/a", "old_str": "one", "new_str": "x"},
+          {"command": "insert", "path": "/memories/a", "insert_line": 9, "insert_text": "x"},
+          {"command": "create", "path": "/memories/a/b", "file_text": "x"},
+          {"command": "rename", "old_path": "/memories/a", "new_path": "/memories/a/b"},
+          {"command": "create", "path": "/memories/d.md", "file_text": "x" * 1500},
+          {"command": "create", "path": "/memories/a b", "file_text": "x" * 3 * 1024**2},
+          {"command": "view", "path": "/memories", "view_range": None}])  # fmt: skip
 @examples(120)
 def test_it_answers_as_the_tool_of_the_sdk_does(plan):
     """Word for word, whatever is done in whichever order; where the file system fails in its own words, it refuses."""

@@ -10,6 +10,7 @@ from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, 
 from langgraph.store.memory import InMemoryStore
 
 from lamina import InputError, Memory
+from lamina.interfaces.adapters import shelf
 from lamina.interfaces.adapters.langgraph import LaminaStore
 from tests.sizes import examples
 
@@ -70,6 +71,37 @@ def test_it_answers_as_the_store_of_langgraph_does(batches, prefix, wanted, begi
         assert ours.list_namespaces(**listing) == full.list_namespaces(**listing)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "keys"),
+    [
+        pytest.param({"more": {"x": 1}}, ["a"], id="part-of-a-mapping"),
+        pytest.param({"more": [1, "red"]}, ["b"], id="list"),
+        pytest.param({"more": [1]}, [], id="shorter-list"),
+        pytest.param({"more": [1, {"x": 2}]}, [], id="mapping-in-a-list"),
+        pytest.param({"n": {"$eq": 2}}, ["b"], id="equal"),
+        pytest.param({"n": {"$ne": 2}}, ["a", "c"], id="other"),
+        pytest.param({"n": {"$gt": 1, "$lte": "3"}}, ["b", "c"], id="between"),
+    ],
+)
+def test_filters_mean_what_they_mean_to_langgraph(wanted, keys):
+    """Mappings by the parts that are named, lists as a whole, numbers by their order."""
+    with Memory(":memory:", worker=False, embedder="none") as memory:
+        for store in (LaminaStore(memory), InMemoryStore()):
+            store.put(("i",), "a", {"n": 1, "more": {"x": 1, "y": 2}})
+            store.put(("i",), "b", {"n": 2, "more": [1, "red"]})
+            store.put(("i",), "c", {"n": 3, "more": None})
+            assert sorted(item.key for item in store.search(("i",), filter=wanted)) == keys
+
+
+def test_what_is_no_number_is_in_no_order():
+    """LangGraph's own store fails there."""
+    with Memory(":memory:", worker=False, embedder="none") as memory:
+        store = LaminaStore(memory)
+        for key, value in (("a", "red"), ("b", None), ("c", 3)):
+            store.put(("i",), key, {"n": value})
+        assert [item.key for item in store.search(("i",), filter={"n": {"$gt": 1}})] == ["c"]
+
+
 def test_what_is_asked_in_a_batch_is_answered_before_it_puts():
     with Memory(":memory:") as memory:
         ours, theirs = LaminaStore(memory), InMemoryStore()
@@ -120,6 +152,35 @@ def test_items_are_found_by_what_they_say(store):
     assert all("dog" not in hit.text for hit in store._memory.search("the dog Rex", user_id="ana"))
     assert store.search(("nobody",), query="dog") == []
     assert store.search(("memories",), query="dog", limit=0) == []
+
+
+def test_an_item_is_found_behind_many_of_other_namespaces():
+    """Which may say the same, and better."""
+    with Memory(":memory:", worker=False, embedder="none") as memory:
+        store = LaminaStore(memory)
+        store.batch([PutOp(("other",), f"k{number}", {"text": "harbour"}) for number in range(40)])
+        store.put(("own",), "k", {"text": "a long walk along the wall of the harbour in the rain"})
+        assert [item.key for item in store.search(("own",), query="harbour", limit=1)] == ["k"]
+
+
+def test_items_are_listed_page_by_page(monkeypatch):
+    """All of them, however many there are."""
+    monkeypatch.setattr(shelf, "_PAGE", 2)
+    with Memory(":memory:", worker=False, embedder="none") as memory:
+        store = LaminaStore(memory)
+        store.batch([PutOp(("i",), f"k{number}", {"n": number}) for number in range(5)])
+        assert [item.value["n"] for item in store.search(("i",))] == [0, 1, 2, 3, 4]
+
+
+def test_an_item_whose_words_were_forgotten_is_gone():
+    """By whichever way: here its message was."""
+    with Memory(":memory:", worker=False, embedder="none") as memory:
+        store = LaminaStore(memory)
+        store.put(("i",), "a", {"text": "a heron"})
+        store.put(("i",), "b", {"text": "a dove"})
+        memory.forget(text="heron", user_id="langgraph")
+        assert store.get(("i",), "a") is None
+        assert [item.key for item in store.search(("i",))] == ["b"]
 
 
 def test_only_the_fields_of_the_index_are_searched(store):

@@ -35,6 +35,8 @@ SAID = [
 def test_messages_come_back_as_put_until_they_are_reset(memory, place):
     kept = LaminaMemory.from_defaults(memory=memory, session_id="s1", user_id="ana")
     assert isinstance(kept, BaseMemory)
+    assert kept.class_name() == "LaminaMemory"
+    kept.put_messages([])
     assert kept.get_all() == []
     assert kept.get("Anything?") == []
     kept.reset()

@@ -187,8 +187,6 @@ def flat(text: str) -> str:
 def timing(replays: Sequence[Replay]) -> dict[str, float]:
     """How long each phase took: per message, per conversation, and of the verbs p50 and p95."""
     answers = [answer for one in replays for answer in one.answers]
-    if not answers:
-        return {}
     messages = max(1, sum(one.messages for one in replays))
     found = {
         "add_ms_a_message": sum(one.add_s for one in replays) * _MILLI / messages,

@@ -64,8 +64,6 @@ def main() -> None:
     except LaminaError as error:
         errors.print(f"[red]error:[/] {escape(str(error))}", highlight=False)
         sys.exit(2 if isinstance(error, InputError) else 1)
-    except typer.Abort:
-        sys.exit(130)
     except typer._click.exceptions.ClickException as error:  # noqa: SLF001
         error.show()
         sys.exit(error.exit_code)

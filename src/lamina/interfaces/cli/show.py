@@ -160,14 +160,13 @@ def strata(session: Session, history: Sequence[Summary], shown: Iterable[Span] =
     for layer in sorted({summary.layer for summary in summaries}, reverse=True):
         line = Text(f"layer {layer}  ", style="bold")
         cells: list[tuple[str, str]] = [(" ", "")] * _WIDTH
-        held = [summary for summary in summaries if summary.layer == layer and summary.covers]
-        for number, summary in enumerate(held):
-            if summary.covers is not None:
-                for cell in _cells(summary.covers, messages):
-                    cells[cell] = ("▓" if number % 2 else "█", "blue" if summary.status == "live" else "bright_black")
+        held = [(summary, summary.covers) for summary in summaries if summary.layer == layer and summary.covers]
+        for number, (summary, covers) in enumerate(held):
+            for cell in _cells(covers, messages):
+                cells[cell] = ("▓" if number % 2 else "█", "blue" if summary.status == "live" else "bright_black")
         for character, style in cells:
             line.append(character, style=style)
-        live = [summary for summary in held if summary.status == "live"]
+        live = [summary for summary, _ in held if summary.status == "live"]
         line.append(f" {len(live)} live, {sum(s.tokens for s in live):,} tokens")
         lines.append(line)
     raw = Text("raw log  ", style="bold")
