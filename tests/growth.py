@@ -1,15 +1,15 @@
 """What something costs, in ways that do not depend on how quick or how busy a machine is."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from typing import Any, TypeVar
 
 from tests.sizes import share
 
 Given = TypeVar("Given")
-_LEAST_ROUNDS, _MOST_ROUNDS = 2, 10
+_LEAST_ROUNDS, _MOST_ROUNDS = 2, 30
 
 
 def growth(
@@ -17,12 +17,14 @@ def growth(
 ) -> float:
     """How much faster than its input the work on it grows: 1 if it is linear, 4 if four times as much takes 16.
 
-    `make` gives an input of a size. There are more runs where the growth seems to be above `most`.
+    `make` gives an input of a size. What counts is the way from the third largest to the largest, on the average for
+    each four times as much. There are more runs where the growth seems to be above `most`.
     """
+    few, *_, many = sizes[-3:]
+    steps = math.log(many / few, 4)
     found = float("inf")
-    for spent in _least(run, make, sizes):
-        pairs = pairwise(zip(sizes, spent, strict=True))
-        found = max(longer / shorter / (more / less) for (less, shorter), (more, longer) in pairs)
+    for shorter, longer in _least(run, make, (few, many)):
+        found = (longer / shorter / (many / few)) ** (1 / steps)
         if found <= most:
             break
     return found
