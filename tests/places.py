@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
@@ -42,6 +42,15 @@ class Place(Protocol):
         ...
 
 
+def contents(folder: Path) -> list[bytes]:
+    """Of all files in a folder that a database may be using: it may take one away while others are read."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        with suppress(FileNotFoundError, IsADirectoryError):
+            found.append(path.read_bytes())
+    return found
+
+
 class Files:
     """Places in a folder."""
 
@@ -57,7 +66,7 @@ class Files:
             connection.commit()
 
     def every_byte(self) -> bytes:
-        return b"\n".join(path.read_bytes() for path in sorted(self._folder.iterdir()) if path.is_file()).lower()
+        return b"\n".join(contents(self._folder)).lower()
 
 
 class Databases:
@@ -88,7 +97,7 @@ class Databases:
         for made in self._made.values():
             made.run("checkpoint")
             ((oid,),) = made.run("select oid from pg_database where datname = current_database()")
-            found += [path.read_bytes() for path in sorted((made.server.data / "base" / str(oid)).iterdir())]
+            found += contents(made.server.data / "base" / str(oid))
         return b"\n".join(found).lower()
 
 
