@@ -20,6 +20,8 @@ LaminaError
 
 from collections.abc import Sequence
 
+FORKED = "{} was opened before this process was forked, and cannot be shared; open it here, after the fork"
+
 
 class LaminaError(Exception):
     """Base of all errors raised on purpose."""

@@ -6,6 +6,7 @@ caller's own thread, which saves two changes of thread; every other verb is hand
 
 import asyncio
 import functools
+import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
@@ -14,7 +15,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from lamina.engine.parts import on_loop
-from lamina.errors import LaminaError
+from lamina.errors import FORKED, LaminaError
 from lamina.policy.driving import driven
 from lamina.profiles import Profile
 from lamina.wiring import AsyncMemory
@@ -63,12 +64,13 @@ class Memory:
     def __init__(self, location: str | Path = "lamina.db", **options: Any) -> None:
         self._memory = AsyncMemory(location, **options)
         self._loop: _Loop | None = _Loop()
+        self._process = os.getpid()
         try:
             self._loop.run(self._memory.open())
         except BaseException:
             self._loop.stop()
             raise
-        self._end = weakref.finalize(self, _close, self._loop, self._memory)
+        self._end = weakref.finalize(self, _close, self._loop, self._memory, self._process)
 
     @property
     def profile(self) -> Profile:
@@ -78,6 +80,9 @@ class Memory:
         if self._loop is None:
             work.close()
             raise LaminaError("this memory is closed; open it again with Memory(path)")
+        if os.getpid() != self._process:
+            work.close()
+            raise LaminaError(FORKED.format("this memory"))
         if here and self._memory.inline and not on_loop():
             return driven(work)
         return self._loop.run(work)
@@ -139,7 +144,10 @@ class Memory:
     copy_to = _blocking(AsyncMemory.copy_to)
 
     def close(self) -> None:
-        """Stop the worker and close the file; what is due stays due. Closing twice is fine."""
+        """Stop the worker and close the file; what is due stays due. Closing twice is fine.
+
+        In a forked process it only lets go: worker and file are the other process's.
+        """
         if self._loop is not None:
             self._loop = None
             self._end()
@@ -153,6 +161,7 @@ class Memory:
         self.close()
 
 
-def _close(loop: _Loop, memory: AsyncMemory) -> None:
-    loop.run(memory.close())
-    loop.stop()
+def _close(loop: _Loop, memory: AsyncMemory, process: int) -> None:
+    if os.getpid() == process:
+        loop.run(memory.close())
+        loop.stop()

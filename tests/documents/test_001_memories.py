@@ -129,6 +129,18 @@ def test_the_half_life_is_a_setting(opened: Opener, clock: Clock) -> None:
     assert [fact.decay for fact in memory.facts(USER)] == [pytest.approx(0.25)]
 
 
+def test_without_a_half_life_only_what_is_new_is_fresh(opened: Opener, clock: Clock) -> None:
+    """001.7: with `half_life_days` 0 what was just said is still found, and its score is a number."""
+    memory = opened(PROFILES["project"].but(half_life_days=0))
+    older = memory.remember("Deploy on Friday", user_id=USER)
+    clock.ahead(days=20)
+    newer = memory.remember("Deploy with Ada on Friday", user_id=USER)
+    hits = memory.search("Deploy Friday", user_id=USER, explain=True)
+    assert [hit.id for hit in hits] == [newer.id, older.id]
+    assert all(0 < hit.score <= 1 for hit in hits)
+    assert hits[0].parts["recency"] > hits[1].parts["recency"] == 0
+
+
 def chain(memory: Memory) -> list[Fact]:
     """Four memories, each linked to the next."""
     facts = [memory.remember(f"Part {name}", user_id=USER) for name in ("one", "two", "three", "four")]

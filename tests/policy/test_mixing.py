@@ -74,10 +74,16 @@ def test_any_good_weights_become_shares(weights: dict[str, float]) -> None:
     assert all(0 <= value <= 1 for value in found.values())
 
 
-def mix(everything: list[Entry], query: str, weights: dict[str, float], uses: list[float] | None = None) -> Scored:
+def mix(
+    everything: list[Entry],
+    query: str,
+    weights: dict[str, float],
+    uses: list[float] | None = None,
+    half_life_days: float = 30,
+) -> Scored:
     catalogue = filled(everything)
     used = np.asarray(uses if uses is not None else [0] * len(everything), dtype=np.float32)
-    return mixed(signals(catalogue, query), catalogue, checked_weights(weights), NOW, 30, used)
+    return mixed(signals(catalogue, query), catalogue, checked_weights(weights), NOW, half_life_days, used)
 
 
 ONE = [
@@ -114,11 +120,13 @@ def test_meaning_is_the_cosine() -> None:
 _some = st.dictionaries(st.sampled_from(MIXED), st.integers(1, 9), min_size=1)
 
 
-@given(everything=entries(), query=questions, weights=_some)
+@given(everything=entries(), query=questions, weights=_some, half_life_days=st.sampled_from([0, 1e-9, 30, 1e9]))
 @examples(60)
-def test_a_mixed_score_lies_between_0_and_1(everything: list[Entry], query: str, weights: dict[str, float]) -> None:
+def test_a_mixed_score_lies_between_0_and_1(
+    everything: list[Entry], query: str, weights: dict[str, float], half_life_days: float
+) -> None:
     """And is the sum of its five parts; what has yet to be said is not newer than new."""
-    scored = mix(everything, query, weights, [float(number) for number in range(len(everything))])
+    scored = mix(everything, query, weights, [float(number) for number in range(len(everything))], half_life_days)
     assert np.isfinite(scored.values).all()
     assert scored.parts.min() >= 0
     assert scored.values.max() <= 1 + 1e-5

@@ -1,6 +1,7 @@
 """How fresh a memory is: it halves with every half life since its last use, and each use lifts it again."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from lamina.types import Episode, Fact
 
@@ -14,7 +15,7 @@ def decay(accesses: int, last: datetime, now: datetime, half_life_days: float = 
     """The freshness of a memory last used at `last`: 1 just used, 0 long forgotten."""
     days = max((now - last) / _DAY, 0.0)
     lift = min(_LIFT * max(accesses, 0), _MOST_LIFT)
-    return min(1.0, _faded(days, half_life_days) + lift)
+    return min(1.0, float(fade(days, half_life_days)) + lift)
 
 
 def decayed(item: Fact | Episode, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
@@ -23,7 +24,8 @@ def decayed(item: Fact | Episode, now: datetime, half_life_days: float = HALF_LI
     return decay(item.accesses, item.accessed_at or came, now, half_life_days)
 
 
-def _faded(days: float, half_life_days: float) -> float:
+def fade(days: Any, half_life_days: float) -> Any:
+    """What is left after `days`, a number or an array of them: a half after every half life."""
     if half_life_days <= 0:  # nothing lasts
-        return 0.0 if days else 1.0
-    return float(0.5 ** (days / half_life_days))
+        return (days <= 0) * 1.0
+    return 0.5 ** (days / half_life_days)

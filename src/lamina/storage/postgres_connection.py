@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
+import os
 import random
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import psycopg
@@ -14,7 +15,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from lamina.errors import StoreBusy, StoreError
+from lamina.errors import FORKED, StoreBusy, StoreError
 from lamina.storage.postgres_dialect import Names, translated
 from lamina.storage.postgres_errors import AGAIN, Pooled, is_lost, named
 from lamina.storage.postgres_options import PostgresOptions
@@ -126,6 +127,7 @@ class _Shared:
     search_path: str
     pool: AsyncConnectionPool[Connection] | None = None
     closed: bool = False
+    process: int = field(default_factory=os.getpid)
 
 
 class PostgresDatabase:
@@ -179,7 +181,8 @@ class PostgresDatabase:
         self._shared.closed = True
         if self._shared.pool is not None:
             pool, self._shared.pool = self._shared.pool, None
-            await pool.close()
+            if os.getpid() == self._shared.process:  # else the connections are another process's
+                await pool.close()
 
     async def connected(self) -> Connection:
         """A connection outside of the pool, which commits each statement."""
@@ -256,6 +259,8 @@ class PostgresDatabase:
         if pool is None:
             state = "closed; open it again" if self._shared.closed else "not open; call `open` first"
             raise StoreError(f"{self.where} is {state}")
+        if os.getpid() != self._shared.process:
+            raise StoreError(FORKED.format(self.where))
         try:
             connection = await pool.getconn()
         except PoolTimeout as error:

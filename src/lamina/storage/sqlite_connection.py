@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sqlite3
 import threading
 import weakref
@@ -11,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from lamina.errors import NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from lamina.errors import FORKED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from lamina.policy.driving import driven
 from lamina.storage.transaction import Row, Values, Work
 
@@ -44,6 +45,7 @@ class Connections:
         self._local = threading.local()
         self._lock = threading.Lock()
         self._closed = False
+        self._process = os.getpid()
         self._opened: list[tuple[weakref.ref[threading.Thread], sqlite3.Connection]] = []
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="lamina-write")
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lamina-read")
@@ -78,6 +80,8 @@ class Connections:
         """On an event loop, in another thread; without one there is nothing to keep free, so right here."""
         if self._closed:
             raise StoreError(f"{self.path} is closed; open it again")
+        if os.getpid() != self._process:
+            raise StoreError(FORKED.format(self.path))
         try:
             running = asyncio.get_running_loop().run_in_executor(executor, self._run, begin, work)
         except RuntimeError:  # no loop here, or the interpreter is shutting down and takes no more work for threads
@@ -85,8 +89,13 @@ class Connections:
         return await running
 
     def close(self) -> None:
-        """Wait for what is running and close every connection; works while the interpreter shuts down, too."""
+        """Wait for what is running and close every connection; works while the interpreter shuts down, too.
+
+        In a forked process, threads and connections are the other process's, and are left alone.
+        """
         self._closed = True
+        if os.getpid() != self._process:
+            return
         self._writer.shutdown()
         self._readers.shutdown()
         for _, connection in self._opened:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from lamina.policy.decay import fade
 from lamina.policy.mixing import MIXED
 from lamina.policy.recall.arrays import Floats
 from lamina.policy.recall.catalogue import Catalogue
@@ -27,7 +28,7 @@ def mixed(
     measured = {
         "semantic": np.clip(signals.cosines, 0, 1),
         "keyword": np.clip(signals.exact, 0, 1),
-        "recency": 0.5 ** (age / half_life_days),
+        "recency": fade(age, half_life_days),
         "importance": catalogue.importance.all[signals.rows],
         "access": np.minimum(_USE * uses, 1),
     }
