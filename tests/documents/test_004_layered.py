@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from lamina import PROFILES, Memory
+from lamina.errors import BudgetTooSmall
 from lamina.ports import SummaryTask
 from tests.documents.conftest import SESSION, USER, Recorder, Talk, echo, said, spans, verbatim
 from tests.places import Place
@@ -209,13 +210,33 @@ def test_119_characters_alike_are_not_enough(opened: Opener) -> None:
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_empty_history_gives_an_empty_context(opened: Opener, profile: str) -> None:
-    """004.9: no history, no context: in every profile, with or without a question, whatever the budget."""
+    """004.9: no history, no memory in the context: in every profile, whatever the budget."""
     memory = opened(profile)
-    for query in (None, "hello?"):
-        context = memory.context(query, user_id=USER, session_id="nothing yet", budget=1)
-        assert (context.text, context.messages, context.tokens) == ("", [], 0)
-        assert context.manifest.coverage.messages == 0
-        assert not context.manifest.warnings
+    context = memory.context(user_id=USER, session_id="nothing yet", budget=1)
+    assert (context.text, context.messages, context.tokens) == ("", [], 0)
+    assert context.manifest.coverage.messages == 0
+    assert not context.manifest.warnings
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_the_first_turn_is_what_the_caller_gives(opened: Opener, profile: str) -> None:
+    """004.9: with nothing remembered, a context is system prompt, sources and question, within the budget."""
+    memory = opened(profile)
+    given = {"user_id": USER, "session_id": "nothing yet"}
+    question = {"role": "user", "content": "hello?"}
+    system, source = ({"role": "system", "content": text} for text in ("Be brief.", "Opening hours: 9 to 5."))
+    assert memory.context("hello?", **given).messages == [question]
+    assert memory.context("hello?", system="Be brief.", **given).messages == [system, question]
+    assert memory.context(system="Be brief.", **given).messages == [system]
+    context = memory.context("hello?", system="Be brief.", sources=["Opening hours: 9 to 5."], **given)
+    assert context.messages == [system, source, question]
+    assert context.text.index("Be brief.") < context.text.index("Opening hours") < len(context.text)
+    assert "hello?" in context.text
+    assert 0 < context.tokens <= context.budget.total
+    assert not context.manifest.items
+    assert not context.manifest.warnings
+    with pytest.raises(BudgetTooSmall):
+        memory.context("hello?", budget=1, **given)
 
 
 def test_a_corrupted_entry_is_skipped_with_a_warning(

@@ -165,7 +165,7 @@ class _Build:
             "recalled": self._passages(hits),
         }
         candidates = {section: items for section, items in candidates.items() if section in wanted}
-        if not any(candidates.values()):
+        if not (any(candidates.values()) or self._query or self._system or self._sources):
             return self._finished(_Made(Filled(), [], "", 0))
         try:
             return self._fitted(candidates)
