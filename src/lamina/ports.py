@@ -259,6 +259,37 @@ class EpisodeRow(NamedTuple):
     digest: bytes
 
 
+Settle = Callable[[Sequence[Fact]], Sequence[Fact]]  # all facts of a slot -> the same with their standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """A message with other words in its place: what was forgotten is gone, its place in the chain is kept."""
+
+    session_id: str
+    seq: int
+    message_id: str
+    expect: bytes  # the leaf of what it says now
+    body: str
+    metadata: str
+    tokens: int
+    salt: bytes
+    whole: bool  # nothing is left of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """What an append takes the place of: the session's messages, with all that was derived from them.
+
+    The session stays, with the time it began. With `earlier`, the messages stay, too, in the words that it gives them:
+    those that were so rewritten before are left as they are.
+    """
+
+    settle: Settle
+    status: Status  # of the session afterwards
+    earlier: Callable[[Message], Rewrite] | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
     """One atomic append."""
@@ -271,6 +302,7 @@ class Append:
     now: datetime
     due: Callable[[Counters, Status], bool]  # whether the session is worth a worker's look afterwards
     key: str | None = None  # idempotency key
+    replaces: Replacement | None = None  # None: goes on from what is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,9 +353,6 @@ class FoldCommit:
     summary: Summary
     retire: tuple[str, ...]  # live summaries that the new one stands for
     cursor: int  # messages 1..cursor are covered afterwards
-
-
-Settle = Callable[[Sequence[Fact]], Sequence[Fact]]  # all facts of a slot -> the same with their standing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,21 +423,6 @@ class ProposalRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rewrite:
-    """A message with other words in its place: what was forgotten is gone, its place in the chain is kept."""
-
-    session_id: str
-    seq: int
-    message_id: str
-    expect: bytes  # the leaf of what it says now
-    body: str
-    metadata: str
-    tokens: int
-    salt: bytes
-    whole: bool  # nothing is left of it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
     """One forgetting: what is taken away, with all that was derived from it, in one transaction."""
 
@@ -418,6 +432,7 @@ class Erasure:
     block: Callable[[Sequence[Fact]], Sequence[bytes]]  # values not to be extracted again
     rewrites: tuple[Rewrite, ...] = ()
     sessions: tuple[str, ...] = ()  # go whole
+    unless_touched: Mapping[str, datetime] = field(default_factory=dict)  # those that were since then stay
     facts: tuple[str, ...] = ()
     episodes: tuple[str, ...] = ()
     milestones: tuple[str, ...] = ()
@@ -459,6 +474,13 @@ class WordMatches:
     documents: int
     frequency: Mapping[str, int]  # term -> how many documents of this user have it
     matches: tuple[Message | Summary, ...]  # that have some of the words
+
+
+class Newest(NamedTuple):
+    """A session and its newest message."""
+
+    session: Session
+    message: Message
 
 
 class ChangedSession(NamedTuple):
@@ -576,6 +598,30 @@ class Store(Protocol):
 
     async def newest_sessions(self, user_id: str, limit: int) -> list[Session]:
         """The user's sessions in which someone took a turn, the one that began last first."""
+        ...
+
+    async def newest_messages(self, ids: Sequence[str]) -> list[Newest]:
+        """The newest message of each of these sessions that has any, by id of the session."""
+        ...
+
+    async def newest_messages_under(
+        self, prefix: str, *, after: str = "", has: Sequence[str] = (), limit: int
+    ) -> list[Newest]:
+        """The same for sessions whose ids go on from a prefix, behind an id; some without these texts are left out.
+
+        Each of `has` is a piece of the metadata as it lies in the store. What has all of them is not left out.
+        """
+        ...
+
+    async def first_sessions(self, prefix: str, mark: str) -> list[str]:
+        """Of the sessions whose ids go on from a prefix and are the same up to a mark behind it, the first one each.
+
+        The mark is one character; ids without it are left out. What is found is paid for, not what is leapt over.
+        """
+        ...
+
+    async def touch_sessions(self, ids: Sequence[str], at: datetime) -> None:
+        """Note that sessions were used."""
         ...
 
     async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:

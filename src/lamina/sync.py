@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
+from lamina.engine.documents import Documents as AsyncDocuments
 from lamina.engine.parts import on_loop
 from lamina.errors import FORKED, LaminaError
 from lamina.policy.driving import driven
@@ -53,6 +54,37 @@ def _blocking(
     return cast(Callable[Concatenate["Memory", P], T], call)
 
 
+def _of_documents(
+    verb: Callable[Concatenate[AsyncDocuments, P], Coroutine[Any, Any, T]], *, here: bool = False
+) -> Callable[Concatenate["Documents", P], T]:
+    """The same for a verb of documents."""
+
+    @functools.wraps(verb)
+    def call(self: "Documents", *args: P.args, **kwargs: P.kwargs) -> T:
+        found: T = self._run(verb(self._documents, *args, **kwargs), here=here)
+        return found
+
+    return cast(Callable[Concatenate["Documents", P], T], call)
+
+
+class Documents:
+    """Documents under names, blocking."""
+
+    def __init__(self, run: Callable[..., Any], documents: AsyncDocuments) -> None:
+        self._run = run
+        self._documents = documents
+
+    put = _of_documents(AsyncDocuments.put, here=True)
+    get = _of_documents(AsyncDocuments.get, here=True)
+    under = _of_documents(AsyncDocuments.under, here=True)
+    nearest = _of_documents(AsyncDocuments.nearest, here=True)
+    folders = _of_documents(AsyncDocuments.folders, here=True)
+    renew = _of_documents(AsyncDocuments.renew, here=True)
+    drop = _of_documents(AsyncDocuments.drop)
+    move = _of_documents(AsyncDocuments.move)
+    sweep = _of_documents(AsyncDocuments.sweep)
+
+
 class Memory:
     """Layered memory for conversations, blocking.
 
@@ -75,6 +107,11 @@ class Memory:
     @property
     def profile(self) -> Profile:
         return self._memory.profile
+
+    @property
+    def documents(self) -> Documents:
+        """Documents under names, each put in the place of what was there."""
+        return Documents(self._run, self._memory.documents)
 
     def _run(self, work: Coroutine[Any, Any, T], *, here: bool) -> T:
         if self._loop is None:

@@ -16,7 +16,7 @@ logger = logging.getLogger("lamina.embed")
 BATCH = 32  # texts at once: a few milliseconds of static vectors
 _USERS = 1_000
 _SHARE = 16  # users taken on before looking again whom others have left
-_TEXT = 20_000  # characters of a text that are embedded
+TEXT = 20_000  # characters of a text that are embedded
 
 
 class Embedding:
@@ -66,7 +66,7 @@ class Embedding:
         given = 0
         while True:
             lacking = await self._parts.store.unembedded(user_id, self._embedder.name, BATCH)
-            vectors = await self._vectors([text_of(item)[:_TEXT] for item in lacking.items])
+            vectors = await self._vectors([text_of(item)[:TEXT] for item in lacking.items])
             stored = await self._parts.store.put_vectors(
                 user_id,
                 self._embedder.name,

@@ -38,6 +38,7 @@ class _Plan:
     digests: bool = False
     user: bool = False
     derived: bool = True
+    unless_touched: dict[str, datetime] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:
@@ -77,6 +78,17 @@ class Forgetting:
         session = await required_session(self._parts.store, session_id)
         plan = _Plan(user_id=session.user_id, target="a session", sessions=[session_id])
         return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def documents(self, found: Sequence[Session], *, unless_used: bool = False) -> int:
+        """Forget sessions that tell nothing to any digest; how many. With `unless_used`, those not used since then."""
+        gone = 0
+        for user_id, own in _by_user(found).items():
+            touched = {session.id: session.touched_at for session in own} if unless_used else {}
+            plan = _Plan(user_id=user_id, target="documents", sessions=[one.id for one in own], derived=False)
+            plan.unless_touched = touched
+            receipt = await self._carried_out(plan, dry_run=False, progress=None)
+            gone += len(receipt.sessions)
+        return gone
 
     async def user(self, user_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
         plan = _Plan(user_id=user_id, target="a user", user=True)
@@ -177,6 +189,7 @@ class Forgetting:
                 block=lambda facts: [policy.mark(secret, fact) for fact in facts if fact.id in named],
                 rewrites=tuple(plan.rewrites),
                 sessions=tuple(plan.sessions),
+                unless_touched=plan.unless_touched,
                 facts=tuple(plan.facts),
                 episodes=tuple(plan.episodes),
                 milestones=tuple(plan.milestones),
@@ -301,6 +314,13 @@ class Forgetting:
         for session in await self._sessions(user_id, session_id):
             async for message in every_message(self._parts.store, session.id, 1, session.counters.messages):
                 yield message
+
+
+def _by_user(found: Sequence[Session]) -> dict[str, list[Session]]:
+    owned: dict[str, list[Session]] = {}
+    for session in found:
+        owned.setdefault(session.user_id, []).append(session)
+    return owned
 
 
 def _is_gone(message: Message) -> bool:

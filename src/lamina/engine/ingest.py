@@ -27,6 +27,13 @@ class Ingest:
         self, messages: Any, *, user_id: str, session_id: str, agent_id: str | None, key: str | None
     ) -> Added:
         """Store messages at the end of a session; returns once they are safe."""
+        append = await self.checked(messages, user_id=user_id, session_id=session_id, agent_id=agent_id, key=key)
+        return await self.append(append)
+
+    async def checked(
+        self, messages: Any, *, user_id: str, session_id: str, agent_id: str | None, key: str | None = None
+    ) -> Append:
+        """What is to be stored, if it can be."""
         given = as_list(messages)
         if not given:
             raise InputError("there are no messages to add; give at least one")
@@ -34,7 +41,7 @@ class Ingest:
             raise InputError(
                 f"{len(given):,} messages at once; at most {self._parts.limits.append_messages:,}: add them in parts"
             )
-        append = Append(
+        return Append(
             user_id=checked_id(user_id, "user_id"),  # first: a session that is not named is named after the user
             session_id=checked_id(session_id, "session_id"),
             agent_id=None if agent_id is None else checked_id(agent_id, "agent_id"),
@@ -44,11 +51,13 @@ class Ingest:
             due=self._due,
             key=None if key is None else checked_id(key, "idempotency_key"),
         )
+
+    async def append(self, append: Append) -> Added:
         appended = await self._parts.store.append(append)
         self._notice(appended)
         return Added(
-            session_id=session_id,
-            user_id=user_id,
+            session_id=append.session_id,
+            user_id=append.user_id,
             ids=appended.ids,
             span=appended.span,
             duplicates=appended.duplicates,

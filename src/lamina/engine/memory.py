@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from lamina.engine.accesses import Accesses
 from lamina.engine.context import ContextBuilder
+from lamina.engine.documents import Documents
 from lamina.engine.forget import Forgetting
 from lamina.engine.hands import is_gone
 from lamina.engine.ingest import Ingest
@@ -76,6 +77,9 @@ class Engine(SearchVerbs, KnownVerbs):
         self._consolidation = self._worker.consolidation
         self._forgetting = Forgetting(parts, self._worker)
         self._regeneration = Regeneration(parts, self._worker)
+        self._documents = Documents(
+            parts, self._ingest, self._forgetting, self._worker.reader.settle, self._note_profile
+        )
         self._importing = asyncio.Lock()
         self._works = worker
         self._task: asyncio.Task[None] | None = None
@@ -89,6 +93,11 @@ class Engine(SearchVerbs, KnownVerbs):
     def rules(self) -> str:
         """The profile as it is stored with the data."""
         return json.dumps(profile_values(self._parts.profile), sort_keys=True, ensure_ascii=False)
+
+    @property
+    def documents(self) -> Documents:
+        """Documents under names, each put in the place of what was there."""
+        return self._documents
 
     @property
     def inline(self) -> bool:

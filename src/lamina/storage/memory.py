@@ -1,8 +1,9 @@
 """The reference store: everything in dictionaries, gone when closed. What it does is what every store must do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import TypeVar
 
 from lamina.policy import log, records
@@ -13,6 +14,7 @@ from lamina.ports import (
     Appended,
     Audit,
     FoldCommit,
+    Newest,
     ProposalRow,
     Reach,
     Settle,
@@ -92,7 +94,11 @@ class MemoryStore(MemoryCounting):
         kept = self._sessions.get(append.session_id)
         if kept is not None and kept.session.user_id != append.user_id:
             raise foreign_session(append, kept.session.user_id)
-        fresh, salts, duplicates = log.unstored(append, self._by_id)
+        goes = append.session_id if append.replaces is not None and append.replaces.earlier is None else None
+        taken = (self._by_id[draft.id] for draft in append.drafts if draft.id in self._by_id)
+        fresh, salts, duplicates = log.unstored(append, {row.id: row for row in taken if row.session_id != goes})
+        if kept is not None and append.replaces is not None:
+            self._replace(kept, append.replaces)
         kept = kept or self._new_session(append)
         placed, counters, digest = log.placed(append.session_id, kept.session.counters, kept.digest, fresh, salts)
         self._sessions[append.session_id] = kept
@@ -100,16 +106,17 @@ class MemoryStore(MemoryCounting):
             kept.rows.extend(placed)
             self._by_id.update({row.id: row for row in placed})
             kept.digest = digest
+            status: Status = "active" if append.replaces is None else append.replaces.status
             kept.session = replace(
                 kept.session,
                 counters=counters,
-                status="active",
+                status=status,
                 ended_at=None,
                 archived_at=None,
                 last_at=fresh[-1].created_at,
                 touched_at=append.now,
             )
-            kept.pending = kept.pending or append.due(counters, "active")
+            kept.pending = kept.pending or append.due(counters, status)
             kept.aside = False
             kept.touch += 1
             kept.changed = self._changed(append.user_id)
@@ -170,6 +177,36 @@ class MemoryStore(MemoryCounting):
         own = [kept.session for kept in self._sessions.values() if kept.session.user_id == user_id]
         own = [session for session in own if session.counters.turns]
         return sorted(own, key=lambda session: (session.started_at, session.id), reverse=True)[:limit]
+
+    async def newest_messages(self, ids: Sequence[str]) -> list[Newest]:
+        return list(self._newest(sorted(self._sessions.keys() & set(ids))))
+
+    async def newest_messages_under(
+        self, prefix: str, *, after: str = "", has: Sequence[str] = (), limit: int
+    ) -> list[Newest]:
+        found = sorted(session_id for session_id in self._under(prefix) if session_id > after)
+        wanted = (one for one in found if all(piece in self._sessions[one].rows[-1].metadata for piece in has))
+        return list(self._newest(islice(wanted, limit)))
+
+    def _newest(self, ids: Iterable[str]) -> Iterator[Newest]:
+        for kept in map(self._sessions.__getitem__, ids):
+            yield from (Newest(kept.session, message) for message in whole_messages(kept.rows[-1:]))
+
+    def _under(self, prefix: str) -> list[str]:
+        return [key for key, kept in self._sessions.items() if key.startswith(prefix) and key > prefix and kept.rows]
+
+    async def first_sessions(self, prefix: str, mark: str) -> list[str]:
+        first: dict[str, str] = {}
+        for session_id in sorted(self._under(prefix)):
+            part, found, _ = session_id.removeprefix(prefix).partition(mark)
+            if found:
+                first.setdefault(part, session_id)
+        return [*first.values()]
+
+    async def touch_sessions(self, ids: Sequence[str], at: datetime) -> None:
+        for session_id in self._sessions.keys() & set(ids):
+            kept = self._sessions[session_id]
+            kept.session = replace(kept.session, touched_at=at)
 
     async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:
         kept = self._require(session_id)

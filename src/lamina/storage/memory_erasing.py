@@ -8,10 +8,10 @@ from lamina.errors import Conflict, NotFound
 from lamina.policy import log
 from lamina.policy.integrity import faults
 from lamina.policy.redaction import FIRST_RECEIPT
-from lamina.ports import Erased, Erasure, ReceiptRow
+from lamina.ports import Erased, Erasure, ReceiptRow, Replacement
 from lamina.storage.memory_tables import Kept, mended
 from lamina.storage.memory_vectors import MemoryVectors
-from lamina.storage.shared import FORGOTTEN_APPEND, Gone
+from lamina.storage.shared import FORGOTTEN_APPEND, Gone, whole_messages
 from lamina.types import Span
 
 
@@ -34,8 +34,9 @@ class MemoryErasing(MemoryVectors):
         gone = Gone()
         self._erase_rewrites(erasure, gone)
         for session_id in erasure.sessions:
-            self._owned(erasure, session_id)
-            self._erase_session(session_id, erasure, gone)
+            session = self._owned(erasure, session_id).session
+            if session.touched_at == erasure.unless_touched.get(session_id, session.touched_at):
+                self._erase_session(session_id, erasure, gone)
         gone.facts += self._drop_facts(erasure.user_id, erasure.facts, erasure.settle)
         self._erase_episodes(erasure.user_id, erasure.episodes, gone)
         own = {session_id for session_id, kept in self._sessions.items() if kept.session.user_id == erasure.user_id}
@@ -139,6 +140,39 @@ class MemoryErasing(MemoryVectors):
         self._sessions = {key: one for key, one in self._sessions.items() if key != session_id}
         self._generation = max(self._generation, kept.session.counters.version + 1, kept.session.erasures + 1)
         gone.sessions.append(session_id)
+
+    def _replace(self, kept: Kept, replaces: Replacement) -> None:
+        """Take a session's messages away, or give them other words, with all that was derived from them."""
+        known = {row.seq for row in kept.rows if row.erased is not None} if replaces.earlier else set()
+        old = [row for row in kept.rows if row.seq > max(known, default=0)]
+        if not old:
+            return
+        ids, user_id = {row.id for row in old}, kept.session.user_id
+        said = [one.id for one in self._facts.values() if one.message_id in ids]
+        self._drop_facts(user_id, said, replaces.settle)
+        told = [key for key, one in self._episodes.items() if ids & set(one.message_ids)]
+        self._drop_episodes(user_id, told)
+        dead = {*said, *told}
+        self._links = {key: link for key, link in self._links.items() if not dead & {key[0], key[1]}}
+        self._proposals = {key: row for key, row in self._proposals.items() if row.session_id != kept.session.id}
+        for message_id in ids:
+            self._vectors.pop(message_id, None)
+        if replaces.earlier is None:
+            for message_id in ids:
+                del self._by_id[message_id]
+            kept.rows, kept.unread, kept.digest = [], set(), log.first_digest(kept.session.id)
+            counters = replace(kept.session.counters, messages=0, turns=0, closed=True, extracted=0)
+            kept.session = replace(kept.session, counters=counters)
+        else:
+            for message in whole_messages(old):
+                new = log.rewritten(self._by_id[message.id], replaces.earlier(message))
+                kept.rows[new.seq - 1] = self._by_id[new.id] = new
+        kept.session = replace(kept.session, erasures=kept.session.erasures + 1)
+        gone = Gone()
+        self._unfold_from(kept, 0 if replaces.earlier is None else old[0].seq, gone)
+        for summary_id in gone.summaries:
+            self._vectors.pop(summary_id, None)
+        self._cut(user_id, [kept.session.id])
 
     def _erase_user(self, erasure: Erasure, gone: Gone) -> None:
         user_id = erasure.user_id

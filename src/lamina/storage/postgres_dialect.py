@@ -34,6 +34,7 @@ _REWRITES = tuple(
                 r" then to_char(cast(\1 as timestamptz) at time zone 'utc', 'YYYY-MM-DD') end"
             ),
         ),
+        (r"\binstr\(", "strpos("),
         # hints for SQLite's planner
         (r" indexed by \w+", ""),
         (r"(\band|\bby) \+id\b", r"\1 id"),

@@ -46,8 +46,9 @@ class Erasing(VectorTables):
         await tx.hold_sessions(erasure.user_id)
         await self._erase_rewrites(tx, erasure, gone)
         for session_id in erasure.sessions:
-            await self._owned(tx, erasure, session_id)
-            await self._erase_session(tx, session_id, gone)
+            session = await self._owned(tx, erasure, session_id)
+            if session.touched_at == erasure.unless_touched.get(session_id, session.touched_at):
+                await self._erase_session(tx, session_id, gone)
         await self._erase_facts(tx, erasure.user_id, erasure.facts, gone)
         await self._erase_episodes(tx, erasure.user_id, erasure.episodes, gone)
         await self._erase_milestones(tx, erasure, gone)

@@ -6,27 +6,31 @@ from dataclasses import replace
 
 from lamina.policy import log
 from lamina.ports import Append, Appended, MessageRow
-from lamina.storage.relational_erasing import Erasing
+from lamina.storage.relational_replacing import Replacing
 from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
 from lamina.storage.shared import FORGOTTEN_APPEND, append_fingerprint, foreign_session, reused_key, whole_messages
 from lamina.storage.transaction import Transaction
-from lamina.types import Counters, Message, MessageDraft, Session, Span
+from lamina.types import Counters, Message, MessageDraft, Session, Span, Status
 
 
-class LogTables(Erasing):
+class LogTables(Replacing):
     """Messages as they came, in order."""
 
     # the log
 
     async def append(self, append: Append) -> Appended:
         return await self._database.write(
-            lambda tx: self._append(tx, append), user=append.user_id, again=append.key is not None
+            lambda tx: self._append(tx, append),
+            user=append.user_id,
+            again=append.key is not None or (append.replaces is not None and append.replaces.earlier is None),
         )
 
     async def _append(self, tx: Transaction, append: Append) -> Appended:
         if append.key is not None and (known := await self._known_append(tx, append)) is not None:
             return known
         session, digest = await self._session_for(tx, append)
+        if append.replaces is not None and session.counters.messages:
+            session, digest = await self._replace(tx, session, append.replaces)
         stored = await self._stored(tx, [draft.id for draft in append.drafts if draft.named])
         fresh, salts, duplicates = log.unstored(append, stored)
         placed, counters, digest = log.placed(append.session_id, session.counters, digest, fresh, salts)
@@ -96,17 +100,18 @@ class LogTables(Erasing):
         changed: int,
     ) -> Session:
         """The session with its new counters, stored; an ended or archived one is active again."""
+        status: Status = "active" if append.replaces is None else append.replaces.status
         await tx.execute(
             "update sessions set messages = ?, turns = ?, tokens = ?, closed = ?, digest = ?, last_us = ?, "
-            "touched_us = ?, status = 'active', ended_us = null, archived_us = null, touch = touch + 1, "
+            "touched_us = ?, status = ?, ended_us = null, archived_us = null, touch = touch + 1, "
             "pending = pending | ?, aside = 0, changed = ? where tenant = ? and id = ?",
             (counters.messages, counters.turns, counters.tokens, int(counters.closed), digest,
-             to_us(fresh[-1].created_at), to_us(append.now), int(append.due(counters, "active")),
+             to_us(fresh[-1].created_at), to_us(append.now), status, int(append.due(counters, status)),
              changed, self.tenant, append.session_id),
         )  # fmt: skip
         return replace(
             session,
-            status="active",
+            status=status,
             ended_at=None,
             archived_at=None,
             last_at=fresh[-1].created_at,

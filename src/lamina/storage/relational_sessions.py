@@ -1,12 +1,17 @@
 """Sessions, milestones and settings."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
+from lamina.ports import Newest
 from lamina.storage.relational_log import LogTables
-from lamina.storage.relational_rows import SESSION, session_value, to_us
-from lamina.storage.shared import stale
+from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
+from lamina.storage.shared import behind, escaped, stale, whole_messages
 from lamina.storage.transaction import Transaction
 from lamina.types import Milestone, Session, Status
+
+_SESSION, _MESSAGE = SESSION.split(", "), MESSAGE.split(", ")
 
 
 class SessionTables(LogTables):
@@ -41,6 +46,59 @@ class SessionTables(LogTables):
             return [session_value(row) for row in found]
 
         return await self._database.read(work)
+
+    async def newest_messages(self, ids: Sequence[str]) -> list[Newest]:
+        where = "s.id in (select value from json_each(:ids)) order by s.id"
+        return await self._database.read(lambda tx: self._newest(tx, where, {"ids": tx.listed(ids)}))
+
+    async def newest_messages_under(
+        self, prefix: str, *, after: str = "", has: Sequence[str] = (), limit: int
+    ) -> list[Newest]:
+        pieces = {f"has{number}": f"%{escaped(piece)}%" for number, piece in enumerate(has)}
+        wanted = "".join(f" and m.metadata like :{name} escape '!'" for name in pieces)
+        where = f"s.id > :after and s.id < :end{wanted} order by s.id limit :limit"
+        values = {"after": max(after, prefix), "end": behind(prefix), "limit": limit, **pieces}
+        return await self._database.read(lambda tx: self._newest(tx, where, values))
+
+    async def _newest(self, tx: Transaction, where: str, values: Mapping[str, Any]) -> list[Newest]:
+        columns = ", ".join([*(f"s.{name}" for name in _SESSION), *(f"m.{name}" for name in _MESSAGE)])
+        found = await tx.rows(
+            f"select {columns} from sessions as s join messages as m on m.tenant = s.tenant"
+            f" and m.session_id = s.id and m.seq = s.messages where s.tenant = :tenant and {where}",
+            {"tenant": self.tenant, **values},
+        )
+        sessions = {row[0]: session_value(row[: len(_SESSION)]) for row in found}
+        messages = whole_messages(message_row(row[len(_SESSION) :]) for row in found)
+        return [Newest(sessions[message.session_id], message) for message in messages]
+
+    async def first_sessions(self, prefix: str, mark: str) -> list[str]:
+        """A walk along the index that leaps over all sessions of the same beginning."""
+        first = (
+            "(select id from sessions where tenant = :tenant and id > {} and id < :end"
+            " and messages > 0 order by id limit 1)"
+        )
+        at = "instr(substr(found.id, :start), :mark)"
+        leap = f"case when {at} = 0 then found.id else substr(found.id, 1, :start + {at} - 2) || :behind end"
+        values = {"prefix": prefix, "end": behind(prefix), "start": len(prefix) + 1, "mark": mark}
+        found = await self._database.read(
+            lambda tx: tx.rows(
+                f"with recursive found (id) as (select {first.format(':prefix')} union all"
+                f" select {first.format(leap)} from found where found.id is not null)"
+                f" select id from found where {at} > 0",
+                {"tenant": self.tenant, "behind": behind(mark), **values},
+            )
+        )
+        return [row[0] for row in found]
+
+    async def touch_sessions(self, ids: Sequence[str], at: datetime) -> None:
+        async def work(tx: Transaction) -> None:
+            await tx.execute(
+                "update sessions set touched_us = :at where tenant = :tenant and id in (select id from sessions"
+                " where tenant = :tenant and id in (select value from json_each(:ids)) order by id" + tx.ordered + ")",
+                {"at": to_us(at), "tenant": self.tenant, "ids": tx.listed(ids)},
+            )
+
+        await self._database.write(work, again=True)
 
     async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:
         async def work(tx: Transaction) -> Session:

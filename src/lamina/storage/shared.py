@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -155,3 +156,13 @@ def stale(kind: str, item_id: str) -> Stale:
 
 def reused_key(append: Append) -> Conflict:
     return Conflict(f"idempotency key {append.key!r} was used for other messages; use a new key")
+
+
+def behind(prefix: str) -> str:
+    """What comes right behind all texts that go on from a prefix."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
+def escaped(text: str) -> str:
+    """A piece of a pattern that stands for itself, where `!` escapes."""
+    return re.sub("([!%_])", r"!\1", text)

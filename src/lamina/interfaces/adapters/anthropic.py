@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
 from lamina import InputError, Memory, MissingExtra
-from lamina.interfaces.adapters.shelf import Document, Shelf
+from lamina.types import Document, DocumentPut
 
 try:
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
@@ -25,6 +25,7 @@ except ImportError as error:
 
 P = ParamSpec("P")
 ROOT = "/memories"
+_TITLE = "memories"
 _MOST_LINES = 999_999
 _AROUND = 2  # lines shown before and after a change
 _DEPTH = 2  # levels of a listing
@@ -55,9 +56,9 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
         cache_control: BetaCacheControlEphemeralParam | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._shelf = Shelf(memory, "memories", versions=True)
+        self._documents = memory.documents
         self._user_id = user_id
-        self._owner = user_id.replace("%", "%25").replace("|", "%7C") + "|"
+        self._owner = f"{_TITLE}:" + user_id.replace("%", "%25").replace("|", "%7C") + "|"
 
     @_told
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
@@ -125,8 +126,7 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
         found = self._at(path)
         if not found:
             raise ToolError(f"The path {command.path} does not exist")
-        for file in found:
-            self._shelf.drop(self._owner + file)
+        self._documents.drop([self._owner + file for file in found])
         return f"Successfully deleted {command.path}"
 
     @_told
@@ -143,22 +143,22 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
             raise ToolError(f"Cannot move {command.old_path} into itself")
         self._check_parents(new)
         for file in found:
-            self._shelf.move(self._owner + file, self._owner + new + file.removeprefix(old), user_id=self._user_id)
+            self._documents.move(self._owner + file, self._owner + new + file.removeprefix(old))
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     @_told
     def clear_all_memory(self) -> str:
-        for file in self._under(ROOT):
-            self._shelf.drop(self._owner + file)
+        self._documents.drop([self._owner + file for file in self._under(ROOT)])
         return "All memory cleared"
 
     # files by their whole paths
 
     def _file(self, path: str) -> Document | None:
-        return self._shelf.get(self._owner + path)
+        (found,) = self._documents.get([self._owner + path])
+        return found
 
     def _under(self, folder: str) -> dict[str, Document]:
-        found = self._shelf.under(f"{self._owner}{folder}/")
+        found = self._documents.under(f"{self._owner}{folder}/")
         return {document.name.removeprefix(self._owner): document for document in found}
 
     def _at(self, path: str) -> list[str]:
@@ -182,7 +182,15 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
         raise _missing(given)
 
     def _put(self, path: str, text: str) -> None:
-        self._shelf.put(self._owner + path, text, path, user_id=self._user_id)
+        file = DocumentPut(
+            name=self._owner + path,
+            user_id=self._user_id,
+            value=path,
+            texts=(text,),
+            agent_id=_TITLE,
+            versions=True,
+        )
+        self._documents.put([file])
 
 
 class LaminaAsyncMemoryTool(BetaAsyncAbstractMemoryTool):

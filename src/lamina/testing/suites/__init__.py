@@ -21,6 +21,7 @@ from lamina.testing.suites.folding import Folding
 from lamina.testing.suites.housekeeping import Housekeeping
 from lamina.testing.suites.keys import Keys
 from lamina.testing.suites.reading import Reading
+from lamina.testing.suites.replacing import Replacing
 from lamina.testing.suites.sessions import Sessions
 from lamina.testing.suites.swapping import Swapping
 from lamina.testing.suites.tenants import Tenants
@@ -33,6 +34,7 @@ from lamina.testing.suites.workers import Workers
 class StoreSuite(
     Log,
     Sessions,
+    Replacing,
     Reading,
     Folding,
     Facts,
