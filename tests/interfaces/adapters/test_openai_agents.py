@@ -89,12 +89,50 @@ async def test_items_come_back_as_given_and_leave_for_good(memory, place):
     assert await session.get_items() == ITEMS
 
 
-async def test_the_settings_of_a_session_limit_what_it_gives():
+@pytest.mark.parametrize("settings", [SessionSettings(limit=2), {"limit": 2}], ids=["settings", "dict"])
+async def test_the_settings_of_a_session_limit_what_it_gives(settings):
+    """Where no other limit is asked for."""
     async with AsyncMemory(":memory:") as memory:
-        session = LaminaSession("s1", memory, session_settings=SessionSettings(limit=2))
+        session = LaminaSession("s1", memory, session_settings=settings)
         await session.add_items(ITEMS)
         assert await session.get_items() == ITEMS[-2:]
         assert await session.get_items(3) == ITEMS[-3:]
+        assert session.session_settings == SessionSettings(limit=2)
+        assert await LaminaSession("s1", memory, session_settings={}).get_items() == ITEMS
+
+
+@pytest.mark.parametrize("settings", [{"most": 2}, {"limit": "many"}, 2])
+async def test_settings_that_are_none_are_refused(settings):
+    async with AsyncMemory(":memory:") as memory:
+        with pytest.raises(InputError, match="session_settings must be SessionSettings or such a dict"):
+            LaminaSession("s1", memory, session_settings=settings)
+
+
+@pytest.mark.also_postgres
+async def test_of_many_who_pop_each_gets_another_item(place):
+    """Also if they are in several processes, each with its own session; what is left is None."""
+    async with AsyncMemory(place(), embedder="none") as memory:
+        items: list[Any] = [{"role": "user", "content": f"Ship {number}"} for number in range(6)]
+        await LaminaSession("s1", memory).add_items(items)
+        sessions = [LaminaSession("s1", memory) for _ in range(9)]
+        popped = await asyncio.gather(*(session.pop_item() for session in sessions))
+        assert sorted(item["content"] for item in popped if item) == [item["content"] for item in items]
+        assert await sessions[0].get_items() == []
+
+
+async def test_items_can_be_read_and_popped_while_the_session_is_cleared(place):
+    """They are there, or are not."""
+    async with AsyncMemory(place(), embedder="none") as memory:
+        session = LaminaSession("s1", memory)
+        items: list[Any] = [{"role": "user", "content": f"Ship {number}"} for number in range(3)]
+        for _ in range(4):
+            await session.add_items(items)
+            work: list[Any] = [session.get_items(), session.get_items(2), session.clear_session(), session.get_items()]
+            work += [session.pop_item(), session.clear_session(), session.get_items(), session.add_items(items[:1])]
+            found = await asyncio.gather(*work)
+            assert all(item in items for answer in (found[0], found[1], found[3], found[6]) for item in answer)
+            await session.clear_session()
+            assert await session.get_items() == []
 
 
 async def test_what_cannot_be_kept_is_refused_whole():

@@ -18,7 +18,7 @@ def is_there(message: Message) -> bool:
 
 
 def everything(memory: Memory, session_id: str) -> list[Message]:
-    """All messages of a session that are still there; none if there is no such session."""
+    """All messages of a session that are still there; none if it is not there, or is forgotten meanwhile."""
     try:
         return [message for message in memory.messages(session_id) if is_there(message)]
     except NotFound:
@@ -32,15 +32,18 @@ def forget_session(memory: Memory, session_id: str) -> None:
 
 
 async def newest(call: Call, session_id: str, limit: int | None) -> list[Message]:
-    """The last messages of a session that are still there, in order; all of them without a limit."""
+    """The last messages of a session that are still there, in order; all of them without a limit.
+
+    None of a session that is not there, or is forgotten meanwhile.
+    """
+    found: list[Message] = []
     try:
         last = (await call("session", session_id)).counters.messages
+        while last > 0 and (limit is None or len(found) < limit):
+            first = max(1, last - _PAGE + 1)
+            page = [message for message in await call("messages", session_id, first, last) if is_there(message)]
+            found[:0] = page
+            last = first - 1
     except NotFound:
         return []
-    found: list[Message] = []
-    while last > 0 and (limit is None or len(found) < limit):
-        first = max(1, last - _PAGE + 1)
-        page = [message for message in await call("messages", session_id, first, last) if is_there(message)]
-        found[:0] = page
-        last = first - 1
     return found if limit is None else found[len(found) - min(limit, len(found)) :]

@@ -1,10 +1,10 @@
 """A `Session` of the OpenAI Agents SDK that is kept in Lamina."""
 
-import asyncio
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
-from lamina import AsyncMemory, InputError, Memory, MissingExtra, NotFound
+from lamina import AsyncMemory, Conflict, InputError, Memory, MissingExtra, NotFound
 from lamina.interfaces.adapters.awaited import Awaited
 from lamina.interfaces.adapters.log import newest
 from lamina.types import Message
@@ -34,17 +34,16 @@ class LaminaSession:
         user_id: str = "default",
         remembered: bool = False,
         budget: int | None = None,
-        session_settings: SessionSettings | None = None,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
         if budget is not None and not remembered:
             raise InputError("a budget is for what is remembered; give remembered=True as well")
         self.session_id = session_id
         self.user_id = user_id
-        self.session_settings = session_settings
+        self.session_settings = _settings(session_settings)
         self._call = Awaited(memory)
         self._remembered = remembered
         self._budget = budget
-        self._popping = asyncio.Lock()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """All items in order, or the last `limit`; with `remembered` and no limit, what is remembered."""
@@ -65,21 +64,20 @@ class LaminaSession:
             await self._call("add", messages, user_id=self.user_id, session_id=self.session_id)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the newest item out and forget it, with whatever was made of it."""
-        async with self._popping:
-            found = await newest(self._call, self.session_id, 1)
-            if not found:
-                return None
-            await self._call("forget", message_id=found[0].id)
-            item: TResponseInputItem = _stored(found[0])[-1]
-            return item
+        """Take the newest item out and forget it, with whatever was made of it; of many who ask, each gets another."""
+        while found := await newest(self._call, self.session_id, 1):
+            (message,) = found
+            with suppress(Conflict, NotFound):  # another took it, or cleared the session, first
+                receipt = await self._call("forget", message_id=message.id)
+                if message.id in receipt.messages:
+                    item: TResponseInputItem = _stored(message)[-1]
+                    return item
+        return None
 
     async def clear_session(self) -> None:
         """Forget the whole session; there is no undo."""
-        try:
+        with suppress(NotFound):
             await self._call("forget", session_id=self.session_id)
-        except NotFound:
-            return
 
     async def recall(
         self, history: list[TResponseInputItem], new: list[TResponseInputItem]
@@ -98,6 +96,15 @@ class LaminaSession:
         if query is not None and messages and messages[-1] == {"role": "user", "content": query}:
             del messages[-1]
         return [item for message in messages for item in _items(message)]
+
+
+def _settings(given: SessionSettings | dict[str, Any] | None) -> SessionSettings | None:
+    try:
+        return None if given is None else SessionSettings().resolve(given)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"session_settings must be SessionSettings or such a dict, not {given!r:.80}: {error}"
+        ) from None
 
 
 def _message(item: Any) -> dict[str, Any]:
