@@ -1,6 +1,7 @@
 """Settings: environment over a TOML file over defaults, every mistake reported at once."""
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
@@ -56,6 +57,9 @@ class Settings:
     max_append_messages: int = field(default=100_000, metadata={"help": "most messages in one append"})
     max_body_bytes: int = field(default=32 * 1024 * 1024, metadata={"help": "largest request the service reads"})
     service_hosts: str | None = field(default=None, metadata={"help": "names the service answers to, with commas"})
+    service_origins: str | None = field(
+        default=None, metadata={"help": "origins of pages that may call the service besides its own, with commas"}
+    )
     proxy_base_url: str | None = field(default=None, metadata={"help": "endpoint of the proxy; unset: the llm's"})
     proxy_api_key: str | None = field(
         default=None, repr=False, metadata={"help": "its key; unset: the llm's or the caller's", "secret": True}
@@ -313,6 +317,13 @@ def _embedder(given: Any) -> str:
     return _text(given) if "://" in str(given) else _word_of(EMBEDDERS)(given)
 
 
+def _origins(given: Any) -> str:
+    words = [word.strip() for word in _text(given).split(",") if word.strip()]
+    if wrong := [word for word in words if not re.fullmatch(r"https?://[^/?#\s@]+/?", word)]:
+        raise ValueError(f"takes origins such as https://memory.example, with commas between, not {wrong[0]!r}")
+    return ",".join(words)
+
+
 def _positive(kind: type[int] | type[float]) -> Callable[[Any], int | float]:
     def read(given: Any) -> int | float:
         try:
@@ -359,6 +370,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "max_append_messages": _positive(int),
     "max_body_bytes": _positive(int),
     "service_hosts": _text,
+    "service_origins": _origins,
     "proxy_base_url": _text,
     "proxy_api_key": _text,
     "proxy_memory_tokens": _positive(int),

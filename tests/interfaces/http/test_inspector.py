@@ -1,7 +1,6 @@
 """The inspector's files: who gets them, with which headers, and what is not one of them."""
 
 import gzip
-import json
 import subprocess
 import sys
 import tarfile
@@ -202,17 +201,6 @@ def test_without_a_page_it_is_said_how_to_build_one(tmp_path):
         response = service.get("/")
         assert "npm run build" in refused(response, 404, "not-found")["detail"]
         check_guarded(response)
-
-
-def test_a_write_from_a_page_of_another_site_is_not_understood(shown):
-    """A form of theirs can send no JSON without asking first, and asking is not answered."""
-    said = json.dumps({"messages": "planted", "user_id": "alex"})
-    theirs = {"Origin": "https://evil.example", "Content-Type": "text/plain"}
-    refused(shown.post("/v1/sessions/s1/messages", content=said, headers=theirs), 422, "shape")
-    asked = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
-    before = shown.client.request("OPTIONS", "/v1/sessions/s1/messages", headers=asked)
-    assert before.status_code == 405
-    assert not [name for name in before.headers if name.startswith("access-control")]
 
 
 def test_wheel_and_source_archive_have_the_page(page, tmp_path):

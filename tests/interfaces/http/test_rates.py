@@ -14,6 +14,9 @@ from tests.interfaces.http.test_refusals import refused
 from tests.waiting import CEILING, wait_until
 
 
+HEAD = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
 def test_requests_come_back_evenly():
     """All of a minute's at once, then one at a time; who was away has no more than that."""
     rates = Rates(6)
@@ -70,8 +73,7 @@ def begun(service, body=b"", told=9):
     """A request of which not all has come."""
     url = service.client.base_url
     line = socket.create_connection((url.host, url.port), timeout=CEILING)
-    head = f"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: {told}\r\n\r\n"
-    line.sendall(head.encode() + body)
+    line.sendall(HEAD + f"Content-Length: {told}\r\n\r\n".encode() + body)
     return line
 
 
@@ -132,5 +134,5 @@ def test_a_body_that_goes_too_deep_is_refused_before_it_is_whole(service):
     """It is looked at while it comes."""
     url = service.client.base_url
     with socket.create_connection((url.host, url.port), timeout=CEILING) as line:
-        line.sendall(b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 190000\r\n\r\n" + b"[" * 200)
+        line.sendall(HEAD + b"Content-Length: 190000\r\n\r\n" + b"[" * 200)
         assert b"400" in line.recv(65536).split(b"\r\n")[0]

@@ -44,6 +44,9 @@ def kept(running, place):
         yield tell(served)
 
 
+LINES = {"Content-Type": "application/x-ndjson"}
+
+
 def lines(*records):
     return "\n".join(json.dumps(record) for record in records)
 
@@ -120,7 +123,7 @@ def test_an_export_is_imported_elsewhere_and_again_adds_nothing(kept, tmp_path):
     export = kept.get("/v1/export").text
     with serving(Settings(database=str(tmp_path / "other.db")), worker=False) as other:
         for messages, duplicates in ((2, 0), (0, 2)):
-            done = good(other.post("/v1/import", content=export, headers={"Content-Type": "application/x-ndjson"}))
+            done = good(other.post("/v1/import", content=export, headers=LINES))
             assert (done["messages"], done["duplicates"], done["sessions"]) == (messages, duplicates, 1)
         theirs, ours = (one.get("/v1/sessions/s1/messages").json()["items"] for one in (other, kept))
         assert [one["text"] for one in theirs] == [one["text"] for one in ours]
@@ -134,19 +137,19 @@ def test_with_a_wrong_line_nothing_is_imported_and_each_is_named(kept):
     message = {"session_id": "s9", "user_id": "bo", "role": "user", "content": "Hello"}
     fact = {"type": "fact", "id": "f9", "user_id": "bo", "value": " "}
     body = lines(message, {**message, "role": "king"}, message) + "\n{not json\n" + lines([1], {"type": "x"}, fact)
-    problem = refused(kept.post("/v1/import", content=body), 400, "input")
+    problem = refused(kept.post("/v1/import", content=body, headers=LINES), 400, "input")
     assert [one["at"] for one in problem["errors"]] == ["line 2", "line 4", "line 5", "line 6", "line 7"]
     assert "nothing was" in problem["detail"]
     refused(kept.get("/v1/sessions/s9"), 404, "not-found")
     lone = lines(message).replace("Hello", "\\ud800")
-    refused(kept.post("/v1/import", content=lines(message) + "\n" + lone), 400, "input")
+    refused(kept.post("/v1/import", content=lines(message) + "\n" + lone, headers=LINES), 400, "input")
     refused(kept.get("/v1/sessions/s9"), 404, "not-found")
 
 
 def test_what_clashes_with_what_is_stored_ends_the_import_and_says_how_far_it_came(kept):
     said = {"session_id": "s9", "user_id": "alex", "role": "user", "content": "Hello", "id": "n1"}
     clash = {**said, "session_id": "s1", "id": "m1", "content": "Not what m1 says"}
-    problem = refused(kept.post("/v1/import", content=lines(said, clash)), 409, "conflict")
+    problem = refused(kept.post("/v1/import", content=lines(said, clash), headers=LINES), 409, "conflict")
     assert "line 2" in problem["detail"]
     assert "everything before it was imported" in problem["detail"]
     assert good(kept.get("/v1/messages/n1"))["text"] == "Hello"
@@ -154,7 +157,7 @@ def test_what_clashes_with_what_is_stored_ends_the_import_and_says_how_far_it_ca
 
 def test_an_import_can_be_given_to_one_user(kept):
     said = {"session_id": "s9", "user_id": "bo", "role": "user", "content": "Hello"}
-    good(kept.post("/v1/import", params={"user_id": "cy"}, content=lines(said)))
+    good(kept.post("/v1/import", params={"user_id": "cy"}, content=lines(said), headers=LINES))
     assert good(kept.get("/v1/sessions/s9"))["user_id"] == "cy"
 
 

@@ -119,16 +119,21 @@ async def begin(held: Tenants, settings: Settings, host: str, *, worker: bool) -
 
 
 def _rules(settings: Settings, host: str) -> Rules:
-    named = {name.strip().lower() for name in (settings.service_hosts or "").split(",") if name.strip()}
+    named = _listed(settings.service_hosts)
     hosts = frozenset({*LOOPBACK, *named}) if host in LOOPBACK or named else None
     return Rules(
         hosts=hosts,
+        origins=frozenset(origin.rstrip("/") for origin in _listed(settings.service_origins)),
         body_bytes=settings.max_body_bytes,
         proxied=prefixes(at_v1=settings.proxy_at_v1),
         body_seconds=settings.request_seconds,
         at_once=settings.max_concurrent_requests,
         per_minute=settings.max_requests_per_minute,
     )
+
+
+def _listed(setting: str | None) -> set[str]:
+    return {word.strip().lower() for word in (setting or "").split(",") if word.strip()}
 
 
 def _about(app: FastAPI, service: Service) -> None:

@@ -5,7 +5,8 @@ import json
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
@@ -19,6 +20,7 @@ from lamina.errors import LaminaError
 from lamina.interfaces.http.audits import Audit
 from lamina.interfaces.http.callers import Caller, Service, let_in
 from lamina.interfaces.http.nesting import Nesting
+from lamina.interfaces.http.origins import is_foreign
 from lamina.interfaces.http.problems import OURS, of_error, of_refusal, problem
 from lamina.interfaces.http.proxy.errors import in_openai_shape
 from lamina.interfaces.http.rates import Allowance, Rates
@@ -29,6 +31,9 @@ logger = logging.getLogger("lamina.http")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OPEN = frozenset({"/healthz", "/readyz", "/version", "/openapi.json"})
 _PAGE, _FILES = "/", "/assets/"  # of the inspector
+_LINES_PATH, LINES = "/v1/import", ("application/x-ndjson", "application/ndjson", "application/jsonl")
+_ONCE = frozenset({"authorization", "content-type", "host", "origin", "sec-fetch-site", "x-api-key"})
+_READS = frozenset({"GET", "HEAD"})
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _HUNG_UP = 499
@@ -43,6 +48,7 @@ class Rules:
 
     hosts: frozenset[str] | None  # names that we may be called by; None: any
     body_bytes: int
+    origins: frozenset[str] = frozenset()  # of pages that may call us besides our own
     proxied: tuple[str, ...] = ()  # how the addresses begin whose callers speak as OpenAI does
     body_seconds: float = 60.0  # in which the whole body must arrive
     at_once: int = 1000
@@ -142,8 +148,9 @@ class Border:
         return in_openai_shape(response) if scope["path"].startswith(self._rules.proxied) else response
 
     async def _passed(self, scope: Scope, receive: Receive, answer: Send, headers: dict[str, str]) -> None:
+        _check_headers(scope["headers"])
         self._check_host(headers.get("host", ""))
-        _check_framing(headers)
+        self._check_origin(scope, headers)
         if scope["query_string"].count(b"&") >= _MOST_PARAMETERS:
             raise _Refused(400, f"an address has up to {_MOST_PARAMETERS} parameters; ask in parts")
         scope["path"] = _path(scope)
@@ -155,6 +162,7 @@ class Border:
             scope["lamina.close"] = _has_body(headers)
             await self._app(scope, _no_body, answer)
             return
+        _check_kind(scope, headers)
         try:
             async with asyncio.timeout(self._rules.body_seconds):
                 body = await self._body(receive, headers)
@@ -209,6 +217,12 @@ class Border:
             name = None
         if name not in self._rules.hosts:
             raise _Refused(421, "the service is not called so; the setting `service_hosts` has the names it answers to")
+
+    def _check_origin(self, scope: Scope, headers: Mapping[str, str]) -> None:
+        """Pages of other sites may make a browser send us what it likes; a link to the inspector is no harm."""
+        if not is_foreign(headers, self._rules.origins) or (scope["path"] == _PAGE and scope["method"] in _READS):
+            return
+        raise _Refused(403, "a page of another site asks; the setting `service_origins` has the origins that may")
 
     async def _body(self, receive: Receive, headers: dict[str, str]) -> bytes:
         most = self._rules.body_bytes
@@ -283,11 +297,27 @@ def _path(scope: Scope) -> str:
     return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
 
 
-def _check_framing(headers: Mapping[str, str]) -> None:
-    """Whoever stands before us may take the other of two lengths, and see other requests than we do."""
-    if "transfer-encoding" in headers and "content-length" in headers:
+def _check_headers(given: Iterable[tuple[bytes, bytes]]) -> None:
+    """Whoever stands before us may take the other of two keys or lengths, and see other requests than we do."""
+    names = Counter(name.decode("latin-1") for name, _ in given)
+    if twice := sorted(name for name in _ONCE if names[name] > 1):
+        raise _Refused(400, f"the header {twice[0]} was sent {names[twice[0]]} times; send it once")
+    if names["transfer-encoding"] and names["content-length"]:
         told = "a body has a Content-Length or comes in chunks, not both"
         raise _Refused(400, told, {"Connection": "close"})
+
+
+def _check_kind(scope: Scope, headers: Mapping[str, str]) -> None:
+    """Refuse what a page may send anywhere without leave: forms, plain text, bytes of no kind."""
+    if scope["method"] in _READS or not _has_body(headers):
+        return
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
+        return
+    lines = scope["path"] == _LINES_PATH
+    if not (lines and kind in LINES):
+        wanted = f"application/json{f' or {LINES[0]}' if lines else ''}"
+        raise _Refused(415, f"the Content-Type of a body is {wanted}, not {kind or 'missing'!r:.100}")
 
 
 def _has_body(headers: Mapping[str, str]) -> bool:

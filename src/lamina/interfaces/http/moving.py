@@ -59,7 +59,7 @@ async def _pieces(path: Path) -> AsyncIterator[bytes]:
         "requestBody": {
             "required": True,
             "description": "One JSON object a line: what an export gives, or messages with a `session_id`.",
-            "content": {kind: {**_LINES, "example": _EXAMPLE} for kind in (_JSON_LINES, "text/plain")},
+            "content": {_JSON_LINES: {**_LINES, "example": _EXAMPLE}},
         }
     },
 )

@@ -43,7 +43,8 @@ KINDS: Mapping[type[Exception], tuple[str, int]] = {
 }
 STATUS_KINDS: Mapping[int, str] = {
     400: "input", 401: "key-needed", 403: "not-allowed", 404: "not-found", 405: "method", 408: "slow-request",
-    413: "too-large", 421: "host", 422: "shape", 429: "too-many-requests", 500: "internal", 503: "busy",
+    413: "too-large", 415: "content-type", 421: "host", 422: "shape", 429: "too-many-requests",
+    500: "internal", 503: "busy",
 }  # fmt: skip
 OURS = (StoreError, ModelError)  # whose words may tell of the machine: they go to the log
 
