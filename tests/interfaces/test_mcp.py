@@ -21,6 +21,7 @@ from mcp_types import TextResourceContents
 from lamina import AsyncMemory, Memory
 from lamina.interfaces.mcp.catalogue import offered
 from lamina.interfaces.mcp.server import server_for
+from lamina.interfaces.mcp.serving import Listened
 from lamina.interfaces.mcp.tools import Desk
 from tests.interfaces.conftest import LAMINA, plain_environ
 from tests.places import Databases
@@ -644,3 +645,31 @@ def test_the_snippets_for_http_do_not_tell_the_token(cli):
     unguarded = cli("mcp", "--print", "--http", "--port", "9000", "--host", "localhost").stdout
     assert '"url": "http://localhost:9000/mcp"' in unguarded
     assert "Bearer" not in unguarded
+
+
+def test_streams_without_an_end_are_counted():
+    """Beyond so many, the next one is told; when one ends, there is room again."""
+
+    async def run():
+        ending = asyncio.Event()
+
+        async def app(scope, receive, send):
+            await ending.wait()
+
+        async def send(message):
+            answers.append(message.get("status"))
+
+        answers: list[int | None] = []
+        listened = Listened(app, 2)
+        asked = {"type": "http", "method": "GET", "headers": []}
+        streams = [asyncio.create_task(listened(asked, None, send)) for _ in range(2)]
+        await asyncio.sleep(0)
+        await listened(asked, None, send)
+        assert answers[0] == 429
+        ending.set()
+        await asyncio.gather(*streams)
+        answers.clear()
+        await listened(asked, None, send)
+        assert answers == []
+
+    asyncio.run(run())

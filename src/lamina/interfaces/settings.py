@@ -74,6 +74,12 @@ class Settings:
         default=None, metadata={"help": "requests of a key, or of an address without one; unset: any number"}
     )
     max_concurrent_requests: int = field(default=1000, metadata={"help": "requests that the service answers at once"})
+    max_concurrent_requests_per_key: int = field(default=500, metadata={"help": "how many of them are of one key"})
+    max_listeners_per_key: int = field(default=50, metadata={"help": "listeners for events that a key has at once"})
+    max_held_bytes: int = field(
+        default=256 * 1024 * 1024, metadata={"help": "memory for the bodies of requests under way"}
+    )
+    header_seconds: float = field(default=15.0, metadata={"help": "in which a request's head must have arrived"})
     request_seconds: float = field(default=60.0, metadata={"help": "in which a request's body must have arrived"})
     model_seconds: float = field(default=120.0, metadata={"help": "how long a fold waits for its model"})
     lease_seconds: float = field(default=60.0, metadata={"help": "how long a silent worker keeps a session"})
@@ -379,6 +385,10 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "proxy_at_v1": _truth,
     "max_requests_per_minute": _positive(int),
     "max_concurrent_requests": _positive(int),
+    "max_concurrent_requests_per_key": _positive(int),
+    "max_listeners_per_key": _positive(int),
+    "max_held_bytes": _positive(int),
+    "header_seconds": _positive(float),
     "request_seconds": _positive(float),
     "model_seconds": _positive(float),
     "lease_seconds": _positive(float),

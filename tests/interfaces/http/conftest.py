@@ -20,6 +20,7 @@ from lamina.interfaces.http import border
 from lamina.interfaces.http.app import create_app, opening
 from lamina.interfaces.http.audits import Audits
 from lamina.interfaces.http.metrics import Metrics
+from lamina.interfaces.http.serving import configured
 from lamina.interfaces.settings import Settings
 from lamina.wiring import tenants
 from tests.waiting import CEILING, wait_until
@@ -105,7 +106,7 @@ def serving(settings, *, failing=(), **options):
     app = create_app(settings, **options)
     for error in failing:
         app.add_api_route(f"/v1/fail/{type(error).__name__}", failure(error))
-    server = Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    server = Server(configured(app, settings, host="127.0.0.1", port=0, grace_s=5))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     wait_until(lambda: server.started or not thread.is_alive())

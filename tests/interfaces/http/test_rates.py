@@ -13,7 +13,6 @@ from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_refusals import refused
 from tests.waiting import CEILING, wait_until
 
-
 HEAD = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 

@@ -127,7 +127,10 @@ def _rules(settings: Settings, host: str) -> Rules:
         body_bytes=settings.max_body_bytes,
         proxied=prefixes(at_v1=settings.proxy_at_v1),
         body_seconds=settings.request_seconds,
+        held_bytes=settings.max_held_bytes,
         at_once=settings.max_concurrent_requests,
+        at_once_each=settings.max_concurrent_requests_per_key,
+        listeners_each=settings.max_listeners_per_key,
         per_minute=settings.max_requests_per_minute,
     )
 

@@ -1,12 +1,11 @@
 """What every request passes: the name it calls us by, its key, its size, its number; and what is noted of it."""
 
-import asyncio
-import json
 import logging
 import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
@@ -19,11 +18,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lamina.errors import LaminaError
 from lamina.interfaces.http.audits import Audit
 from lamina.interfaces.http.callers import Caller, Service, let_in
-from lamina.interfaces.http.nesting import Nesting
+from lamina.interfaces.http.intake import READS, Gone, Intake, check_kind, has_body
 from lamina.interfaces.http.origins import is_foreign
-from lamina.interfaces.http.problems import OURS, of_error, of_refusal, problem
+from lamina.interfaces.http.problems import OURS, Refused, of_error, of_refusal, problem
 from lamina.interfaces.http.proxy.errors import in_openai_shape
 from lamina.interfaces.http.rates import Allowance, Rates
+from lamina.interfaces.http.shares import Full, Shares
 from lamina.interfaces.http.spans import spanned
 
 logger = logging.getLogger("lamina.http")
@@ -31,14 +31,10 @@ logger = logging.getLogger("lamina.http")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OPEN = frozenset({"/healthz", "/readyz", "/version", "/openapi.json"})
 _PAGE, _FILES = "/", "/assets/"  # of the inspector
-_LINES_PATH, LINES = "/v1/import", ("application/x-ndjson", "application/ndjson", "application/jsonl")
 _ONCE = frozenset({"authorization", "content-type", "host", "origin", "sec-fetch-site", "x-api-key"})
-_READS = frozenset({"GET", "HEAD"})
+_LISTENS = frozenset({"/v1/events"})  # requests that have no end
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _HUNG_UP = 499
-_DEEPEST = 120  # levels of lists and objects
-_SLICE = 16_384  # bytes that are looked at before others have their turn
 _MOST_PARAMETERS = 200  # of an address; the time to check them grows with their square
 
 
@@ -51,20 +47,11 @@ class Rules:
     origins: frozenset[str] = frozenset()  # of pages that may call us besides our own
     proxied: tuple[str, ...] = ()  # how the addresses begin whose callers speak as OpenAI does
     body_seconds: float = 60.0  # in which the whole body must arrive
+    held_bytes: int = 256 * 1024 * 1024  # of all bodies together
     at_once: int = 1000
+    at_once_each: int = 500  # of one key
+    listeners_each: int = 50  # of one key, or of all who need none
     per_minute: int | None = None  # of a key, or of an address without one; None: any number
-
-
-class _Refused(Exception):
-    """A request that goes no further."""
-
-    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(detail)
-        self.response = problem(status, detail, headers=headers)
-
-
-class _Gone(Exception):
-    """The caller hung up before all was said."""
 
 
 class _Answer:
@@ -104,7 +91,10 @@ class Border:
         self._service = service
         self._rules = rules
         self._rates = None if rules.per_minute is None else Rates(rules.per_minute)
-        self._under_way = 0
+        self._intake = Intake(rules.body_bytes, rules.body_seconds, rules.held_bytes)
+        self._open = Shares(rules.at_once, rules.at_once)
+        self._requests = Shares(rules.at_once, rules.at_once_each)
+        self._listeners = Shares(rules.at_once, rules.listeners_each)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -122,17 +112,16 @@ class Border:
         self, scope: Scope, receive: Receive, answer: "_Answer", headers: dict[str, str], request_id: str
     ) -> None:
         began = time.perf_counter()
-        self._under_way += 1
         try:
             await self._passed(scope, receive, answer, headers)
-        except _Refused as refused:
+        except Refused as refused:
             await self._shaped(scope, refused.response)(scope, receive, answer)
         except HTTPException as refused:  # the service has not begun
             await self._shaped(scope, of_refusal(refused))(scope, receive, answer)
         except (LaminaError, TimeoutError) as error:
             _log(error, request_id)
             await self._shaped(scope, of_error(error))(scope, receive, answer)
-        except _Gone:
+        except Gone:
             answer.status = _HUNG_UP
         except Exception:
             logger.exception("request_failed", extra={"request": request_id})
@@ -141,7 +130,6 @@ class Border:
             told = "this is a fault of the service; its log has more under this request's id"
             await self._shaped(scope, problem(500, told))(scope, receive, answer)
         finally:
-            self._under_way -= 1
             self._noted(scope, request_id, answer.status, time.perf_counter() - began)
 
     def _shaped(self, scope: Scope, response: Response) -> Response:
@@ -152,48 +140,61 @@ class Border:
         self._check_host(headers.get("host", ""))
         self._check_origin(scope, headers)
         if scope["query_string"].count(b"&") >= _MOST_PARAMETERS:
-            raise _Refused(400, f"an address has up to {_MOST_PARAMETERS} parameters; ask in parts")
+            raise Refused(400, f"an address has up to {_MOST_PARAMETERS} parameters; ask in parts")
         scope["path"] = _path(scope)
-        if scope["path"] not in _OPEN:
-            if self._under_way > self._rules.at_once:
-                raise _Refused(503, "there are too many requests at once; try again shortly", {"Retry-After": "1"})
-            await self._check_caller(scope, headers)
-        if is_open(scope["path"]):  # anybody may ask: no body is read, however long it is and however slowly it comes
-            scope["lamina.close"] = _has_body(headers)
-            await self._app(scope, _no_body, answer)
-            return
-        _check_kind(scope, headers)
         try:
-            async with asyncio.timeout(self._rules.body_seconds):
-                body = await self._body(receive, headers)
-        except TimeoutError:
-            told = f"the body did not arrive within {self._rules.body_seconds:g} seconds; nothing was done"
-            raise _Refused(408, told, {"Connection": "close"}) from None
-        sent = False
+            await (self._anybody if is_open(scope["path"]) else self._somebody)(scope, receive, answer, headers)
+        except Full as full:
+            again = {"Retry-After": "1"}
+            if not full.own:
+                raise Refused(503, "there are too many requests at once; try again shortly", again) from None
+            if scope["path"] in _LISTENS:
+                told = f"a key listens for events up to {self._listeners.each} times at once; end some, or use another"
+                raise Refused(429, told, again) from None
+            told = f"a key has up to {self._requests.each} requests under way at once; wait for their answers"
+            raise Refused(429, told, again) from None
 
-        async def again() -> Message:
-            nonlocal sent
-            if sent:
-                return await receive()
-            sent = True
-            return {"type": "http.request", "body": body, "more_body": False}
+    async def _anybody(self, scope: Scope, _: Receive, answer: Send, headers: dict[str, str]) -> None:
+        """What needs no key; no body is read, however long it is and however slowly it comes."""
+        with self._open.one():
+            if is_page(scope["path"]):
+                self._check_rate(scope, None)
+            scope["lamina.close"] = has_body(headers)
+            await self._app(scope, _no_body, answer)
 
-        await self._app(scope, again, answer)
+    async def _somebody(self, scope: Scope, receive: Receive, answer: Send, headers: dict[str, str]) -> None:
+        shares = self._listeners if scope["path"] in _LISTENS else self._requests
+        async with AsyncExitStack() as stack:
+            stack.enter_context(shares.one())
+            caller = await self._caller(scope, headers)
+            whose = caller.key.id if caller.key else ""
+            if whose or shares is self._listeners:
+                stack.enter_context(shares.one_of(whose))
+            check_kind(scope, headers)
+            body = await stack.enter_async_context(self._intake.body(receive, headers, whose))
+            sent = False
 
-    async def _check_caller(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Let in who has a key, and everybody to the inspector's files; count the request."""
-        if is_page(scope["path"]):
-            self._check_rate(scope, None)
-            return
+            async def again() -> Message:
+                nonlocal sent
+                if sent:
+                    return await receive()
+                sent = True
+                return {"type": "http.request", "body": body, "more_body": False}
+
+            await self._app(scope, again, answer)
+
+    async def _caller(self, scope: Scope, headers: dict[str, str]) -> Caller:
+        """Who has a key that is let in; the request is counted."""
         caller = await let_in(self._service, headers, proxied=scope["path"].startswith(self._rules.proxied))
         self._check_rate(scope, caller)
         if caller is None:
-            raise _Refused(
+            raise Refused(
                 401,
                 "this needs a key that is known, not revoked and not expired, as `Authorization: Bearer lam_...`",
                 {"WWW-Authenticate": "Bearer"},
             )
         scope["lamina.caller"] = caller
+        return caller
 
     def _check_rate(self, scope: Scope, caller: Caller | None) -> None:
         """Count a request for its key; without one that is let in, for its address."""
@@ -205,7 +206,7 @@ class Border:
         scope["lamina.allowance"] = allowance
         if allowance.wait_s:
             told = f"{allowance.quota} requests a minute are allowed; try again in {allowance.wait_s} seconds"
-            raise _Refused(429, told, {"Retry-After": str(allowance.wait_s)})
+            raise Refused(429, told, {"Retry-After": str(allowance.wait_s)})
 
     def _check_host(self, host: str) -> None:
         """Pages of other sites may make a browser call this machine by a name of theirs."""
@@ -216,35 +217,13 @@ class Border:
         except ValueError:
             name = None
         if name not in self._rules.hosts:
-            raise _Refused(421, "the service is not called so; the setting `service_hosts` has the names it answers to")
+            raise Refused(421, "the service is not called so; the setting `service_hosts` has the names it answers to")
 
     def _check_origin(self, scope: Scope, headers: Mapping[str, str]) -> None:
         """Pages of other sites may make a browser send us what it likes; a link to the inspector is no harm."""
-        if not is_foreign(headers, self._rules.origins) or (scope["path"] == _PAGE and scope["method"] in _READS):
+        if not is_foreign(headers, self._rules.origins) or (scope["path"] == _PAGE and scope["method"] in READS):
             return
-        raise _Refused(403, "a page of another site asks; the setting `service_origins` has the origins that may")
-
-    async def _body(self, receive: Receive, headers: dict[str, str]) -> bytes:
-        most = self._rules.body_bytes
-        told = headers.get("content-length", "0")
-        parts, size = [], int(told) if told.isdigit() else 0
-        if size > most:
-            raise _Refused(413, f"a body has up to {most} bytes; send less at once")
-        size, more, nesting = 0, True, Nesting()
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _Gone
-            part = message.get("body", b"")
-            size += len(part)
-            if size > most:
-                raise _Refused(413, f"a body has up to {most} bytes; send less at once")
-            await _check_depth(nesting, part)
-            parts.append(part)
-            more = message.get("more_body", False)
-        body = b"".join(parts)
-        _check_text(body)
-        return body
+        raise Refused(403, "a page of another site asks; the setting `service_origins` has the origins that may")
 
     def _noted(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
         """Count it, and say who did what: never with what content."""
@@ -293,7 +272,7 @@ def _path(scope: Scope) -> str:
     try:
         parts = [unquote(part, errors="strict") for part in raw.decode("ascii").split("/")]
     except UnicodeError:
-        raise _Refused(400, "the address is not UTF-8") from None
+        raise Refused(400, "the address is not UTF-8") from None
     return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
 
 
@@ -301,52 +280,11 @@ def _check_headers(given: Iterable[tuple[bytes, bytes]]) -> None:
     """Whoever stands before us may take the other of two keys or lengths, and see other requests than we do."""
     names = Counter(name.decode("latin-1") for name, _ in given)
     if twice := sorted(name for name in _ONCE if names[name] > 1):
-        raise _Refused(400, f"the header {twice[0]} was sent {names[twice[0]]} times; send it once")
+        raise Refused(400, f"the header {twice[0]} was sent {names[twice[0]]} times; send it once")
     if names["transfer-encoding"] and names["content-length"]:
         told = "a body has a Content-Length or comes in chunks, not both"
-        raise _Refused(400, told, {"Connection": "close"})
-
-
-def _check_kind(scope: Scope, headers: Mapping[str, str]) -> None:
-    """Refuse what a page may send anywhere without leave: forms, plain text, bytes of no kind."""
-    if scope["method"] in _READS or not _has_body(headers):
-        return
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
-        return
-    lines = scope["path"] == _LINES_PATH
-    if not (lines and kind in LINES):
-        wanted = f"application/json{f' or {LINES[0]}' if lines else ''}"
-        raise _Refused(415, f"the Content-Type of a body is {wanted}, not {kind or 'missing'!r:.100}")
-
-
-def _has_body(headers: Mapping[str, str]) -> bool:
-    return "transfer-encoding" in headers or headers.get("content-length", "0").strip("0") != ""
+        raise Refused(400, told, {"Connection": "close"})
 
 
 async def _no_body() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
-
-
-async def _check_depth(nesting: Nesting, part: bytes) -> None:
-    """Refuse lists and objects that go too deep as soon as that is seen."""
-    for start in range(0, len(part), _SLICE):
-        nesting.feed(part[start : start + _SLICE])
-        if nesting.deepest > _DEEPEST:
-            raise _Refused(400, f"lists and objects go {_DEEPEST} levels deep at the most", {"Connection": "close"})
-        if start:
-            await asyncio.sleep(0)
-
-
-def _check_text(body: bytes) -> None:
-    """Refuse what could not be read, or not be written again."""
-    try:
-        body.decode()
-        if _SURROGATE.search(body):
-            json.dumps(json.loads(body), ensure_ascii=False).encode()
-    except UnicodeDecodeError:
-        raise _Refused(400, "the body is not UTF-8") from None
-    except UnicodeEncodeError:
-        raise _Refused(400, "the body has a lone surrogate, which is no valid Unicode; remove it") from None
-    except ValueError:
-        return  # no JSON: the route says so

@@ -89,6 +89,14 @@ def problem(
     return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
+class Refused(Exception):
+    """A request that goes no further."""
+
+    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.response = problem(status, detail, headers=headers)
+
+
 def of_error(error: LaminaError | TimeoutError) -> JSONResponse:
     """The problem that an error of Lamina is."""
     kind, status = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)

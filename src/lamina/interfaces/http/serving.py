@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp, Scope
 
 from lamina.engine.memory import Engine
+from lamina.interfaces.heads import timed
 from lamina.interfaces.http.app import begin, create_app, opening
 from lamina.interfaces.http.callers import Caller
 from lamina.interfaces.http.metrics import Metrics
@@ -53,6 +55,22 @@ def _who(scope: Scope) -> tuple[str, KeyRole]:
     return caller.tenant, caller.role
 
 
+def configured(app: ASGIApp, settings: Settings, *, host: str, port: int, grace_s: int = _GRACE_S) -> uvicorn.Config:
+    """How uvicorn serves it: no word of anybody's in a log, no waiting for heads that do not come."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=timed(settings.header_seconds, min(settings.max_concurrent_requests, files // 2)),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=grace_s,
+    )
+
+
 async def serve(
     settings: Settings,
     *,
@@ -71,18 +89,8 @@ async def serve(
     ):
         await begin(held, settings, host, worker=worker)
         others = {path: await stack.enter_async_context(make(held.engine, _who)) for path, make in beside.items()}
-        server = _Server(
-            uvicorn.Config(
-                create_app(settings, host=host, worker=worker, held=held, metrics=metrics, beside=others),
-                host=host,
-                port=port,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=_GRACE_S,
-            )
-        )
+        app = create_app(settings, host=host, worker=worker, held=held, metrics=metrics, beside=others)
+        server = _Server(configured(app, settings, host=host, port=port))
         server.announce = announce
         loop = asyncio.get_running_loop()
         ending: set[asyncio.Task[None]] = set()

@@ -20,6 +20,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lamina.errors import InputError, LaminaError
+from lamina.interfaces.heads import timed
 from lamina.interfaces.mcp.server import server_for
 from lamina.interfaces.mcp.tools import Desk
 from lamina.wiring import AsyncMemory
@@ -29,6 +30,9 @@ PATH = "/mcp"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _SHORTEST_TOKEN = 16  # characters, where others than this machine can try
 _GOODBYE = 3  # seconds for open requests to end
+_HEAD_S = 15.0  # in which the head of a request must have arrived
+_MOST_WAITING = 250  # connections that wait for one
+_MOST_STREAMS = 50  # that clients listen to at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,8 +150,9 @@ async def _http(plan: Plan, door: Door, tell: Callable[[str], None]) -> None:
             )
             server = uvicorn.Server(
                 uvicorn.Config(
-                    app if door.token is None else Guarded(app, door.token),
+                    Listened(app) if door.token is None else Guarded(Listened(app), door.token),
                     access_log=False,
+                    http=timed(_HEAD_S, _MOST_WAITING),
                     lifespan="on",
                     log_config=None,
                     server_header=False,
@@ -168,6 +173,28 @@ async def _http(plan: Plan, door: Door, tell: Callable[[str], None]) -> None:
 def _is_cut_off(record: logging.LogRecord) -> bool:
     """Whether it tells of a stream that a client held open to the end, which is no error then."""
     return record.getMessage().startswith("ASGI callable returned without completing")
+
+
+class Listened:
+    """An application whose streams without an end are counted."""
+
+    def __init__(self, app: ASGIApp, most: int = _MOST_STREAMS) -> None:
+        self._app = app
+        self._most = most
+        self._streams = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+        elif self._streams >= self._most:
+            told = f"there are {self._most} streams already; end one first\n"
+            await PlainTextResponse(told, 429, {"Retry-After": "1"})(scope, receive, send)
+        else:
+            self._streams += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._streams -= 1
 
 
 class Guarded:
