@@ -656,20 +656,23 @@ def test_streams_without_an_end_are_counted():
         async def app(scope, receive, send):
             await ending.wait()
 
+        async def receive():
+            return {"type": "http.disconnect"}
+
         async def send(message):
             answers.append(message.get("status"))
 
         answers: list[int | None] = []
         listened = Listened(app, 2)
         asked = {"type": "http", "method": "GET", "headers": []}
-        streams = [asyncio.create_task(listened(asked, None, send)) for _ in range(2)]
+        streams = [asyncio.create_task(listened(asked, receive, send)) for _ in range(2)]
         await asyncio.sleep(0)
-        await listened(asked, None, send)
+        await listened(asked, receive, send)
         assert answers[0] == 429
         ending.set()
         await asyncio.gather(*streams)
         answers.clear()
-        await listened(asked, None, send)
+        await listened(asked, receive, send)
         assert answers == []
 
     asyncio.run(run())

@@ -97,10 +97,10 @@ def text_of(body: Mapping[str, Any]) -> str:
     content = body.get("content")
     if isinstance(content, str) and len(body) == 2:  # noqa: PLR2004 - role and content, the usual message
         return content
-    pieces = [content] if isinstance(content, str) else [_part_text(part) for part in content or ()]
+    pieces = [content] if isinstance(content, str) else [_part_text(part) for part in _several(content)]
     if isinstance(refusal := body.get("refusal"), str):
         pieces.append(refusal)
-    pieces.extend(_call_text(call) for call in body.get("tool_calls") or () if isinstance(call, Mapping))
+    pieces.extend(_call_text(call) for call in _several(body.get("tool_calls")) if isinstance(call, Mapping))
     return "\n".join(piece for piece in pieces if piece)
 
 
@@ -108,16 +108,19 @@ def calls_of(body: Mapping[str, Any]) -> tuple[str, ...]:
     """The ids of the tool calls that a message makes."""
     return tuple(
         call["id"]
-        for call in body.get("tool_calls") or ()
+        for call in _several(body.get("tool_calls"))
         if isinstance(call, Mapping) and isinstance(call.get("id"), str)
     )
 
 
+def _several(value: Any) -> Sequence[Any]:
+    """The items of a list; nothing of anything else, also where nobody has checked a message."""
+    return value if isinstance(value, list | tuple) else ()
+
+
 def images_of(body: Mapping[str, Any]) -> int:
     content = body.get("content")
-    if isinstance(content, str) or not isinstance(content, Sequence):
-        return 0
-    return sum(1 for part in content if isinstance(part, Mapping) and "image" in str(part.get("type")))
+    return sum(1 for part in _several(content) if isinstance(part, Mapping) and "image" in str(part.get("type")))
 
 
 def _part_text(part: Any) -> str:

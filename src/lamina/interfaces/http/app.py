@@ -1,5 +1,6 @@
 """The service put together."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Route, compile_path
 from starlette.types import ASGIApp
@@ -82,6 +83,7 @@ def create_app(
         description=_ABOUT,
         lifespan=lifespan,
         docs_url=None,
+        openapi_url=None,
         redoc_url=None,
         redirect_slashes=False,
         telemetry=_UNTRACED,
@@ -142,6 +144,10 @@ def _listed(setting: str | None) -> set[str]:
 def _about(app: FastAPI, service: Service) -> None:
     """Routes about the service itself."""
 
+    @app.get("/openapi.json", include_in_schema=False, operation_id="get_schema")
+    async def get_schema() -> Response:
+        return JSONResponse(await asyncio.to_thread(app.openapi))
+
     @app.get("/healthz", tags=["service"], operation_id="is_alive")
     async def is_alive() -> dict[str, str]:
         """Whether the process answers."""
@@ -178,14 +184,14 @@ async def _shape(_: Request, error: Exception) -> Response:
 async def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     response = problems.of_refusal(error)
-    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (methods := _methods(request)):
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (methods := await _methods(request)):
         response.headers["Allow"] = ", ".join(methods)
     return in_openai_shape(response) if request.url.path.startswith(PREFIX) else response
 
 
-def _methods(request: Request) -> list[str]:
+async def _methods(request: Request) -> list[str]:
     """What may be done at an address, by all routes that it has."""
-    path, paths = request.scope["path"], request.app.openapi()["paths"]
+    path, paths = request.scope["path"], (await asyncio.to_thread(request.app.openapi))["paths"]
     found = [methods for template, methods in paths.items() if compile_path(template)[0].match(path)]
     return sorted({method.upper() for methods in found for method in methods})
 

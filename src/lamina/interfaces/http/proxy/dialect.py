@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lamina.errors import InputError
+
 ChatMessage = dict[str, Any]
 Json = Mapping[str, Any]
 Place = Literal["system", "user"]
@@ -40,6 +42,10 @@ class Dialect(ABC):
     """How requests and replies of one way look."""
 
     @abstractmethod
+    def check(self, body: Json) -> None:
+        """Raises InputError if the conversation has a shape that no endpoint takes."""
+
+    @abstractmethod
     def told(self, body: Json) -> list[ChatMessage]:
         """The conversation in a request, as messages for the log: without instructions of the system."""
 
@@ -53,6 +59,18 @@ class Dialect(ABC):
 
     @abstractmethod
     def listener(self) -> Listener: ...
+
+
+def check_messages(messages: Any, place: str) -> None:
+    """Refuse what is no list of messages, or has something else where words or calls belong."""
+    if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
+        raise InputError(f"{place} must be a list of objects such as {{'role': 'user', 'content': 'hi'}}")
+    for number, one in enumerate(messages):
+        if not isinstance(one.get("content"), str | list | None):
+            raise InputError(f"{place}[{number}].content must be text, a list of parts or null")
+        calls = one.get("tool_calls")
+        if calls is not None and not (isinstance(calls, list) and all(isinstance(call, dict) for call in calls)):
+            raise InputError(f"{place}[{number}].tool_calls must be a list of objects or null")
 
 
 def placed(

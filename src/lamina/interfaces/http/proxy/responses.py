@@ -11,6 +11,7 @@ from lamina.interfaces.http.proxy.dialect import (
     Place,
     Remembered,
     as_json,
+    check_messages,
     for_the_log,
     index_of,
     objects,
@@ -23,6 +24,10 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed", "respon
 
 class Responses(Dialect):
     """`POST /responses`."""
+
+    def check(self, body: Json) -> None:
+        if not isinstance(body.get("input"), str | None):
+            check_messages(body["input"], "input")
 
     def told(self, body: Json) -> list[ChatMessage]:
         return _messages(_items(body))
@@ -109,7 +114,7 @@ def _content(content: Any) -> str | list[Any]:
 
 def _part(part: Json) -> dict[str, Any]:
     kind = part.get("type")
-    if kind in {"input_text", "output_text", "text"}:
+    if kind in ("input_text", "output_text", "text"):
         return {"type": "text", "text": str(part.get("text", ""))}
     if kind == "refusal":
         return {"type": "text", "text": str(part.get("refusal", ""))}

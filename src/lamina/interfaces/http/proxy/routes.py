@@ -46,6 +46,7 @@ class Proxy:
         about = None if body is None else whose(request.headers, body, self._settings.user)
         if body is None or about is None:
             return await self.passing(request, path)
+        dialect.check(body)
         turn = Turn(
             engine=engine,
             whose=about,

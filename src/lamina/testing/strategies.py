@@ -1,0 +1,22 @@
+"""Hostile input as strategies for Hypothesis, which has to be installed."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from lamina.testing.hostile import TEXTS, VALUES
+
+
+def any_text() -> st.SearchStrategy[str]:
+    """A text of the list, several in a row, or any characters at all, also such as are no valid Unicode."""
+    known = st.sampled_from(list(TEXTS.values()))
+    characters = st.characters(codec=None, exclude_categories=())
+    return st.one_of(known, st.lists(known, max_size=3).map(" ".join), st.text(characters, max_size=200))
+
+
+def any_value() -> st.SearchStrategy[Any]:
+    """A JSON value: one of the list, or lists and objects of them."""
+    leaves = st.one_of(st.sampled_from(list(VALUES.values())), any_text(), st.integers(), st.floats())
+    return st.recursive(
+        leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(any_text(), inner, max_size=4), max_leaves=8
+    )
