@@ -117,11 +117,11 @@ def of_refusal(error: HTTPException) -> JSONResponse:
     return problem(error.status_code, told, headers=error.headers)
 
 
-def of_shape(error: RequestValidationError) -> JSONResponse:
+def of_shape(error: RequestValidationError, status: int = 422) -> JSONResponse:
     """What does not have the shape of the schema; the values that were sent are not repeated."""
     errors = [{"at": _place(one["loc"]), "message": _said(one)} for one in error.errors()]
     several = "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5])
-    return problem(422, several, errors=errors[:50])
+    return problem(status, several, errors=errors[:50])
 
 
 def _place(loc: Sequence[Any]) -> str:

@@ -15,6 +15,8 @@ NO_APPS = "Lamina has no apps: use agent_id, or give each app a tenant with keys
 _JOINS = ("AND", "OR", "NOT")
 _ANY = "*"
 _DEEPEST = 20
+_MOST = 2000  # fields and values of a filter, on all levels together
+_LONGEST = 10_000  # characters of a text in it
 
 _ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
     "gt": lambda one, other: one > other,
@@ -54,8 +56,36 @@ Filter = Test | Join
 EVERYTHING = Join("AND", ())
 
 
-def parsed(given: Any, depth: int = 1) -> Filter:
+def parsed(given: Any) -> Filter:
     """A filter as it was sent; InputError says what is not understood and what would be."""
+    _check_size(given)
+    return _read(given, 1)
+
+
+def plainly(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a filter, also of those that it joins by AND, as far as they are few."""
+    found = {name: value for name, value in given.items() if name != "AND"}
+    several = given.get("AND")
+    for one in several[: len(FIELDS)] if isinstance(several, list) else ():
+        found |= one if isinstance(one, dict) else {}
+    return found
+
+
+def _check_size(given: Any) -> None:
+    """Refuse what would take long to read; looks at no more than it allows."""
+    waiting, seen = [given], 0
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str) and len(one) > _LONGEST:
+            raise InputError(f"a text in a filter has up to {_LONGEST} characters")
+        if isinstance(one, dict | list):
+            seen += len(one)
+            if seen > _MOST:
+                raise InputError(f"a filter has up to {_MOST} fields and values; ask in parts")
+            waiting += [*one, *one.values()] if isinstance(one, dict) else one
+
+
+def _read(given: Any, depth: int) -> Filter:
     if not isinstance(given, dict):
         raise InputError('filters are an object, e.g. {"AND": [{"user_id": "alex"}]}')
     if depth > _DEEPEST:
@@ -70,7 +100,7 @@ def both(*filters: Filter) -> Filter:
 def _parts(name: str, value: Any, depth: int) -> list[Filter]:
     if name in _JOINS:
         several = value if isinstance(value, list) else [value]
-        return [Join(name, tuple(parsed(one, depth + 1) for one in several))]  # type: ignore[arg-type]
+        return [Join(name, tuple(_read(one, depth + 1) for one in several))]  # type: ignore[arg-type]
     if name == "app_id":
         if value is None:
             return []

@@ -1,6 +1,7 @@
 """Lamina's facts and messages as the memories that mem0's clients know."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ _SCOPES = ("agent_id", "run_id")
 _MAIN = main_session("")
 _MOST_USERS = 200  # whose memories are looked through at once
 _MOST_HITS = 1000
+_ID = re.compile(
+    r"[a-z]{1,9}_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
+)  # ours, or a UUID
 
 
 # metadata as tags
@@ -117,6 +121,8 @@ class Memories:
             return await self.told(fact)
         message = await self._message(memory_id)
         if message is None or message.forgotten:
+            if not _ID.fullmatch(memory_id):
+                raise InputError(f"{memory_id!r} is no id of a memory; ids come with every memory that is listed")
             raise NotFound(f"no memory {memory_id!r}")
         return await self._told_message(message)
 
@@ -147,8 +153,9 @@ class Memories:
         for user_id in await self.users(wanted):
             versions, facts = await self.versions(user_id), await self._memory.facts(user_id)
             if also_past:
+                here = {fact.id for fact in facts}
                 past = [fact for fact in versions.by_id.values() if fact.status in {"superseded", "archived"}]
-                facts += [fact for fact in past if fact.holds and versions.newest(fact) is fact and fact not in facts]
+                facts += [one for one in past if one.holds and versions.newest(one) is one and one.id not in here]
             found += [told for fact in facts if matches(wanted, told := await self.told(fact))]
         return sorted(found, key=lambda one: (one["created_at"], one["id"]), reverse=True)
 

@@ -3,11 +3,13 @@
 All of them end in a slash, and none of our own does. They are no part of the schema.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.errors import InputError
@@ -23,22 +25,41 @@ from lamina.interfaces.http.mem0.shapes import (
     EntitiesAsked,
     Erased,
     ErasedOne,
+    EventsListed,
     Feedback,
     Listed,
     ManyChanged,
     ManyNamed,
+    Page,
+    PageSize,
     Scoped,
     Searched,
 )
-from lamina.interfaces.http.problems import MEDIA_TYPE
+from lamina.interfaces.http.problems import MEDIA_TYPE, of_shape
 
-routes = APIRouter(include_in_schema=False)
+
+class AsTheirs(APIRoute):
+    """Answers 400 to what has another shape, as the hosted platform does; their clients show no reason of another."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def answered(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except RequestValidationError as error:
+                return of_shape(error, 400)
+
+        return answered
+
+
+routes = APIRouter(include_in_schema=False, route_class=AsTheirs)
 
 _PAGE = 100
 _TOP_K = 10
 _EVERY_VERB = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 _INSTEAD = {
-    "/api/v1/webhooks/{rest:path}": "webhooks: ask `GET /v1/backlog`, or watch /metrics",
+    "/api/v1/webhooks/{rest:path}": "webhooks: listen to `GET /v1/events`, which tells what changes as it does",
     "/api/v1/orgs/{rest:path}": "organisations and projects: a key belongs to a tenant, `lamina keys create` makes one",
     "/v1/exports/{rest:path}": "exports by a schema: `GET /v1/export` or `lamina export` give everything as JSON Lines",
     "/v2/profiles/{rest:path}": "jobs or settings for profiles: get_profile answers at once with what is known by then",
@@ -86,7 +107,7 @@ async def ping(_: Reader, request: Request) -> Told:
 async def add_v1(memory: Writer, body: Added) -> Any:
     """Waits for the memories unless it shall not."""
     done = await writing.add(memory, body, waits=not body.async_mode)
-    return _formed(done["results"], body.output_format) if "status" not in done else done
+    return done if body.output_format == "v1.1" else done["results"]
 
 
 @routes.post("/v2/memories/add/", operation_id="mem0_add_v2")
@@ -101,6 +122,16 @@ async def event(memory: Reader, event_id: InPath) -> Told:
     return await writing.event(memory, event_id)
 
 
+@routes.get("/v1/events/", operation_id="mem0_events")
+async def events(memory: Reader, asked: Annotated[EventsListed, Query()]) -> Told:
+    """How far the adds of each run have come, the newest first."""
+    adds = asked.event_type in {None, "ADD"}
+    found = await writing.events(memory) if adds else []
+    first = (asked.page - 1) * asked.page_size
+    shown = found[first : first + asked.page_size]
+    return {"count": len(found), "next": None, "previous": None, "results": shown}
+
+
 # asking
 
 
@@ -111,14 +142,14 @@ async def list_v1(memory: Reader, asked: Annotated[Listed, Query()]) -> Any:
 
 
 @routes.post("/v2/memories/", operation_id="mem0_list_v2")
-async def list_v2(memory: Reader, body: Listed, page: int | None = None, page_size: int | None = None) -> Any:
+async def list_v2(memory: Reader, body: Listed, page: Page | None = None, page_size: PageSize | None = None) -> Any:
     asked = _on_page(body, page, page_size)
     found = await _listed(memory, asked)
     return _paged(found, asked, "/v2/memories/") if asked.page else _formed(found, body.output_format)
 
 
 @routes.post("/v3/memories/", operation_id="mem0_list")
-async def list_v3(memory: Reader, body: Listed, page: int | None = None, page_size: int | None = None) -> Told:
+async def list_v3(memory: Reader, body: Listed, page: Page | None = None, page_size: PageSize | None = None) -> Told:
     asked = _on_page(body, page, page_size)
     return _paged(await _listed(memory, asked), asked, "/v3/memories/")
 
@@ -160,8 +191,9 @@ async def update(memory: Writer, memory_id: InPath, body: Changed) -> Told:
 @routes.put("/v1/batch/", operation_id="mem0_batch_update")
 async def batch_update(memory: Writer, body: ManyChanged) -> Told:
     """All of them, or none if one is not known."""
+    known = Memories(memory)
     for one in body.memories:
-        await Memories(memory).one(one.memory_id)
+        await known.one(one.memory_id)
     for one in body.memories:
         await writing.change(memory, one.memory_id, one)
     return {"message": f"Successfully updated {len(body.memories)} memories"}
@@ -188,12 +220,14 @@ async def delete_all(memory: Writer, asked: Annotated[Erased, Query()]) -> Told:
 @routes.delete("/v1/batch/", operation_id="mem0_batch_delete")
 async def batch_delete(memory: Writer, body: ManyNamed) -> Told:
     """All of them, or none if one is not known."""
+    known = Memories(memory)
     for one in body.memories:
-        await Memories(memory).one(one.memory_id)
+        await known.one(one.memory_id)
     receipts = [receipt for one in body.memories for receipt in await writing.erase(memory, one.memory_id)]
     return {**writing.told_of(receipts), "message": f"Successfully deleted {len(body.memories)} memories"}
 
 
+@routes.delete("/v1/entities/{kind}/{name}/", operation_id="mem0_delete_entity_v1")
 @routes.delete("/v2/entities/{kind}/{name}/", operation_id="mem0_delete_entity")
 async def delete_entity(memory: Writer, kind: Literal["user", "agent", "run", "app"], name: InPath) -> Told:
     """Everything of a user, an agent or a run; nothing is an error, so that it can be done twice."""
@@ -319,8 +353,6 @@ def _on_page(body: Listed, page: int | None, page_size: int | None) -> Listed:
 
 def _paged(found: list[Told], asked: Listed, path: str) -> Told:
     page, size = asked.page or 1, asked.page_size or _PAGE
-    if page < 1 or not 1 <= size <= 1000:  # noqa: PLR2004 - as for every list
-        raise InputError("page is at least 1, page_size from 1 to 1000")
 
     def address(number: int) -> str:
         return f"{path}?{urlencode({'page': number, 'page_size': size})}"

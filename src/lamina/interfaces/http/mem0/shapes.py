@@ -1,15 +1,53 @@
-"""What mem0's clients send. Fields that only tune mem0's own machinery are taken and change nothing."""
+"""What mem0's clients send. Fields that only tune mem0's own machinery are ignored."""
 
-import ast
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from lamina.engine.known import DEFAULT_USER
 from lamina.errors import InputError
 from lamina.interfaces.http.bodies import Id
-from lamina.interfaces.http.mem0.filters import EVERYTHING, NO_APPS, Filter, both, only_entities, parsed
+from lamina.interfaces.http.mem0.filters import (
+    ENTITIES,
+    EVERYTHING,
+    NO_APPS,
+    Filter,
+    both,
+    only_entities,
+    parsed,
+    plainly,
+)
+from lamina.interfaces.http.mem0.literals import LONGEST_OBJECT, as_object
+
+_MOST = 1000  # items of a list or of a page, fields of an object
+_LONGEST_QUERY = 20_000  # characters
+_EVERYBODY = dict.fromkeys((*ENTITIES, "app_id"), "*")
+
+
+def _few(given: Any) -> Any:
+    """Count before anything is looked at: what is wrong with a million items need not be told of each."""
+    if isinstance(given, list | dict) and len(given) > _MOST:
+        raise PydanticCustomError("too_long", "up to {most} items are allowed", {"most": _MOST})
+    return given
+
+
+def _writable(given: dict[str, Any]) -> dict[str, Any]:
+    if len(json.dumps(given)) > LONGEST_OBJECT:
+        raise PydanticCustomError("too_long", "as JSON, it has up to {most} characters", {"most": LONGEST_OBJECT})
+    return given
+
+
+Item = TypeVar("Item")
+Few = Annotated[list[Item], Field(max_length=_MOST), BeforeValidator(_few)]
+Short = Annotated[str, Field(max_length=64)]
+Word = Annotated[str, Field(max_length=1000)]
+Text = Annotated[str, Field(max_length=4 * 1024 * 1024)]  # as long as a message may be
+Metadata = Annotated[dict[str, Any], Field(max_length=_MOST), AfterValidator(_writable)]
+Filters = Annotated[dict[str, Any], Field(max_length=_MOST)] | Annotated[str, Field(max_length=LONGEST_OBJECT)]
+Page = Annotated[int, Field(ge=1, le=1_000_000)]
+PageSize = Annotated[int, Field(ge=1, le=_MOST)]
 
 _INSTEAD = {
     "custom_instructions": "what is extracted is up to the extractor of the settings",
@@ -23,15 +61,16 @@ _INSTEAD = {
 
 
 class Sent(BaseModel):
-    """What every request may have."""
+    """What every request may have: any other field is ignored, as the hosted platform does."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
-    org_id: Any = None
-    project_id: Any = None
-    api_version: Any = None
-    version: Any = None
-    output_format: str | None = None
+    output_format: Short | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_fields(cls, given: Any) -> Any:
+        return _few(given)
 
 
 class Scoped(Sent):
@@ -41,29 +80,27 @@ class Scoped(Sent):
     agent_id: Id | None = None
     run_id: Id | None = None
     app_id: Id | None = None
-    filters: dict[str, Any] | str | None = None
+    filters: Filters | None = None
 
     def wanted(self) -> Filter:
         """All that was said of which memories are meant."""
-        ids = {name: getattr(self, name) for name in ("user_id", "agent_id", "run_id", "app_id")}
-        given = {name: value for name, value in ids.items() if value is not None}
-        return both(*(parsed(part) for part in (given, _object(self.filters)) if part)) if self._says() else EVERYTHING
+        given = [part for part in (self._ids(), as_object(self.filters)) if part]
+        return both(*(parsed(part) for part in given)) if given else EVERYTHING
 
-    def _says(self) -> bool:
-        return any((self.user_id, self.agent_id, self.run_id, self.app_id, self.filters))
+    def _ids(self) -> dict[str, str]:
+        ids = {name: getattr(self, name) for name in (*ENTITIES, "app_id")}
+        return {name: value for name, value in ids.items() if value is not None}
 
 
 class Added(Scoped):
     """Messages, and what is told with them."""
 
-    messages: str | dict[str, Any] | list[str | dict[str, Any]]
-    metadata: dict[str, Any] = {}
+    messages: Text | dict[str, Any] | Few[Text | dict[str, Any]]
+    metadata: Metadata | None = None
     infer: bool | None = True
     async_mode: bool | None = None
     timestamp: float | None = None
-    expiration_date: str | None = None
-    enable_graph: Any = None
-    source: Any = None
+    expiration_date: Short | None = None
     custom_instructions: Any = None
     agent_custom_instructions: Any = None
     custom_categories: Any = None
@@ -90,19 +127,18 @@ class Added(Scoped):
 class Listed(Scoped):
     """Which memories, and which page of them."""
 
-    page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    page_size: Annotated[int, Field(ge=1, le=1000)] | None = None
-    limit: Annotated[int, Field(ge=1, le=1000)] | None = None
-    top_k: Annotated[int, Field(ge=1, le=1000)] | None = None
-    start_date: str | None = None
-    end_date: str | None = None
-    categories: list[str] | None = None
-    keywords: str | None = None
-    metadata: dict[str, Any] | None = None
-    fields: list[str] | None = None
+    page: Page | None = None
+    page_size: PageSize | None = None
+    limit: PageSize | None = None
+    top_k: PageSize | None = None
+    start_date: Short | None = None
+    end_date: Short | None = None
+    categories: Few[Word] | None = None
+    keywords: Word | None = None
+    metadata: Metadata | None = None
+    fields: Few[Word] | None = None
     show_expired: bool | None = None
     latest_only: bool | None = None
-    enable_graph: Any = None
 
     def wanted(self) -> Filter:
         more = {
@@ -123,22 +159,18 @@ class Listed(Scoped):
 class Searched(Listed):
     """What to look for, and where."""
 
-    query: Annotated[str, Field(min_length=1)]
+    query: Annotated[str, Field(min_length=1, max_length=_LONGEST_QUERY)]
     threshold: float | None = None
-    reference_date: str | int | float | None = None
-    rerank: Any = None
-    keyword_search: Any = None
-    filter_memories: Any = None
-    only_metadata_based_search: Any = None
+    reference_date: Short | int | float | None = None
 
 
 class Changed(Sent):
     """What of a memory shall be different."""
 
-    text: Annotated[str, Field(min_length=1)] | None = None
-    memory: Annotated[str, Field(min_length=1)] | None = None
-    metadata: dict[str, Any] | None = None
-    expiration_date: str | None = None
+    text: Annotated[Text, Field(min_length=1)] | None = None
+    memory: Annotated[Text, Field(min_length=1)] | None = None
+    metadata: Metadata | None = None
+    expiration_date: Short | None = None
     timestamp: Any = None
 
 
@@ -151,27 +183,29 @@ class NamedOne(Sent):
 
 
 class ManyChanged(Sent):
-    memories: Annotated[list[ChangedOne], Field(min_length=1, max_length=1000)]
+    memories: Annotated[Few[ChangedOne], Field(min_length=1)]
 
 
 class ManyNamed(Sent):
-    memories: Annotated[list[NamedOne], Field(min_length=1, max_length=1000)]
+    memories: Annotated[Few[NamedOne], Field(min_length=1)]
 
 
 class Feedback(Sent):
     memory_id: Id
     feedback: Literal["POSITIVE", "NEGATIVE", "VERY_NEGATIVE"] | None = None
-    feedback_reason: str | None = None
+    feedback_reason: Text | None = None
 
 
 class Erased(Scoped):
     """Which memories shall go, in the query of an address."""
 
-    metadata: str | None = None
+    metadata: Annotated[str, Field(max_length=LONGEST_OBJECT)] | None = None
 
     def wanted(self) -> Filter:
+        about = as_object(self.metadata, "metadata is")
+        if not about and plainly({**as_object(self.filters), **self._ids()}) == _EVERYBODY:
+            return parsed({"user_id": "*"})
         before = Scoped.wanted(self)
-        about = _object(self.metadata)
         return both(before, parsed({"metadata": about})) if about else before
 
 
@@ -180,23 +214,17 @@ class ErasedOne(Sent):
 
 
 class EntitiesAsked(Sent):
-    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    page_size: Annotated[int, Field(ge=1)] | None = None
+    page: Page = 1
+    page_size: PageSize | None = None
+
+
+class EventsListed(Sent):
+    """Which adds."""
+
+    page: Page = 1
+    page_size: PageSize = 50
+    event_type: Short | None = None
 
 
 def default_user(user_id: str | None) -> str:
     return DEFAULT_USER if user_id is None else user_id
-
-
-def _object(given: dict[str, Any] | str | None) -> dict[str, Any]:
-    """An object; in an address, clients write it as JSON or as Python shows it."""
-    if given is None or isinstance(given, dict):
-        return given or {}
-    for read in (json.loads, ast.literal_eval):
-        try:
-            found = read(given)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            return found
-    raise InputError('filters are an object, e.g. {"user_id": "alex"}')

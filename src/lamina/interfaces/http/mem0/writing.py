@@ -50,18 +50,24 @@ async def add(memory: Engine, body: Added, *, waits: bool) -> Told:
         agent_id=agent_id,
     )
     event = _event_id(added.session_id, added.span)
-    if not waits:
-        return {"message": _QUEUED, "status": "PENDING", "event_id": event, "results": []}
-    try:
-        await memory.settle(_WAIT_S, session_id=added.session_id)
-    except TimeoutError:
-        return {"message": _QUEUED, "status": "PENDING", "event_id": event, "results": []}
+    if not waits or not await _settled(memory, added.session_id):
+        pending = {"message": _QUEUED, "status": "PENDING", "event_id": event}
+        return {**pending, "results": [pending]}
     return {"results": await _made(memory, added.user_id, added.ids), "event_id": event}
+
+
+async def _settled(memory: Engine, session_id: str) -> bool:
+    """Whether memories are made of all messages of a session, in time."""
+    try:
+        await memory.settle(_WAIT_S, session_id=session_id)
+    except TimeoutError:
+        return False
+    return True
 
 
 def _message(given: Mapping[str, Any], body: Added) -> Told:
     own = given.get("metadata")
-    metadata = {**(own if isinstance(own, dict) else {}), **body.metadata}
+    metadata = {**(own if isinstance(own, dict) else {}), **(body.metadata or {})}
     if KIND in metadata:
         raise InputError(f"metadata cannot have the key {KIND!r}: it marks messages among what is found")
     timed = {} if body.timestamp is None else {"created_at": at_seconds(body.timestamp, "timestamp").isoformat()}
@@ -75,7 +81,8 @@ async def _remembered(
     texts = [one.get("content") for one in as_list(body.messages) if one.get("role") != "system"]
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
         raise InputError("with infer=False, each message has a text as its content, which is stored as it is")
-    tags = tags_of(body.metadata, {"agent_id": agent_id, "run_id": run_id})
+    metadata = body.metadata or {}
+    tags = tags_of(metadata, {"agent_id": agent_id, "run_id": run_id})
     since = None if body.timestamp is None else at_seconds(body.timestamp, "timestamp")
     made = [
         await memory.remember(
@@ -83,7 +90,7 @@ async def _remembered(
         )
         for text in texts
     ]
-    return [{"id": fact.id, "memory": words_of(fact), "event": "ADD", "metadata": body.metadata} for fact in made]
+    return [{**_event(fact, None), "metadata": metadata} for fact in made]
 
 
 async def _made(memory: Engine, user_id: str, message_ids: Sequence[str]) -> list[Told]:
@@ -95,7 +102,9 @@ async def _made(memory: Engine, user_id: str, message_ids: Sequence[str]) -> lis
 
 
 def _event(fact: Fact, before: Fact | None) -> Told:
-    told = {"id": fact.id, "memory": words_of(fact), "event": "ADD", "categories": [fact.category]}
+    words = words_of(fact)
+    told = {"id": fact.id, "memory": words, "data": {"memory": words}, "event": "ADD", "user_id": fact.user_id,
+            "categories": [fact.category]}  # fmt: skip
     return told if before is None else {**told, "event": "UPDATE", "previous_memory": words_of(before)}
 
 
@@ -119,17 +128,30 @@ async def event(memory: Engine, event_id: str) -> Told:
         first, last, session_id = place.split(":", 2)
         span = Span(first=int(first[:18]), last=int(last[:18]))
     except (binascii.Error, ValueError):
-        raise NotFound(f"no event {event_id!r:.80}") from None
+        raise InputError(f"{event_id!r:.80} is no id of an event; an add answers with its `event_id`") from None
     session = await memory.session(session_id)
     messages = await memory.messages(session_id, max(1, span.first), min(span.last, session.counters.messages))
-    done = session.counters.extracted >= span.last or not memory.profile.facts
-    return {
-        "id": event_id,
-        "event_type": "ADD",
-        "status": "SUCCEEDED" if done else "FAILED" if session.attempts else "PENDING",
-        "results": await _made(memory, session.user_id, [one.id for one in messages]) if done else [],
-        "created_at": session.last_at.isoformat(),
-    }
+    told = _progress(memory, session, span.last)
+    done = told["status"] == "SUCCEEDED"
+    made = await _made(memory, session.user_id, [one.id for one in messages]) if done else []
+    return {"id": event_id, **told, "results": made}
+
+
+async def events(memory: Engine) -> list[Told]:
+    """For each session, how far the adds to it have come, the newest first."""
+    sessions = sorted(await memory.sessions(), key=lambda one: one.last_at, reverse=True)
+    return [
+        {"id": _event_id(one.id, Span(first=1, last=count)), **_progress(memory, one, count)}
+        for one in sessions
+        if (count := one.counters.messages)
+    ]
+
+
+def _progress(memory: Engine, session: Session, last: int) -> Told:
+    done = session.counters.extracted >= last or not memory.profile.facts
+    at = session.last_at.isoformat()
+    status = "SUCCEEDED" if done else "FAILED" if session.attempts else "PENDING"
+    return {"event_type": "ADD", "status": status, "created_at": at, "updated_at": at}
 
 
 # changing
