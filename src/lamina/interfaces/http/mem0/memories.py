@@ -1,5 +1,6 @@
 """Lamina's facts and messages as the memories that mem0's clients know."""
 
+import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ _SCOPES = ("agent_id", "run_id")
 _MAIN = main_session("")
 _MOST_USERS = 200  # whose memories are looked through at once
 _MOST_HITS = 1000
+_SLICE = 100  # memories that are compared with a filter before others have their turn
 _ID = re.compile(
     r"[a-z]{1,9}_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 )  # ours, or a UUID
@@ -156,7 +158,11 @@ class Memories:
                 here = {fact.id for fact in facts}
                 past = [fact for fact in versions.by_id.values() if fact.status in {"superseded", "archived"}]
                 facts += [one for one in past if one.holds and versions.newest(one) is one and one.id not in here]
-            found += [told for fact in facts if matches(wanted, told := await self.told(fact))]
+            for number, fact in enumerate(facts):
+                if number % _SLICE == 0:
+                    await asyncio.sleep(0)
+                if matches(wanted, told := await self.told(fact)):
+                    found.append(told)
         return sorted(found, key=lambda one: (one["created_at"], one["id"]), reverse=True)
 
     async def searched(self, query: str, wanted: Filter, *, top_k: int, at: Any) -> list[Told]:
