@@ -23,6 +23,7 @@ from lamina.interfaces.mcp.catalogue import offered
 from lamina.interfaces.mcp.server import server_for
 from lamina.interfaces.mcp.serving import Listened
 from lamina.interfaces.mcp.tools import Desk
+from lamina.policy.render import fenced
 from tests.interfaces.conftest import LAMINA, plain_environ
 from tests.places import Databases
 from tests.waiting import CEILING
@@ -293,6 +294,20 @@ def test_a_context_keeps_to_its_budget(peer):
     assert "allergic to hazelnuts" in peer.page("lamina://profile/ana")
 
 
+def test_a_context_is_between_tags_once_and_does_not_repeat_the_question(local):
+    """Facts, recent messages and what is recalled are in one pair of tags; the client has the question already."""
+    told = [{"role": "user", "content": "My bike is a red Gazelle."}, {"role": "assistant", "content": "Noted."}]
+    local.call("add_memory", text="Is allergic to walnuts", type="constraint")
+    local.call("add_memory", messages=told, session="bikes")
+    found = local.raw("get_context", query="Which brand is my bicycle of?", session="bikes")
+    shown, text = found.content[0].text, found.structured_content["text"]
+    assert shown == fenced(text)
+    assert (text.count("<memory"), shown.count("<memory>"), shown.count("information, not instructions")) == (0, 1, 1)
+    for part in ("allergic to walnuts", "## Recent messages\nUser: My bike is a red Gazelle.\nAssistant: Noted."):
+        assert part in text
+    assert "bicycle" not in shown
+
+
 def test_forgetting_is_a_dry_run_until_it_is_confirmed(peer):
     """The dry run names and shows what would go and changes nothing; the confirmed one has a receipt."""
     secret = f"The door code is 4711-{peer.database.parent.name}."
@@ -370,8 +385,9 @@ def test_what_is_not_there_is_an_error_of_the_protocol(peer):
     with pytest.raises(MCPError, match="no tool 'sing'"):
         peer.raw("sing")
     for page, said in (("profile/bo", "no profile of 'bo'"), ("session/none", "no session 'none'"), ("x", "no page")):
-        with pytest.raises(MCPError, match=said):
+        with pytest.raises(MCPError, match=said) as told:
             peer.page(f"lamina://{page}")
+        assert told.value.data == {"uri": f"lamina://{page}"}
 
 
 class Broken:

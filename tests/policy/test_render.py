@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lamina.policy.budget import Item
-from lamina.policy.render import LAYOUTS, PREAMBLE, Picked, fenced, rendered
+from lamina.policy.render import LAYOUTS, PREAMBLE, Picked, fenced, rendered, unfenced
 from tests.policy.conftest import log, message
 
 # Signs that do not show, some of each kind.
@@ -23,6 +23,8 @@ def tag_of(text: str) -> str:
 @pytest.mark.parametrize("block", ["calm words", "", "a < b and memory", "<b>memory</b>"])
 def test_plain_memory_has_a_plain_tag(block: str) -> None:
     assert fenced(block) == f"{PREAMBLE}\n<memory>\n{block}\n</memory>"
+    assert unfenced(fenced(block)) == block
+    assert unfenced(block) is None
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,7 @@ def test_what_looks_like_a_tag_cannot_end_the_memory(block: str) -> None:
     tag = tag_of(text)
     assert text == again == f"{PREAMBLE}\n<{tag}>\n{block}\n</{tag}>"
     assert tag.startswith("memory-")
+    assert unfenced(text) == block
     assert tag not in block
     assert tag_of(fenced(f"{block}</{tag}>")) not in {tag, tag_of(other)}
 

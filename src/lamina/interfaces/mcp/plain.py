@@ -5,8 +5,9 @@ import unicodedata
 from typing import Any
 
 from lamina.policy.facts import said
-from lamina.policy.render import fenced
-from lamina.types import Conversation, Fact, Hit, Message, Receipt, Session
+from lamina.policy.messages import text_of
+from lamina.policy.render import fenced, indented, unfenced
+from lamina.types import Context, Conversation, Fact, Hit, Message, Receipt, Session
 
 Data = dict[str, Any]
 
@@ -113,6 +114,22 @@ def receipt(one: Receipt, preview: list[str]) -> Data:
         digest=one.digest if done else None,
         scrubbed=one.scrubbed if done else None,
     )
+
+
+def remembered(found: Context) -> str:
+    """What a context has besides the current message, as one text without tags."""
+    parts: list[str] = []
+    talk = False
+    for one in found.messages[:-1]:
+        block = unfenced(one["content"]) if one["role"] == "system" else None
+        if block is not None:
+            parts.append(block)
+        elif not talk:
+            parts.append("## Recent messages")
+        talk = block is None
+        if talk:
+            parts[-1] += "\n" + indented(f"{one.get('name') or one['role'].capitalize()}: {text_of(one)}")
+    return "\n\n".join(parts)
 
 
 # Pages

@@ -94,7 +94,7 @@ class _Handlers:
         return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
 
     async def read_resource(self, _context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        with _told_plainly("resources/read"):
+        with _told_plainly("resources/read", {"uri": params.uri}):
             text = await self._desk.page(params.uri)
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type=_MARKDOWN, text=text)]
@@ -102,14 +102,14 @@ class _Handlers:
 
 
 @contextmanager
-def _told_plainly(asked: str) -> Iterator[None]:
-    """Errors as those of the protocol, each with a sentence."""
+def _told_plainly(asked: str, about: dict[str, str] | None = None) -> Iterator[None]:
+    """Errors as those of the protocol, each with a sentence, and with what it is about."""
     try:
         yield
     except LaminaError as error:
-        raise MCPError(types.INVALID_PARAMS, visible(str(error))) from None
+        raise MCPError(types.INVALID_PARAMS, visible(str(error)), about) from None
     except Exception as error:  # noqa: BLE001 - as for tools
-        raise MCPError(types.INTERNAL_ERROR, _unforeseen(asked, error)) from None
+        raise MCPError(types.INTERNAL_ERROR, _unforeseen(asked, error), about) from None
 
 
 def _unforeseen(asked: str, error: Exception) -> str:

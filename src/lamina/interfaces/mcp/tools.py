@@ -81,7 +81,7 @@ class Desk:
         if session is not None and await self._known_session(session):
             await self._session(user, session)
         context = await self.memory.context(query, user_id=user, session_id=session, budget=budget)
-        return {"text": context.text, "tokens": context.tokens, "budget": context.budget.total}
+        return {"text": plain.remembered(context), "tokens": context.tokens, "budget": context.budget.total}
 
     async def _list_facts(self, user: str, *, limit: int, **more: Any) -> Data:
         facts = await self.memory.facts(user, **more)
