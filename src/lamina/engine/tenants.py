@@ -13,6 +13,7 @@ from lamina.policy.messages import checked_tenant
 from lamina.ports import Store
 from lamina.types import ApiKey
 
+_NEVER = 2**62  # changes that no memory has had
 _GRACE_S = 10.0  # for what workers have in hand when the process ends
 
 
@@ -62,6 +63,10 @@ class Tenants:
     async def named(self) -> list[str]:
         """The tenants that have written something, or have a key, by name."""
         return sorted({*await self._store.tenants(), *await self._store.keyed_tenants()})
+
+    async def cuts(self, tenant: str, user_id: str) -> int:
+        """A number that grows when words of a user's memory are taken away or rewritten, by whichever process."""
+        return (await self._store.for_tenant(tenant).changes(user_id, _NEVER)).cuts
 
     async def watch(self, tenant: str) -> Watch:
         """What changes in a tenant's memory, looked for from now on at the latest; nothing once watches have ended."""

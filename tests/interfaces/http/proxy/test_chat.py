@@ -9,9 +9,7 @@ import openai
 import pydantic
 import pytest
 
-from lamina.interfaces.http.proxy import remembering
 from lamina.interfaces.http.proxy.chat import Chat
-from lamina.interfaces.http.proxy.dialect import Remembered
 from lamina.profiles import profile_named
 from lamina.testing.llm_server import Fault, Said
 from tests.interfaces.http.conftest import made_key
@@ -287,15 +285,6 @@ def test_a_stream_is_understood_as_far_as_it_can_be(given):
     reply = listener.reply()
     assert reply is not None
     assert {name: reply[name] for name in reply if name != "metadata"} == {"role": "assistant", **said}
-
-
-def test_only_so_many_turns_are_kept(monkeypatch):
-    """The oldest are asked for again."""
-    monkeypatch.setattr(remembering, "_TURNS_KEPT", 2)
-    shown, memory = remembering.Shown(), Remembered(block="Lives in Porto.", tokens=4)
-    for turn in "abc":
-        shown.put(turn, memory)
-    assert [shown.get(turn) for turn in "abc"] == [None, memory, memory]
 
 
 def test_an_official_client_that_tries_again_says_nothing_twice(tmp_path):

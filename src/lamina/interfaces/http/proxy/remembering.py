@@ -4,10 +4,11 @@ import asyncio
 import hashlib
 import json
 import logging
+import time
 from collections import OrderedDict
-from collections.abc import Coroutine, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from lamina.engine.memory import Engine
 from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
@@ -23,21 +24,45 @@ logger = logging.getLogger("lamina.proxy")
 PATIENCE_S = 5.0  # for memory; then a request goes on without it, and what is to be stored is stored behind its back
 _BESIDE = 32  # messages of the log that may stand between those a client sends
 _LONGEST_QUERY = 20_000  # characters that are read of a message to find what it is about
-_TURNS_KEPT = 1_000
+LASTS_S = 300.0  # how long what was shown is shown again
+
+
+class Showing(NamedTuple):
+    """What was shown, and by what is known whether it may be shown again."""
+
+    remembered: Remembered
+    facts: frozenset[str]  # ids of those in it, which must hold
+    cuts: int  # of the user's memory before it was put together: nothing may have been forgotten since
 
 
 class Shown:
-    """What was shown with the newest messages of users, so that the steps of one turn all begin alike."""
+    """What was shown with the newest messages of users, for some minutes: the steps of one turn all begin alike."""
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, Remembered] = OrderedDict()
+    def __init__(self, *, most: int = 1_000, now: Callable[[], float] = time.monotonic) -> None:
+        self._most = most
+        self._now = now
+        self._kept: OrderedDict[Hashable, tuple[float, Showing]] = OrderedDict()  # the oldest first
 
-    def get(self, turn: Hashable) -> Remembered | None:
-        return self._kept.get(turn)
+    def __len__(self) -> int:
+        return len(self._kept)
 
-    def put(self, turn: Hashable, remembered: Remembered) -> None:
-        self._kept[turn] = remembered
-        while len(self._kept) > _TURNS_KEPT:
+    def get(self, turn: Hashable) -> Showing | None:
+        self._drop_old()
+        found = self._kept.get(turn)
+        return None if found is None else found[1]
+
+    def put(self, turn: Hashable, showing: Showing) -> None:
+        self.drop(turn)
+        self._kept[turn] = (self._now(), showing)
+        self._drop_old()
+
+    def drop(self, turn: Hashable) -> None:
+        self._kept.pop(turn, None)
+
+    def _drop_old(self) -> None:
+        while self._kept and (
+            len(self._kept) > self._most or next(iter(self._kept.values()))[0] + LASTS_S < self._now()
+        ):
             self._kept.popitem(last=False)
 
 
@@ -52,6 +77,7 @@ class Turn:
     budget: int
     place: Place
     shown: Shown
+    cuts: Callable[[str], Awaitable[int]]  # of a user's memory: grows with whatever is forgotten or reworded
     retried: bool
     tokens: int = 0
     faults: list[str] = field(default_factory=list)
@@ -124,22 +150,42 @@ class Turn:
         return first
 
     async def _remembered(self, told: Sequence[ChatMessage], first: int) -> Remembered:
-        asked = [one for one in told if one["role"] == "user"]
-        if not asked:
+        newest = next((place for place in reversed(range(len(told))) if told[place]["role"] == "user"), None)
+        if newest is None:
             return Remembered()
-        query = text_of(asked[-1])[:_LONGEST_QUERY]
-        turn = (self.engine.tenant, self.whose.session_id, sign(asked[-1]))
-        before = self.shown.get(turn)
-        if before is not None and told[-1]["role"] != "user":
-            return before
-        seen = self._resent.seen
-        seen_from = 1 if self.whose.kept_there else None if seen is None else first + seen
-        building = asyncio.create_task(self._context(query, seen_from))
+        query = text_of(told[newest])[:_LONGEST_QUERY]
+        turn = self._turn(told[: newest + 1])
         async with asyncio.timeout(PATIENCE_S):
+            before = await self._shown_before(turn) if newest < len(told) - 1 else None
+            if before is not None:
+                return before
+            seen = self._resent.seen
+            seen_from = 1 if self.whose.kept_there else None if seen is None else first + seen
+            cuts = await self.cuts(self.whose.user_id)
+            building = asyncio.create_task(self._context(query, seen_from))
             context = await asyncio.shield(building)  # also when it comes too late: then it is quick the next time
         remembered = _parted(context, query)
-        self.shown.put(turn, remembered)
+        facts = frozenset(piece.id for piece in context.manifest.items if piece.kind == "fact" and piece.id)
+        self.shown.put(turn, Showing(remembered, facts, cuts))
         return remembered
+
+    def _turn(self, told: Sequence[ChatMessage]) -> bytes:
+        """What the steps of one turn have in common: whose it is, how it is asked, and all up to the question."""
+        signs = json.dumps([sign(one) for one in told]).encode()
+        asked = repr((self.engine.tenant, self.whose, self.budget)).encode()
+        return hashlib.sha256(asked + signs).digest()
+
+    async def _shown_before(self, turn: bytes) -> Remembered | None:
+        """What the step before showed, if nothing of it was forgotten, retracted or changed meanwhile."""
+        before = self.shown.get(turn)
+        if before is None:
+            return None
+        if before.cuts == await self.cuts(self.whose.user_id):
+            holding = {fact.id for fact in await self.engine.facts(self.whose.user_id)} if before.facts else set()
+            if before.facts <= holding:
+                return before.remembered
+        self.shown.drop(turn)
+        return None
 
     async def _context(self, query: str, seen_from: int | None) -> Context:
         budget = self.budget

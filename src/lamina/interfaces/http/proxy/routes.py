@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -11,7 +12,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
 from lamina.engine.memory import Engine
-from lamina.interfaces.http.callers import Reader, Writer
+from lamina.interfaces.http.callers import Reader, Writer, service_of
 from lamina.interfaces.http.metrics import Metrics
 from lamina.interfaces.http.proxy.chat import Chat
 from lamina.interfaces.http.proxy.dialect import ChatMessage, Dialect, as_json
@@ -55,6 +56,7 @@ class Proxy:
             budget=about.budget or self._settings.proxy_memory_tokens,
             place="user" if self._settings.proxy_place == "user" else "system",
             shown=self._shown,
+            cuts=partial(service_of(request).tenants.cuts, engine.tenant),
             work=self._work,
             retried=request.headers.get(_RETRIES, "0") not in {"", "0"},
         )
