@@ -45,6 +45,28 @@ def test_what_is_new(case):
     assert found.seen == seen
 
 
+FORGOTTEN = {  # what is `x` in the log was forgotten
+    "the first": ("u:1 a:2 u:3", "u:x a:2", "u:3"),
+    "one between": ("u:1 a:2 u:3 a:4 u:5", "u:1 a:2 u:x a:4", "u:5"),
+    "some in a row": ("u:1 a:2 u:3 a:4 u:5", "u:1 a:x u:x a:x", "u:5"),
+    "all": ("u:1 a:2 u:3", "u:x a:x", "u:3"),
+    "all but what is tried again": ("u:1 a:2 u:3", "u:x a:x u:3", ""),
+    "the end, and the client sends only that": ("u:3 a:4 u:5", "u:1 a:2 u:x a:x", "u:5"),
+    "in a turn with tools": ("u:1 a:calls t:r u:2 a:calls t:r", "u:x a:calls t:x u:2 a:calls", "t:r"),
+    "the newest, which is said again": ("u:1", "u:x", "u:1"),
+    "another role": ("u:0 u:1 u:2", "u:0 a:x", "u:1 u:2"),
+    "more is told than there was": ("u:0 u:1 a:2 u:3", "u:x a:2", "u:0 u:3"),
+}
+
+
+@pytest.mark.parametrize("case", FORGOTTEN)
+def test_what_was_forgotten_is_not_new_though_it_is_told_again(case):
+    told, kept, new = FORGOTTEN[case]
+    log = talk(kept)
+    found = compared(talk(told), log, gone=[i for i, one in enumerate(log) if one.text == "x"])
+    assert [talk(told)[i] for i in found.new] == talk(new)
+
+
 def test_a_client_that_tries_again_says_so():
     """Then a message alone is known, though it was answered."""
     assert compared(talk("u:ok"), talk("u:ok a:done"), retried=True).new == ()

@@ -1,6 +1,6 @@
 """What is new in a conversation that a client sends again and again, against the log that has most of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
@@ -28,16 +28,19 @@ def sign(body: Mapping[str, Any]) -> Sign:
     return Sign(str(body.get("role")), " ".join(text_of(body).split()))
 
 
-def compared(told: Sequence[Sign], kept: Sequence[Sign], *, retried: bool = False) -> Resent:
-    """Compare what a client told with the end of the log.
+def compared(
+    told: Sequence[Sign], kept: Sequence[Sign], *, gone: Collection[int] = (), retried: bool = False
+) -> Resent:
+    """Compare what a client told with the end of the log, where the words at the places in `gone` were forgotten.
 
     In doubt a message is new: one that is kept twice does less harm than one that is lost. So one message alone is
-    known only if the log ends with it, or if the client said that it tries again.
+    known only if the log ends with it, or if the client said that it tries again. But what stands where something was
+    forgotten is what was forgotten.
     """
     if not told:
         return Resent(new=(), seen=None, answered=False)
     last = len(told) - 1
-    places = _places(told[:last], kept)
+    places = _places(told, kept, gone)
     known = max(places, default=-1)
     new = [i for i in range(last) if i not in places and (i > known or told[i].role == "user")]
     again = _again(told, kept, places, retried=retried)
@@ -52,20 +55,40 @@ def compared(told: Sequence[Sign], kept: Sequence[Sign], *, retried: bool = Fals
     )
 
 
-def _places(told: Sequence[Sign], kept: Sequence[Sign]) -> dict[int, int]:
+def _places(told: Sequence[Sign], kept: Sequence[Sign], gone: Collection[int]) -> dict[int, int]:
     """Where the log has what was told before the newest message; the latest place if there are several."""
+    earlier = told[:-1]
     places: dict[int, int] = {}
-    backwards = SequenceMatcher(None, told[::-1], kept[::-1], autojunk=False)
+    backwards = SequenceMatcher(None, earlier[::-1], kept[::-1], autojunk=False)
     for block in backwards.get_matching_blocks():
         for i in range(block.size):
-            places[len(told) - 1 - block.a - i] = len(kept) - 1 - block.b - i
-    for place, one in enumerate(told):  # a reply that the client shortened is the same reply
+            places[len(earlier) - 1 - block.a - i] = len(kept) - 1 - block.b - i
+    _place_forgotten(told, kept, places, set(gone))
+    for place, one in enumerate(earlier):  # a reply that the client shortened is the same reply
         before = places.get(place - 1)
         if place in places or one.role != "assistant" or before is None:
             continue
         if before + 1 < len(kept) and kept[before + 1].role == "assistant" and before + 1 not in places.values():
             places[place] = before + 1
     return places
+
+
+def _place_forgotten(told: Sequence[Sign], kept: Sequence[Sign], places: dict[int, int], gone: set[int]) -> None:
+    """Find what was forgotten by its neighbours, or by the end of the log, since its words say nothing any more."""
+
+    def find(place: int, at: int) -> None:
+        if place not in places and at in gone and kept[at].role == told[place].role:
+            places[place] = at
+            gone.discard(at)
+
+    last = len(told) - 1
+    for place in range(1, last):
+        if place - 1 in places:
+            find(place, places[place - 1] + 1)
+    end = len(kept) - 1 if kept[-1:] == told[-1:] else len(kept)
+    for place in reversed(range(last)):
+        if place + 1 == last or place + 1 in places:
+            find(place, (end if place + 1 == last else places[place + 1]) - 1)
 
 
 def _again(told: Sequence[Sign], kept: Sequence[Sign], places: Mapping[int, int], *, retried: bool) -> int | None:

@@ -145,3 +145,24 @@ def test_what_was_shown_is_kept_for_some_minutes_and_so_many_turns():
     clock[0] = LASTS_S + 2.5
     assert [kept.get(turn) for turn in "abc"] == [None, None, memory]
     assert len(kept) == 1
+
+
+def test_a_client_that_sends_its_history_again_does_not_bring_back_what_was_forgotten(quick):
+    """Neither a message that is gone nor one that lost a part."""
+    history = [
+        {"role": "user", "content": "My code is 4242."},
+        {"role": "assistant", "content": "Well."},
+        {"role": "user", "content": "I live in Porto. I like the sea."},
+        {"role": "assistant", "content": "Well."},
+    ]
+    ask(quick, history[0])
+    ask(quick, *history[:3])
+    quick.settle()
+    (fact,) = [one for one in quick.service.get(f"/v1/users/{USER}/facts").json()["items"] if one["value"] == "Porto"]
+    rest(quick, user_id=USER, text="4242")
+    rest(quick, fact_id=fact["id"])
+    ask(quick, *history, {"role": "user", "content": "And now?"})
+    quick.settle()
+    said = [text for _, text in quick.said()]
+    assert len(said) == 6
+    assert not [text for text in said if "4242" in text or "Porto" in text]

@@ -146,7 +146,12 @@ class Turn:
         self._count = session.counters.messages
         first = max(1, self._count - len(told) - _BESIDE + 1)
         kept = await self.engine.messages(session.id, first, self._count)
-        self._resent = compared([sign(one) for one in told], [sign(one.body) for one in kept], retried=self.retried)
+        self._resent = compared(
+            [sign(one) for one in told],
+            [sign(one.body) for one in kept],
+            gone=[place for place, one in enumerate(kept) if one.forgotten],
+            retried=self.retried,
+        )
         return first
 
     async def _remembered(self, told: Sequence[ChatMessage], first: int) -> Remembered:
