@@ -140,3 +140,45 @@ async def test_documents_tell_where_they_are_from(memory):
     bees = memory.remember("She keeps bees", user_id="ana")
     (fact,) = LaminaRetriever(memory=memory, user_id="ana", filters={"kinds": ["fact"]}).invoke("bees")
     assert (fact.id, fact.page_content, fact.metadata["kind"]) == (bees.id, "She keeps bees", "fact")
+
+
+@pytest.fixture
+def told(memory):
+    for number, colour in enumerate(("blue", "green", "red", "white")):
+        memory.add(f"The boat {number} in the harbour is {colour}.", user_id="ana", session_id=f"s{number}")
+    memory.add("The harbour of Bo has one boat.", user_id="bo", session_id="b")
+    memory.settle()
+    return LaminaRetriever(memory=memory, user_id="ana", filters={"kinds": ["message"]})
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("awaited", [False, True])
+async def test_arguments_of_a_call_go_before_those_of_the_retriever(told, awaited):
+    """For that call, in a chain, too; the retriever stays as it is."""
+
+    async def found(**given):
+        asked = "Which boat is in the harbour?"
+        documents = await told.ainvoke(asked, **given) if awaited else told.invoke(asked, **given)
+        return [document.metadata["session_id"] for document in documents]
+
+    assert len(await found()) == 4
+    assert [len(await found(top_k=number)) for number in (1, 3)] == [1, 3]
+    assert await found(user_id="bo", top_k=1) == ["b"]
+    assert await found(session_id="s2") == ["s2"]
+    assert await found(filters={"session_id": "s1"}) == ["s1"]
+    assert await found(filters={"kinds": ["fact"]}) == []
+    bound = told.bind(top_k=2)
+    assert len(await bound.ainvoke("boat") if awaited else bound.invoke("boat")) == 2
+    with pytest.raises(InputError, match=r"a search has no \['k'\]; there are user_id, top_k, filters, kinds"):
+        await found(k=1)
+    with pytest.raises(InputError, match="top_k must be"):
+        await found(top_k=0)
+    assert len(await found()) == 4
+
+
+def test_a_retriever_refuses_what_it_does_not_know(memory):
+    for wrong in ({"k": 1}, {"search_kwargs": {"k": 1}}):
+        with pytest.raises(ValueError, match="Extra inputs are not permitted"):
+            LaminaRetriever(memory=memory, **wrong)
+    with pytest.raises(InputError, match="a search has no"):
+        LaminaRetriever(memory=memory, filters={"colour": "red"}).invoke("boat")

@@ -7,6 +7,7 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRol
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import MockLLM
 from llama_index.core.memory import BaseMemory
+from llama_index.core.schema import QueryBundle
 
 from lamina import InputError, Memory
 from lamina.interfaces.adapters.llamaindex import LaminaMemory
@@ -129,3 +130,34 @@ def test_messages_from_elsewhere_are_given_and_nothing_is_kept_without_a_memory(
         ]
     with pytest.raises(InputError, match="give the Memory"):
         LaminaMemory.from_defaults(session_id="s1")
+
+
+@pytest.mark.anyio
+async def test_any_kind_of_input_is_asked_with(memory):
+    memory.add("The boathouse key hangs behind the clock.", user_id="ana", session_id="before")
+    memory.settle()
+    kept = LaminaMemory.from_defaults(memory=memory, session_id="s1", user_id="ana")
+    question = "Where is the key of the boathouse?"
+    found = kept.get(question)
+    assert "behind the clock" in str(found)
+    assert kept.get(QueryBundle(question)) == found
+    assert kept.get(ChatMessage(role=MessageRole.USER, content=question)) == found
+    assert await kept.aget(QueryBundle(question)) == found  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a QueryBundle or a ChatMessage, not int"):
+        kept.get(7)  # type: ignore[arg-type]
+
+
+def test_tokens_that_are_used_already_count(memory):
+    """As the chat engines tell it of their own prompts."""
+    kept = LaminaMemory.from_defaults(memory=memory, session_id="s1", budget=400)
+    kept.put_messages([ChatMessage(role=MessageRole.USER, content=f"Ship {n} left Porto.") for n in range(60)])
+    every, some = kept.get(), kept.get(initial_token_count=300)
+    assert 0 < len(some) < len(every)
+    assert some[-1] == every[-1]
+    for wrong in (400, -1, "many"):
+        with pytest.raises(InputError, match="below the budget of 400"):
+            kept.get(initial_token_count=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"not \['token_limit'\]"):
+        kept.get(token_limit=5)
+    with pytest.raises(InputError, match=r"has no \['token_limit'\]; there are session_id, user_id, budget"):
+        LaminaMemory.from_defaults(memory=memory, session_id="s1", token_limit=5)

@@ -1,15 +1,17 @@
 """A chat history and a retriever for LangChain."""
 
+import asyncio
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lamina import Memory, MissingExtra
+from lamina import InputError, Memory, MissingExtra
 from lamina.interfaces.adapters.log import everything, forget_session
 from lamina.types import Hit, Message
 
 try:
-    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.chat_history import BaseChatMessageHistory
     from langchain_core.documents import Document
     from langchain_core.messages import (
@@ -22,13 +24,18 @@ try:
         messages_from_dict,
     )
     from langchain_core.retrievers import BaseRetriever
-    from pydantic import Field
+    from pydantic import ConfigDict, Field
 except ImportError as error:
     raise MissingExtra("langchain-core", "langchain") from error
 
 _MESSAGE = "langchain"  # the key in a message's metadata
 _ROLES = {"human": "user", "ai": "assistant", "system": "system"}
 _OTHERS = "developer"  # the role of what no chat has
+_FILTERS = [
+    name
+    for name in inspect.signature(Memory.search).parameters
+    if name not in {"self", "query", "user_id", "top_k", "explain"}
+]
 
 
 class LaminaChatMessageHistory(BaseChatMessageHistory):
@@ -55,30 +62,49 @@ class LaminaChatMessageHistory(BaseChatMessageHistory):
 
 
 class LaminaRetriever(BaseRetriever):
-    """What Lamina recalls for a question, as documents; `filters` are those of `Memory.search`."""
+    """What Lamina recalls for a question, as documents; `filters` are those of `Memory.search`.
+
+    Arguments of `invoke` go before those of the retriever: `user_id`, `top_k`, `filters`, or a filter by its name.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     memory: Memory
     user_id: str = "default"
     top_k: int = 10
     filters: Mapping[str, Any] = Field(default_factory=dict)
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **given: Any
+    ) -> list[Document]:
         del run_manager  # there is nothing to tell on the way
-        hits = self.memory.search(query, user_id=self.user_id, top_k=self.top_k, **self.filters)
-        return [self._document(hit) for hit in hits]
+        given.pop("verbose", None)  # of LangChain's own handlers
+        user_id, top_k = given.pop("user_id", self.user_id), given.pop("top_k", self.top_k)
+        filters = {**self.filters, **(given.pop("filters", None) or {}), **given}
+        unknown = sorted(filters.keys() - set(_FILTERS))
+        if unknown:
+            raise InputError(f"a search has no {unknown}; there are user_id, top_k, filters, {', '.join(_FILTERS)}")
+        hits = self.memory.search(query, user_id=user_id, top_k=top_k, **filters)
+        return [_document(hit, user_id) for hit in hits]
 
-    def _document(self, hit: Hit) -> Document:
-        metadata = {
-            "kind": hit.kind,
-            "score": hit.score,
-            "created_at": hit.created_at.isoformat(),
-            "user_id": self.user_id,
-            "session_id": hit.session_id,
-            "message_ids": list(hit.message_ids),
-            "role": hit.role,
-            "name": hit.name,
-        }
-        return Document(page_content=hit.text, id=hit.id, metadata=metadata)
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **given: Any
+    ) -> list[Document]:
+        return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **given)
+
+
+def _document(hit: Hit, user_id: str) -> Document:
+    metadata = {
+        "kind": hit.kind,
+        "score": hit.score,
+        "created_at": hit.created_at.isoformat(),
+        "user_id": user_id,
+        "session_id": hit.session_id,
+        "message_ids": list(hit.message_ids),
+        "role": hit.role,
+        "name": hit.name,
+    }
+    return Document(page_content=hit.text, id=hit.id, metadata=metadata)
 
 
 def _chat(message: BaseMessage) -> dict[str, Any]:

@@ -242,6 +242,8 @@ def _check(op: Any) -> None:
             _check_operators(op.filter or {})
         case ListNamespacesOp():
             for condition in op.match_conditions or ():
+                if condition.match_type not in ("prefix", "suffix"):
+                    raise InputError(f"no match_type {condition.match_type!r}; there are 'prefix' and 'suffix'")
                 _check_labels(condition.path)
         case _:
             there = "GetOp, SearchOp, PutOp and ListNamespacesOp"

@@ -4,14 +4,15 @@ import json
 from collections.abc import Mapping
 from typing import Any, Self
 
-from lamina import InputError, Memory, MissingExtra
+from lamina import InputError, Memory, MissingExtra, NotFound
 from lamina.interfaces.adapters.log import everything, forget_session
-from lamina.types import Message
+from lamina.types import Message, Span
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
     from llama_index.core.bridge.pydantic import PrivateAttr
     from llama_index.core.memory.types import BaseMemory
+    from llama_index.core.schema import QueryBundle
 except ImportError as error:
     raise MissingExtra("llama-index-core", "llamaindex") from error
 
@@ -28,6 +29,10 @@ class LaminaMemory(BaseMemory):
     _memory: Memory = PrivateAttr()
 
     def __init__(self, memory: Memory, **values: Any) -> None:
+        unknown = sorted(values.keys() - type(self).model_fields.keys())
+        if unknown:
+            fields = ", ".join(type(self).model_fields)
+            raise InputError(f"LaminaMemory has no {unknown}; there are {fields}, and chat_history of from_defaults")
         super().__init__(**values)
         self._memory = memory
 
@@ -46,23 +51,50 @@ class LaminaMemory(BaseMemory):
             made.put_messages(history)
         return made
 
-    def get(self, input: str | None = None, **_: Any) -> list[ChatMessage]:  # noqa: A002 - the name it has there
-        """The newest messages as they were, with what is known and recalled in system messages, within the budget."""
-        context = self._memory.context(input, user_id=self.user_id, session_id=self.session_id, budget=self.budget)
+    def get(  # type: ignore[override]  # takes more than the base says, as LlamaIndex's own memories do
+        self,
+        input: str | QueryBundle | ChatMessage | None = None,  # noqa: A002 - the name it has there
+        *,
+        initial_token_count: int = 0,
+        **others: Any,
+    ) -> list[ChatMessage]:
+        """The newest messages as they were, with what is known and recalled in system messages, within the budget.
+
+        `initial_token_count` are tokens of the budget that are used already.
+        """
+        if others:
+            raise InputError(f"get takes input and initial_token_count, not {sorted(others)}")
+        asked = _asked(input)
+        budget = self._left(initial_token_count)
+        context = self._memory.context(asked, user_id=self.user_id, session_id=self.session_id, budget=budget)
         shown, verbatim = context.messages, context.manifest.coverage.verbatim
-        kept = {
-            json.dumps(message.to_openai()): message
-            for span in verbatim
-            for message in self._memory.messages(self.session_id, span.first, span.last)
-        }
+        kept = {json.dumps(message.to_openai()): message for span in verbatim for message in self._said(span)}
         newest = max(kept.values(), key=lambda message: message.seq, default=None)
-        is_put = newest is not None and newest.role == "user" and newest.text == input
-        if shown and shown[-1] == {"role": "user", "content": input} and not is_put:
+        is_put = newest is not None and newest.role == "user" and newest.text == asked
+        if shown and shown[-1] == {"role": "user", "content": asked} and not is_put:
             shown = shown[:-1]  # whoever asks will put it there
         keys = [json.dumps(message) for message in shown]
         return [
             _given(kept[key]) if key in kept else _from_chat(message) for key, message in zip(keys, shown, strict=True)
         ]
+
+    def _left(self, used: int) -> int | None:
+        """What is left of the budget."""
+        if not used:
+            return self.budget
+        whole = self.budget or self._memory.profile.budget
+        if isinstance(used, bool) or not isinstance(used, int) or not 0 <= used < whole:
+            raise InputError(
+                f"initial_token_count must be a number of tokens below the budget of {whole}, not {used!r}"
+            )
+        return whole - used
+
+    def _said(self, span: Span) -> list[Message]:
+        """Messages of the session; none if it is forgotten meanwhile."""
+        try:
+            return self._memory.messages(self.session_id, span.first, span.last)
+        except NotFound:
+            return []
 
     def get_all(self) -> list[ChatMessage]:
         return [_given(message) for message in everything(self._memory, self.session_id)]
@@ -90,6 +122,18 @@ class LaminaMemory(BaseMemory):
     def reset(self) -> None:
         """Forget the whole session; there is no undo."""
         forget_session(self._memory, self.session_id)
+
+
+def _asked(given: Any) -> str | None:
+    """The words of an input."""
+    match given:
+        case None | str():
+            return given
+        case QueryBundle():
+            return given.query_str
+        case ChatMessage():
+            return given.content
+    raise InputError(f"input must be text, a QueryBundle or a ChatMessage, not {type(given).__name__}")
 
 
 def _chat(message: ChatMessage) -> dict[str, Any]:
