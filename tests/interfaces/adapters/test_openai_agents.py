@@ -115,7 +115,7 @@ async def test_of_many_who_pop_each_gets_another_item(place):
         items: list[Any] = [{"role": "user", "content": f"Ship {number}"} for number in range(6)]
         await LaminaSession("s1", memory).add_items(items)
         sessions = [LaminaSession("s1", memory) for _ in range(9)]
-        popped = await asyncio.gather(*(session.pop_item() for session in sessions))
+        popped: list[Any] = [*await asyncio.gather(*(session.pop_item() for session in sessions))]
         assert sorted(item["content"] for item in popped if item) == [item["content"] for item in items]
         assert await sessions[0].get_items() == []
 

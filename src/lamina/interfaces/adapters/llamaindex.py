@@ -51,7 +51,7 @@ class LaminaMemory(BaseMemory):
             made.put_messages(history)
         return made
 
-    def get(  # type: ignore[override]  # takes more than the base says, as LlamaIndex's own memories do
+    def get(
         self,
         input: str | QueryBundle | ChatMessage | None = None,  # noqa: A002 - the name it has there
         *,
