@@ -15,6 +15,7 @@ from lamina.types import (
     Episode,
     EpisodeKind,
     Fact,
+    Json,
     Link,
     Message,
     MessageDraft,
@@ -605,11 +606,17 @@ class Store(Protocol):
         ...
 
     async def newest_messages_under(
-        self, prefix: str, *, after: str = "", has: Sequence[str] = (), limit: int
+        self,
+        prefix: str,
+        *,
+        after: str = "",
+        has: Sequence[str] = (),
+        fits: Callable[[Json], bool] | None = None,
+        limit: int,
     ) -> list[Newest]:
-        """The same for sessions whose ids go on from a prefix, behind an id; some without these texts are left out.
+        """The first so many of sessions whose ids go on from a prefix, behind an id, with metadata that fits.
 
-        Each of `has` is a piece of the metadata as it lies in the store. What has all of them is not left out.
+        `has` are pieces of the metadata as it lies in the store: of what lacks one, nothing more is looked at.
         """
         ...
 

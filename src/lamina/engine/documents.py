@@ -13,7 +13,7 @@ from lamina.engine.parts import Parts
 from lamina.errors import InputError, NotFound
 from lamina.policy import redaction
 from lamina.ports import Append, Newest, Replacement, Rewrite, Settle
-from lamina.types import Document, DocumentPut, Message
+from lamina.types import Document, DocumentPut, Json, Message
 
 ROLE = "developer"  # no facts are read from such messages
 _LONGEST = 256  # characters of a name
@@ -21,10 +21,10 @@ _PAGE = 500
 _SALT_BYTES = 16
 _VALUE, _MORE, _TTL, _EARLIER = "document", "texts", "ttl_seconds", "earlier"  # keys in a message's metadata
 
-Fits = Callable[[Document], bool]
+Fits = Callable[[Any], bool]  # whether a value is wanted
 
 
-def _any(_: Document) -> bool:
+def _any(_: Any) -> bool:
     return True
 
 
@@ -95,9 +95,8 @@ class Documents:
         found: list[Document] = []
         end = None if limit is None else offset + limit
         if end is None or limit:
-            async for document in self._each(prefix, has):
-                if fits(document):
-                    found.append(document)
+            async for document in self._each(prefix, fits, has, _PAGE if end is None else end):
+                found.append(document)
                 if len(found) == end:
                     break
         return found[offset:]
@@ -110,7 +109,7 @@ class Documents:
         Best first. A score is the cosine of meanings, or without an embedder the share of the query's words, from 0
         to 1; of equals the first by name comes first.
         """
-        found = [one async for one in self._each(prefix, has) if (one.text or one.more) and fits(one)]
+        found = [one async for one in self._each(prefix, fits, has, _PAGE) if one.text or one.more]
         if not found:
             return []
         nearest = importlib.import_module("lamina.engine.nearest")  # loads numpy
@@ -180,9 +179,15 @@ class Documents:
                 over = [one for one in over if await store.session(one.id) is not None]
         return 0
 
-    async def _each(self, prefix: str, has: Sequence[str]) -> AsyncIterator[Document]:
-        after = ""
-        while page := await self._parts.store.newest_messages_under(prefix, after=after, has=has, limit=_PAGE):
+    async def _each(self, prefix: str, fits: Fits, has: Sequence[str], size: int) -> AsyncIterator[Document]:
+        """Documents under a prefix, read so many at once."""
+        store, after, limit = self._parts.store, "", min(size, _PAGE)
+
+        def wanted(metadata: Json) -> bool:
+            return _VALUE in metadata and fits(metadata[_VALUE])
+
+        chosen = None if fits is _any else wanted
+        while page := await store.newest_messages_under(prefix, after=after, has=has, fits=chosen, limit=limit):
             for document in self._living(page):
                 yield document
             after = page[-1].session.id

@@ -1,6 +1,6 @@
 """The reference store: everything in dictionaries, gone when closed. What it does is what every store must do."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -27,6 +27,7 @@ from lamina.storage.memory_tables import Kept, mended, touched
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
+    fitting,
     foreign_session,
     reused_key,
     stale,
@@ -36,6 +37,7 @@ from lamina.storage.shared import (
 )
 from lamina.types import (
     Counters,
+    Json,
     Message,
     Milestone,
     Problem,
@@ -182,10 +184,18 @@ class MemoryStore(MemoryCounting):
         return list(self._newest(sorted(self._sessions.keys() & set(ids))))
 
     async def newest_messages_under(
-        self, prefix: str, *, after: str = "", has: Sequence[str] = (), limit: int
+        self,
+        prefix: str,
+        *,
+        after: str = "",
+        has: Sequence[str] = (),
+        fits: Callable[[Json], bool] | None = None,
+        limit: int,
     ) -> list[Newest]:
-        found = sorted(session_id for session_id in self._under(prefix) if session_id > after)
-        wanted = (one for one in found if all(piece in self._sessions[one].rows[-1].metadata for piece in has))
+        behind = sorted(session_id for session_id in self._under(prefix) if session_id > after)
+        ends = ((one, self._sessions[one].rows[-1]) for one in behind)
+        having = ((one, row) for one, row in ends if all(piece in row.metadata for piece in has))
+        wanted = (one for one, row in having if fits is None or fitting(row.metadata, fits))
         return list(self._newest(islice(wanted, limit)))
 
     def _newest(self, ids: Iterable[str]) -> Iterator[Newest]:

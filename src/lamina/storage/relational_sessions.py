@@ -1,17 +1,19 @@
 """Sessions, milestones and settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from lamina.ports import Newest
 from lamina.storage.relational_log import LogTables
 from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
-from lamina.storage.shared import behind, escaped, stale, whole_messages
-from lamina.storage.transaction import Transaction
-from lamina.types import Milestone, Session, Status
+from lamina.storage.shared import behind, escaped, fitting, stale, whole_messages
+from lamina.storage.transaction import Row, Transaction
+from lamina.types import Json, Milestone, Session, Status
 
+_PAGE = 500  # rows that are looked at in one go
 _SESSION, _MESSAGE = SESSION.split(", "), MESSAGE.split(", ")
+_METADATA = len(_SESSION) + _MESSAGE.index("metadata")
 
 
 class SessionTables(LogTables):
@@ -49,27 +51,42 @@ class SessionTables(LogTables):
 
     async def newest_messages(self, ids: Sequence[str]) -> list[Newest]:
         where = "s.id in (select value from json_each(:ids)) order by s.id"
-        return await self._database.read(lambda tx: self._newest(tx, where, {"ids": tx.listed(ids)}))
+        return _newest(await self._database.read(lambda tx: self._ends(tx, where, {"ids": tx.listed(ids)})))
 
     async def newest_messages_under(
-        self, prefix: str, *, after: str = "", has: Sequence[str] = (), limit: int
+        self,
+        prefix: str,
+        *,
+        after: str = "",
+        has: Sequence[str] = (),
+        fits: Callable[[Json], bool] | None = None,
+        limit: int,
     ) -> list[Newest]:
         pieces = {f"has{number}": f"%{escaped(piece)}%" for number, piece in enumerate(has)}
         wanted = "".join(f" and m.metadata like :{name} escape '!'" for name in pieces)
         where = f"s.id > :after and s.id < :end{wanted} order by s.id limit :limit"
-        values = {"after": max(after, prefix), "end": behind(prefix), "limit": limit, **pieces}
-        return await self._database.read(lambda tx: self._newest(tx, where, values))
+        size = limit if fits is None else max(limit, _PAGE)
 
-    async def _newest(self, tx: Transaction, where: str, values: Mapping[str, Any]) -> list[Newest]:
+        async def work(tx: Transaction) -> list[Row]:
+            found: list[Row] = []
+            values = {"after": max(after, prefix), "end": behind(prefix), "limit": size, **pieces}
+            while len(found) < limit:
+                page = await self._ends(tx, where, values)
+                found += [row for row in page if fits is None or fitting(row[_METADATA], fits)]
+                if len(page) < size:
+                    break
+                values["after"] = page[-1][0]
+            return found[:limit]
+
+        return _newest(await self._database.read(work))
+
+    async def _ends(self, tx: Transaction, where: str, values: Mapping[str, Any]) -> list[Row]:
         columns = ", ".join([*(f"s.{name}" for name in _SESSION), *(f"m.{name}" for name in _MESSAGE)])
-        found = await tx.rows(
+        return await tx.rows(
             f"select {columns} from sessions as s join messages as m on m.tenant = s.tenant"
             f" and m.session_id = s.id and m.seq = s.messages where s.tenant = :tenant and {where}",
             {"tenant": self.tenant, **values},
         )
-        sessions = {row[0]: session_value(row[: len(_SESSION)]) for row in found}
-        messages = whole_messages(message_row(row[len(_SESSION) :]) for row in found)
-        return [Newest(sessions[message.session_id], message) for message in messages]
 
     async def first_sessions(self, prefix: str, mark: str) -> list[str]:
         """A walk along the index that leaps over all sessions of the same beginning."""
@@ -163,3 +180,9 @@ class SessionTables(LogTables):
             )
 
         await self._database.write(work, again=True)
+
+
+def _newest(found: Sequence[Row]) -> list[Newest]:
+    sessions = {row[0]: session_value(row[: len(_SESSION)]) for row in found}
+    messages = whole_messages(message_row(row[len(_SESSION) :]) for row in found)
+    return [Newest(sessions[message.session_id], message) for message in messages]

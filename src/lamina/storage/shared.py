@@ -1,6 +1,7 @@
 """What every store does alike with what it keeps."""
 
 import hashlib
+import json
 import logging
 import math
 import re
@@ -12,7 +13,7 @@ from lamina.errors import Conflict, Stale
 from lamina.policy import log, records
 from lamina.policy.redaction import says_something
 from lamina.ports import Append, EpisodeRow, Erased, FactRow, FactsCommit, MessageRow, SummaryRow
-from lamina.types import Episode, Fact, Message, Summary
+from lamina.types import Episode, Fact, Json, Message, Summary
 
 Row = TypeVar("Row", MessageRow, SummaryRow, FactRow, EpisodeRow)
 Value = TypeVar("Value")
@@ -156,6 +157,14 @@ def stale(kind: str, item_id: str) -> Stale:
 
 def reused_key(append: Append) -> Conflict:
     return Conflict(f"idempotency key {append.key!r} was used for other messages; use a new key")
+
+
+def fitting(metadata: str, fits: Callable[[Json], bool]) -> bool:
+    """Whether metadata fits, as it lies in the store; what is damaged does not."""
+    try:
+        return fits(json.loads(metadata))
+    except ValueError:
+        return False
 
 
 def behind(prefix: str) -> str:

@@ -139,15 +139,14 @@ class LaminaStore(BaseStore):
     def _found(self, op: SearchOp) -> Sequence[tuple[float | None, Document]]:
         if op.limit <= 0 or op.offset < 0:
             return []
-        prefix, has = _ROOT + _labels(op.namespace_prefix), [*_pieces(op.filter or {})]
-
-        def fits(document: Document) -> bool:
-            return _fits(document.value, op.filter or {})
-
+        prefix, wanted = _ROOT + _labels(op.namespace_prefix), op.filter or {}
+        chosen: dict[str, Any] = {"has": [*_pieces(wanted)]}
+        if wanted:
+            chosen["fits"] = lambda value: _fits(value, wanted)
         if op.query:
-            ranked = self._documents.nearest(prefix, op.query, fits=fits, has=has)
+            ranked = self._documents.nearest(prefix, op.query, **chosen)
             return ranked[op.offset : op.offset + op.limit]
-        listed = self._documents.under(prefix, fits=fits, has=has, offset=op.offset, limit=op.limit)
+        listed = self._documents.under(prefix, offset=op.offset, limit=op.limit, **chosen)
         return [(None, document) for document in listed]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:

@@ -88,7 +88,7 @@ class Replacing(Suite):
         assert await is_whole(store, "s1")
 
     async def test_the_newest_message_of_sessions(self, store: Store) -> None:
-        """By ids, or under a prefix, page by page; what lacks a piece of metadata may be left out."""
+        """By ids, or under a prefix, page by page; only those with metadata that fits."""
         for name in ("a/1", "a/2", "a/3", "b/1", "a"):
             draft = noted(a_draft(f"new-{name}", f"End of {name}."), of=f'{name} "100%" é')
             await store.append(an_append(name, a_draft(f"old-{name}"), draft))
@@ -102,6 +102,8 @@ class Replacing(Suite):
         pieces = ['a/3 \\"100%\\" é', "%"]
         found = await store.newest_messages_under("a/", has=pieces, limit=9)
         assert [one.session.id for one in found] == ["a/3"]
+        fit = await store.newest_messages_under("a/", fits=lambda given: given["of"][:3] in ("a/2", "a/3"), limit=1)
+        assert [one.session.id for one in fit] == ["a/2"]
 
     async def test_the_first_session_of_each_beginning(self, store: Store) -> None:
         """Up to a mark behind the prefix; ids without a mark do not count."""
