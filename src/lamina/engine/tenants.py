@@ -14,6 +14,7 @@ from lamina.ports import Store
 from lamina.types import ApiKey
 
 _NEVER = 2**62  # changes that no memory has had
+_SECRET_BYTES = 32
 _GRACE_S = 10.0  # for what workers have in hand when the process ends
 
 
@@ -39,6 +40,7 @@ class Tenants:
         self._opening = asyncio.Lock()
         self._keyed = False
         self._watches: dict[str, Watch] = {}
+        self._secrets: dict[str, bytes] = {}
         self._watching = True
 
     @property
@@ -67,6 +69,12 @@ class Tenants:
     async def cuts(self, tenant: str, user_id: str) -> int:
         """A number that grows when words of a user's memory are taken away or rewritten, by whichever process."""
         return (await self._store.for_tenant(tenant).changes(user_id, _NEVER)).cuts
+
+    async def secret(self, tenant: str) -> bytes:
+        """What only this tenant's memory has, to know again what was signed with it."""
+        if tenant not in self._secrets:
+            self._secrets[tenant] = await self._store.for_tenant(tenant).secret(self._random_bytes(_SECRET_BYTES))
+        return self._secrets[tenant]
 
     async def watch(self, tenant: str) -> Watch:
         """What changes in a tenant's memory, looked for from now on at the latest; nothing once watches have ended."""

@@ -16,6 +16,7 @@ from lamina.interfaces.http.proxy.dialect import (
     objects,
     placed,
 )
+from lamina.interfaces.http.proxy.stored import ITEMS, references
 
 _LOGGED = ("user", "assistant", "tool")
 _KEPT = ("role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio", "function_call")
@@ -44,7 +45,11 @@ class Chat(Dialect):
             list(objects(message.get("tool_calls"))),
             refusal=_text(message.get("refusal")),
             model=answer.get("model"),
-            more={"finish_reason": choice.get("finish_reason"), "response_id": answer.get("id")},
+            more={
+                "finish_reason": choice.get("finish_reason"),
+                "response_id": answer.get("id"),
+                ITEMS: list(references(message.get("audio"))) or None,
+            },
         )
 
     def listener(self) -> Listener:

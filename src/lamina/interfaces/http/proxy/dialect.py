@@ -122,6 +122,14 @@ def as_json(data: str | bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def in_json(body: Json) -> bytes:
+    """A request as it is sent; halves of a character are sent as they came, escaped."""
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(body, separators=(",", ":")).encode()
+
+
 def objects(value: Any) -> Iterator[dict[str, Any]]:
     """The objects of a list, if it is one."""
     return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())

@@ -7,12 +7,14 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from lamina.engine.memory import Engine
 from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
 from lamina.interfaces.http.proxy.dialect import ChatMessage, Dialect, Json, Place, Remembered
+from lamina.interfaces.http.proxy.stored import ITEMS, SEAL, Seals, without_references
 from lamina.interfaces.http.proxy.whose import Whose, without_ids
 from lamina.policy.messages import text_of
 from lamina.policy.render import PREAMBLE
@@ -78,6 +80,8 @@ class Turn:
     place: Place
     shown: Shown
     cuts: Callable[[str], Awaitable[int]]  # of a user's memory: grows with whatever is forgotten or reworded
+    seals: Seals
+    shared: bool  # the account at the endpoint is not the caller's own
     retried: bool
     tokens: int = 0
     faults: list[str] = field(default_factory=list)
@@ -103,6 +107,8 @@ class Turn:
             remembered = Remembered()
         new = [told[place] for place in self._resent.new]
         self._storing = self._begun(self._stored(new)) if new else None
+        if self.shared:
+            remembered = replace(remembered, window=tuple(map(without_references, remembered.window)))
         self.tokens = remembered.tokens
         return self.dialect.with_memory(asked, remembered, self.place) if remembered.tokens else asked
 
@@ -130,7 +136,10 @@ class Turn:
     async def _kept(self, reply: ChatMessage, interrupted: str | None) -> None:
         if self._storing is not None:
             await asyncio.wait({self._storing})
-        more = {"interrupted": interrupted, "regenerated": self._resent.answered or None}
+        more: dict[str, Any] = {"interrupted": interrupted, "regenerated": self._resent.answered or None}
+        if ids := reply["metadata"].get(ITEMS):
+            with suppress(LaminaError, TimeoutError):  # then what is in the reply cannot be named later
+                more[SEAL] = await self.seals.of(ids)
         metadata = {**reply["metadata"], **{name: value for name, value in more.items() if value is not None}}
         await self._add([{**reply, "metadata": metadata}], None)
 

@@ -17,6 +17,7 @@ from lamina.interfaces.http.proxy.dialect import (
     objects,
     placed,
 )
+from lamina.interfaces.http.proxy.stored import ITEMS, references
 
 _LOGGED = ("user", "assistant")
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
@@ -167,8 +168,14 @@ def _reply(output: Any, response: Json) -> ChatMessage | None:
         "\n".join(texts) or None,
         [call for one in messages for call in one.get("tool_calls", ())],
         model=response.get("model"),
-        more={"finish_reason": _finish(response), "response_id": response.get("id")},
+        more={"finish_reason": _finish(response), "response_id": response.get("id"), ITEMS: _ids(output, response)},
     )
+
+
+def _ids(output: Any, response: Json) -> list[str] | None:
+    """By what later requests may name the response and what is in it."""
+    every = [response.get("id"), *(item.get("id") for item in objects(output)), *references(output)]
+    return [one for one in dict.fromkeys(every) if isinstance(one, str)] or None
 
 
 def _finish(response: Json) -> str | None:

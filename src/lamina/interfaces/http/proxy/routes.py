@@ -1,7 +1,6 @@
 """Routes of the proxy: what is remembered, and what is only passed on."""
 
 import asyncio
-import json
 import re
 from functools import partial
 from typing import Any
@@ -14,12 +13,14 @@ from fastapi.responses import Response
 from lamina.engine.memory import Engine
 from lamina.interfaces.http.callers import Reader, Writer, service_of
 from lamina.interfaces.http.metrics import Metrics
+from lamina.interfaces.http.proxy import stored
 from lamina.interfaces.http.proxy.chat import Chat
-from lamina.interfaces.http.proxy.dialect import ChatMessage, Dialect, as_json
+from lamina.interfaces.http.proxy.dialect import ChatMessage, Dialect, as_json, in_json
 from lamina.interfaces.http.proxy.errors import PASSED, PREFIX, not_reached
 from lamina.interfaces.http.proxy.relay import Relay
 from lamina.interfaces.http.proxy.remembering import Shown, Turn
 from lamina.interfaces.http.proxy.responses import Responses
+from lamina.interfaces.http.proxy.stored import Seals
 from lamina.interfaces.http.proxy.upstream import Upstream, in_bytes, passed_headers
 from lamina.interfaces.http.proxy.whose import whose
 from lamina.interfaces.settings import Settings
@@ -42,12 +43,15 @@ class Proxy:
 
     async def remembering(self, engine: Engine, request: Request, path: str, dialect: Dialect) -> Response:
         """Ask the endpoint, with memory; keep what is new and what is replied."""
-        raw = await request.body()
-        body = as_json(raw)
+        body = as_json(await request.body())
         about = None if body is None else whose(request.headers, body, self._settings.user)
         if body is None or about is None:
             return await self.passing(request, path)
         dialect.check(body)
+        tenants, shared = service_of(request).tenants, self._upstream.shared(request.headers)
+        seals = Seals(partial(tenants.secret, engine.tenant), about)
+        if shared:
+            await stored.check(body, partial(stored.made, engine, about, seals))
         turn = Turn(
             engine=engine,
             whose=about,
@@ -56,11 +60,13 @@ class Proxy:
             budget=about.budget or self._settings.proxy_memory_tokens,
             place="user" if self._settings.proxy_place == "user" else "system",
             shown=self._shown,
-            cuts=partial(service_of(request).tenants.cuts, engine.tenant),
+            cuts=partial(tenants.cuts, engine.tenant),
+            seals=seals,
+            shared=shared,
             work=self._work,
             retried=request.headers.get(_RETRIES, "0") not in {"", "0"},
         )
-        content = json.dumps(await turn.prepared(), ensure_ascii=False, separators=(",", ":")).encode()
+        content = in_json(await turn.prepared())
         try:
             answer = await self._upstream.ask(request, path, content)
         except httpx2.HTTPError as error:
@@ -71,8 +77,11 @@ class Proxy:
 
     async def passing(self, request: Request, path: str) -> Response:
         """Ask the endpoint, and remember nothing."""
+        content = await request.body()
+        if self._upstream.shared(request.headers):
+            content = await _passable(request.method, path, content)
         try:
-            answer = await self._upstream.ask(request, path, await request.body())
+            answer = await self._upstream.ask(request, path, content)
         except httpx2.HTTPError as error:
             return not_reached(error)
         return await self._answered(answer, None, None)
@@ -108,6 +117,19 @@ class Proxy:
         if self._work:
             await asyncio.wait(self._work, timeout=_GRACE_S)
         await self._upstream.close()
+
+
+async def _passable(method: str, path: str, content: bytes) -> bytes:
+    """What is sent for a request that reaches nothing of others; as it was read here, so that it is read alike."""
+    if not stored.may_pass(method, path):
+        raise stored.refused_address(method, path)
+    if method != "POST":
+        return b""
+    body = as_json(content)
+    if body is None:
+        raise HTTPException(400, "the body must be a JSON object")
+    await stored.check(body)
+    return in_json(body)
 
 
 def routes(proxy: Proxy, prefix: str = PREFIX) -> APIRouter:

@@ -20,6 +20,7 @@ _HOP = frozenset(
 _IDEMPOTENT = frozenset({"GET", "HEAD", "DELETE"})
 _OURS = "x-lamina-"
 _NOT_THEIRS = frozenset({"x-api-key", "cookie", "authorization", "idempotency-key", "forwarded"})
+_ACCOUNT = frozenset({"openai-organization", "openai-project"})  # which account a key is for
 
 
 class Upstream:
@@ -35,6 +36,10 @@ class Upstream:
         self._client, self._anew = (
             httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False) for limits in (kept, anew)
         )
+
+    def shared(self, given: Mapping[str, str]) -> bool:
+        """Whether a request is made on an account that others use, too: with the operator's key, or without any."""
+        return self._key is not None or not _callers(given)
 
     async def ask(self, request: Request, path: str, content: bytes) -> httpx2.Response:
         """The answer's head; its body is read, and closed, by whoever asked.
@@ -61,6 +66,7 @@ class Upstream:
             name: value
             for name, value in given.items()
             if name not in _HOP and name not in _NOT_THEIRS and not name.startswith((_OURS, "x-forwarded"))
+            if name not in _ACCOUNT or not self.shared(given)
         }
         authorization = f"Bearer {self._key}" if self._key else _callers(given)
         return {**kept, **({"authorization": authorization} if authorization else {}), "accept-encoding": "identity"}
@@ -72,8 +78,9 @@ class Upstream:
 
 def _callers(given: Mapping[str, str]) -> str | None:
     """The caller's own key for the endpoint; a key for us goes no further."""
-    told = given.get("authorization")
-    return None if told is None or told.partition(" ")[2].strip().startswith(PREFIX) else told
+    told = given.get("authorization", "")
+    key = told.partition(" ")[2].strip()
+    return None if not key or key.startswith(PREFIX) else told
 
 
 def passed_headers(answer: httpx2.Response) -> list[tuple[str, str]]:
