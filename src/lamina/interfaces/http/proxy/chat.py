@@ -10,9 +10,9 @@ from lamina.interfaces.http.proxy.dialect import (
     Place,
     Remembered,
     as_json,
-    check_messages,
     for_the_log,
     index_of,
+    is_shaped,
     objects,
     placed,
 )
@@ -25,8 +25,9 @@ _KEPT = ("role", "content", "name", "tool_calls", "tool_call_id", "refusal", "au
 class Chat(Dialect):
     """`POST /chat/completions`."""
 
-    def check(self, body: Json) -> None:
-        check_messages(body.get("messages"), "messages")
+    def reads(self, body: Json) -> bool:
+        messages = body.get("messages")
+        return isinstance(messages, list) and all(map(is_shaped, messages))
 
     def told(self, body: Json) -> list[ChatMessage]:
         given = [one for one in objects(body.get("messages")) if one.get("role") in _LOGGED]

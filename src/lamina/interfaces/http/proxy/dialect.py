@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lamina.errors import InputError
-
 ChatMessage = dict[str, Any]
 Json = Mapping[str, Any]
 Place = Literal["system", "user"]
@@ -42,8 +40,8 @@ class Dialect(ABC):
     """How requests and replies of one way look."""
 
     @abstractmethod
-    def check(self, body: Json) -> None:
-        """Raises InputError if the conversation has a shape that no endpoint takes."""
+    def reads(self, body: Json) -> bool:
+        """Whether a request has the shape that it should; if not, the endpoint judges it, and memory stays out."""
 
     @abstractmethod
     def told(self, body: Json) -> list[ChatMessage]:
@@ -59,18 +57,6 @@ class Dialect(ABC):
 
     @abstractmethod
     def listener(self) -> Listener: ...
-
-
-def check_messages(messages: Any, place: str) -> None:
-    """Refuse what is no list of messages, or has something else where words or calls belong."""
-    if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
-        raise InputError(f"{place} must be a list of objects such as {{'role': 'user', 'content': 'hi'}}")
-    for number, one in enumerate(messages):
-        if not isinstance(one.get("content"), str | list | None):
-            raise InputError(f"{place}[{number}].content must be text, a list of parts or null")
-        calls = one.get("tool_calls")
-        if calls is not None and not (isinstance(calls, list) and all(isinstance(call, dict) for call in calls)):
-            raise InputError(f"{place}[{number}].tool_calls must be a list of objects or null")
 
 
 def placed(
@@ -123,16 +109,36 @@ def as_json(data: str | bytes) -> dict[str, Any] | None:
 
 
 def in_json(body: Json) -> bytes:
-    """A request as it is sent; halves of a character are sent as they came, escaped."""
-    try:
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(body, separators=(",", ":")).encode()
+    """A request as it is sent."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
     """The objects of a list, if it is one."""
     return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
+
+
+def is_shaped(message: Any) -> bool:
+    """Whether a message or an item can be read: words, parts and calls are where and what they should be."""
+    if not isinstance(message, dict) or not all(_is_text(message.get(name)) for name in ("role", "type")):
+        return False
+    parted = all(_is_parted(message.get(name)) for name in ("content", "output"))
+    calls = message.get("tool_calls")
+    return parted and (calls is None or (isinstance(calls, list) and all(_is_call(one) for one in calls)))
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_parted(content: Any) -> bool:
+    parts = content if isinstance(content, list) else []
+    shaped = all(isinstance(one, dict) and _is_text(one.get("type")) and _is_text(one.get("text")) for one in parts)
+    return shaped and (isinstance(content, list) or _is_text(content))
+
+
+def _is_call(call: Any) -> bool:
+    return isinstance(call, dict) and (call.get("function") is None or isinstance(call["function"], dict))
 
 
 def index_of(value: Any, otherwise: int) -> int:

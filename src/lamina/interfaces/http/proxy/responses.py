@@ -11,9 +11,9 @@ from lamina.interfaces.http.proxy.dialect import (
     Place,
     Remembered,
     as_json,
-    check_messages,
     for_the_log,
     index_of,
+    is_shaped,
     objects,
     placed,
 )
@@ -26,9 +26,9 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed", "respon
 class Responses(Dialect):
     """`POST /responses`."""
 
-    def check(self, body: Json) -> None:
-        if not isinstance(body.get("input"), str | None):
-            check_messages(body["input"], "input")
+    def reads(self, body: Json) -> bool:
+        given = body.get("input")
+        return given is None or isinstance(given, str) or (isinstance(given, list) and all(map(is_shaped, given)))
 
     def told(self, body: Json) -> list[ChatMessage]:
         return _messages(_items(body))
@@ -115,7 +115,7 @@ def _content(content: Any) -> str | list[Any]:
 
 def _part(part: Json) -> dict[str, Any]:
     kind = part.get("type")
-    if kind in ("input_text", "output_text", "text"):
+    if kind in ("input_text", "output_text", "text"):  # no set: it may be anything
         return {"type": "text", "text": str(part.get("text", ""))}
     if kind == "refusal":
         return {"type": "text", "text": str(part.get("refusal", ""))}
@@ -175,7 +175,7 @@ def _reply(output: Any, response: Json) -> ChatMessage | None:
 def _ids(output: Any, response: Json) -> list[str] | None:
     """By what later requests may name the response and what is in it."""
     every = [response.get("id"), *(item.get("id") for item in objects(output)), *references(output)]
-    return [one for one in dict.fromkeys(every) if isinstance(one, str)] or None
+    return [*dict.fromkeys(one for one in every if isinstance(one, str))] or None
 
 
 def _finish(response: Json) -> str | None:

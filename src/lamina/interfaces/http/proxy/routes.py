@@ -22,7 +22,7 @@ from lamina.interfaces.http.proxy.remembering import Shown, Turn
 from lamina.interfaces.http.proxy.responses import Responses
 from lamina.interfaces.http.proxy.stored import Seals
 from lamina.interfaces.http.proxy.upstream import Upstream, in_bytes, passed_headers
-from lamina.interfaces.http.proxy.whose import whose
+from lamina.interfaces.http.proxy.whose import whose, without_ids
 from lamina.interfaces.settings import Settings
 
 _GRACE_S = 10.0
@@ -45,13 +45,12 @@ class Proxy:
         """Ask the endpoint, with memory; keep what is new and what is replied."""
         body = as_json(await request.body())
         about = None if body is None else whose(request.headers, body, self._settings.user)
-        if body is None or about is None:
+        if body is None or about is None or not dialect.reads(body):
             return await self.passing(request, path)
-        dialect.check(body)
         tenants, shared = service_of(request).tenants, self._upstream.shared(request.headers)
         seals = Seals(partial(tenants.secret, engine.tenant), about)
         if shared:
-            await stored.check(body, partial(stored.made, engine, about, seals))
+            await stored.check(without_ids(body), partial(stored.made, engine, about, seals))
         turn = Turn(
             engine=engine,
             whose=about,

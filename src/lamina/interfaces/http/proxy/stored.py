@@ -16,21 +16,20 @@ from fastapi import HTTPException
 from lamina.engine.memory import Engine
 from lamina.errors import NotFound
 from lamina.interfaces.http.proxy.dialect import ChatMessage, Json
-from lamina.interfaces.http.proxy.whose import Whose, without_ids
+from lamina.interfaces.http.proxy.whose import Whose
 
 READ = ("models",)  # what all may look at
 ASKED = ("embeddings", "completions", "moderations", "chat/completions", "responses")  # what all may ask
 ITEMS, SEAL = "item_ids", "item_seal"  # in the metadata of a reply
 
 _NOT_READ = frozenset(
-    {"metadata", "parameters", "schema", "annotations", "logprobs"}
-)  # no endpoint looks things up there
+    {"metadata", "parameters", "schema", "tool_calls", "annotations", "logprobs"}
+)  # where ids name nothing
 _NO_REFERENCES = frozenset(
     {"call_id", "tool_call_id", "request_id", "user_id", "session_id", "trace_id", "connector_id"}
 )
 _NAMES = frozenset({"conversation", "container"})  # whose text is an id
-_WHOLE = frozenset({"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
-                    "function", "custom"})  # fmt: skip
+_WHOLE = frozenset({"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"})
 _SAID = frozenset({"content", "tool_calls", "function_call", "refusal"})
 _PAGE = 200  # messages that are looked through at once
 _MOST = 2_000
@@ -62,11 +61,9 @@ def _named(name: str, inner: Any) -> Iterator[str]:
 def _is_whole(item: Json) -> bool:
     """Whether an item with an id says itself what it is."""
     kind = item.get("type")
-    if kind in (None, "message"):
+    if not isinstance(kind, str) or kind == "message":
         return "role" in item and not _SAID.isdisjoint(item)
-    if kind == "reasoning":
-        return bool(item.get("encrypted_content"))
-    return isinstance(kind, str) and kind in _WHOLE
+    return kind in _WHOLE or (kind == "reasoning" and bool(item.get("encrypted_content")))
 
 
 def without_references(message: ChatMessage) -> ChatMessage:
@@ -115,8 +112,7 @@ async def check(body: Json, made: Callable[[set[str]], Awaitable[set[str]]] | No
     """Refuse a request that reaches what others may have at the endpoint; `made` says which ids are the caller's."""
     if body.get("background"):
         raise HTTPException(403, f"background responses are kept by the endpoint; ask without, or {_OWN_KEY}")
-    sent = {name: value for name, value in without_ids(body).items() if name != "id"}
-    wanted = set(references(sent))
+    wanted = set(references({name: value for name, value in body.items() if name != "id"}))
     if wanted and made is not None:
         wanted -= await made(wanted)
     if wanted:
