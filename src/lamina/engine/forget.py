@@ -11,7 +11,7 @@ from lamina.engine.parts import Parts, Progress
 from lamina.engine.worker import Worker
 from lamina.errors import InputError, NotFound
 from lamina.policy import facts as policy
-from lamina.policy import redaction
+from lamina.policy import matching, redaction
 from lamina.policy.messages import text_of
 from lamina.ports import Erased, Erasure, ReceiptRow, Rewrite
 from lamina.types import Fact, Json, Message, Receipt, Session, Span
@@ -127,8 +127,8 @@ class Forgetting:
     async def text(
         self, wanted: str, user_id: str, session_id: str | None, *, dry_run: bool, progress: Progress | None
     ) -> Receipt:
-        """Forget every message that has the words, and whatever else has them; case, width and spaces do not count."""
-        if not isinstance(wanted, str) or len(policy.normalised(wanted)) < _SHORTEST:
+        """Forget every message that has the words, and whatever else has them, however they are written."""
+        if not isinstance(wanted, str) or len(matching.needle(wanted)) < _SHORTEST:
             raise InputError(f"text must have at least {_SHORTEST} characters, so that not everything matches")
         if session_id is not None:
             user_id = (await required_session(self._parts.store, session_id)).user_id
@@ -143,7 +143,7 @@ class Forgetting:
         """What has the words though no message of it has: told by hand, or written by a model in its own words."""
         store = self._parts.store
         for fact in await store.facts(plan.user_id, session_id):
-            if redaction.has((fact.value, fact.quote, fact.key, fact.reason, fact.category, fact.tags), wanted):
+            if redaction.has(redaction.fact_words(fact), wanted):
                 plan.facts.append(fact.id)
         for one in await store.episodes(plan.user_id, session_id):
             told = (one.title, one.summary, one.context, one.outcome, one.participants)

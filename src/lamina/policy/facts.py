@@ -52,8 +52,12 @@ def folded(text: str) -> str:
 
 def normalised(text: str) -> str:
     """Text made comparable: folded, without punctuation at its ends."""
-    bare = folded(text)
-    return bare.strip(_EDGES) or bare
+    return stripped(folded(text))
+
+
+def stripped(text: str) -> str:
+    """Text without punctuation at its ends, if it has anything else."""
+    return text.strip(_EDGES) or text
 
 
 def slot_of(key: str | None, value: str) -> str:

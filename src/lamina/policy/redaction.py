@@ -7,20 +7,29 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from lamina.policy.facts import folded, normalised
+from lamina.policy import matching
+from lamina.policy.facts import said
 from lamina.policy.messages import text_of
 from lamina.ports import ReceiptRow, Rewrite
-from lamina.types import Json, Message, Receipt
+from lamina.types import Fact, Json, Message, Receipt
 
 FORGOTTEN = "[forgotten]"
 DROPPED = "[dropped]"  # by a retention rule: what was derived from it stays
+# Names of fields that chat messages have, whatever they say.
+_FORMAT = frozenset(
+    ("role", "content", "name", "type", "text", "refusal", "image_url", "url", "detail", "input_audio", "data",
+     "format", "file", "file_id", "file_data", "filename", "tool_calls", "tool_call_id", "id", "index", "function",
+     "arguments", "function_call", "audio", "annotations", "input_text", "input_image", "input_file")
+)  # fmt: skip
 FIRST_RECEIPT = hashlib.sha256(b"lamina receipts").hexdigest()
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every text in a value, names of fields too."""
+    """Every text and number in a value as text, names of fields too."""
     if isinstance(value, str):
         yield value
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield json.dumps(value)
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from strings(key)
@@ -31,13 +40,37 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def has(value: Any, wanted: str) -> bool:
-    """Whether some text in a value has the wanted words; case, width and spaces do not count."""
-    needle = normalised(wanted)
-    return any(needle in folded(text) for text in strings(value))
+    """Whether some text in a value has the wanted words, however they are written."""
+    needle = matching.needle(wanted)
+    return any(matching.is_in(needle, text) for text in strings(value))
 
 
 def message_has(message: Message, wanted: str) -> bool:
-    return has(message.body, wanted) or has(message.metadata, wanted) or has(message.model, wanted)
+    return _message_has(message.body, message.metadata, wanted) or has(message.model, wanted)
+
+
+def _message_has(body: Json, metadata: Json, wanted: str) -> bool:
+    """Whether a message has the words: as it is shown, in its parts, or in parts that were said in one breath."""
+    parts = body.get("content")
+    run_on = "".join(map(_part, parts)) if isinstance(parts, list | tuple) else ""
+    return has((text_of(body), run_on, _said(body), metadata), wanted)
+
+
+def _part(part: Any) -> str:
+    return part if isinstance(part, str) else str(part.get("text") or "") if isinstance(part, Mapping) else ""
+
+
+def _said(value: Any) -> Any:
+    """What a message's body says: without its role, and without the names that the format gives to fields and parts."""
+    if isinstance(value, Mapping):
+        own = [item for name, item in value.items() if name not in {"role", "type"}]
+        return [name for name in value if name not in _FORMAT] + [_said(item) for item in own]
+    return [_said(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def fact_words(fact: Fact) -> tuple[Any, ...]:
+    """Everything that a fact tells."""
+    return said(fact), fact.value, fact.key, fact.slot, fact.quote, fact.reason, fact.category, fact.tags
 
 
 def emptied(message: Message, placeholder: str) -> dict[str, Any]:

@@ -1,0 +1,112 @@
+"""Forgetting by text: it is found as it is shown and in every form that it decodes to, and nothing else is."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamina import InputError, Memory
+from lamina.policy import redaction
+from tests.growth import growth, quarters
+from tests.places import Place
+
+USER = "ann"
+
+
+def call(arguments: str) -> dict[str, Any]:
+    function = {"name": "look", "arguments": arguments}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+    }
+
+
+def parts(*texts: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+
+
+def picture(url: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
+
+
+def user(text: str, **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": text, **more}
+
+
+FOUND = [
+    pytest.param(parts("My card is 4242", "1111 2222."), "4242 1111", b"1111 2222", id="across-parts"),
+    pytest.param(parts("The word is zanzi", "barquay."), "Zanzibarquay", b"barquay", id="one-word-in-two-parts"),
+    pytest.param(call('{"who": "Ren\\u00e9e Zweig"}'), "Ren\u00e9e Zweig", b"Zweig", id="escaped-arguments"),
+    pytest.param(call('{"who": "Ren\\u00c9e Zw'), "ren\u00e9e zw", b"e Zw", id="arguments-cut-off"),
+    pytest.param(call('{"a": "{\\"b\\": \\"Ren\\\\u00e9e\\"}"}'), "Ren\u00e9e", b"u00e9", id="arguments-in-arguments"),
+    pytest.param(call('{"a": "\\ud83e\\udd89 Zweig"}'), "\U0001f989 zweig", b"Zweig", id="escaped-pair"),
+    pytest.param(call('{"a": "zanzi\\nbarquay"}'), "zanzi barquay", b"barquay", id="escaped-line"),
+    pytest.param(user('It said: {"name": "Ren\\u00e9e"}.'), "Ren\u00e9e", b"u00e9", id="escaped-in-a-text"),
+    pytest.param(user("x y", metadata={"pin": 471147}), "471147", b"471147", id="number-in-metadata"),
+    pytest.param(user("x y", metadata={"at": [{"n": -12.75}]}), "-12.75", b"12.75", id="nested-number"),
+    pytest.param(
+        user("x y", metadata={"raw": '{"pin": "\\u0034\\u003711"}'}), "4711", b"u003711", id="json-in-metadata"
+    ),
+    pytest.param(user("Zan\u00adzi\u00adbar"), "zanzibar", b"bar", id="soft-hyphen"),
+    pytest.param(user("Zan\u200bzi\u2060bar\ufe0f"), "zanzibar", b"bar", id="zero-width"),
+    pytest.param(user("Zanzibar"), "zan\u00adzi\u200bbar", b"bar", id="unseen-in-what-is-asked"),
+    pytest.param(user("\u0130zmirli"), "izmirli", b"zmirli", id="dotted-capital-i"),
+    pytest.param(user("IZMIRLI"), "\u0131zm\u0131rl\u0131", b"ZMIRLI", id="dotless-i"),
+    pytest.param(user("STRASSE 9"), "stra\u00dfe 9", b"STRASSE", id="sharp-s"),
+    pytest.param(user("\ufb03x office"), "ffix", b"office", id="ligature"),
+    pytest.param(user("call 555\u2011123\u20139"), "555-123-9", b"123", id="dashes"),
+    pytest.param(user("O\u2019Brienson"), "o'brienson", b"Brienson", id="apostrophe"),
+    pytest.param(picture("https://x.test/?q=S%C3%A3o%20Zweig"), "S\u00e3o Zweig", b"Zweig", id="picture-address"),
+]
+
+
+@pytest.mark.parametrize(("message", "text", "left"), FOUND)
+def test_a_text_is_found_however_it_is_written(tmp_path: Path, message: Any, text: str, left: bytes) -> None:
+    """The message is emptied, and the file has no byte of it."""
+    path = tmp_path / "f.db"
+    with Memory(path, worker=False) as memory:
+        memory.add([{**message, "id": "m1"}, {"role": "user", "content": "Hello there.", "id": "m2"}], user_id=USER)
+        assert left in path.read_bytes() + Path(f"{path}-wal").read_bytes()
+        receipt = memory.forget(text=text, user_id=USER)
+        assert receipt.messages == ("m1",)
+        assert memory.message("m2").text == "Hello there."
+        assert memory.verify().ok
+    assert not any(left in file.read_bytes() for file in tmp_path.iterdir())
+
+
+@pytest.mark.also_postgres
+def test_no_byte_of_it_is_left_anywhere(place: Place) -> None:
+    """Neither in a file nor in a database."""
+    with Memory(place(), worker=False) as memory:
+        memory.add(call('{"who": "Ren\\u00e9e Zweigart"}'), user_id=USER)
+        memory.add(user("Zan\u00adzibarquay"), user_id=USER)
+        assert len(memory.forget(text="Ren\u00e9e Zweigart", user_id=USER).messages) == 1
+        assert len(memory.forget(text="zanzibarquay", user_id=USER).messages) == 1
+    left = place.every_byte()
+    assert b"zweigart" not in left
+    assert b"zibarquay" not in left
+
+
+@pytest.mark.parametrize("text", ["user", "content", "role", "text", "type", "image_url", "function", "arguments"])
+def test_how_a_message_is_written_down_is_not_what_it_says(tmp_path: Path, text: str) -> None:
+    """The words of the format are in every message, and are nobody's."""
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add([user("Hello."), parts("One.", "Two."), picture("https://x.test"), call('{"n": 1}')], user_id=USER)
+        assert memory.forget(text=text, user_id=USER).empty
+
+
+@pytest.mark.parametrize("text", ["\u00ad\u00ad\u00ad", " \u200b.\u200b ", "a\u2060"])
+def test_a_text_that_shows_nothing_is_refused(tmp_path: Path, text: str) -> None:
+    """It would be in every message."""
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add(user("Hello."), user_id=USER)
+        with pytest.raises(InputError, match="at least 2 characters"):
+            memory.forget(text=text, user_id=USER)
+        assert memory.forget(user_id=USER, dry_run=True).messages
+
+
+@pytest.mark.parametrize("piece", ["\\\\", "%25", "\\u00e9", "\u00ad\u0301", '\\"'])
+def test_signs_to_decode_without_end_take_no_longer_than_their_length(piece: str) -> None:
+    """Neither is a message decoded for ever, nor are marks sorted."""
+    assert growth(lambda text: redaction.has(text, "zanzibar"), lambda size: piece * size, quarters(100_000)) <= 2.0
