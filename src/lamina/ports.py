@@ -276,6 +276,8 @@ class Rewrite:
     tokens: int
     salt: bytes
     whole: bool  # nothing is left of it
+    words: tuple[str, ...] = ()  # that were cut out; what else was said in it stays known. Without: nothing does
+    telling: tuple[str, ...] = ()  # words that give away what was forgotten, in whatever else came of the message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,7 +374,7 @@ class FactsCommit:
     """Facts and episodes put, changed and dropped, and each slot they touch settled anew, in one transaction.
 
     A fact that was said at a place where the same one stands already is left as it is, and so is one whose value was
-    forgotten. What is to be changed but is gone stays gone.
+    forgotten. What is to be changed but is gone stays gone, and where a fact was said stays as it is.
     """
 
     user_id: str
@@ -389,6 +391,7 @@ class FactsCommit:
     unblock: tuple[bytes, ...] = ()  # marks of forgotten values that may be known again
     reading: Reading | None = None
     expect: tuple[str, str] | None = None  # a fact and the tag that it must have
+    cuts: int | None = None  # of the user's changes when all this was read; with others by now, nothing is committed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -197,6 +197,51 @@ def test_a_part_of_a_message_is_forgotten_with_a_fact(tmp_path: Path) -> None:
             assert message.text[fact.start : fact.end] == fact.quote
 
 
+def test_an_episode_of_which_something_was_forgotten_is_told_anew(tmp_path: Path) -> None:
+    """It keeps its id, its links and its use; the forgotten words are out of it, and of the files."""
+    path = tmp_path / "f.db"
+    with Memory(path, worker=False) as memory:
+        said = f"I work as a {WORD}, and we decided to use Postgres because it is boring."
+        memory.add(said, user_id=USER, session_id="s1")
+        memory.settle()
+        (job,) = [fact for fact in memory.facts(USER) if fact.key == "job"]
+        (before,) = memory.episodes(USER)
+        assert WORD in before.summary
+        note = memory.remember("Ask about the move", user_id=USER)
+        memory.link(before.id, note.id, "causes")
+        memory.search("Postgres", user_id=USER)
+        memory.consolidate(USER)
+        (before,) = memory.episodes(USER)
+        assert before.accesses
+        assert memory.forget(fact_id=job.id).episodes == ()
+        (after,) = memory.episodes(USER)
+        assert (after.id, after.kind, after.accesses) == (before.id, before.kind, before.accesses)
+        assert set(after.linked) == set(before.linked) - {job.id}
+        assert after.title == before.title
+        assert after.summary == "[forgotten], and we decided to use Postgres because it is boring."
+        assert [(link.source, link.type) for link in memory.why(note.id).links] == [(after.id, "causes")]
+    assert not scan(path)
+
+
+def test_moments_that_were_merged_survive_a_fact_of_one_of_them(tmp_path: Path) -> None:
+    """All messages of the merged episode are read again, so no moment is lost."""
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add("We decided to use Postgres because it is boring.", user_id=USER, session_id="s1")
+        memory.add(f"I live in {WORD}. We decided to use Redis for the queue.", user_id=USER, session_id="s1")
+        memory.settle()
+        memory.consolidate(USER)
+        (merged,) = memory.episodes(USER)
+        assert len(merged.message_ids) == 2
+        (home,) = [fact for fact in memory.facts(USER) if fact.key == "location"]
+        memory.forget(fact_id=home.id)
+        told = " ".join(one.summary for one in memory.episodes(USER))
+        assert "Postgres" in told
+        assert "Redis" in told
+        assert merged.id in {one.id for one in memory.episodes(USER)}
+        memory.consolidate(USER)
+        assert [one.id for one in memory.episodes(USER)] == [merged.id]
+
+
 def test_a_fact_whose_words_are_in_the_mark_takes_its_message_with_it(tmp_path: Path) -> None:
     """Where the words would still be there after they were taken out, the whole message is emptied."""
     with Memory(tmp_path / "f.db", worker=False) as memory:
@@ -207,6 +252,9 @@ def test_a_fact_whose_words_are_in_the_mark_takes_its_message_with_it(tmp_path: 
         (message,) = memory.messages("s1")
         assert receipt.messages == (message.id,)
         assert message.content == "[forgotten]"
+        (name,) = memory.facts(USER)
+        assert (name.value, name.quote) == ("Ann", "[forgotten]")
+        assert memory.verify().ok
 
 
 def test_a_rehearsal_tells_what_would_go_and_takes_nothing(tmp_path: Path) -> None:

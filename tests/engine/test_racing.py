@@ -3,6 +3,7 @@
 import pytest
 
 from lamina import Conflict, InputError
+from lamina.ports import FactDraft
 from lamina.types import Consolidated
 from tests.engine.voyages import PROFILE, talk, turn
 
@@ -83,13 +84,52 @@ async def test_what_was_dropped_is_not_regenerated(opened, clock):
     assert (await memory.regenerate("s1", first=dropped + 1)).status == "open"
 
 
-async def test_episodes_that_are_gone_are_not_joined(memory, monkeypatch):
-    """A consolidation that was overtaken changes nothing, and says so."""
+@pytest.mark.parametrize(("gone", "left"), [("crack", "leak"), ("leak", "crack")])
+async def test_episodes_that_are_gone_are_not_joined(memory, monkeypatch, gone, left):
+    """A consolidation that was overtaken changes nothing, and says so; whichever was to go into the other is left."""
     for title in ("Found the leak", "Found the crack"):
         await memory.add_episode("s1", "breakthrough", title, significance=0.4)
-    meanwhile(monkeypatch, memory, "commit_facts", lambda: memory.forget(text="crack", user_id="ann"))
+    meanwhile(monkeypatch, memory, "commit_facts", lambda: memory.forget(text=gone, user_id="ann"))
     assert await memory.consolidate("ann") == Consolidated()
-    assert [episode.title for episode in await memory.episodes("ann")] == ["Found the leak"]
+    assert [episode.title for episode in await memory.episodes("ann")] == [f"Found the {left}"]
+
+
+@pytest.mark.parametrize("verb", ["retract", "consolidate"])
+async def test_what_was_read_before_a_forgetting_does_not_bring_words_back(opened, path, monkeypatch, verb):
+    """Neither a decision on another fact of the message nor a consolidation that began before."""
+    memory = await opened(profile=PROFILE.but(facts=True, episodes=True), extractor=Whole())
+    said = "Annalena, a welder, and Zanzibarquay: we decided to use Postgres because it is boring."
+    await memory.add(said, user_id="ann", session_id="s9")
+    await memory.add("We decided to use Redis for the queue.", user_id="ann", session_id="s9")
+    await memory.settle()
+    facts = {fact.value: fact for fact in await memory.facts("ann")}
+    other, fact = facts["Annalena"], facts["Zanzibarquay"]
+    assert fact.quote == other.quote == said
+    assert any("Zanzibarquay" in one.summary for one in await memory.episodes("ann"))
+    meanwhile(monkeypatch, memory, "commit_facts", lambda: memory.forget(fact_id=fact.id))
+    if verb == "retract":
+        assert (await memory.retract(other.id)).status == "retracted"
+    else:
+        await memory.consolidate("ann")
+    assert (await memory.fact(other.id)).quote == said.replace("Zanzibarquay", "[forgotten]")
+    assert (await memory.verify()).ok
+    await memory.close()
+    assert b"Zanzibarquay" not in path.read_bytes()
+
+
+class Whole:
+    """An extractor that quotes all of a message for each fact."""
+
+    name = "whole"
+
+    async def extract(self, messages):
+        return [
+            FactDraft(message_id=message.id, category="identity", key=word, value=word, quote=message.text, start=0,
+                      end=len(message.text), confidence=0.9, importance=0.5)
+            for message in messages
+            for word in ("Annalena", "Zanzibarquay")
+            if word in message.text
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from lamina.types import Consolidated, Fading
 logger = logging.getLogger("lamina.consolidate")
 
 _LAST = "consolidated_at"
+_LATEST = 2**62  # beyond every count of changes: which sessions have changed is not asked for
 
 
 class Consolidation:
@@ -34,6 +35,7 @@ class Consolidation:
 
     async def _one(self, user_id: str) -> Consolidated:
         store, rules = self._parts.store, rules_of(self._parts.profile)
+        cuts = (await store.changes(user_id, _LATEST)).cuts
         planned = plan(await store.facts(user_id), await store.episodes(user_id), self._parts.now(), rules)
         if planned.facts or planned.episodes or planned.drop_episodes:
             committed = await store.commit_facts(
@@ -43,6 +45,7 @@ class Consolidation:
                     change=tuple(planned.facts),
                     change_episodes=tuple(planned.episodes),
                     drop_episodes=tuple(planned.drop_episodes),
+                    cuts=cuts,
                 )
             )
             if not committed:  # something was forgotten meanwhile; what is left is for the next time

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from lamina.engine.parts import Parts
 from lamina.errors import ModelError
 from lamina.policy import facts as policy
-from lamina.policy.redaction import is_emptied
+from lamina.policy.redaction import is_emptied, is_emptied_episode
 from lamina.ports import EpisodeDraft, Extractor, FactDraft, FactsCommit, Reading, Spotter
 from lamina.profiles import Profile
 from lamina.types import Counters, Episode, Fact, Message, Session, Span
@@ -72,13 +72,18 @@ class Reader:
             upto=max((message.seq for message in messages), default=session.counters.messages),
             again=tuple(message.seq for message in messages if message.seq <= done),
         )
-        facts, episodes = await self.found(session, messages)
+        facts = await self.facts(session, [message for message in messages if message.seq > done])
+        known = await self._known_episodes(session, {message.id for message in messages if message.seq <= done})
+        told = {one.id: one for one in await self._told(session, messages, facts, known)}
+        episodes = tuple(one for one in told.values() if one.id not in known)
         commit = FactsCommit(
             user_id=session.user_id,
             settle=self.settle,
             put=facts,
             marks=await self.marks(facts),
             episodes=episodes,
+            change_episodes=tuple(one for one in told.values() if one.id in known),
+            drop_episodes=tuple(one.id for one in known.values() if one.id not in told and is_emptied_episode(one)),
             most_episodes=self._parts.profile.max_episodes,
             reading=reading,
         )
@@ -103,21 +108,12 @@ class Reader:
         """What marks are made with."""
         return await self._parts.store.secret(self._parts.random_bytes(_SECRET_BYTES))
 
-    async def found(
-        self, session: Session, messages: Sequence[Message]
-    ) -> tuple[tuple[Fact, ...], tuple[Episode, ...]]:
-        """The facts and episodes in messages of a session."""
-        whole = [message for message in messages if not is_emptied(message)]
-        if not whole:
-            return (), ()
-        facts = await self._facts(session, whole)
-        return facts, tuple(_linked(episode, facts) for episode in await self._episodes(session, whole))
-
     # facts
 
-    async def _facts(self, session: Session, messages: Sequence[Message]) -> tuple[Fact, ...]:
+    async def facts(self, session: Session, messages: Sequence[Message]) -> tuple[Fact, ...]:
+        """The facts in messages of a session."""
         extractor, profile = self._parts.extractor, self._parts.profile
-        spoken = [message for message in messages if message.role == "user"]
+        spoken = [message for message in messages if message.role == "user" and not is_emptied(message)]
         if extractor is None or not profile.facts or not spoken:
             return ()
         model, drafts = await self._answer(
@@ -150,6 +146,26 @@ class Reader:
         return replace(fact, tokens=parts.counter.count(policy.said(fact)))
 
     # episodes
+
+    async def _known_episodes(self, session: Session, again: set[str]) -> dict[str, Episode]:
+        """The episodes that were spotted in messages that are read again, since something of them was forgotten."""
+        found = await self._parts.store.episodes(session.user_id, session.id) if again else []
+        return {one.id: one for one in found if one.origin == "said" and one.message_ids[0] in again}
+
+    async def _told(
+        self, session: Session, messages: Sequence[Message], facts: Sequence[Fact], known: Mapping[str, Episode]
+    ) -> list[Episode]:
+        """The episodes in messages of a session; one that was known there keeps its id, its links and its use."""
+        whole = [message for message in messages if not is_emptied(message)]
+        if not whole:
+            return []
+        before = {(one.message_ids[0], one.kind): one for one in known.values()}
+        said = [*facts, *(await self._parts.store.facts(session.user_id, session.id) if known else ())]
+        told = []
+        for episode in await self._episodes(session, whole):
+            old = before.get((episode.message_ids[0], episode.kind))
+            told.append(_linked(episode, said) if old is None else _again(episode, old))
+        return told
 
     async def _episodes(self, session: Session, messages: Sequence[Message]) -> tuple[Episode, ...]:
         spotter = self._parts.spotter
@@ -228,6 +244,20 @@ class Reader:
         except Exception as error:
             # whatever a plug-in throws is a failed reading, which stays due
             raise ModelError(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def _again(episode: Episode, old: Episode) -> Episode:
+    """A known episode in the words in which it was told anew."""
+    return replace(
+        episode,
+        id=old.id,
+        created_at=old.created_at,
+        linked=old.linked,
+        merged=old.merged,
+        accesses=old.accesses,
+        accessed_at=old.accessed_at,
+        decay=old.decay,
+    )
 
 
 def _linked(episode: Episode, facts: Sequence[Fact]) -> Episode:

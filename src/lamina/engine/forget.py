@@ -102,14 +102,11 @@ class Forgetting:
         known = await self._parts.store.facts(fact.user_id)
         same = [one for one in known if _same_value(one, fact)]
         plan = _Plan(user_id=fact.user_id, target=f"fact {fact_id}", facts=[one.id for one in same])
-        quotes: dict[str, list[str]] = {}
-        for one in same:
-            if one.message_id is not None:
-                quotes.setdefault(one.message_id, []).extend((one.quote, *policy.telling(one)))
-        for message_id, pieces in quotes.items():
+        for message_id in dict.fromkeys(one.message_id for one in same if one.message_id is not None):
             message = await self._parts.store.message(message_id)
             if message is not None and not _is_gone(message):
-                plan.rewrites.append(self._without(message, sorted(pieces, key=len, reverse=True)))
+                own = [one for one in known if one.message_id == message_id]
+                plan.rewrites.append(self._without(message, own, plan.facts))
         await self._note_traces(plan, fact)
         return await self._carried_out(plan, dry_run=dry_run, progress=progress)
 
@@ -146,8 +143,7 @@ class Forgetting:
             if redaction.has(redaction.fact_words(fact), wanted):
                 plan.facts.append(fact.id)
         for one in await store.episodes(plan.user_id, session_id):
-            told = (one.title, one.summary, one.context, one.outcome, one.participants)
-            if redaction.has(told, wanted):
+            if redaction.has(redaction.episode_words(one), wanted):
                 plan.episodes.append(one.id)
         for session in await self._sessions(plan.user_id, session_id):
             await self._match_session(plan, wanted, session)
@@ -288,11 +284,18 @@ class Forgetting:
     def _emptied(self, message: Message, placeholder: str) -> Rewrite:
         return self._rewrite(message, redaction.emptied(message, placeholder), {}, whole=True)
 
-    def _without(self, message: Message, pieces: Sequence[str]) -> Rewrite:
-        left = redaction.without(message, pieces)
+    def _without(self, message: Message, said: Sequence[Fact], forgotten: Sequence[str]) -> Rewrite:
+        """A message without what is forgotten of the facts that were said in it."""
+        gone = [fact for fact in said if fact.id in forgotten]
+        others = [fact for fact in said if fact.id not in forgotten]
+        words = redaction.words_of(gone, others)
+        left = redaction.without(message, words)
         if left is None:
-            return self._emptied(message, redaction.FORGOTTEN)
-        return self._rewrite(message, *left, whole=False)
+            change = self._emptied(message, redaction.FORGOTTEN)
+        else:
+            change = self._rewrite(message, *left, whole=False)
+        telling = [told for fact in gone for told in policy.telling(fact) or [fact.value]]
+        return replace(change, words=tuple(words), telling=tuple(telling))
 
     def _rewrite(self, message: Message, body: Json, metadata: Json, *, whole: bool) -> Rewrite:
         tokens, salt = self._parts.counter.count(text_of(body)), self._parts.random_bytes(_SALT_BYTES)

@@ -91,8 +91,7 @@ class Regeneration:
         reader = Reader(parts)
         found: list[Fact] = []
         for at in range(0, len(messages), reader.batch):
-            facts, _ = await reader.found(session, messages[at : at + reader.batch])
-            found += facts
+            found += await reader.facts(session, messages[at : at + reader.batch])
         return old, found
 
     async def proposals(self, session_id: str | None) -> list[Proposal]:

@@ -26,7 +26,7 @@ TYPES: Mapping[str, FactType] = {
     "entity": "entity",
 }
 CATEGORIES = tuple(TYPES)
-_TELLING = 4  # characters
+TELLING = 4  # characters
 _KEPT_IMPORTANCE = 0.8
 _KEPT_LENGTH = 40  # characters
 _KEPT_SHARE = 60  # tokens of a summary for each value that it must keep
@@ -128,7 +128,7 @@ def telling(fact: Fact) -> list[str]:
     for words in own:
         at = fact.quote.casefold().find(words.casefold())
         as_said = fact.quote[at : at + len(words)] if at >= 0 else ""
-        if as_said.casefold() == words.casefold() and len(words) >= _TELLING:
+        if as_said.casefold() == words.casefold() and len(words) >= TELLING:
             found.append(as_said)
     return found
 

@@ -18,6 +18,8 @@ _ALIKE = str.maketrans(
      **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'), **dict.fromkeys(map(chr, range(0x2010, 0x2016)), "-")}
 )  # fmt: skip
 _DOTTED = "i\u0307"
+# Latin, Greek, Cyrillic, Armenian, digits: what has a letter of theirs beside it is a part of a longer word.
+_SET_APART = re.compile("[\u0000-\u058f\u1e00-\u1fff]")
 # Signs that may become one with the sign before them though they are no marks.
 _JOINING = re.compile("[\u1160-\u11ff\u3099\u309a\uff9e\uff9f]")
 
@@ -59,11 +61,30 @@ def is_in(wanted: str, text: str) -> bool:
     return any(wanted in comparable(form) for form in decoded(text))
 
 
-def spans(text: str, needles: Iterable[str]) -> list[tuple[int, int]] | None:
-    """Where needles stand in a text as it is written, in order and apart; None if that cannot be told."""
+def is_word_in(wanted: str, text: str) -> bool:
+    """Whether a text has a needle that is no part of a longer word there, in a script that sets words apart."""
+    return any(_stands_alone(wanted, comparable(form)) for form in decoded(text))
+
+
+def _stands_alone(wanted: str, text: str) -> bool:
+    at = text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if not (_is_one_word(text[at - 1 : at], wanted[0]) or _is_one_word(wanted[-1], text[end : end + 1])):
+            return True
+        at = text.find(wanted, at + 1)
+    return False
+
+
+def _is_one_word(before: str, after: str) -> bool:
+    return all(sign.isalnum() and _SET_APART.match(sign) is not None for sign in (before, after))
+
+
+def spans(text: str, needles: Iterable[str]) -> list[tuple[int, int]]:
+    """Where needles stand in a text as it is written, in order and apart; all of it where that cannot be told."""
     plain, places = _placed(text)
     if plain != comparable(text):
-        return None
+        return [(0, len(text))]
     found: list[tuple[int, int]] = []
     for wanted in needles:
         at = plain.find(wanted)

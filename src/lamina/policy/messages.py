@@ -13,6 +13,8 @@ from lamina.types import ROLES, MessageDraft, Role
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 AHEAD = timedelta(days=366)
 IMAGE_TOKENS = 765  # what a large picture costs an OpenAI model; a text counter cannot know
+# Idempotency keys that are made here begin like this: they are digests of what was said, and are forgotten with it.
+OWN_KEY = "proxy:"
 _ENVELOPE = frozenset({"id", "created_at", "metadata", "model"})
 _USUAL = _ENVELOPE | {"role", "content"}
 _ROLES: Mapping[str, Role] = {role: role for role in ROLES}

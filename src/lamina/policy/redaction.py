@@ -2,16 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
 from lamina.policy import matching
-from lamina.policy.facts import said
+from lamina.policy.facts import TELLING, claim, order, said, telling
 from lamina.policy.messages import text_of
 from lamina.ports import ReceiptRow, Rewrite
-from lamina.types import Fact, Json, Message, Receipt
+from lamina.types import Episode, Fact, Json, Message, Receipt
 
 FORGOTTEN = "[forgotten]"
 DROPPED = "[dropped]"  # by a retention rule: what was derived from it stays
@@ -104,25 +104,125 @@ def says_something(message: Message) -> bool:
     return bool(message.text.strip()) and not is_emptied(message)
 
 
+def words_of(forgotten: Sequence[Fact], others: Sequence[Fact]) -> list[str]:
+    """What is cut out of a message for facts that were said in it: their quotes, and the words that give them away.
+
+    Where other facts quote some of the same words, only the latter, if there are any.
+    """
+    words = []
+    for fact in forgotten:
+        own = telling(fact)
+        shared = any(other.start < fact.end and fact.start < other.end for other in others)
+        words += own if own and shared else [fact.quote, *own]
+    return list(dict.fromkeys(filter(matching.needle, words)))
+
+
 def without(message: Message, pieces: Sequence[str]) -> tuple[Json, Json] | None:
     """Body and metadata with each piece taken out; None if that cannot be done without taking all."""
-    body, metadata = _replaced(message.body, pieces), _replaced(message.metadata, pieces)
-    left = "\n".join((text_of(body), *strings(body), *strings(metadata)))
-    if any(piece in left for piece in pieces) or body.get("role") != message.role:
-        return None
-    return body, metadata
+    needles = [matching.needle(piece) for piece in pieces]
+    body = {name: item if name == "role" else _cut(item, needles, _FORMAT) for name, item in message.body.items()}
+    metadata = _cut(message.metadata, needles, frozenset())
+    return None if any(_message_has(body, metadata, piece) for piece in pieces) else (body, metadata)
 
 
-def _replaced(value: Any, pieces: Sequence[str]) -> Any:
-    if isinstance(value, str):
-        for piece in pieces:
-            value = value.replace(piece, FORGOTTEN)
-        return value
+def _cut(value: Any, needles: Sequence[str], names: frozenset[str]) -> Any:
+    """A value without these words; names of the format stay as they are."""
     if isinstance(value, Mapping):
-        return {_replaced(key, pieces): _replaced(item, pieces) for key, item in value.items()}
+        return {
+            name if name in names else _cut_text(name, needles): (
+                item if name == "type" and names else _cut(item, needles, names)
+            )
+            for name, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_replaced(item, pieces) for item in value]
-    return value
+        return [_cut(item, needles, names) for item in value]
+    if isinstance(value, str):
+        return _cut_text(value, needles)
+    return FORGOTTEN if any(matching.is_in(needle, text) for text in strings(value) for needle in needles) else value
+
+
+def _cut_text(text: str, needles: Sequence[str]) -> str:
+    """A text without these words, or nothing of it where they cannot be told apart from the rest."""
+    if not any(matching.is_in(needle, text) for needle in needles):
+        return text
+    left, end = [], 0
+    for start, behind in matching.spans(text, needles):
+        left.append(text[end:start])
+        end = behind
+    cut = FORGOTTEN.join([*left, text[end:]])
+    return FORGOTTEN if any(matching.is_in(needle, cut) for needle in needles) else cut
+
+
+# what else came of a message of which words were cut out
+
+
+def kept_facts(facts: Iterable[Fact], change: Rewrite, before: str) -> list[Fact]:
+    """The facts of such a message that stay, at their new places in it: those that do not give away what was cut.
+
+    `before` is what the message said. Two that are the same at one place now are one.
+    """
+    after, cut = text_of(json.loads(change.body)), [matching.needle(words) for words in change.words]
+    telling = [words for words in change.telling if len(words) >= TELLING]
+    kept: dict[tuple[object, ...], Fact] = {}
+    for fact in sorted(facts, key=lambda fact: (fact.verdict is None, *order(fact))):
+        if not _tells((fact.value, fact.key, fact.reason, fact.tags), telling):
+            moved = _moved(fact, before, after, cut)
+            kept.setdefault(claim(moved), moved)
+    return list(kept.values())
+
+
+def _moved(fact: Fact, before: str, after: str, cut: Sequence[str]) -> Fact:
+    """A fact with its quote as it reads now, or with all that is left of the message where it cannot be found."""
+    quote, start = _cut_text(fact.quote, cut), len(_cut_text(before[: fact.start], cut))
+    if not after.startswith(quote, start):
+        start = after.find(quote)
+    if start < 0 or not quote:
+        quote, start = after, 0
+    return replace(fact, quote=quote, start=start, end=start + len(quote))
+
+
+def _tells(value: Any, telling: Iterable[str]) -> bool:
+    needles = [matching.needle(words) for words in telling]
+    return any(matching.is_word_in(needle, text) for text in strings(value) for needle in needles)
+
+
+def episode_words(episode: Episode) -> tuple[Any, ...]:
+    """Everything that an episode tells."""
+    return episode.title, episode.summary, episode.context, episode.outcome, episode.participants
+
+
+def kept_episode(episode: Episode, changes: Mapping[str, Rewrite], gone: Collection[str]) -> Episode | None:
+    """An episode after messages of it were rewritten; None if it goes, as all of it was said in them or may have been.
+
+    One that told of what was cut is emptied, and told anew when its messages are read again. `gone` are erased facts.
+    """
+    own = [changes[one] for one in episode.message_ids if one in changes]
+    emptied = {change.message_id for change in own if not change.words}
+    if emptied and (episode.origin == "told" or episode.message_ids[0] in emptied):
+        return None
+    kept = replace(
+        episode,
+        linked=tuple(one for one in episode.linked if one not in gone),
+        message_ids=tuple(one for one in episode.message_ids if one not in emptied),
+    )
+    words = [words for change in own for words in change.words]
+    if episode.origin == "told":
+        return _cut_episode(kept, [matching.needle(one) for one in words])
+    told, tells = episode_words(episode), [tells for change in own for tells in change.telling]
+    if not emptied and not any(has(told, one) for one in words) and not _tells(told, tells):
+        return kept
+    return replace(kept, title=FORGOTTEN, summary=FORGOTTEN, context="", outcome=None, participants=())
+
+
+def _cut_episode(episode: Episode, needles: Sequence[str]) -> Episode:
+    title, summary, context, outcome, participants = _cut(episode_words(episode), needles, frozenset())
+    return replace(
+        episode, title=title, summary=summary, context=context, outcome=outcome, participants=tuple(participants)
+    )
+
+
+def is_emptied_episode(episode: Episode) -> bool:
+    return episode.title == episode.summary == FORGOTTEN
 
 
 def rewrite(message: Message, body: Json, metadata: Json, *, tokens: int, salt: bytes, whole: bool) -> Rewrite:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from lamina.errors import Conflict, NotFound
 from lamina.policy import log
 from lamina.policy.integrity import faults
-from lamina.policy.redaction import FIRST_RECEIPT
-from lamina.ports import Erased, Erasure, ReceiptRow, Replacement
+from lamina.policy.messages import OWN_KEY
+from lamina.policy.redaction import FIRST_RECEIPT, kept_episode, kept_facts
+from lamina.ports import Erased, Erasure, ReceiptRow, Replacement, Rewrite
 from lamina.storage.memory_tables import Kept, mended
 from lamina.storage.memory_vectors import MemoryVectors
-from lamina.storage.shared import FORGOTTEN_APPEND, Gone, whole_messages
+from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_messages
 from lamina.types import Span
 
 
@@ -47,8 +48,7 @@ class MemoryErasing(MemoryVectors):
         elif erasure.derived:
             self._erase_digests(erasure.user_id, gone)
             self._proposals = {key: row for key, row in self._proposals.items() if row.user_id != erasure.user_id}
-        dead = {fact.id for fact in gone.facts} | set(gone.episodes)
-        self._links = {key: link for key, link in self._links.items() if not dead & {key[0], key[1]}}
+        self._unlink([*(fact.id for fact in gone.facts), *gone.episodes])
         marks = [] if erasure.user else list(erasure.block(gone.facts))
         self._forgotten |= {(erasure.user_id, mark) for mark in marks}
         self._sweep()
@@ -78,21 +78,51 @@ class MemoryErasing(MemoryVectors):
             new = log.rewritten(row, change)
             kept.rows[kept.rows.index(row)] = new
             self._by_id[new.id] = new
-            kept.unread = kept.unread - {change.seq} if change.whole else kept.unread | {change.seq}
+            if erasure.derived:
+                self._erase_said(erasure, change, text_of_row(row) or "", gone)
             (gone.messages if change.whole else gone.redacted).append(change.message_id)
             first[change.session_id] = min(change.seq, first.get(change.session_id, change.seq))
         ids = {change.message_id for change in erasure.rewrites}
         if erasure.derived:
-            said = [fact.id for fact in self._facts.values() if fact.message_id in ids]
-            gone.facts += self._drop_facts(erasure.user_id, said, erasure.settle)
-            told = [key for key, one in self._episodes.items() if ids & set(one.message_ids)]
-            self._erase_episodes(erasure.user_id, told, gone)
+            self._erase_happened(erasure, gone)
         for key, (_, known) in list(self._appends.items()):
             if ids & set(known.ids):
                 self._appends[key] = (FORGOTTEN_APPEND, known)
+                if key.startswith(OWN_KEY):
+                    del self._appends[key]
         for session_id, seq in first.items():
             if session_id in self._sessions:
                 self._unfold_after(session_id, seq, erasure, gone)
+
+    def _erase_said(self, erasure: Erasure, change: Rewrite, before: str, gone: Gone) -> None:
+        said = [fact for fact in self._facts.values() if fact.message_id == change.message_id]
+        others = [fact for fact in said if change.words and fact.id not in erasure.facts]
+        kept = {fact.id: fact for fact in kept_facts(others, change, before)}
+        lost = [fact.id for fact in said if fact.id not in kept]
+        gone.facts += self._drop_facts(erasure.user_id, lost, erasure.settle)
+        for fact in kept.values():
+            stood = self._facts[fact.id]
+            self._facts[fact.id] = replace(stood, quote=fact.quote, start=fact.start, end=fact.end)
+            if self._facts[fact.id] != stood:
+                self._vectors.pop(fact.id, None)
+
+    def _erase_happened(self, erasure: Erasure, gone: Gone) -> None:
+        changes = {change.message_id: change for change in erasure.rewrites}
+        dead = {fact.id for fact in gone.facts} | set(erasure.facts)
+        for episode in list(self._episodes.values()):
+            if changes.keys().isdisjoint(episode.message_ids):
+                continue
+            kept = kept_episode(episode, changes, dead)
+            if kept is None:
+                self._erase_episodes(erasure.user_id, [episode.id], gone)
+            elif kept != episode:
+                self._episodes[episode.id] = kept
+                self._vectors.pop(episode.id, None)
+            if episode.origin == "said":
+                again = {row.seq for row in self._sessions[episode.session_id].rows if row.id in episode.message_ids}
+                self._sessions[episode.session_id].unread |= again
+        for change in erasure.rewrites:
+            self._sessions[change.session_id].unread -= {change.seq} if change.whole else set()
 
     def _unfold_after(self, session_id: str, seq: int, erasure: Erasure, gone: Gone) -> None:
         kept = self._owned(erasure, session_id)
@@ -152,8 +182,7 @@ class MemoryErasing(MemoryVectors):
         self._drop_facts(user_id, said, replaces.settle)
         told = [key for key, one in self._episodes.items() if ids & set(one.message_ids)]
         self._drop_episodes(user_id, told)
-        dead = {*said, *told}
-        self._links = {key: link for key, link in self._links.items() if not dead & {key[0], key[1]}}
+        self._unlink([*said, *told])
         self._proposals = {key: row for key, row in self._proposals.items() if row.session_id != kept.session.id}
         for message_id in ids:
             self._vectors.pop(message_id, None)

@@ -20,7 +20,7 @@ from lamina.ports import (
     Settle,
     SummaryRow,
 )
-from lamina.storage.shared import reworded, searchable, stale, whole_messages
+from lamina.storage.shared import joined, reworded, said_where, searchable, stale, whole_messages
 from lamina.types import ApiKey, Cost, Episode, Fact, Link, Message, Milestone, Session, Span, WorkerNote
 
 
@@ -194,8 +194,8 @@ class MemoryTables:
 
     async def commit_facts(self, commit: FactsCommit) -> bool:
         self._check_expected(commit)
-        joined = {one for episode in commit.change_episodes for one in episode.merged} & set(commit.drop_episodes)
-        if not joined.issubset(self._episodes):
+        cuts = self._counted(commit.user_id)[1]
+        if commit.cuts not in {None, cuts} or not joined(commit).issubset(self._episodes):
             return False
         if commit.reading is not None and not self._read_on(commit.reading):
             return False
@@ -209,15 +209,15 @@ class MemoryTables:
             forgotten = (commit.user_id, commit.marks.get(fact.id, b"")) in self._forgotten
             if not forgotten and fact.id not in self._facts and not self._said_before(fact):
                 self._facts[fact.id] = fact
-        cuts = [self._change_fact(commit.user_id, fact) for fact in commit.change]
+        reworded_ones = [self._change_fact(commit.user_id, fact) for fact in commit.change]
         touched |= {(fact.category, fact.slot) for fact in commit.change}
         self._settle(commit.user_id, touched, commit.settle)
-        cuts.append(self._put_episodes(commit))
+        reworded_ones.append(self._put_episodes(commit))
         for link in commit.links:
             key = (link.source, link.target, link.type)
             user_id, known = self._links.get(key, (commit.user_id, link))
             self._links[key] = (user_id, replace(known, strength=link.strength))
-        if any(cuts):
+        if any(reworded_ones):
             self._cut(commit.user_id)
         elif searchable(commit):
             self._changed(commit.user_id)
@@ -246,6 +246,7 @@ class MemoryTables:
         old = self._facts.get(fact.id)
         if old is None or old.user_id != user_id:
             return False
+        fact = said_where(old, fact)
         if records.fact_row(old).record != records.fact_row(fact).record:
             self._vectors.pop(fact.id, None)
         self._facts[fact.id] = replace(fact, accesses=old.accesses, accessed_at=old.accessed_at)
@@ -274,6 +275,8 @@ class MemoryTables:
         """Put, change and drop episodes; whether a known one is told in other words now."""
         cut = False
         self._drop_episodes(commit.user_id, commit.drop_episodes)
+        if commit.reading is not None:  # they told of what was forgotten
+            self._unlink(commit.drop_episodes)
         for episode in commit.episodes:
             anchor = _anchor(episode)
             if episode.id not in self._episodes and (anchor is None or anchor not in self._anchors.values()):
@@ -298,6 +301,10 @@ class MemoryTables:
             self._vectors.pop(episode_id, None)
             self._anchors.pop(episode_id, None)
         return gone
+
+    def _unlink(self, ids: Iterable[str]) -> None:
+        gone = set(ids)
+        self._links = {key: link for key, link in self._links.items() if not gone & {key[0], key[1]}}
 
     async def note_accesses(self, accesses: Sequence[Access]) -> None:
         for access in accesses:

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from lamina.errors import Conflict, NotFound
 from lamina.policy import log
 from lamina.policy.integrity import faults
-from lamina.policy.redaction import FIRST_RECEIPT
+from lamina.policy.messages import OWN_KEY
+from lamina.policy.redaction import FIRST_RECEIPT, kept_episode, kept_facts
 from lamina.ports import Erased, Erasure, FactRow, MessageRow, ReceiptRow, Rewrite
 from lamina.storage.relational_facts import Slot
-from lamina.storage.relational_rows import FACT, MESSAGE, from_us, message_row, to_us
+from lamina.storage.relational_rows import FACT, MESSAGE, fact_columns, from_us, message_row, to_us
 from lamina.storage.relational_vectors import VectorTables
 from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_episodes, whole_facts
 from lamina.storage.transaction import Transaction
-from lamina.types import Session, Span
+from lamina.types import Fact, Session, Span
 
 
 class _Rehearsed(Exception):
@@ -109,14 +110,14 @@ class Erasing(VectorTables):
     async def _erase_rewrites(self, tx: Transaction, erasure: Erasure, gone: Losses) -> None:
         first: dict[str, int] = dict(erasure.unfold)
         for change in erasure.rewrites:
-            await self._rewrite(tx, erasure.user_id, change, gone)
+            before = await self._rewrite(tx, erasure.user_id, change, gone)
             (gone.messages if change.whole else gone.redacted).append(change.message_id)
             first[change.session_id] = min(change.seq, first.get(change.session_id, change.seq))
-        ids = {change.message_id for change in erasure.rewrites}
+            if erasure.derived:
+                await self._erase_said(tx, erasure, change, before, gone)
         if erasure.derived:
-            await self._erase_facts(tx, erasure.user_id, await self._said_in(tx, ids), gone)
-            await self._erase_episodes(tx, erasure.user_id, await self._happened_in(tx, erasure, ids), gone)
-        await self._forget_appends(tx, ids)
+            await self._erase_happened(tx, erasure, gone)
+        await self._forget_appends(tx, {change.message_id for change in erasure.rewrites})
         for session_id, seq in first.items():
             if await self._session(tx, session_id) is None:
                 continue  # nothing is left of it to unfold
@@ -132,7 +133,8 @@ class Erasing(VectorTables):
             else:
                 await self._recount_cursor(tx, session_id)
 
-    async def _rewrite(self, tx: Transaction, user_id: str, change: Rewrite, gone: Losses) -> None:
+    async def _rewrite(self, tx: Transaction, user_id: str, change: Rewrite, gone: Losses) -> str:
+        """Rewrite a message; gives what it said."""
         found = await tx.row(
             f"select place, {MESSAGE} from messages where tenant = ? and session_id = ? and seq = ?",
             (self.tenant, change.session_id, change.seq),
@@ -144,7 +146,7 @@ class Erasing(VectorTables):
         await self._unindex_message(tx, user_id, place, row, gone)
         await tx.execute(
             "update messages set body = ?, metadata = ?, model = null, tokens = ?, salt = ?, leaf = ?, erased = ?,"
-            " unread = ? where tenant = ? and place = ?",
+            " unread = unread * ? where tenant = ? and place = ?",
             (
                 new.body,
                 new.metadata,
@@ -158,34 +160,62 @@ class Erasing(VectorTables):
             ),
         )
         await self._words.add_messages(tx, user_id, [(place, text_of_row(new) or "")])
+        return text_of_row(row) or ""
 
     async def _unindex_message(self, tx: Transaction, user_id: str, place: int, row: MessageRow, gone: Losses) -> None:
         """What a damaged message said is not known, but its words may be in the index."""
         alone = await self._words.drop_message(tx, user_id, place, text_of_row(row))
         gone.stale_message_words = gone.stale_message_words or not alone
 
-    async def _said_in(self, tx: Transaction, message_ids: set[str]) -> list[str]:
-        sql = "select id from facts where tenant = ? and message_id in (select value from json_each(?))"
-        return [row[0] for row in await tx.rows(sql, (self.tenant, tx.listed(sorted(message_ids))))]
+    async def _erase_said(self, tx: Transaction, erasure: Erasure, change: Rewrite, before: str, gone: Losses) -> None:
+        """Erase the facts of a message; where only words were cut out of it, those that tell of them."""
+        sql = f"select {FACT} from facts where tenant = ? and message_id = ?"
+        found = [FactRow(*row) for row in await tx.rows(sql, (self.tenant, change.message_id))]
+        kept: dict[str, Fact] = {}
+        if change.words:
+            others = [fact for fact in whole_facts(found) if fact.id not in erasure.facts]
+            kept = {fact.id: fact for fact in kept_facts(others, change, before)}
+        await self._erase_facts(tx, erasure.user_id, [row.id for row in found if row.id not in kept], gone)
+        moved = [fact_columns(kept[row.id]) for row in found if row.id in kept]
+        await tx.many(
+            'update facts set start = :start, "end" = :end, record = :record, digest = :digest'
+            " where tenant = :tenant and id = :id and digest <> :digest",
+            [{**columns, "tenant": self.tenant} for columns in moved],
+        )
 
-    async def _happened_in(self, tx: Transaction, erasure: Erasure, message_ids: set[str]) -> list[str]:
-        """Episodes that tell of these messages, and damaged ones, of which that cannot be known."""
-        found = [
-            row
-            for session_id in {change.session_id for change in erasure.rewrites}
-            for row in await self._raw_episodes(tx, erasure.user_id, session_id)
-        ]
-        whole = {episode.id: episode for episode in whole_episodes(found)}
-        return [row.id for row in found if row.id not in whole or message_ids.intersection(whole[row.id].message_ids)]
+    async def _erase_happened(self, tx: Transaction, erasure: Erasure, gone: Losses) -> None:
+        """Erase the episodes that tell of rewritten messages, and damaged ones, of which that cannot be known.
+
+        Those of which something is left are read again.
+        """
+        changes = {change.message_id: change for change in erasure.rewrites}
+        dead, again = {*gone.fact_ids, *erasure.facts}, set[str]()
+        for session_id in sorted({change.session_id for change in erasure.rewrites}):
+            found = await self._raw_episodes(tx, erasure.user_id, session_id)
+            whole = {episode.id: episode for episode in whole_episodes(found)}
+            told = {one.id: one for one in whole.values() if not changes.keys().isdisjoint(one.message_ids)}
+            kept = {one.id: kept_episode(one, changes, dead) for one in told.values()}
+            lost = [row.id for row in found if row.id not in whole or (row.id in kept and kept[row.id] is None)]
+            await self._erase_episodes(tx, erasure.user_id, lost, gone)
+            left = [episode for episode in kept.values() if episode is not None]
+            await self._change_episodes(tx, erasure.user_id, left)
+            again.update(*(one.message_ids for one in told.values() if one.origin == "said"))
+        again -= {change.message_id for change in erasure.rewrites if change.whole}
+        await tx.execute(
+            "update messages set unread = 1 where tenant = ? and id in (select value from json_each(?))",
+            (self.tenant, tx.listed(sorted(again))),
+        )
 
     async def _forget_appends(self, tx: Transaction, message_ids: set[str]) -> None:
-        """An append that is tried again stays known, but its fingerprint tells nothing any more."""
-        await tx.execute(
-            "update appends set fingerprint = ? where tenant = ? and exists (select 1 from"
-            " json_each(case when json_valid(result) then result else '{}' end, '$.ids') as told"
-            " where told.value in (select value from json_each(?)))",
-            (FORGOTTEN_APPEND, self.tenant, tx.listed(sorted(message_ids))),
+        """An append that is tried again stays known, but its fingerprint tells nothing any more, nor does its key."""
+        brought = (
+            " tenant = ? and exists (select 1 from json_each(case when json_valid(result) then result else '{}' end,"
+            " '$.ids') as told where told.value in (select value from json_each(?)))"
         )
+        key = (self.tenant, tx.listed(sorted(message_ids)))
+        own = (len(OWN_KEY), OWN_KEY)
+        await tx.execute(f"delete from appends where {brought} and substr(key, 1, ?) = ?", (*key, *own))
+        await tx.execute(f"update appends set fingerprint = ? where {brought}", (FORGOTTEN_APPEND, *key))
 
     # summaries
 
@@ -343,13 +373,6 @@ class Erasing(VectorTables):
             {"tenant": self.tenant, "ids": tx.listed(erasure.milestones), "user": erasure.user_id},
         )
         gone.milestones += deleted
-
-    async def _unlink(self, tx: Transaction, ids: Sequence[str]) -> None:
-        await tx.execute(
-            "delete from links where tenant = :tenant and (source in (select value from json_each(:ids))"
-            " or target in (select value from json_each(:ids)))",
-            {"tenant": self.tenant, "ids": tx.listed(ids)},
-        )
 
     # receipts
 

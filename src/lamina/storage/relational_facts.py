@@ -10,7 +10,16 @@ from lamina.policy.records import episode_row, fact_row
 from lamina.ports import Access, EpisodeRow, FactRow, FactsCommit, Reading, Settle
 from lamina.storage.relational_changes import ChangeTables
 from lamina.storage.relational_rows import EPISODE, FACT, MESSAGE, episode_columns, fact_columns, message_row, to_us
-from lamina.storage.shared import reworded, searchable, stale, whole_episodes, whole_facts, whole_messages
+from lamina.storage.shared import (
+    joined,
+    reworded,
+    said_where,
+    searchable,
+    stale,
+    whole_episodes,
+    whole_facts,
+    whole_messages,
+)
 from lamina.storage.transaction import Transaction
 from lamina.types import Episode, Fact, Link, Message, Span
 
@@ -167,12 +176,14 @@ class FactTables(ChangeTables):
 
     async def _overtaken(self, tx: Transaction, commit: FactsCommit) -> bool:
         """Whether what was read, or is to be joined into another, was read or erased in between."""
-        joined = {one for episode in commit.change_episodes for one in episode.merged} & set(commit.drop_episodes)
+        if commit.cuts is not None and (await self._counted(tx, commit.user_id))[1] != commit.cuts:
+            return True
+        needed = joined(commit)
         (left,) = await tx.one(
             "select count(*) from episodes where tenant = ? and id in (select value from json_each(?))",
-            (self.tenant, tx.listed(sorted(joined))),
+            (self.tenant, tx.listed(sorted(needed))),
         )
-        return left < len(joined) or (commit.reading is not None and not await self._read_on(tx, commit.reading))
+        return left < len(needed) or (commit.reading is not None and not await self._read_on(tx, commit.reading))
 
     async def _read_on(self, tx: Transaction, reading: Reading) -> bool:
         moved = await tx.execute(
@@ -225,13 +236,15 @@ class FactTables(ChangeTables):
 
     async def _change_facts(self, tx: Transaction, user_id: str, facts: Sequence[Fact]) -> bool:
         """Change known facts; whether any is told in other words now."""
-        told = {fact.id: (fact, fact_row(fact)) for fact in facts}
-        if not told:
+        if not facts:
             return False
         found = await tx.rows(
             f"select {FACT} from facts where tenant = ? and user_id = ? and id in (select value from json_each(?))",
-            (self.tenant, user_id, tx.listed(told)),
+            (self.tenant, user_id, tx.listed([fact.id for fact in facts])),
         )
+        stored = {fact.id: fact for fact in whole_facts(map(FactRow._make, found))}
+        placed = [said_where(stored.get(fact.id), fact) for fact in facts]
+        told = {fact.id: (fact, fact_row(fact)) for fact in placed}
         before = [row for row in map(FactRow._make, found) if row.digest != told[row.id][1].digest]
         await tx.many(
             "update facts set record = ?, digest = ?, decay = ? where tenant = ? and user_id = ? and id = ?",
@@ -294,6 +307,8 @@ class FactTables(ChangeTables):
     async def _put_episodes(self, tx: Transaction, commit: FactsCommit) -> bool:
         """Put, change and drop episodes; whether a known one is told in other words now."""
         await self._drop_episodes(tx, commit.user_id, commit.drop_episodes)
+        if commit.reading is not None:  # they told of what was forgotten
+            await self._unlink(tx, commit.drop_episodes)
         await tx.many(
             "insert into episodes (tenant, id, user_id, session_id, anchor, kind, significance, happened_us, accesses,"
             " accessed_at, decay, record, digest) values (:tenant, :id, :user_id, :session_id, :anchor, :kind,"
@@ -302,18 +317,18 @@ class FactTables(ChangeTables):
             [{"tenant": self.tenant, **episode_columns(episode)} for episode in commit.episodes],
         )
         cut = any([await self._is_reworded(tx, commit.user_id, episode) for episode in commit.change_episodes])
-        await tx.many(
-            "update episodes set significance = :significance, happened_us = :happened, decay = :decay,"
-            " record = :record, digest = :digest where tenant = :tenant and user_id = :user and id = :id",
-            [
-                {"tenant": self.tenant, "user": commit.user_id, **episode_columns(episode)}
-                for episode in commit.change_episodes
-            ],
-        )
+        await self._change_episodes(tx, commit.user_id, commit.change_episodes)
         if commit.most_episodes is not None and commit.episodes:
             _, drop = capped(await self._episodes(tx, commit.user_id), commit.most_episodes)
             await self._drop_episodes(tx, commit.user_id, [episode.id for episode in drop])
         return cut
+
+    async def _change_episodes(self, tx: Transaction, user_id: str, episodes: Sequence[Episode]) -> None:
+        await tx.many(
+            "update episodes set significance = :significance, happened_us = :happened, decay = :decay,"
+            " record = :record, digest = :digest where tenant = :tenant and user_id = :user and id = :id",
+            [{"tenant": self.tenant, "user": user_id, **episode_columns(episode)} for episode in episodes],
+        )
 
     async def _drop_episodes(self, tx: Transaction, user_id: str, ids: Sequence[str]) -> list[str]:
         gone = await tx.rows(
@@ -332,6 +347,13 @@ class FactTables(ChangeTables):
                 (self.tenant, user_id, link.source, link.target, link.type, link.strength, link.created_at.isoformat())
                 for link in links
             ],
+        )
+
+    async def _unlink(self, tx: Transaction, ids: Sequence[str]) -> None:
+        await tx.execute(
+            "delete from links where tenant = :tenant and (source in (select value from json_each(:ids))"
+            " or target in (select value from json_each(:ids)))",
+            {"tenant": self.tenant, "ids": tx.listed(ids)},
         )
 
     async def note_accesses(self, accesses: Sequence[Access]) -> None:

@@ -21,7 +21,7 @@ class Replacing(Erasing):
             await self._take_messages(tx, session, gone)
         else:
             await self._reword_messages(tx, session, replaces, gone)
-        await self._erase_facts(tx, session.user_id, await self._said_in(tx, set(gone.messages)), gone)
+        await self._erase_facts(tx, session.user_id, await self._said_in(tx, gone.messages), gone)
         await self._erase_episodes(tx, session.user_id, await self._told_in(tx, session, gone.messages), gone)
         await self._unlink(tx, [*gone.fact_ids, *gone.episodes])
         await self._settle(tx, session.user_id, gone.slots, replaces.settle)
@@ -66,6 +66,10 @@ class Replacing(Erasing):
         )
         if found and message_row(found[0]).seq <= session.counters.cursor:
             await self._unfold_from(tx, session.id, message_row(found[0]).seq, gone)
+
+    async def _said_in(self, tx: Transaction, message_ids: Sequence[str]) -> list[str]:
+        sql = "select id from facts where tenant = ? and message_id in (select value from json_each(?))"
+        return [row[0] for row in await tx.rows(sql, (self.tenant, tx.listed(message_ids)))]
 
     async def _told_in(self, tx: Transaction, session: Session, message_ids: Sequence[str]) -> list[str]:
         found = await self._episodes(tx, session.user_id, session.id)

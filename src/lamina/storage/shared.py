@@ -134,10 +134,22 @@ def reworded(old: Fact, new: Fact) -> bool:
     return records.fact_row(judged).record != records.fact_row(new).record
 
 
+def said_where(stored: Fact | None, fact: Fact) -> Fact:
+    """A fact that was read some time ago, at the place where it stands by now: words before it may be gone."""
+    return fact if stored is None else replace(fact, quote=stored.quote, start=stored.start, end=stored.end)
+
+
 def searchable(commit: FactsCommit) -> bool:
     """Whether a commit changes anything that can be searched; how far was read, links and marks are no such thing."""
     facts, episodes = (commit.put, commit.change, commit.drop), (commit.episodes, commit.change_episodes)
     return any((*facts, *episodes, commit.drop_episodes))
+
+
+def joined(commit: FactsCommit) -> set[str]:
+    """The episodes that a commit joins: those that go, and those that they go into; without one of them it is void."""
+    gone = set(commit.drop_episodes)
+    mains = [episode for episode in commit.change_episodes if not gone.isdisjoint(episode.merged)]
+    return {one for episode in mains for one in (episode.id, *gone.intersection(episode.merged))}
 
 
 def skipped(table: str, row: str, damage: Exception) -> None:

@@ -268,8 +268,8 @@ def a_reading(session: Session, upto: int, again: tuple[int, ...] = ()) -> Readi
 # forgetting
 
 
-def a_rewrite(row: MessageRow, text: str = FORGOTTEN, *, whole: bool = True) -> Rewrite:
-    """A message with other words."""
+def a_rewrite(row: MessageRow, text: str = FORGOTTEN, *, whole: bool = True, words: tuple[str, ...] = ()) -> Rewrite:
+    """A message with other words; `words` are those that were cut out of it."""
     return Rewrite(
         session_id=row.session_id,
         seq=row.seq,
@@ -280,6 +280,8 @@ def a_rewrite(row: MessageRow, text: str = FORGOTTEN, *, whole: bool = True) -> 
         tokens=len(text.split()),
         salt=b"other salt",
         whole=whole,
+        words=words,
+        telling=words,
     )
 
 

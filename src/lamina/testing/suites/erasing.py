@@ -9,7 +9,7 @@ import pytest
 from lamina.errors import Conflict, NotFound
 from lamina.policy import log
 from lamina.policy.redaction import FORGOTTEN
-from lamina.ports import Erased, Rewrite, Store
+from lamina.ports import Access, Erased, Rewrite, Store
 from lamina.testing.samples import (
     a_digest,
     a_draft,
@@ -183,14 +183,29 @@ class Erasing(Suite):
 
     async def test_facts_and_episodes_of_the_message_go(self, store: Store) -> None:
         """With their links; the slot stands as if it had never been said."""
-        erased = await self.forgotten(store, 2, 7)
-        assert (erased.facts, erased.episodes) == (("f4",), ("e2",))
-        assert (await standing(store))["f3"] == "active"
-        assert [e.id for e in await store.episodes("ann")] == ["e1", "e3", "e4"]
-        assert await store.links("ann") == [a_link("e1", "told"), a_link("f1", "f2"), a_link("f2", "f3")]
+        erased = await self.forgotten(store, 7, 5)
+        assert (erased.facts, erased.episodes) == (("f4", "f3"), ("e3",))
+        assert (await standing(store))["f2"] == "active"
+        assert [e.id for e in await store.episodes("ann")] == ["e1", "e2", "e4"]
+        assert await store.links("ann") == [a_link("e1", "told"), a_link("f1", "f2")]
         await store.erase(an_erasure(await self.rewrite(store, 3), receipt_id="r2"))
         assert await store.links("ann") == [a_link("e1", "told")]
-        assert await standing(store) == {"f1": "superseded", "f3": "active", "told": "active"}
+        assert await standing(store) == {"f1": "active", "told": "active"}
+
+    async def test_an_episode_that_came_out_of_the_message_is_read_again(self, store: Store) -> None:
+        """It keeps its id, its kind and its links, but none of its words; then the message that it stands at is due."""
+        await remembered(store)
+        await store.commit_facts(some_facts(links=(a_link("e2", "told"),)))
+        erased = await store.erase(an_erasure(await self.rewrite(store, 2)))
+        assert erased.episodes == ()
+        (left,) = [one for one in await store.episodes("ann") if one.id == "e2"]
+        assert (left.title, left.summary, left.context) == (FORGOTTEN, FORGOTTEN, "")
+        assert (left.kind, left.message_ids) == ("decision_made", ("m2",))
+        assert [m.seq for m in await store.unread("s1", 1)] == [3]
+        assert a_link("e2", "told") in await store.links("ann")
+        reading = a_reading(await session_of(store, "s1"), 3, (3,))
+        assert await store.commit_facts(some_facts(drop_episodes=("e2",), reading=reading))
+        assert a_link("e2", "told") not in await store.links("ann")
 
     async def test_digests_and_proposals_go(self, store: Store) -> None:
         """Every version, for each may have been written from it; one under way comes too late."""
@@ -225,17 +240,38 @@ class Erasing(Suite):
         assert (await session_of(store, "s1")).attempts == 0
 
     async def test_a_part_of_a_message_is_forgotten(self, store: Store) -> None:
-        """What is left is found and read again; what was derived from it goes all the same."""
+        """What is left is found; facts that tell of the rest go, and its episodes are read again."""
         await remembered(store)
-        rewrite = a_rewrite(await row_of(store, "s1", 3), "I like [forgotten] biscuits.", whole=False)
+        rewrite = a_rewrite(await row_of(store, "s1", 3), "I like [forgotten] biscuits.", whole=False, words=("milk",))
         erased = await store.erase(an_erasure(rewrite))
         assert (erased.messages, erased.redacted) == ((), ("m2",))
-        assert (erased.facts, erased.episodes) == (("f2",), ("e2",))
+        assert (erased.facts, erased.episodes) == (("f2",), ())
         assert found_ids(await store.find_words("ann", ["biscuit"], 9)) == {"m2"}
         message = await store.message("m2")
         assert message is not None
         assert (message.forgotten, message.text) == (True, "I like [forgotten] biscuits.")
-        assert [m.seq for m in await store.unread("s1", 1)] == [3]
+        assert [m.seq for m in await store.unread("s1", 2)] == [2, 3]
+        assert await is_whole(store, "s1")
+
+    async def test_other_facts_of_the_message_stay_as_they_are(self, store: Store) -> None:
+        """With id, standing, verdict, links and use; only their quotes move with what is left of the message."""
+        await remembered(store)
+        row = await row_of(store, "s1", 3)
+        text = "I like milk."
+        other = replace(a_fact("other", "like", key="verb", message_id="m2", quote="like", minutes=2), start=2, end=6)
+        kept = replace(a_fact("kept", "end", key="sign", message_id="m2", quote=".", minutes=2), start=11, end=12)
+        judged = replace(kept, verdict="demoted", verdict_at=kept.learnt_at)
+        await store.commit_facts(some_facts(other, judged, links=(a_link("kept", "told"),)))
+        await store.note_accesses([Access(id="kept", times=3, at=kept.learnt_at)])
+        before = {fact.id: fact for fact in await store.facts("ann")}
+        assert (await store.messages("s1", Span(first=3, last=3)))[0].text == text
+        cut = a_rewrite(row, "I like [forgotten].", whole=False, words=("milk",))
+        assert (await store.erase(an_erasure(cut))).facts == ("f2",)
+        after = {fact.id: fact for fact in await store.facts("ann")}
+        assert after["other"] == before["other"]
+        assert after["kept"] == replace(before["kept"], start=18, end=19)
+        assert (after["kept"].status, after["kept"].accesses) == ("candidate", 3)
+        assert a_link("kept", "told") in await store.links("ann")
         assert await is_whole(store, "s1")
 
     async def test_what_is_left_can_be_forgotten_too(self, store: Store) -> None:
@@ -248,6 +284,16 @@ class Erasing(Suite):
         row = await row_of(store, "s1", 3)
         assert log.link_of(row) == row.erased == first
         assert await is_whole(store, "s1")
+
+    async def test_a_key_that_is_a_digest_goes_with_the_message(self, store: Store) -> None:
+        """It could be guessed back from the key; keys that callers chose stay, so that nothing is brought back."""
+        for key in ("proxy:digest", "theirs"):
+            await store.append(an_append("s1", a_draft(f"m-{key}"), key=key))
+        rewrites = [a_rewrite(await row_of(store, "s1", seq)) for seq in (1, 2)]
+        await store.erase(an_erasure(*rewrites))
+        again = await store.append(an_append("s1", a_draft("other"), key="proxy:digest"))
+        assert (again.ids, again.duplicates) == (("other",), ())
+        assert (await store.append(an_append("s1", a_draft("m-theirs"), key="theirs"))).duplicates == ("m-theirs",)
 
     async def test_a_message_that_has_changed_is_a_conflict(self, store: Store) -> None:
         """Nothing of the erasure is kept, not even of the messages that had not changed."""

@@ -15,7 +15,10 @@ class Unread(Suite):
         return await store.commit_facts(some_facts(reading=a_reading(await session_of(store, "s1"), upto, again)))
 
     async def partly_forgotten(self, store: Store, *seqs: int, receipt_id: str = "r1") -> None:
-        rewrites = [a_rewrite(await row_of(store, "s1", seq), "I like it.", whole=False) for seq in seqs]
+        """Forget a word of messages in which episodes were spotted."""
+        rows = [await row_of(store, "s1", seq) for seq in seqs]
+        await store.commit_facts(some_facts(episodes=tuple(an_episode(f"e{row.seq}", row.id) for row in rows)))
+        rewrites = [a_rewrite(row, "I like it.", whole=False, words=("tea",)) for row in rows]
         await store.erase(an_erasure(*rewrites, receipt_id=receipt_id))
 
     async def test_messages_are_read_in_order(self, store: Store) -> None:
@@ -66,8 +69,8 @@ class Unread(Suite):
         assert await self.read_upto(store, 2)
         assert (await session_of(store, "s1")).counters.extracted == 2 * 3
 
-    async def test_a_message_in_part_forgotten_is_read_again(self, store: Store) -> None:
-        """First, in order, until a reading says that it was; a message that was forgotten whole is not."""
+    async def test_a_moment_in_part_forgotten_is_read_again(self, store: Store) -> None:
+        """Its messages first, in order, until a reading says that they were; one that was forgotten whole is not."""
         await four_turns(store)
         await self.read_upto(store, 6)
         await self.partly_forgotten(store, 5, 3)
