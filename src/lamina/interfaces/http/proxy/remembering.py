@@ -16,7 +16,7 @@ from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
 from lamina.interfaces.http.proxy.dialect import ChatMessage, Dialect, Json, Place, Remembered
 from lamina.interfaces.http.proxy.stored import ITEMS, SEAL, Seals, without_references
 from lamina.interfaces.http.proxy.whose import Whose, without_ids
-from lamina.policy.messages import text_of
+from lamina.policy.messages import OWN_KEY, text_of
 from lamina.policy.render import PREAMBLE
 from lamina.policy.resent import Resent, compared, sign
 from lamina.types import Context
@@ -217,7 +217,7 @@ class Turn:
 
     async def _stored(self, new: Sequence[ChatMessage]) -> None:
         place = json.dumps([self.whose.session_id, self._count, new], sort_keys=True)
-        await self._add(new, f"proxy:{hashlib.sha256(place.encode()).hexdigest()}")  # two tries at once are one
+        await self._add(new, f"{OWN_KEY}{hashlib.sha256(place.encode()).hexdigest()}")  # two tries at once are one
 
     async def _add(self, messages: Sequence[ChatMessage], key: str | None) -> None:
         try:
