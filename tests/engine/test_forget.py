@@ -289,6 +289,41 @@ def test_an_answer_that_repeats_a_forgotten_fact_is_named(tmp_path: Path) -> Non
         assert memory.forget(fact_id=fact.id).mentions_left == ("a",)
 
 
+@pytest.mark.parametrize(
+    ("said", "address"),
+    [
+        pytest.param("I love tea.", "https://x.test/tea.png", id="short-and-liked"),
+        pytest.param("My name is Bob.", "https://x.test/?name=Bob", id="short"),
+        pytest.param("I live in S\u00e3o Paulo.", "https://x.test/?c=S%C3%A3o%20Paulo", id="escaped"),
+        pytest.param("I live in S\u00e3o Paulo.", "https://x.test/?c=S%C3%A3o+Paulo", id="escaped-with-plus"),
+        pytest.param("I live in Porto.", "https://x.test/PORTO.png", id="capitals"),
+        pytest.param("I live in Porto.", "https://x.test/Por\u00adto.png", id="unseen"),
+    ],
+)
+def test_a_value_in_the_address_of_a_picture_is_erased_or_named(tmp_path: Path, said: str, address: str) -> None:
+    """The message of the fact itself is named, too, if it still has the value somewhere."""
+    picture = {"type": "image_url", "image_url": {"url": address}}
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add({"role": "user", "content": [{"type": "text", "text": said}, picture], "id": "m1"}, user_id=USER)
+        memory.settle()
+        (fact,) = memory.facts(USER)
+        left = memory.forget(fact_id=fact.id).mentions_left
+        (message,) = memory.messages("ann:main")
+        assert message.text == "[forgotten].\n[image]"
+        assert left == ("m1",) or message.content[1]["image_url"]["url"] != address
+
+
+def test_a_short_value_is_named_where_it_is_a_word(tmp_path: Path) -> None:
+    """Not where it is a part of another one."""
+    with Memory(tmp_path / "f.db", worker=False) as memory:
+        memory.add("I love tea.", user_id=USER)
+        for number, text in enumerate(("The team steams.", "Some tea?", "What a tear")):
+            memory.add({"role": "assistant", "content": text, "id": f"r{number}"}, user_id=USER)
+        memory.settle()
+        (fact,) = memory.facts(USER)
+        assert memory.forget(fact_id=fact.id, dry_run=True).mentions_left == ("r1",)
+
+
 def test_a_receipt_can_be_checked(tmp_path: Path) -> None:
     """Who knows the id of a forgotten session finds its hash in the receipt; a changed receipt is noticed."""
     path = tmp_path / "f.db"

@@ -58,6 +58,7 @@ FOUND = [
     pytest.param(user("call 555\u2011123\u20139"), "555-123-9", b"123", id="dashes"),
     pytest.param(user("O\u2019Brienson"), "o'brienson", b"Brienson", id="apostrophe"),
     pytest.param(picture("https://x.test/?q=S%C3%A3o%20Zweig"), "S\u00e3o Zweig", b"Zweig", id="picture-address"),
+    pytest.param(picture("https://x.test/?q=Zan+zibar"), "zan zibar", b"zibar", id="address-with-plus"),
 ]
 
 

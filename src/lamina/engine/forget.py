@@ -112,13 +112,13 @@ class Forgetting:
 
     async def _note_traces(self, plan: _Plan, fact: Fact) -> None:
         """Name the messages that have the value elsewhere."""
-        telling = policy.telling(fact) or [fact.value]
+        words = policy.own_words(fact)
         rewritten = {change.message_id: (change.body, change.metadata) for change in plan.rewrites}
         async for message in self._all_messages(plan.user_id, None):
-            left: object = (message.body, message.metadata)
+            body, metadata = message.body, message.metadata
             if message.id in rewritten:
-                left = [json.loads(text) for text in rewritten[message.id]]
-            if any(redaction.has(left, words) for words in telling):
+                body, metadata = [json.loads(text) for text in rewritten[message.id]]
+            if redaction.mentions(body, metadata, words):
                 plan.mentions.append(message.id)
 
     async def text(

@@ -121,11 +121,16 @@ def said(fact: Fact) -> str:
     return line if fact.reason is None else f"{line} (because {fact.reason})"
 
 
+def own_words(fact: Fact) -> list[str]:
+    """The words of a fact that give it away: its value, or what is liked or not."""
+    liked = fact.value.partition(" ")[2] if fact.category == "preference" else ""
+    return [fact.value, liked] if liked else [fact.value]
+
+
 def telling(fact: Fact) -> list[str]:
-    """The words of a fact that give it away, as they stand in its quote: its value, or what is liked or not."""
-    own = [fact.value, fact.value.partition(" ")[2]] if fact.category == "preference" else [fact.value]
+    """The words of a fact that give it away, as they stand in its quote, unless they are too short to tell."""
     found = []
-    for words in own:
+    for words in own_words(fact):
         at = fact.quote.casefold().find(words.casefold())
         as_said = fact.quote[at : at + len(words)] if at >= 0 else ""
         if as_said.casefold() == words.casefold() and len(words) >= TELLING:

@@ -10,6 +10,7 @@ from lamina.policy.normal import normalise, without_unseen
 
 _DEEPEST = 8  # times that a text is decoded: JSON in JSON, or an address in an address
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[\"\\/bfnrt])")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SPACES = {"b": " ", "f": " ", "n": " ", "r": " ", "t": " "}
 _CODE = 2  # where the digits of an escape begin
 # Signs that are written for each other: dotless and dotted i, dashes, apostrophes and quotes.
@@ -41,8 +42,8 @@ def decoded(text: str) -> Iterator[str]:
     for _ in range(_DEEPEST):
         yield text
         plain = _ESCAPE.sub(_unescaped, text) if "\\" in text else text
-        if "%" in plain:
-            plain = unquote(plain, errors="replace")
+        if "%" in plain or _ADDRESS.match(plain):
+            plain = unquote(plain.replace("+", " ") if _ADDRESS.match(plain) else plain, errors="replace")
         if plain == text:
             return
         text = plain

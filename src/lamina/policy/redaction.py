@@ -46,14 +46,20 @@ def has(value: Any, wanted: str) -> bool:
 
 
 def message_has(message: Message, wanted: str) -> bool:
-    return _message_has(message.body, message.metadata, wanted) or has(message.model, wanted)
+    return has((message_words(message.body, message.metadata), message.model), wanted)
 
 
-def _message_has(body: Json, metadata: Json, wanted: str) -> bool:
-    """Whether a message has the words: as it is shown, in its parts, or in parts that were said in one breath."""
+def message_words(body: Json, metadata: Json) -> tuple[Any, ...]:
+    """Everything that a message tells: as it is shown, its parts as if said in one breath, and each by itself."""
     parts = body.get("content")
     run_on = "".join(map(_part, parts)) if isinstance(parts, list | tuple) else ""
-    return has((text_of(body), run_on, _said(body), metadata), wanted)
+    return text_of(body), run_on, _said(body), metadata
+
+
+def mentions(body: Json, metadata: Json, words: Iterable[str]) -> bool:
+    """Whether a message gives away a fact by its words; short ones count only where they are no part of others."""
+    told = message_words(body, metadata)
+    return any(_tells(told, [one]) if len(one) < TELLING else has(told, one) for one in words)
 
 
 def _part(part: Any) -> str:
@@ -122,7 +128,7 @@ def without(message: Message, pieces: Sequence[str]) -> tuple[Json, Json] | None
     needles = [matching.needle(piece) for piece in pieces]
     body = {name: item if name == "role" else _cut(item, needles, _FORMAT) for name, item in message.body.items()}
     metadata = _cut(message.metadata, needles, frozenset())
-    return None if any(_message_has(body, metadata, piece) for piece in pieces) else (body, metadata)
+    return None if any(has(message_words(body, metadata), piece) for piece in pieces) else (body, metadata)
 
 
 def _cut(value: Any, needles: Sequence[str], names: frozenset[str]) -> Any:
