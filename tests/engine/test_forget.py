@@ -14,6 +14,7 @@ import pytest
 from lamina import PROFILES, AsyncMemory, InputError, Memory, NotFound
 from lamina.ports import SummaryDraft, SummaryTask
 from lamina.storage.sqlite import SqliteStore
+from tests.places import Place
 from tests.waiting import CEILING, until
 
 USER, WORD = "ann", "Zanzibarquay"
@@ -322,6 +323,30 @@ def test_a_short_value_is_named_where_it_is_a_word(tmp_path: Path) -> None:
         memory.settle()
         (fact,) = memory.facts(USER)
         assert memory.forget(fact_id=fact.id, dry_run=True).mentions_left == ("r1",)
+
+
+@pytest.mark.parametrize("way", ["fact", "text", "message"])
+@pytest.mark.also_postgres
+def test_the_first_version_of_a_memory_is_forgotten_and_a_later_one_stays(place: Place, way: str) -> None:
+    """A memory without a key is known by its first words; once these are forgotten, by those that are left."""
+    with Memory(place(), worker=False) as memory:
+        memory.add({"role": "user", "content": f"We decided to use {WORD}.", "id": "m1"}, user_id=USER)
+        memory.settle()
+        (old,) = memory.facts(USER)
+        new = memory.update(old.id, "use Postgres")
+        targets: dict[str, dict[str, Any]] = {
+            "fact": {"fact_id": old.id},
+            "text": {"text": WORD, "user_id": USER},
+            "message": {"message_id": "m1"},
+        }
+        memory.forget(**targets[way])
+        assert [(fact.id, fact.value, fact.status) for fact in memory.facts(USER)] == [
+            (new.id, "use Postgres", "active")
+        ]
+        assert memory.update(new.id, "use SQLite").status == "active"
+        assert [fact.value for fact in memory.history(new.id)] == ["use Postgres", "use SQLite"]
+        assert memory.verify().ok
+    assert WORD.lower().encode() not in place.every_byte()
 
 
 def test_a_receipt_can_be_checked(tmp_path: Path) -> None:

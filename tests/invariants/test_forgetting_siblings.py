@@ -63,12 +63,12 @@ def known(memory: Memory) -> list[Fact]:
     return sorted(memory.facts(USER, statuses=statuses), key=lambda fact: (fact.seq, fact.start, fact.id))
 
 
-def lasting(memory: Memory, gone: set[str], slot: tuple[str, str]) -> dict[str, Any]:
+def lasting(memory: Memory, gone: set[str], rivals: set[str]) -> dict[str, Any]:
     """All that must be as it was, but for where the words stand: facts with history, links, episodes."""
     facts = {}
     for fact in known(memory):
         told = {name: value for name, value in asdict(fact).items() if name not in _MOVED}
-        if (fact.category, fact.slot) == slot:  # one value less was said of the same thing
+        if fact.id in rivals:  # one value less was said of the same thing
             told = {name: told[name] for name in ("id", "value", "tags", "verdict", "verdict_at", "accesses")}
         else:
             told["history"] = [one.id for one in memory.history(fact.id)]
@@ -94,10 +94,11 @@ def check_forgetting(memory: Memory, chosen: int) -> None:
     fact = every[chosen % len(every)]
     slot = (fact.category, fact.slot)
     gone = {one.id for one in every if (one.category, one.slot, one.value) == (*slot, fact.value)}
-    before = lasting(memory, gone, slot)
+    rivals = {one.id for one in every if (one.category, one.slot) == slot}
+    before = lasting(memory, gone, rivals)
     receipt = memory.forget(fact_id=fact.id)
     assert set(receipt.facts) == gone
-    after = lasting(memory, gone, slot)
+    after = lasting(memory, gone, rivals)
     assert after["facts"] == before["facts"]
     lost = before["happened"].keys() - after["happened"].keys()
     assert not lost or fact.value == "use Postgres"  # the moment told of nothing else

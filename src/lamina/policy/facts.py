@@ -64,6 +64,15 @@ def slot_of(key: str | None, value: str) -> str:
     return f"={normalised(value)}" if key is None else normalised(key)
 
 
+def outlived(facts: Iterable[Fact]) -> dict[str, str]:
+    """New slots of facts without a key whose slot is a value that none of them has any more: by the first they have."""
+    found: dict[str, str] = {}
+    for (_, slot), own in by_slot(fact for fact in facts if fact.key is None).items():
+        if all(slot_of(None, fact.value) != slot for fact in own):
+            found |= {fact.id: slot_of(None, min(own, key=order).value) for fact in own}
+    return found
+
+
 def drafted(draft: FactDraft, message: Message, *, user_id: str, fact_id: str, model: str, now: datetime) -> Fact:
     """A fact as it was said in a message."""
     return Fact(

@@ -76,7 +76,7 @@ def _said(value: Any) -> Any:
 
 def fact_words(fact: Fact) -> tuple[Any, ...]:
     """Everything that a fact tells."""
-    return said(fact), fact.value, fact.key, fact.slot, fact.quote, fact.reason, fact.category, fact.tags
+    return said(fact), fact.value, fact.key, fact.quote, fact.reason, fact.category, fact.tags
 
 
 def emptied(message: Message, placeholder: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from lamina.errors import Conflict, NotFound
 from lamina.policy import log
+from lamina.policy.facts import outlived
 from lamina.policy.integrity import faults
 from lamina.policy.messages import OWN_KEY
 from lamina.policy.redaction import FIRST_RECEIPT, kept_episode, kept_facts
@@ -49,6 +50,10 @@ class MemoryErasing(MemoryVectors):
             self._erase_digests(erasure.user_id, gone)
             self._proposals = {key: row for key, row in self._proposals.items() if row.user_id != erasure.user_id}
         self._unlink([*(fact.id for fact in gone.facts), *gone.episodes])
+        renamed = outlived(fact for fact in self._facts.values() if fact.user_id == erasure.user_id)
+        self._facts |= {fact_id: replace(self._facts[fact_id], slot=slot) for fact_id, slot in renamed.items()}
+        slots = {(self._facts[fact_id].category, slot) for fact_id, slot in renamed.items()}
+        self._settle(erasure.user_id, slots, erasure.settle)
         marks = [] if erasure.user else list(erasure.block(gone.facts))
         self._forgotten |= {(erasure.user_id, mark) for mark in marks}
         self._sweep()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from lamina.errors import Conflict, NotFound
 from lamina.policy import log
+from lamina.policy.facts import outlived
 from lamina.policy.integrity import faults
 from lamina.policy.messages import OWN_KEY
 from lamina.policy.redaction import FIRST_RECEIPT, kept_episode, kept_facts
@@ -64,6 +65,7 @@ class Erasing(VectorTables):
             "insert into forgotten (tenant, user_id, mark) values (?, ?, ?) on conflict do nothing",
             [(self.tenant, erasure.user_id, mark) for mark in marks],
         )
+        gone.slots |= await self._rename_slots(tx, erasure.user_id)
         await self._settle(tx, erasure.user_id, gone.slots, erasure.settle)
         await self._mend_words(tx, erasure.user_id, gone)
         if erasure.user:
@@ -362,6 +364,20 @@ class Erasing(VectorTables):
         gone.facts.extend(whole_facts(FactRow(*row) for row in found))
         gone.fact_ids.extend(row[0] for row in found)
         gone.slots |= await self._drop_facts(tx, user_id, [row[0] for row in found])
+
+    async def _rename_slots(self, tx: Transaction, user_id: str) -> set[Slot]:
+        """Give facts without a key whose first version is gone a slot that does not tell it; gives the new slots."""
+        found = await tx.rows(
+            f"select {FACT} from facts where tenant = ? and user_id = ? and substr(slot, 1, 1) = '='",
+            (self.tenant, user_id),
+        )
+        known = {fact.id: fact for fact in whole_facts(FactRow(*row) for row in found)}
+        renamed = outlived(known.values())
+        await tx.many(
+            "update facts set slot = ?, status = 'candidate' where tenant = ? and id = ?",
+            [(slot, self.tenant, fact_id) for fact_id, slot in renamed.items()],
+        )
+        return {(known[fact_id].category, slot) for fact_id, slot in renamed.items()}
 
     async def _erase_episodes(self, tx: Transaction, user_id: str, ids: Sequence[str], gone: Losses) -> None:
         gone.episodes.extend(await self._drop_episodes(tx, user_id, ids))
