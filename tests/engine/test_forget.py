@@ -3,8 +3,11 @@
 import asyncio
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,10 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, AsyncMemory, InputError, Memory, NotFound
+from lamina.policy.facts import mark
 from lamina.ports import SummaryDraft, SummaryTask
 from lamina.storage.sqlite import SqliteStore
+from lamina.types import Fact
 from tests.places import Place
 from tests.waiting import CEILING, until
 
@@ -347,6 +352,39 @@ def test_the_first_version_of_a_memory_is_forgotten_and_a_later_one_stays(place:
         assert [fact.value for fact in memory.history(new.id)] == ["use Postgres", "use SQLite"]
         assert memory.verify().ok
     assert WORD.lower().encode() not in place.every_byte()
+
+
+def guessed(fact: Fact, data: bytes, secret: bytes) -> set[int]:
+    """The codes of four digits that somebody finds who has these bytes and this secret, and tries every one."""
+    marks = {code: mark(secret, replace(fact, value=f"{code:04}")) for code in range(10_000)}
+    found = data.lower()
+    return {code for code, made in marks.items() if made in data or made.hex().encode() in found}
+
+
+def test_what_a_mark_of_a_forgotten_value_betrays(tmp_path: Path) -> None:
+    """Who has the whole store and a guess can test it, as the docs say; nobody else can, and without a mark nobody."""
+    path, out = tmp_path / "f.db", tmp_path / "out.jsonl"
+
+    def secret() -> bytes:
+        with closing(sqlite3.connect(path)) as connection:
+            return bytes.fromhex(connection.execute("select value from settings where key = 'secret'").fetchone()[0])
+
+    with Memory(path, worker=False) as memory:
+        for number, code in enumerate((4711, 1984)):
+            memory.add({"role": "user", "content": f"My favourite number is {code}.", "id": f"m{number}"}, user_id=USER)
+        memory.settle()
+        first, second = sorted(memory.facts(USER, statuses=["active", "superseded"]), key=lambda fact: fact.seq)
+        assert (first.value, second.value) == ("4711", "1984")
+        memory.forget(message_id="m1")
+        assert guessed(second, path.read_bytes(), secret()) == set()
+        memory.forget(fact_id=first.id)
+        assert guessed(first, path.read_bytes(), secret()) == {4711}
+        assert guessed(first, path.read_bytes(), b"") == set()
+        memory.export(out)
+        told = repr(memory.receipts()).encode() + out.read_bytes()
+        assert guessed(first, told, secret()) == set()
+        memory.forget(user_id=USER)
+        assert guessed(first, path.read_bytes(), secret()) == set()
 
 
 def test_a_receipt_can_be_checked(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def strings(value: Any) -> Iterator[str]:
 def has(value: Any, wanted: str) -> bool:
     """Whether some text in a value has the wanted words, however they are written."""
     needle = matching.needle(wanted)
-    return any(matching.is_in(needle, text) for text in strings(value))
+    return any(matching.is_in(needle, text) for text in set(strings(value)))
 
 
 def message_has(message: Message, wanted: str) -> bool:
@@ -189,7 +189,7 @@ def _moved(fact: Fact, before: str, after: str, cut: Sequence[str]) -> Fact:
 
 def _tells(value: Any, telling: Iterable[str]) -> bool:
     needles = [matching.needle(words) for words in telling]
-    return any(matching.is_word_in(needle, text) for text in strings(value) for needle in needles)
+    return any(matching.is_word_in(needle, text) for text in set(strings(value)) for needle in needles)
 
 
 def episode_words(episode: Episode) -> tuple[Any, ...]:
