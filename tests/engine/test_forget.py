@@ -155,6 +155,25 @@ def test_old_messages_are_dropped_and_their_summaries_stay(tmp_path: Path) -> No
         assert memory.settle().folds == 0
 
 
+def test_a_fact_of_a_dropped_message_is_forgotten_and_others_keep_their_quotes(tmp_path: Path) -> None:
+    """Their quotes are all that is left of what was said."""
+    clock = [START + timedelta(hours=2)]
+    profile = PROFILES["project"].but(keep_message_days=30.0, promote_confidence=0.0)
+    with Memory(tmp_path / "f.db", profile=profile, worker=False, now=lambda: clock[0]) as memory:
+        said = {"role": "user", "content": f"My name is Ann. I live in {WORD}.", "created_at": START.isoformat()}
+        memory.add([said, *talk(30, "Porto")], user_id=USER, session_id="s1")
+        memory.settle()
+        clock[0] = START + timedelta(days=31)
+        assert memory.consolidate().messages_dropped
+        facts = {fact.value: fact for fact in memory.facts(USER, statuses=["active", "superseded"])}
+        name = facts["Ann"]
+        memory.forget(fact_id=facts[WORD].id)
+        left = memory.fact(name.id)
+        assert (left.quote, left.start, left.end) == (name.quote, name.start, name.end)
+        assert memory.verify().ok
+    assert not scan(tmp_path / "f.db")
+
+
 def test_sessions_archived_long_ago_are_dropped_whole(tmp_path: Path) -> None:
     """By `drop_archived_days`: nothing is left of them, and a receipt says when that was."""
     path = tmp_path / "f.db"

@@ -7,6 +7,7 @@ from lamina.engine.extract import Reader
 from lamina.engine.pages import every_user
 from lamina.engine.parts import Parts, Progress
 from lamina.policy.consolidation import fading, plan, rules_of
+from lamina.policy.redaction import is_emptied_episode
 from lamina.ports import FactsCommit
 from lamina.types import Consolidated, Fading
 
@@ -36,7 +37,8 @@ class Consolidation:
     async def _one(self, user_id: str) -> Consolidated:
         store, rules = self._parts.store, rules_of(self._parts.profile)
         cuts = (await store.changes(user_id, _LATEST)).cuts
-        planned = plan(await store.facts(user_id), await store.episodes(user_id), self._parts.now(), rules)
+        happened = [one for one in await store.episodes(user_id) if not is_emptied_episode(one)]
+        planned = plan(await store.facts(user_id), happened, self._parts.now(), rules)
         if planned.facts or planned.episodes or planned.drop_episodes:
             committed = await store.commit_facts(
                 FactsCommit(

@@ -180,6 +180,8 @@ def kept_facts(facts: Iterable[Fact], change: Rewrite, before: str) -> list[Fact
 def _moved(fact: Fact, before: str, after: str, cut: Sequence[str]) -> Fact:
     """A fact with its quote as it reads now, or with all that is left of the message where it cannot be found."""
     quote, start = _cut_text(fact.quote, cut), len(_cut_text(before[: fact.start], cut))
+    if before == after == DROPPED:  # the quote is all that there is
+        return replace(fact, quote=quote, end=fact.start + len(quote))
     if not after.startswith(quote, start):
         start = after.find(quote)
     if start < 0 or not quote:
