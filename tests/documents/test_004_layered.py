@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -222,7 +223,7 @@ def test_empty_history_gives_an_empty_context(opened: Opener, profile: str) -> N
 def test_the_first_turn_is_what_the_caller_gives(opened: Opener, profile: str) -> None:
     """004.9: with nothing remembered, a context is system prompt, sources and question, within the budget."""
     memory = opened(profile)
-    given = {"user_id": USER, "session_id": "nothing yet"}
+    given: dict[str, Any] = {"user_id": USER, "session_id": "nothing yet"}
     question = {"role": "user", "content": "hello?"}
     system, source = ({"role": "system", "content": text} for text in ("Be brief.", "Opening hours: 9 to 5."))
     assert memory.context("hello?", **given).messages == [question]
