@@ -48,6 +48,9 @@ FOUND = [
     pytest.param(
         user("x y", metadata={"raw": '{"pin": "\\u0034\\u003711"}'}), "4711", b"u003711", id="json-in-metadata"
     ),
+    pytest.param(user("x y", own={"type": "Zanzibarquay"}), "zanzibarquay", b"barquay", id="type-of-a-field-of-theirs"),
+    pytest.param(user("x y", own={"role": "Zanzibarquay"}), "zanzibarquay", b"barquay", id="role-in-a-field-of-theirs"),
+    pytest.param(user("x y", own={"Zanzibarquay": 1}), "zanzibarquay", b"barquay", id="name-of-a-field-of-theirs"),
     pytest.param(user("Zan\u00adzi\u00adbar"), "zanzibar", b"bar", id="soft-hyphen"),
     pytest.param(user("Zan\u200bzi\u2060bar\ufe0f"), "zanzibar", b"bar", id="zero-width"),
     pytest.param(user("Zanzibar"), "zan\u00adzi\u200bbar", b"bar", id="unseen-in-what-is-asked"),

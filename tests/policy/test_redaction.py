@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy import redaction
+from lamina.policy import matching, redaction
 from lamina.types import Message, Receipt
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
@@ -67,6 +68,7 @@ def test_an_emptied_message_keeps_its_place(body: dict[str, Any], want: dict[str
         pytest.param("\uff14\uff12\uff14\uff12", "4242", True, id="width"),
         pytest.param("4 2 4 2", "4242", False, id="other-words"),
         pytest.param(None, "x y", False, id="nothing"),
+        pytest.param("x\u00ady", "\u00ad", False, id="what-does-not-show"),
         pytest.param("أحب القهوة", "القهوة", True, id="arabic"),
     ],
 )
@@ -75,22 +77,31 @@ def test_words_are_found_wherever_they_are(value: Any, wanted: str, has: bool) -
     assert redaction.has(value, wanted) is has
 
 
-texts = st.text(st.sampled_from("ab [forgotten]é猫"), max_size=30)
+texts = st.text(st.sampled_from("ab [forgotten]é猫İıßﬁＡ한\u00ad\u200b"), max_size=30)
 bodies = st.recursive(texts, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3))
 
 
 @given(
     content=bodies,
     metadata=st.dictionaries(texts, bodies, max_size=2),
-    pieces=st.lists(texts.filter(str.strip), min_size=1, max_size=2),
+    pieces=st.lists(texts.filter(matching.needle), min_size=1, max_size=2),
 )
 def test_a_piece_taken_out_is_gone_or_nothing_is_left(content: Any, metadata: Any, pieces: list[str]) -> None:
     """Either no text of the message has a piece any more, or the message has to go whole."""
     message = a_message({"role": "user", "content": content}, metadata=metadata)
     left = redaction.without(message, pieces)
     if left is not None:
-        found = [text for part in left for text in redaction.strings(part)]
+        found = [text for part in (left[0]["content"], left[1]) for text in redaction.strings(part)]
         assert not any(piece in text for piece in pieces for text in found)
+
+
+@given(text=texts, piece=texts.filter(matching.needle))
+def test_only_what_is_looked_for_is_cut(text: str, piece: str) -> None:
+    """The rest stays as it was written, sign for sign."""
+    spans = matching.spans(f"{text}{piece}{text}", [matching.needle(piece)])
+    assert spans == sorted(spans)
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+    assert any(matching.needle(piece) in matching.comparable(f"{text}{piece}{text}"[start:end]) for start, end in spans)
 
 
 def a_receipt(number: int, previous: str) -> Receipt:

@@ -87,7 +87,7 @@ def spans(text: str, needles: Iterable[str]) -> list[tuple[int, int]]:
     if plain != comparable(text):
         return [(0, len(text))]
     found: list[tuple[int, int]] = []
-    for wanted in needles:
+    for wanted in filter(None, needles):
         at = plain.find(wanted)
         while at >= 0:
             found.append((places[at][0], places[at + len(wanted) - 1][1]))

@@ -19,7 +19,8 @@ DROPPED = "[dropped]"  # by a retention rule: what was derived from it stays
 _FORMAT = frozenset(
     ("role", "content", "name", "type", "text", "refusal", "image_url", "url", "detail", "input_audio", "data",
      "format", "file", "file_id", "file_data", "filename", "tool_calls", "tool_call_id", "id", "index", "function",
-     "arguments", "function_call", "audio", "annotations", "input_text", "input_image", "input_file")
+     "arguments", "function_call", "audio", "annotations", "input_text", "input_image", "input_file",
+     "output_text")
 )  # fmt: skip
 FIRST_RECEIPT = hashlib.sha256(b"lamina receipts").hexdigest()
 
@@ -42,7 +43,7 @@ def strings(value: Any) -> Iterator[str]:
 def has(value: Any, wanted: str) -> bool:
     """Whether some text in a value has the wanted words, however they are written."""
     needle = matching.needle(wanted)
-    return any(matching.is_in(needle, text) for text in set(strings(value)))
+    return bool(needle) and any(matching.is_in(needle, text) for text in set(strings(value)))
 
 
 def message_has(message: Message, wanted: str) -> bool:
@@ -53,7 +54,12 @@ def message_words(body: Json, metadata: Json) -> tuple[Any, ...]:
     """Everything that a message tells: as it is shown, its parts as if said in one breath, and each by itself."""
     parts = body.get("content")
     run_on = "".join(map(_part, parts)) if isinstance(parts, list | tuple) else ""
-    return text_of(body), run_on, _said(body), metadata
+    own = {name: item for name, item in body.items() if name != "role"}
+    return text_of(body), run_on, _said(own), metadata
+
+
+def _is_kind(name: str, item: Any) -> bool:
+    return name == "type" and isinstance(item, str) and item in _FORMAT
 
 
 def mentions(body: Json, metadata: Json, words: Iterable[str]) -> bool:
@@ -67,9 +73,9 @@ def _part(part: Any) -> str:
 
 
 def _said(value: Any) -> Any:
-    """What a message's body says: without its role, and without the names that the format gives to fields and parts."""
+    """What is said in a message's body: without the names that the format gives to fields and kinds of parts."""
     if isinstance(value, Mapping):
-        own = [item for name, item in value.items() if name not in {"role", "type"}]
+        own = [item for name, item in value.items() if not _is_kind(name, item)]
         return [name for name in value if name not in _FORMAT] + [_said(item) for item in own]
     return [_said(item) for item in value] if isinstance(value, list | tuple) else value
 
@@ -125,10 +131,15 @@ def words_of(forgotten: Sequence[Fact], others: Sequence[Fact]) -> list[str]:
 
 def without(message: Message, pieces: Sequence[str]) -> tuple[Json, Json] | None:
     """Body and metadata with each piece taken out; None if that cannot be done without taking all."""
-    needles = [matching.needle(piece) for piece in pieces]
+    needles = _needles(pieces)
     body = {name: item if name == "role" else _cut(item, needles, _FORMAT) for name, item in message.body.items()}
     metadata = _cut(message.metadata, needles, frozenset())
     return None if any(has(message_words(body, metadata), piece) for piece in pieces) else (body, metadata)
+
+
+def _needles(pieces: Iterable[str]) -> list[str]:
+    """What to look for; nothing where nothing shows."""
+    return list(filter(None, map(matching.needle, pieces)))
 
 
 def _cut(value: Any, needles: Sequence[str], names: frozenset[str]) -> Any:
@@ -136,7 +147,7 @@ def _cut(value: Any, needles: Sequence[str], names: frozenset[str]) -> Any:
     if isinstance(value, Mapping):
         return {
             name if name in names else _cut_text(name, needles): (
-                item if name == "type" and names else _cut(item, needles, names)
+                item if names and _is_kind(name, item) else _cut(item, needles, names)
             )
             for name, item in value.items()
         }
@@ -167,7 +178,7 @@ def kept_facts(facts: Iterable[Fact], change: Rewrite, before: str) -> list[Fact
 
     `before` is what the message said. Two that are the same at one place now are one.
     """
-    after, cut = text_of(json.loads(change.body)), [matching.needle(words) for words in change.words]
+    after, cut = text_of(json.loads(change.body)), _needles(change.words)
     telling = [words for words in change.telling if len(words) >= TELLING]
     kept: dict[tuple[object, ...], Fact] = {}
     for fact in sorted(facts, key=lambda fact: (fact.verdict is None, *order(fact))):
@@ -190,7 +201,7 @@ def _moved(fact: Fact, before: str, after: str, cut: Sequence[str]) -> Fact:
 
 
 def _tells(value: Any, telling: Iterable[str]) -> bool:
-    needles = [matching.needle(words) for words in telling]
+    needles = _needles(telling)
     return any(matching.is_word_in(needle, text) for text in set(strings(value)) for needle in needles)
 
 
@@ -215,7 +226,7 @@ def kept_episode(episode: Episode, changes: Mapping[str, Rewrite], gone: Collect
     )
     words = [words for change in own for words in change.words]
     if episode.origin == "told":
-        return _cut_episode(kept, [matching.needle(one) for one in words])
+        return _cut_episode(kept, _needles(words))
     told, tells = episode_words(episode), [tells for change in own for tells in change.telling]
     if not emptied and not any(has(told, one) for one in words) and not _tells(told, tells):
         return kept
