@@ -3,6 +3,7 @@
 LaminaError
 ├── InputError            what was given cannot be stored or used; says what would work
 │   ├── BudgetTooSmall    the newest turn does not fit; `.smallest` is the budget that works
+│   ├── DoesNotFit        it could be used, but not with what is stored
 │   ├── ConfigError       settings are wrong; `.problems` lists all of them at once
 │   └── BadRecords        records to import are wrong; `.faults` says where and why, nothing was imported
 ├── NotFound              no such session, message or summary
@@ -40,6 +41,10 @@ class BudgetTooSmall(InputError):
         )
         self.budget = budget
         self.smallest = smallest
+
+
+class DoesNotFit(InputError):
+    """What was given could be used, but not with what is stored, such as a turn that a session does not have."""
 
 
 class ConfigError(InputError):

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from lamina.engine.pages import every_message, every_session, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.worker import Worker
-from lamina.errors import InputError, NotFound
+from lamina.errors import DoesNotFit, InputError, NotFound
 from lamina.policy import facts as policy
 from lamina.policy import matching, redaction
 from lamina.policy.messages import text_of
@@ -61,7 +61,7 @@ class Forgetting:
         found = [await self._message(message_id) for message_id in dict.fromkeys(ids)]
         users = {(await required_session(self._parts.store, message.session_id)).user_id for message in found}
         if len(users) != 1:
-            raise InputError("give messages of one user at a time")
+            raise DoesNotFit("give messages of one user at a time")
         plan = _Plan(user_id=users.pop(), target=f"{len(found)} messages")
         plan.rewrites = [self._emptied(message, redaction.FORGOTTEN) for message in found if not _is_gone(message)]
         return await self._carried_out(plan, dry_run=dry_run, progress=progress)

@@ -16,6 +16,9 @@ _BYTES = 32
 _LONGEST = 200  # of a name
 _COARSE = timedelta(hours=1)  # how exactly the last use is known
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_HIDDEN = r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+# Of a key: no controls, no marks that do not show, not only spaces.
+NAME = rf"^[^{_HIDDEN}]*[^\s{_HIDDEN}][^{_HIDDEN}]*$"
 _LONGEST_TIME = timedelta(days=36_500)
 
 
@@ -37,7 +40,7 @@ class Keys:
 
     async def create(self, name: str, role: KeyRole, lasts: timedelta | None = None) -> tuple[ApiKey, str]:
         """A new key, with the words that open the door; they are not kept anywhere."""
-        if not name.strip() or len(name) > _LONGEST or not name.isprintable():
+        if not name.strip() or len(name) > _LONGEST or not re.fullmatch(NAME, name):
             raise InputError(f"a key has a name of 1 to {_LONGEST} printable characters")
         if role not in KEY_ROLES:
             raise InputError(f"no role {role!r}; there are {list(KEY_ROLES)}")

@@ -8,7 +8,7 @@ from typing import Any
 from lamina.engine.extract import Reader, rule_of
 from lamina.engine.pages import every_session, required_session
 from lamina.engine.parts import Parts
-from lamina.errors import InputError, NotFound, Stale
+from lamina.errors import DoesNotFit, InputError, NotFound, Stale
 from lamina.policy import consistency, user_profile
 from lamina.policy import episodes as episode_policy
 from lamina.policy import facts as policy
@@ -171,7 +171,7 @@ class Knowledge:
         """A new version of a memory; the old one stays in its history."""
         old = _meant(await self.fact(fact_id), expect)
         if old.status not in {"active", "candidate", "conflicted"}:
-            raise InputError(f"fact {fact_id!r} is {old.status}; update the one that holds, see history({fact_id!r})")
+            raise DoesNotFit(f"fact {fact_id!r} is {old.status}; update the one that holds, see history({fact_id!r})")
         now = self._parts.now()
         new = replace(
             old,
@@ -220,7 +220,7 @@ class Knowledge:
         """Promote, demote or retract a fact."""
         fact = _meant(await self.fact(fact_id), expect)
         if fact.status == "evidence":
-            raise InputError(f"fact {fact_id!r} only bears on {fact.of!r}; name that one")
+            raise DoesNotFit(f"fact {fact_id!r} only bears on {fact.of!r}; name that one")
         judged = replace(fact, verdict=verdict, verdict_at=self._parts.now(), verdict_by=None)
         await self._parts.store.commit_facts(
             FactsCommit(
@@ -237,7 +237,7 @@ class Knowledge:
     async def link(self, source: str, target: str, kind: str, strength: float) -> Link:
         one, other = await self._memory(source), await self._memory(target)
         if one.user_id != other.user_id:
-            raise InputError("two memories can only be linked if they are of the same user")
+            raise DoesNotFit("two memories can only be linked if they are of the same user")
         if one.id == other.id:
             raise InputError("a memory cannot be linked to itself")
         if kind not in LINK_TYPES:
@@ -324,7 +324,7 @@ class Knowledge:
         last = max(1, session.counters.turns)
         span = Span(first=last, last=last) if turns is None else turns
         if not 1 <= span.first <= span.last <= last:
-            raise InputError(f"turns must lie within 1 to {last}, first before last")
+            raise DoesNotFit(f"turns must lie within 1 to {last}, first before last")
         for memory_id in linked:
             await self._memory(memory_id)
         if not isinstance(valence, int | float) or not -1 <= valence <= 1:

@@ -11,7 +11,7 @@ from lamina.engine.extract import Reader
 from lamina.engine.pages import every_message, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.worker import Worker
-from lamina.errors import Conflict, InputError, NotFound
+from lamina.errors import Conflict, DoesNotFit, NotFound
 from lamina.policy import facts as policy
 from lamina.policy.drift import diff, drift
 from lamina.policy.plain import made, plain
@@ -49,7 +49,7 @@ class Regeneration:
         """Fold and read a session again from message `first` on, beside what is stored."""
         session = await required_session(self._parts.store, session_id)
         if not 1 <= first <= max(1, session.counters.messages):
-            raise InputError(f"first must be a message number from 1 to {session.counters.messages}, not {first}")
+            raise DoesNotFit(f"first must be a message number from 1 to {session.counters.messages}, not {first}")
         await self._check_words(session, first)
         stored = [s for s in await self._parts.store.summaries(session_id, live=False) if s.status != "replaced"]
         kept = _kept(stored, first)
@@ -76,7 +76,7 @@ class Regeneration:
         """Nothing can be made anew from messages whose words are gone."""
         async for message in every_message(self._parts.store, session.id, first, session.counters.messages):
             if is_dropped(message):
-                raise InputError(
+                raise DoesNotFit(
                     f"the words of message {message.seq} were dropped by a retention rule; give a `first` behind the"
                     " last one that was, so that what was made of them stays"
                 )

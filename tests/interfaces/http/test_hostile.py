@@ -1,6 +1,5 @@
 """A real `lamina serve` under attack: whatever is sent, it answers, tells nothing, and what is stored stays whole."""
 
-import base64
 import json
 import re
 import socket
@@ -283,7 +282,7 @@ PLACES = ["", "1", "-1", "9" * 30, "0x10", "\u0661", f"{MARK}' OR 1=1", "s1", "a
 @pytest.mark.parametrize("kind", ["sessions", "messages", "facts", "none"])
 def test_forged_cursors_are_refused_or_lead_to_ones_own(target, kind):
     for place in PLACES:
-        forged = base64.urlsafe_b64encode(f"{kind}:{place}".encode()).decode().rstrip("=")
+        forged = f"{kind}:{quote(place, safe='')}"
         for path in ("/v1/sessions", "/v1/sessions/s1/messages", "/v1/users/alice/facts", "/v1/receipts"):
             for cursor in (forged, f"..{forged}"):
                 response = target.stranger.get(path, params={"cursor": cursor})

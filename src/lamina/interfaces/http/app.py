@@ -21,12 +21,14 @@ from lamina import __version__
 from lamina.engine.tenants import Tenants
 from lamina.errors import LaminaError
 from lamina.interfaces.http import about, conversations, events, keys, known, moving, problems, upkeep
+from lamina.interfaces.http.bodies import PLAIN, PLAIN_NAME
 from lamina.interfaces.http.border import LOOPBACK, Border, Rules
 from lamina.interfaces.http.callers import KEYS_SHOWN, Service
 from lamina.interfaces.http.inspector.files import PACKAGED
 from lamina.interfaces.http.inspector.routes import attach as attach_inspector
 from lamina.interfaces.http.mem0.routes import attach as attach_mem0
 from lamina.interfaces.http.metrics import Metrics
+from lamina.interfaces.http.pages import pattern_of
 from lamina.interfaces.http.proxy.errors import PREFIX, in_openai_shape, prefixes
 from lamina.interfaces.http.proxy.routes import Proxy
 from lamina.interfaces.http.proxy.routes import routes as proxied
@@ -204,12 +206,25 @@ def _schema(app: FastAPI) -> dict[str, Any]:
         for name in ("HTTPValidationError", "ValidationError"):
             shapes.pop(name, None)
         shapes["Problem"] = dict(problems.SCHEMA)
+        shapes[PLAIN_NAME] = dict(PLAIN)
         content = {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
         for operation in _operations(schema):
+            _show_parameters(operation)
             operation["responses"].pop("422", None)
             operation["responses"]["default"] = {"description": "What went wrong.", "content": content}
         app.openapi_schema = schema
     return app.openapi_schema
+
+
+def _show_parameters(operation: dict[str, Any]) -> None:
+    """Say what is so of parameters: none can be null, and each list has cursors of its own."""
+    for parameter in operation.get("parameters", ()):
+        shape = parameter["schema"]
+        if {"type": "null"} in shape.get("anyOf", ()):
+            (given,) = (one for one in shape.pop("anyOf") if one != {"type": "null"})
+            shape |= given
+        if parameter["name"] == "cursor":
+            shape["pattern"] = pattern_of(operation["operationId"].removeprefix("list_"))
 
 
 def _operations(schema: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,13 +1,20 @@
 """What may be sent: the shapes of bodies and of queries. Fields that are not here are refused."""
 
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import unquote
 
 from fastapi import Path, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
+from lamina.engine.keys import NAME as KEY_NAME
 from lamina.engine.known import DEFAULT_USER
 from lamina.engine.memory import MOST_PARTS
+from lamina.policy.messages import EARLIEST, latest_year
+from lamina.policy.mixing import MIXED
+from lamina.profiles import PROFILES
 from lamina.types import FACT_TYPES, ROLES, EpisodeKind, FactStatus, FactType, KeyRole, LinkType, Role, Status
 
 _LONGEST_ID = 256
@@ -21,8 +28,45 @@ def _whole(given: Any) -> Any:
     return int(given) if isinstance(given, float) and given.is_integer() else given
 
 
-Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID)]
-InPath = Annotated[str, BeforeValidator(unquote), Path(min_length=1, max_length=_LONGEST_ID)]
+# For the schema.
+NO_NUL = r"^[^\x00]*$"
+NOT_BLANK = r"^[^\x00]*[^\s\x00][^\x00]*$"
+_SHOWN_NOT_BLANK: dict[str, Any] = {"pattern": NOT_BLANK}
+PLAIN_NAME = "Plain"
+PLAIN: Mapping[str, Any] = {  # whatever JSON can say, but NUL
+    "title": PLAIN_NAME,
+    "anyOf": [
+        {"type": "string", "pattern": NO_NUL},
+        {"type": ["number", "boolean", "null"]},
+        {"type": "array", "items": {"$ref": f"#/components/schemas/{PLAIN_NAME}"}},
+        {
+            "type": "object",
+            "propertyNames": {"pattern": NO_NUL},
+            "additionalProperties": {"$ref": f"#/components/schemas/{PLAIN_NAME}"},
+        },
+    ],
+}
+
+
+def _not_blank(given: str) -> str:
+    if not given.strip() or "\0" in given:
+        raise PydanticCustomError("blank", "it has at least one character that shows, and no NUL")
+    return given
+
+
+NotBlank = AfterValidator(_not_blank)
+Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID, json_schema_extra=_SHOWN_NOT_BLANK), NotBlank]
+InPath = Annotated[
+    str,
+    BeforeValidator(unquote),
+    Path(min_length=1, max_length=_LONGEST_ID, json_schema_extra=_SHOWN_NOT_BLANK),
+    NotBlank,
+]
+TenantInPath = Annotated[
+    str,
+    BeforeValidator(unquote),
+    Path(min_length=1, max_length=_LONGEST_ID, json_schema_extra={**_SHOWN_NOT_BLANK, "not": {"const": "*"}}),
+]
 Rehearsal = Annotated[bool, Query(description="only to look: no use of what is found")]
 Time = Annotated[
     str,
@@ -33,24 +77,88 @@ Tokens = Annotated[int, Field(ge=1, le=100_000_000), BeforeValidator(_whole)]
 Limit = Annotated[int, Field(ge=1, le=_MOST, description="Most items of the page.")]
 Cursor = Annotated[str, Field(min_length=1, max_length=2000, description="`next` of the page before.")]
 HitKind = Literal["message", "summary", "fact", "episode"]
-Lasting = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,5}[hdw]$", examples=["12h", "90d", "52w"])]
+_HOURS = "[1-9][0-9]{0,4}|[1-7][0-9]{5}|8[0-6][0-9]{4}|87[0-5][0-9]{3}"
+_DAYS = "[1-9][0-9]{0,3}|[12][0-9]{4}|3[0-5][0-9]{3}|36[0-4][0-9]{2}"
+_WEEKS = "[1-9][0-9]{0,2}|[1-4][0-9]{3}|5[01][0-9]{2}"
+Lasting = Annotated[  # up to 100 years, as the schema says; how long it may be is checked where it is used
+    str,
+    Field(
+        pattern=r"^[1-9][0-9]{0,5}[hdw]$",
+        examples=["12h", "90d", "52w"],
+        json_schema_extra={"pattern": f"^(?:(?:{_HOURS})h|(?:{_DAYS})d|(?:{_WEEKS})w)$"},
+    ),
+]
 ToHear = Literal["message.added", "session.folded", "fact.changed", "forgotten"]
-Word = Annotated[str, Field(min_length=1, max_length=1000)]
+Word = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=_SHOWN_NOT_BLANK), NotBlank]
+Text = Annotated[str, Field(min_length=1, json_schema_extra=_SHOWN_NOT_BLANK)]
+_PROMPTS = sorted({name for profile in PROFILES.values() for name in profile.prompts.values()})
+ProfileName = Annotated[str, Field(json_schema_extra={"enum": sorted(PROFILES)})]
+Weights = Annotated[
+    dict[str, float],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "description": "How much each part of the score counts; at least one is above 0.",
+            "properties": {name: {"type": "number", "minimum": 0, "maximum": 1e100} for name in MIXED},
+            "additionalProperties": False,
+            "anyOf": [{"required": [name], "properties": {name: {"exclusiveMinimum": 0}}} for name in MIXED],
+        }
+    ),
+]
 
+_ID_SHOWN = {"type": ["string", "null"], "minLength": 1, "maxLength": _LONGEST_ID, "pattern": NOT_BLANK}
+_ANYTHING = {"$ref": f"#/components/schemas/{PLAIN_NAME}"}
+_YEARS = "|".join(map(str, range(EARLIEST.year, latest_year(datetime.now(UTC)) + 1)))
 _MESSAGE = {
     "type": "object",
     "required": ["role"],
     "properties": {
         "role": {"type": "string", "enum": list(ROLES)},
-        "content": {"description": "text, a list of parts, or null"},
-        "id": {"type": "string", "minLength": 1, "maxLength": _LONGEST_ID},
-        "created_at": {"type": "string", "format": "date-time"},
-        "metadata": {"type": "object"},
+        "content": {
+            "description": "text, a list of parts, or null",
+            "anyOf": [{"type": ["string", "null"], "pattern": NO_NUL}, {"type": "array", "items": _ANYTHING}],
+        },
+        "id": _ID_SHOWN,
+        "model": _ID_SHOWN,
+        "name": {"type": ["string", "null"], "pattern": NO_NUL},
+        "tool_calls": {"type": ["array", "null"], "items": _ANYTHING},
+        "created_at": {"type": ["string", "null"], "format": "date-time", "pattern": f"^(?:{_YEARS})-"},
+        "metadata": {
+            "type": ["object", "null"],
+            "properties": {"model_variant": _ID_SHOWN},
+            "propertyNames": {"pattern": NO_NUL},
+            "additionalProperties": _ANYTHING,
+        },
     },
+    "propertyNames": {"pattern": NO_NUL},
+    "additionalProperties": _ANYTHING,
+    "anyOf": [
+        {
+            "required": ["content"],
+            "properties": {"role": {"not": {"const": "tool"}}, "content": {"type": ["string", "array"]}},
+        },
+        {
+            "required": ["content", "tool_call_id"],
+            "properties": {
+                "role": {"const": "tool"},
+                "content": {"type": ["string", "array"]},
+                "tool_call_id": {"type": "string"},
+            },
+        },
+        {
+            "required": ["tool_calls"],
+            "properties": {"role": {"const": "assistant"}, "tool_calls": {"type": "array", "minItems": 1}},
+        },
+        {
+            "required": ["refusal"],
+            "properties": {"role": {"const": "assistant"}, "refusal": {"type": "string", "minLength": 1}},
+        },
+    ],
     "description": "A chat message as chat APIs have it; other keys are kept as they are.",
     "examples": [{"role": "user", "content": "I'm Alex. I prefer Python."}],
 }
 ChatMessage = Annotated[dict[str, Any], WithJsonSchema(_MESSAGE)]
+Said = Annotated[str, Field(json_schema_extra={"pattern": NO_NUL})]
 
 
 class Body(BaseModel):
@@ -95,7 +203,7 @@ class NewMessages(Body):
         }
     )
 
-    messages: str | ChatMessage | list[str | ChatMessage]
+    messages: Said | ChatMessage | Annotated[list[Said | ChatMessage], Field(min_length=1)]
     user_id: Id = DEFAULT_USER
     agent_id: Id | None = None
 
@@ -108,7 +216,12 @@ class SessionsAsked(Listed):
 class SessionChange(Body):
     """Another status; `outcome`, with `ended`, becomes a milestone."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ended", "outcome": "Chose Lisbon"}]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"status": "ended", "outcome": "Chose Lisbon"}],
+            "anyOf": [{"properties": {"status": {"const": "ended"}}}, {"properties": {"outcome": {"type": "null"}}}],
+        }
+    )
 
     status: Status
     outcome: str | None = None
@@ -135,7 +248,7 @@ class ContextAsked(Body):
     user_id: Id = DEFAULT_USER
     session_id: Id | None = None
     budget: Tokens | None = None
-    profile: Id | None = None
+    profile: ProfileName | None = None
     system: Annotated[str | None, Field(description="your own system prompt")] = None
     sources: Annotated[list[str], Field(description="texts of your own, before the question")] = []
     at: Time | None = None
@@ -164,7 +277,7 @@ class ToFind(Body):
     role: Role | None = None
     as_of: Time | None = None
     archived: bool = False
-    weights: dict[str, float] | None = None
+    weights: Weights | None = None
     at: Time | None = None
 
 
@@ -194,7 +307,7 @@ class NewFact(Body):
         json_schema_extra={"examples": [{"text": "We ship on Fridays", "type": "constraint", "tags": ["release"]}]}
     )
 
-    text: Annotated[str, Field(min_length=1)]
+    text: Text
     type: FactType = next(iter(FACT_TYPES))
     category: Word | None = None
     key: Word | None = None
@@ -208,9 +321,17 @@ class NewFact(Body):
 class FactChange(Body):
     """A new version of a fact, or (`standing`) whether it is the value that holds."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"value": "Rust"}, {"standing": "promoted"}]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"value": "Rust"}, {"standing": "promoted"}],
+            "oneOf": [
+                {"required": ["standing"], "maxProperties": 1, "properties": {"standing": {"type": "string"}}},
+                {"minProperties": 1, "properties": {"standing": False}},
+            ],
+        }
+    )
 
-    value: Annotated[str, Field(min_length=1)] | None = None
+    value: Text | None = None
     tags: list[Word] | None = None
     importance: Share | None = None
     valid_until: Time | None = None
@@ -230,10 +351,32 @@ class ProfileAsked(Asked):
     known_at: Time | None = None
 
 
+_TARGETS = ("user_id", "session_id", "message_ids", "first", "last", "fact_id", "text")
+
+
+def _named(*given: str, also: Sequence[str] = ()) -> dict[str, Any]:
+    """A schema of what has these targets, may have others also, and has no more."""
+    some = {name: {"not": {"type": "null"}} for name in given}
+    none = {name: {"type": "null"} for name in _TARGETS if name not in {*given, *also}}
+    return {"required": list(given), "properties": {**some, **none}}
+
+
 class ToForget(Body):
     """One of: message_ids; session_id with first and last; session_id; fact_id; text; user_id."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "4242", "user_id": "alex", "dry_run": True}]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"text": "4242", "user_id": "alex", "dry_run": True}],
+            "oneOf": [
+                _named("message_ids"),
+                _named("fact_id"),
+                _named("text", also=("user_id", "session_id")),
+                _named("session_id", "first", "last", also=("user_id",)),
+                _named("session_id"),
+                _named("user_id"),
+            ],
+        }
+    )
 
     user_id: Id | None = None
     session_id: Id | None = None
@@ -241,7 +384,7 @@ class ToForget(Body):
     first: Tokens | None = None
     last: Tokens | None = None
     fact_id: Id | None = None
-    text: Annotated[str, Field(min_length=1)] | None = None
+    text: Annotated[str, Field(min_length=1, json_schema_extra={"pattern": r"^\S[\s\S]*\S$"})] | None = None
     dry_run: bool = False
 
 
@@ -250,7 +393,10 @@ class NewKey(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "my app", "role": "write", "expires": "90d"}]})
 
-    name: Annotated[str, Field(min_length=1, max_length=200, description="what the key is for")]
+    name: Annotated[
+        str,
+        Field(min_length=1, max_length=200, description="what the key is for", json_schema_extra={"pattern": KEY_NAME}),
+    ]
     role: KeyRole = "write"
     expires: Annotated[Lasting | None, Field(description="how long it lasts; null: until it is revoked")] = None
 
@@ -287,7 +433,11 @@ class Regenerated(Body):
 
     first: Annotated[Tokens, Field(description="the number of the message to begin at")] = 1
     prompts: Annotated[
-        dict[str, str] | None, Field(description="other prompts by name, in place of those there are")
+        dict[str, str] | None,
+        Field(
+            description="other prompts by name, in place of those there are",
+            json_schema_extra={"propertyNames": {"enum": _PROMPTS}},
+        ),
     ] = None
 
 
@@ -300,7 +450,7 @@ class NewMilestone(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Chose Lisbon"}]})
 
-    title: Annotated[str, Field(min_length=1)]
+    title: Text
 
 
 class NewEpisode(Body):
@@ -311,7 +461,7 @@ class NewEpisode(Body):
     )
 
     kind: EpisodeKind
-    title: Annotated[str, Field(min_length=1)]
+    title: Text
     summary: str = ""
     context: str = ""
     participants: list[Word] = []

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from lamina.errors import InputError
 from lamina.interfaces.http.bodies import (
+    NOT_BLANK,
     ContextAsked,
     InPath,
     MessagesAsked,
@@ -27,7 +28,13 @@ routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
 Key = Annotated[
     str | None,
-    Header(alias="Idempotency-Key", min_length=1, max_length=256, description="Sent again with it, nothing is added."),
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=256,
+        description="Sent again with it, nothing is added.",
+        json_schema_extra={"pattern": NOT_BLANK},
+    ),
 ]
 
 
@@ -42,8 +49,6 @@ async def add_messages(memory: Writer, session_id: InPath, body: NewMessages, ke
 @routes.get("/sessions/{session_id}/messages", tags=["messages"], operation_id="list_messages")
 async def list_messages(memory: Reader, session_id: InPath, asked: Annotated[MessagesAsked, Query()]) -> Page[Message]:
     """The messages of a session in order, as they came."""
-    if asked.cursor is not None and asked.first is not None:
-        raise InputError("give a cursor, or the number of the message to begin at, not both")
     session = await memory.session(session_id)
     place = number_of("messages", asked.cursor)
     first = (asked.first or 1) if place is None else place

@@ -7,7 +7,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from lamina.engine.keys import Keys, lasting
-from lamina.interfaces.http.bodies import InPath, KeyRotation, Listed, NewKey
+from lamina.interfaces.http.bodies import InPath, KeyRotation, Listed, NewKey, TenantInPath
 from lamina.interfaces.http.callers import KEYS_SHOWN, AdminCaller, Caller, service_of
 from lamina.interfaces.http.pages import Page, page_of
 from lamina.types import ApiKey, KeyRole
@@ -73,7 +73,7 @@ async def list_tenants(caller: AdminCaller, request: Request, asked: Annotated[L
 
 @routes.post("/tenants/{tenant}/keys", tags=["keys"], operation_id="create_tenant_key", status_code=201)
 async def create_tenant_key(
-    caller: AdminCaller, request: Request, response: Response, tenant: InPath, body: NewKey
+    caller: AdminCaller, request: Request, response: Response, tenant: TenantInPath, body: NewKey
 ) -> MadeKey:
     """Make a key for any tenant, also for a new one; for the operator of the service alone."""
     if not _operates(caller, request):

@@ -12,6 +12,7 @@ from lamina.errors import (
     BadRecords,
     BudgetTooSmall,
     Conflict,
+    DoesNotFit,
     InputError,
     LaminaError,
     ModelError,
@@ -29,6 +30,7 @@ RETRY_AFTER_S = "1"
 # The nearest kind of an error counts: what is told of it, and the status.
 KINDS: Mapping[type[Exception], tuple[str, int]] = {
     BudgetTooSmall: ("budget-too-small", 400),
+    DoesNotFit: ("conflict", 409),
     InputError: ("input", 400),
     NotFound: ("not-found", 404),
     Stale: ("stale", 412),

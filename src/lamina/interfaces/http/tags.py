@@ -10,12 +10,17 @@ from lamina.types import Fact, Session
 
 _TAG = r'"[\x21\x23-\x7e]*"'
 _TAGS = re.compile(rf"{_TAG}(?:\s*,\s*{_TAG})*")
+_SHOWN = r'^(?:\*|"[!#-~]*"(?: ?, ?"[!#-~]*")*)$'  # for the schema
 
 
 def _meant(
     if_match: Annotated[
         str | None,
-        Header(max_length=2000, description="The `ETag` it had when it was read; otherwise nothing changes: 412."),
+        Header(
+            max_length=2000,
+            description="The `ETag` it had when it was read; otherwise nothing changes: 412.",
+            json_schema_extra={"pattern": _SHOWN},
+        ),
     ] = None,
 ) -> tuple[str, ...] | None:
     given = (if_match or "").strip()
