@@ -151,7 +151,7 @@ def test_a_message_with_an_id_of_its_own_is_still_found(client):
         ("POST", "/v3/memories/search/", {"json": {"query": 5, "filters": {"user_id": "alex"}}}),
         ("POST", "/v3/memories/search/", {"json": {"query": "x", "top_k": 0, "filters": {"user_id": "alex"}}}),
         ("POST", "/v3/memories/", {"json": {}, "params": {"page": "0"}}),
-        ("POST", "/v3/memories/", {"content": "no JSON"}),
+        ("POST", "/v3/memories/", {"content": "no JSON", "headers": {"Content-Type": "application/json"}}),
         ("DELETE", "/v2/entities/planet/earth/", {}),
     ],
 )
