@@ -196,6 +196,17 @@ def test_search_finds_what_is_known_with_filters(told):
     assert data(told(*asked, "--since", "2025-02-01", "--explain"))[0]["parts"]["words"] > 0
 
 
+def test_search_shows_only_what_is_likely_enough(told):
+    """By default all that is related; the same with the parts of the scores."""
+    asked = ["search", "Where do I live?", "-u", "alex", "--json"]
+    every = data(told(*asked))
+    for more in ([], ["--explain"]):
+        likely = data(told(*asked, "--min-score", "0.5", *more))
+        assert [hit["id"] for hit in likely] == [hit["id"] for hit in every if hit["score"] >= 0.5]
+    assert "location: Lisbon" in [hit["text"] for hit in likely]
+    assert "nothing found" in told("search", "Who won the match yesterday?", "-u", "alex", "--min-score", "0.3").out
+
+
 LISBON = ["search", "Lisbon", "-u", "alex"]
 
 
@@ -338,6 +349,7 @@ def test_what_was_written_anew_is_shown_sentence_by_sentence():
         pytest.param(["facts", "--type", "thought"], "no type 'thought'; there are", id="type"),
         pytest.param(["facts", "--min-importance", "7"], "a number from 0 to 1, not 7", id="importance"),
         pytest.param(["search", "x", "--kind", "dream"], "no kind 'dream'; there are", id="search-kind"),
+        pytest.param(["search", "x", "--min-score", "7"], "a number from 0 to 1, not 7", id="score"),
         pytest.param(["episodes", "--kind", "dream"], "no kind 'dream'; there are", id="episode-kind"),
         pytest.param(["add-episode", "s1", "x", "--kind", "dream"], "no kind 'dream'; there are", id="new-kind"),
         pytest.param(["add-episode", "s1", "x", "--kind", "pivot", "--last", "2"], "goes with --first", id="turns"),

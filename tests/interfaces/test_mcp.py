@@ -250,7 +250,10 @@ def test_messages_are_found_and_read_again(peer):
     best = hits[0]
     assert (best["id"], best["text"]) == (added["ids"][0], said[0]["content"])
     assert (best["when"], best["session"], best["role"]) == ("2025-03-14T09:00:00+00:00", "ops", "user")
-    assert best["score"] > 0
+    assert 0.3 < best["score"] <= 1
+    likely = peer.call("search_memories", query="what is the staging server called?", kinds=["message"], min_score=0.3)
+    assert likely["hits"][0]["id"] == best["id"]
+    assert peer.call("search_memories", query="Who won the match yesterday?", min_score=0.3)["hits"] == []
     assert (
         peer.call("search_memories", query="heron", since="2025-03-15", session="ops", kinds=["message"])["hits"] == []
     )

@@ -85,12 +85,12 @@ def test_a_passage_beyond_what_is_looked_at_is_marked() -> None:
 
 
 def test_short_and_likely_passages_are_worth_most() -> None:
-    """By score for each token, then by score; one without a score, or of no tokens, is no error."""
+    """By value for each token, then by value; one without a value, or of no tokens, is no error."""
 
-    def item(score: float | None, tokens: int) -> Item:
-        return Item(section="recalled", kind="passage", tokens=tokens, reason="", score=score)
+    def item(value: float, tokens: int) -> Item:
+        return Item(section="recalled", kind="passage", tokens=tokens, reason="", value=value)
 
-    ordered = [item(0.9, 10), item(0.9, 20), item(0.2, 10), item(0.1, 5), item(None, 5)]
+    ordered = [item(0.9, 10), item(0.9, 20), item(0.2, 10), item(0.1, 5), item(0.0, 5)]
     mixed = [ordered[place] for place in (3, 0, 4, 2, 1)]
     assert sorted(mixed, key=worth, reverse=True) == ordered
     assert worth(item(0.5, 0)) == (0.5, 0.5)

@@ -90,7 +90,7 @@ class ContextBuilder:
 
     async def _recalled(
         self, query: str | None, profile: Profile, view: View, user_id: str, budget: int, at: datetime | None
-    ) -> list[Hit]:
+    ) -> list[tuple[Hit, float]]:
         wants = {step.section for step in profile.steps}
         newest = view.tail[-1] if view.tail else None
         asked = query or (newest.text if newest is not None and newest.role == "user" else "")
@@ -98,10 +98,10 @@ class ContextBuilder:
             return []
         before = [message.text for message in view.tail[-3:] if message.text != asked]
         found = Request(query=asked, user_id=user_id, top_k=1, before=before, at=at, weights=profile.weights)
-        hits: list[Hit] = []
+        hits: list[tuple[Hit, float]] = []
         if "recalled" in wants:
             known = any(step.section == "facts" for step in profile.steps)  # facts have their own section
-            hits += await self._retrieval.search(
+            hits += await self._retrieval.weighed(
                 replace(
                     found,
                     top_k=min(profile.retrieval_top_k, max(10, budget // _SHORTEST)),
@@ -111,7 +111,7 @@ class ContextBuilder:
                 )
             )
         if profile.summary_order == "relevance":
-            hits += await self._retrieval.search(replace(found, top_k=_SUMMARIES, kinds=frozenset(("summary",))))
+            hits += await self._retrieval.weighed(replace(found, top_k=_SUMMARIES, kinds=frozenset(("summary",))))
         return hits
 
 
@@ -155,7 +155,7 @@ class _Build:
         self._query = None if stored or not query else query
         self._asked = query or (newest.text if newest is not None else "")
 
-    def context(self, hits: Sequence[Hit]) -> Context:
+    def context(self, hits: Sequence[tuple[Hit, float]]) -> Context:
         wanted = {"recent" if step.section == "gap" else step.section for step in self._profile.steps}
         candidates = {
             "recent": self._recent(whole=True),
@@ -288,11 +288,11 @@ class _Build:
             message_ids=(fact.message_id,) if fact.message_id else (),
         )
 
-    def _summaries(self, hits: Sequence[Hit]) -> list[Item]:
+    def _summaries(self, hits: Sequence[tuple[Hit, float]]) -> list[Item]:
         near = 1 - (self._profile.episode_distance or 0.0)
-        scores = {
-            hit.id: (hit.parts["cosine"] if hit.parts["cosine"] > near else 0.0, hit.score)
-            for hit in hits
+        values = {
+            hit.id: (hit.parts["cosine"] if hit.parts["cosine"] > near else 0.0, value)
+            for hit, value in hits
             if hit.kind == "summary"
         }
         kept: dict[str, Summary] = {}
@@ -304,7 +304,7 @@ class _Build:
                 self._duplicates.append((self._summary(summary), f"begins like {twin.id}"))
         ordered = sorted(kept.values(), key=lambda s: s.covers.first if s.covers else 0, reverse=True)
         if self._profile.summary_order == "relevance" and self._asked:
-            ordered.sort(key=lambda summary: scores.get(summary.id, (0.0, 0.0)), reverse=True)
+            ordered.sort(key=lambda summary: values.get(summary.id, (0.0, 0.0)), reverse=True)
         elif self._profile.summary_order == "coverage":
             ordered.sort(key=lambda summary: -(len(summary.covers or ()) / max(1, summary.tokens)))
         return [self._summary(summary) for summary in ordered]
@@ -345,17 +345,17 @@ class _Build:
             return []
         return [item]
 
-    def _passages(self, hits: Sequence[Hit]) -> list[Item]:
+    def _passages(self, hits: Sequence[tuple[Hit, float]]) -> list[Item]:
         """What was recalled, what is worth most for its tokens first."""
         newest = self._view.tail[-1].turn if self._view.tail else None
         shown = {message.id for message in self._view.tail if message.turn == newest}
         shown |= {summary.id for summary in self._view.summaries}
         shown |= {self._view.digest.id} if self._view.digest else set()
-        hidden = {hit.id for hit in hits if hit.span and self._seen(hit.session_id, hit.span.first)} | shown
-        items = [self._passage(hit) for hit in hits if hit.id not in hidden]
+        hidden = {hit.id for hit, _ in hits if hit.span and self._seen(hit.session_id, hit.span.first)} | shown
+        items = [self._passage(hit, value) for hit, value in hits if hit.id not in hidden]
         return items if self._profile.weights is not None else sorted(items, key=worth, reverse=True)
 
-    def _passage(self, hit: Hit) -> Item:
+    def _passage(self, hit: Hit, value: float) -> Item:
         text, tokens = hit.text, hit.tokens
         cut = tokens > max(_PASSAGE_TOKENS, self._budget // 2)
         if cut:
@@ -374,6 +374,7 @@ class _Build:
             span=hit.span if hit.kind == "message" else None,
             label=who,
             heading=str(hit.created_at.date()),
+            value=value,
             score=hit.score,
             parts=hit.parts,
             cut=cut,

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,19 +18,18 @@ from lamina.errors import ModelError
 from lamina.policy import facts as known
 from lamina.policy.mixing import MIXED
 from lamina.policy.questions import Question, nameless, understand, with_context
-from lamina.policy.recall import fusion, mixing
-from lamina.policy.recall.arrays import Flags, Floats, packed, unit
+from lamina.policy.recall import chances, fusion, mixing
+from lamina.policy.recall.arrays import Flags, Floats, Whole, packed, unit
 from lamina.policy.recall.catalogue import KINDS, OTHER, ROLES, Catalogue, comparable
 from lamina.policy.recall.entries import Found, hit_of
 from lamina.policy.recall.fusion import Scored
-from lamina.policy.recall.signals import Asked, gathered
+from lamina.policy.recall.signals import Asked, Signals, gathered, related
 from lamina.ports import Embedder
 from lamina.types import Episode, Explained, Fact, Hit, Stage, Summary
 
 logger = logging.getLogger("lamina.recall")
 
 _EMBEDDED = 4_000  # characters of a query that are embedded
-_RELATED_WORDS, _RELATED_MEANING = 0.02, 0.12  # what a row, with its neighbours, has at least of what is asked
 _SPARE = 5  # more than asked for are looked up, since some may be gone by now
 _QUICK = 2.0  # seconds that a query waits for its vector; then words answer alone
 
@@ -52,11 +51,20 @@ class _Stages:
         return tuple(Stage(name=name, ms=round(seconds * 1000, 3)) for name, seconds in self._seconds.items())
 
 
+class _Best(NamedTuple):
+    """What was found, and how much speaks for it."""
+
+    id: str
+    score: float
+    value: float
+    parts: Mapping[str, float]
+
+
 @dataclass(frozen=True, slots=True)
 class _Ranking:
-    """Ids, scores and parts, best first, and of how many rows."""
+    """The best, and of how many rows."""
 
-    best: Sequence[tuple[str, float, Mapping[str, float]]] = ()
+    best: Sequence[_Best] = ()
     considered: int = 0
     related: int = 0
 
@@ -74,7 +82,7 @@ class Recall:
         stages = _Stages()
         ranking, hits = await self._found(request, stages)
         return Explained(
-            hits=tuple(hits),
+            hits=tuple(hit for hit, _ in hits),
             least=request.least,
             considered=ranking.considered,
             related=ranking.related,
@@ -82,13 +90,19 @@ class Recall:
             weights=request.weights,
         )
 
-    async def _found(self, request: Request, stages: _Stages) -> tuple[_Ranking, list[Hit]]:
+    async def weighed(self, request: Request) -> list[tuple[Hit, float]]:
+        """The best hits, best first, each with how much it is worth beside the others."""
+        _, hits = await self._found(request, _Stages())
+        return hits
+
+    async def _found(self, request: Request, stages: _Stages) -> tuple[_Ranking, list[tuple[Hit, float]]]:
         embedder = await self._embedder()
         shelf = await self.shelves.of(request.user_id, embedder)
         stages.end("open")
         at = request.at or self._parts.now()
         names = tuple(shelf.catalogue.speakers) if shelf else ()
-        question = with_context(understand(request.query, at=at, names=names), request.before)
+        own = (request.user_id, *known.names(shelf.facts.values())) if shelf else ()
+        question = with_context(understand(request.query, at=at, names=names, own=own), request.before)
         stages.end("understand")
         if not question.terms:
             return _Ranking(), []
@@ -102,8 +116,9 @@ class Recall:
         one_space = embedder is not None and embedder.name == self._parts.lexicon.name
         asked = Asked(question=question, vector=vector, words=words, one_space=one_space)
         uses = await self._uses(request)
+        space = None if vector is None or embedder is None else embedder.name
         with shelf.lock, one_thread():
-            ranking = self._ranked(shelf, asked, request, at, uses)
+            ranking = self._ranked(shelf, asked, request, at, uses, space)
         stages.end("rank")
         hits = await self._hits(shelf, ranking.best, request)
         stages.end("read")
@@ -137,7 +152,9 @@ class Recall:
         used: list[Fact | Episode] = [*await store.facts(user_id), *await store.episodes(user_id)]
         return {item.id: item.accesses for item in used}
 
-    def _ranked(self, shelf: Shelf, asked: Asked, request: Request, at: datetime, uses: Mapping[str, int]) -> _Ranking:
+    def _ranked(
+        self, shelf: Shelf, asked: Asked, request: Request, at: datetime, uses: Mapping[str, int], space: str | None
+    ) -> _Ranking:
         """The best, a little more than asked for, since some may be gone by now."""
         catalogue = shelf.catalogue
         allowed = self._allowed(shelf, request, at)
@@ -148,33 +165,33 @@ class Recall:
         if request.weights is None:
             fit = fusion.fitting(asked)
             scored = fusion.fused(signals, catalogue.assisted, fit)
-            chances, names = scored.chances(fit), tuple(fusion.PARTS)
+            values, names = scored.chances(fit), tuple(fusion.PARTS)
         else:
             used = np.zeros(len(signals.rows), dtype=np.float32)
             if uses:
                 used[:] = [uses.get(catalogue.ids[row], 0) for row in signals.rows]
             half_life = self._parts.profile.half_life_days
             scored = mixing.mixed(signals, catalogue, request.weights, at.timestamp(), half_life, used)
-            chances, names = scored.values, MIXED
-        words = signals.around if request.weights is None else signals.shares
-        related = (
-            (words >= _RELATED_WORDS) | (signals.cosines >= _RELATED_MEANING) | (signals.exact > 0) | signals.dated
-        )
-        if not related.any():
+            values, names = np.clip(scored.values, 0, 1), MIXED
+        fitting = related(signals, signals.around if request.weights is None else signals.shares)
+        if not fitting.any():
             return _Ranking(considered=considered)
+        good = fitting if request.strict else (signals.around > 0) | (signals.cosines > 0)
         order = _order(scored, catalogue, signals.rows)
-        good = (related if request.strict else (signals.around > 0) | (signals.cosines > 0)) & (
-            chances >= request.least
-        )
-        best = order[good[order]][: request.top_k + _SPARE]
+        order = order[good[order]]
+        likely = values if request.weights is not None else _chances(catalogue, signals, scored, order, asked, space)
+        scores = np.round(likely.astype(np.float64), 6)
+        best = order[scores[order] >= request.least][: request.top_k + _SPARE]
         cosines = np.round(signals.cosines[best].astype(np.float64), 6).tolist()
         parts = np.round(scored.parts[best].astype(np.float64), 6).tolist()
         ids = [catalogue.ids[row] for row in signals.rows[best]]
         found = [
-            (key, chance, {**dict(zip(names, part, strict=True)), "cosine": cosine})
-            for key, chance, part, cosine in zip(ids, chances[best].tolist(), parts, cosines, strict=True)
+            _Best(key, score, value, {**dict(zip(names, part, strict=True)), "cosine": cosine})
+            for key, score, value, part, cosine in zip(
+                ids, scores[best].tolist(), values[best].tolist(), parts, cosines, strict=True
+            )
         ]
-        return _Ranking(found, considered, int(np.count_nonzero(related)))
+        return _Ranking(found, considered, int(np.count_nonzero(fitting)))
 
     def _allowed(self, shelf: Shelf, request: Request, at: datetime) -> Flags:
         """Which rows the request's filters let through."""
@@ -223,15 +240,26 @@ class Recall:
         significant = {key for key, one in shelf.episodes.items() if one.significance >= request.wanted.min_importance}
         return (shelf.facts.keys() - wanted) | (shelf.episodes.keys() - significant)
 
-    async def _hits(
-        self, shelf: Shelf, ranked: Sequence[tuple[str, float, Mapping[str, float]]], request: Request
-    ) -> list[Hit]:
-        """Hits with their words, as they stand in the store now."""
-        stored = await self._parts.store.messages_by_id([key for key, *_ in ranked if key not in shelf.texts])
+    async def _hits(self, shelf: Shelf, ranked: Sequence[_Best], request: Request) -> list[tuple[Hit, float]]:
+        """Hits with their words, as they stand in the store now, and what each is worth."""
+        stored = await self._parts.store.messages_by_id([one.id for one in ranked if one.id not in shelf.texts])
         said: dict[str, Found] = {message.id: message for message in stored}
-        found = ((shelf.known(key) or said.get(key), score, parts) for key, score, parts in ranked)
-        hits = [hit_of(item, score, parts) for item, score, parts in found if item is not None]
+        found = ((shelf.known(one.id) or said.get(one.id), one) for one in ranked)
+        hits = [(hit_of(item, one.score, one.parts), one.value) for item, one in found if item is not None]
         return hits[: request.top_k]
+
+
+def _chances(
+    catalogue: Catalogue, signals: Signals, scored: Scored, order: Whole, asked: Asked, space: str | None
+) -> Floats:
+    """How likely each row answers, by its place among those that count."""
+    if not len(order):
+        return np.zeros(len(signals.rows), dtype=np.float32)
+    table = chances.measured(signals, scored.values, order, len(asked.question.terms))
+    facts = catalogue.kind.all[signals.rows] == KINDS.index("fact")
+    bare = signals.cosines == 0  # no vector yet, or one that points elsewhere
+    bare[bare] = ~catalogue.vectors.of(signals.rows[bare]).any(axis=1)
+    return chances.chances(table, facts, bare, order, chances.calibration(space))
 
 
 def _order(scored: Scored, catalogue: Catalogue, rows: Any) -> Any:

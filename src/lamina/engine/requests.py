@@ -25,5 +25,5 @@ class Request:
     archived: bool = False  # also what is archived
     before: Sequence[str] = ()  # the last turns, for a question that makes no sense without them
     weights: Mapping[str, float] | None = None  # of document 001; None: the calibrated sum
-    least: float = 0.0  # score
+    least: float = 0.0  # score: what has less is no hit
     strict: bool = True  # nothing that has neither the words nor the meaning; False: all that may help

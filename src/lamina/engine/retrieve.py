@@ -21,7 +21,15 @@ class Retrieval:
 
     async def explained(self, request: Request) -> Explained:
         """The best hits, and how they were found."""
+        found: Explained = await self._recall().explained(request)
+        return found
+
+    async def weighed(self, request: Request) -> list[tuple[Hit, float]]:
+        """The best hits, best first, each with how much it is worth beside the others."""
+        found: list[tuple[Hit, float]] = await self._recall().weighed(request)
+        return found
+
+    def _recall(self) -> Any:
         if self._loaded is None:
             self._loaded = importlib.import_module("lamina.engine.recall").Recall(self._parts)
-        found: Explained = await self._loaded.explained(request)
-        return found
+        return self._loaded

@@ -34,6 +34,7 @@ class Filters(TypedDict, total=False):
     as_of: Any
     archived: bool
     weights: Mapping[str, float] | None
+    min_score: float
     at: Any
 
 
@@ -64,15 +65,17 @@ class SearchVerbs:
         as_of: Any = None,
         archived: bool = False,
         weights: Mapping[str, float] | None = None,
+        min_score: float = 0.0,
         at: Any = None,
     ) -> list[Hit]:
         """Messages, summaries, facts and episodes that answer the query, best first.
 
         `explain` adds the parts of the scores. `at` is when it is asked, if not now: "last week" is counted from
         there. `weights` are those of the weighted sum (semantic, keyword, recency, importance, access) for this
-        query. The rest are filters: kinds of hits; types, categories, tags and least importance of facts (with one
-        of the first three, only facts are found); times; a session; the role of messages; facts that held at
-        `as_of`; and `archived`: also archived facts and what is in archived sessions.
+        query. `min_score` leaves out what is less likely to answer. The rest are filters: kinds of hits; types,
+        categories, tags and least importance of facts (with one of the first three, only facts are found); times; a
+        session; the role of messages; facts that held at `as_of`; and `archived`: also archived facts and what is in
+        archived sessions.
         """
         request = self._request(
             query,
@@ -90,6 +93,7 @@ class SearchVerbs:
             as_of=as_of,
             archived=archived,
             weights=weights,
+            min_score=min_score,
             at=at,
         )
         hits = await self._retrieval.search(request)
@@ -126,6 +130,7 @@ class SearchVerbs:
         as_of: Any = None,
         archived: bool = False,
         weights: Mapping[str, float] | None = None,
+        min_score: float = 0.0,
         at: Any = None,
     ) -> Request:
         """What is asked of recall, checked."""
@@ -134,6 +139,8 @@ class SearchVerbs:
             raise InputError(f"top_k must be a whole number of at least 1, not {top_k!r}")
         if role is not None and role not in ROLES:
             raise InputError(f"no role {role!r}; there are {list(ROLES)}")
+        if isinstance(min_score, bool) or not isinstance(min_score, int | float) or not 0 <= min_score <= 1:
+            raise InputError(f"min_score must be a number from 0 to 1, not {min_score!r}")
         profile = self._parts.profile
         mixed = profile.weights if weights is None else checked_weights(weights)
         return Request(
@@ -150,5 +157,5 @@ class SearchVerbs:
             as_of=None if as_of is None else moment(as_of, "as_of"),
             archived=bool(archived),
             weights=mixed,
-            least=profile.relevance_threshold if mixed is not None and weights is None else 0.0,
+            least=max(min_score, profile.relevance_threshold if mixed is not None and weights is None else 0.0),
         )

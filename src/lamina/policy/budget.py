@@ -29,6 +29,7 @@ class Item:
     span: Span | None = None
     label: str = ""
     heading: str = ""  # under which it stands with others
+    value: float = 0.0  # how much speaks for it beside others of its section
     score: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     required: bool = False

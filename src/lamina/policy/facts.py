@@ -27,6 +27,7 @@ TYPES: Mapping[str, FactType] = {
 }
 CATEGORIES = tuple(TYPES)
 TELLING = 4  # characters
+_NAMES = frozenset(("name", "full name", "nickname"))
 _KEPT_IMPORTANCE = 0.8
 _KEPT_LENGTH = 40  # characters
 _KEPT_SHARE = 60  # tokens of a summary for each value that it must keep
@@ -134,6 +135,12 @@ def own_words(fact: Fact) -> list[str]:
     """The words of a fact that give it away: its value, or what is liked or not."""
     liked = fact.value.partition(" ")[2] if fact.category == "preference" else ""
     return [fact.value, liked] if liked else [fact.value]
+
+
+def names(facts: Iterable[Fact]) -> tuple[str, ...]:
+    """What the user is called, by what is known."""
+    called = [fact.value for fact in facts if fact.key in _NAMES and fact.status == "active" and fact.holds]
+    return tuple(dict.fromkeys(name for whole in called for name in (whole, *whole.split()[:1])))
 
 
 def telling(fact: Fact) -> list[str]:

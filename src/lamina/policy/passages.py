@@ -41,5 +41,4 @@ def _joined(sentences: Sequence[str], kept: set[int], *, whole: bool) -> str:
 
 def worth(item: Item) -> tuple[float, float]:
     """How much a passage is likely to give for what it costs."""
-    score = item.score or 0.0
-    return score / max(item.tokens, 1), score
+    return item.value / max(item.tokens, 1), item.value

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from lamina.policy import questions_forms as forms
+from lamina.policy.questions_keys import sought
 from lamina.policy.when import Window, windows
 from lamina.policy.words import STOP_WORDS, plain, query_terms, stem, unspaced, words
 
@@ -49,10 +50,12 @@ class Question:
     """Whether it needs the turns before it to be understood."""
     request: bool = False
     """Whether it asks for help now, and not for what was."""
+    sought: tuple[str, ...] = ()
+    """Keys of facts that answer it, if it is about the user and asks for no more."""
 
 
-def understand(query: str, *, at: datetime, names: Sequence[str] = ()) -> Question:
-    """Reads a query asked at a moment, by people who may mention these names."""
+def understand(query: str, *, at: datetime, names: Sequence[str] = (), own: Sequence[str] = ()) -> Question:
+    """Reads a query asked at a moment, by people who may mention these names; `own` are names of the user."""
     text, form = _ends(query, _SEARCHED), _ends(query, _ASKED)
     mentioned, spoken = _mentioned(text, names)
     content = _content_of(text, spoken)
@@ -72,6 +75,7 @@ def understand(query: str, *, at: datetime, names: Sequence[str] = ()) -> Questi
         parts=_parts(form),
         follow_up=forms.follows_up(form, told, len(mentioned)),
         request=forms.seeks_help(form),
+        sought=sought(form, own),
     )
 
 

@@ -137,6 +137,9 @@ async def test_documents_tell_where_they_are_from(memory):
     assert told == {"user_id": "ana", "session_id": "s1", "message_ids": ["m1"], "role": "user", "name": "Ana"}
     assert await retriever.ainvoke("Where do I live?") == documents
     assert LaminaRetriever(memory=memory, user_id="bo").invoke("Where do I live?") == []
+    picky = LaminaRetriever(memory=memory, user_id="ana", min_score=0.3)
+    assert [document.metadata["score"] > 0.5 for document in picky.invoke("Where do I live?")][:1] == [True]
+    assert picky.invoke("Who won the match yesterday?") == []
     bees = memory.remember("She keeps bees", user_id="ana")
     (fact,) = LaminaRetriever(memory=memory, user_id="ana", filters={"kinds": ["fact"]}).invoke("bees")
     assert (fact.id, fact.page_content, fact.metadata["kind"]) == (bees.id, "She keeps bees", "fact")

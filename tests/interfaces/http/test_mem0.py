@@ -296,6 +296,23 @@ def test_lists_come_in_pages_and_with_chosen_fields(foods):
     assert foods.search("figs", filters={"user_id": "alex"}, threshold=1.1)["results"] == []
 
 
+def test_scores_are_what_thresholds_of_mem0_expect(foods):
+    """An answer passes the default of version 3 (0.1) and that of its command line (0.3); noise does not."""
+    foods.add([{"role": "user", "content": "I live in Oslo."}], user_id="ida", async_mode=False)
+    asked = {"filters": {"user_id": "ida"}}
+    best, *_ = foods.search("Where do I live?", **asked, threshold=0.3)["results"]
+    assert best["memory"] == "location: Oslo"
+    assert best["score"] > 0.5
+    assert foods.search("What is the capital of Peru?", **asked, threshold=0.3)["results"] == []
+    assert foods.search("Who painted the kitchen wall?", **asked)["results"] == []
+    every = foods.search("Where is the town hall?", **asked, threshold=0.0)["results"]
+    assert foods.search("Where is the town hall?", **asked)["results"] == [one for one in every if one["score"] >= 0.1]
+    body = {"query": "Where is the town hall?", "filters": {"user_id": "ida"}}
+    assert [one["score"] for one in foods.client.post("/v1/memories/search/", json=body).json()] == [
+        one["score"] for one in every
+    ]
+
+
 @pytest.mark.parametrize("params", [{"page": -1}, {"page_size": 1001}, {"page": 1, "page_size": -5}])
 def test_a_page_that_cannot_be_is_refused(foods, params):
     answer = foods.client.post("/v3/memories/", json={"filters": {"user_id": "alex"}}, params=params)

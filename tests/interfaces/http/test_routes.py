@@ -223,6 +223,18 @@ def test_a_search_finds_and_explains(told):
     assert {hit["kind"] for hit in facts["items"]} == {"fact"}
 
 
+def test_a_search_takes_a_least_score(told):
+    """A right answer passes it, noise does not; it is a number from 0 to 1."""
+    asked = {"query": "Where do I live?", "user_id": "alex", "min_score": 0.5}
+    every = good(told.post("/v1/search", json={**asked, "min_score": 0}))["items"]
+    likely = good(told.post("/v1/search", json=asked))["items"]
+    assert likely == [hit for hit in every if hit["score"] >= 0.5]
+    assert likely
+    assert good(told.post("/v1/search", json={**asked, "query": "Who won the match yesterday?"}))["items"] == []
+    assert good(told.post("/v1/search/explained", json=asked))["least"] == 0.5
+    assert told.post("/v1/search", json={**asked, "min_score": 2}).status_code == 422
+
+
 # what is known
 
 

@@ -72,6 +72,7 @@ class LaminaRetriever(BaseRetriever):
     memory: Memory
     user_id: str = "default"
     top_k: int = 10
+    min_score: float = 0.0
     filters: Mapping[str, Any] = Field(default_factory=dict)
 
     def _get_relevant_documents(
@@ -80,7 +81,7 @@ class LaminaRetriever(BaseRetriever):
         del run_manager  # there is nothing to tell on the way
         given.pop("verbose", None)  # of LangChain's own handlers
         user_id, top_k = given.pop("user_id", self.user_id), given.pop("top_k", self.top_k)
-        filters = {**self.filters, **(given.pop("filters", None) or {}), **given}
+        filters = {"min_score": self.min_score, **self.filters, **(given.pop("filters", None) or {}), **given}
         unknown = sorted(filters.keys() - set(_FILTERS))
         if unknown:
             raise InputError(f"a search has no {unknown}; there are user_id, top_k, filters, {', '.join(_FILTERS)}")

@@ -183,6 +183,9 @@ def search(
     as_of: AsOf = None,
     archived: Annotated[bool, typer.Option("--archived", help="Also archived sessions and facts.")] = False,
     weight: Annotated[list[str] | None, typer.Option("--weight", metavar="NAME=VALUE", help=_WEIGHTS)] = None,
+    min_score: Annotated[
+        float, typer.Option("--min-score", help="Only hits that answer at least so likely, 0 to 1.")
+    ] = 0.0,
     at: At = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Add the largest parts of the scores, and how it went.")
@@ -206,6 +209,7 @@ def search(
         "as_of": as_of,
         "archived": archived,
         "weights": _weights(weight),
+        "min_score": min_score,
         "at": at,
     }
     with face.memory() as memory:

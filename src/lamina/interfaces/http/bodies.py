@@ -278,6 +278,7 @@ class ToFind(Body):
     as_of: Time | None = None
     archived: bool = False
     weights: Weights | None = None
+    min_score: Share = 0.0
     at: Time | None = None
 
 

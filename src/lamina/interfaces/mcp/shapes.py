@@ -42,6 +42,10 @@ def number(about: str) -> Schema:
     return {"type": "number", "description": about}
 
 
+def share(about: str) -> Schema:
+    return {"type": "number", "description": about, "minimum": 0, "maximum": 1}
+
+
 def truth(about: str, *, default: bool | None = None) -> Schema:
     return {"type": "boolean", "description": about, **({} if default is None else {"default": default})}
 

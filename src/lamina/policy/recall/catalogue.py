@@ -52,6 +52,7 @@ class Entry:
     importance: float = 0.5
     standing: bool = False  # something that holds for all replies was said in it
     liking: bool = False  # what someone likes or wants was said in it
+    key: str | None = None  # of a fact: what it is about
 
 
 class Catalogue:
@@ -76,6 +77,7 @@ class Catalogue:
         self.at, self.importance = Growing(np.float64), Growing(np.float32)
         self.vectors = Vectors(dimensions)
         self.spoken_row, self.spoken_of = Growing(np.int32), Growing(np.float64, 2)
+        self.keyed: dict[str, list[int]] = {}  # key of facts, and its first word -> rows
         self.messages = 0
         self.having = Growing(np.int32)  # term -> how many messages have it
         self.term_vectors = Growing(np.float32, word_dimensions or dimensions)
@@ -220,6 +222,10 @@ class Catalogue:
                 self._last[session] = first + place
         self.ids.extend(entry.id for entry in fresh)
         self.rows.update({entry.id: row for row, entry in enumerate(fresh, first)})
+        for row, entry in enumerate(fresh, first):
+            key = (entry.key or "").lower()
+            for name in {key, key.partition(" ")[0]} - {""}:
+                self.keyed.setdefault(name, []).append(row)
         self.session.add(sessions)
         self.before.add(before)
         self.after.add(np.full(len(fresh), -1))

@@ -52,6 +52,7 @@ def entry_of(item: Found) -> Entry:
         role=item.role if isinstance(item, Message) else ("user" if isinstance(item, Fact) else None),
         speaker=item.name if isinstance(item, Message) else None,
         importance=_importance(item),
+        key=item.key if isinstance(item, Fact) else None,
     )
 
 

@@ -29,6 +29,7 @@ _BEFORE, _AFTER = (0.7, 0.5, 0.35), (0.4, 0.3)  # how much of a neighbour's word
 _BEFORE_MEANT, _AFTER_MEANT = (0.6, 0.4, 0.25), (0.3, 0.2)
 _FLAT, _EVEN, _K1 = 0.3, 1.0, 1.2
 _DAY = 86_400.0
+_RELATED_WORDS, _RELATED_MEANING = 0.02, 0.12  # what a row has at least of what is asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,12 @@ class Asked:
     one_space: bool = True  # whether the vectors of words and of texts can be compared
 
 
+def related(signals: Signals, words: Floats) -> Flags:
+    """Which rows have anything of what is asked: of its words, as given, of its meaning or of its time."""
+    meant = signals.cosines >= _RELATED_MEANING
+    return np.asarray((words >= _RELATED_WORDS) | meant | (signals.exact > 0) | signals.dated, dtype=np.bool_)
+
+
 def gathered(catalogue: Catalogue, asked: Asked, allowed: Flags) -> Signals:
     """What speaks for the rows that are allowed and come into question."""
     near, exact = _matches(catalogue, asked)
@@ -107,7 +114,13 @@ def _matches(catalogue: Catalogue, asked: Asked) -> tuple[Floats, _Exact]:
         likeness = alike(catalogue, asked.words[: len(terms)])
         for place, number in enumerate(numbers):
             near[place] = _nearest(catalogue, likeness[place], int(number))
+    near[:, _sought(catalogue, question)] = 1
     return near, exact
+
+
+def _sought(catalogue: Catalogue, question: Question) -> list[int]:
+    """The rows of facts under the keys that a question is after: they have all of its words, and its meaning."""
+    return [row for key in question.sought for row in catalogue.keyed.get(key, ())]
 
 
 def _nearest(catalogue: Catalogue, likeness: Floats, own: int) -> Floats:
@@ -275,6 +288,9 @@ def _own(look: _Look, asked: Asked, near: Floats, exact: _Exact, cosines: Floats
     share, pooled = rare @ near / total, rare @ _pooled(near, look)
     nearest, nearest_around = topped(share), topped(pooled)
     meant, around = topped(cosines), topped(_around(look, cosines))
+    core = topped(_core(look, asked, rare)) if asked.one_space else meant
+    after = look.place[_sought(look.catalogue, asked.question)]
+    meant[after[after >= 0]] = core[after[after >= 0]] = 1
     return {
         "words_flat": topped(flat),
         "words_even": topped(even),
@@ -284,7 +300,7 @@ def _own(look: _Look, asked: Asked, near: Floats, exact: _Exact, cosines: Floats
         "near_even": topped(share / (1 + 0.5 * relative)),
         "near_length": nearest * np.minimum(relative, 4) / 4,
         "meant": meant,
-        "meant_core": topped(_core(look, asked, rare)) if asked.one_space else meant,
+        "meant_core": core,
         "near_around": nearest_around,
         "share_around": pooled / total,
         "words_around": topped(rare @ _pooled(has_term, look)),

@@ -165,8 +165,8 @@ class Memories:
                     found.append(told)
         return sorted(found, key=lambda one: (one["created_at"], one["id"]), reverse=True)
 
-    async def searched(self, query: str, wanted: Filter, *, top_k: int, at: Any) -> list[Told]:
-        """The facts that answer the query; if there are fewer than asked for, messages too; best first."""
+    async def searched(self, query: str, wanted: Filter, *, top_k: int, least: float, at: Any) -> list[Told]:
+        """The facts that score at least this; if there are fewer than asked for, messages too; best first."""
         plain = (only_entities(wanted) or {}).keys() == {"user_id"} or wanted == EVERYTHING
         depth = top_k if plain else _MOST_HITS
         users = await self.users(wanted)
@@ -174,7 +174,9 @@ class Memories:
         async def hits(kind: str) -> list[Told]:
             found: list[Told] = []
             for user_id in users:
-                some = await self._memory.search(query, user_id=user_id, top_k=depth, kinds=[kind], at=at)
+                some = await self._memory.search(
+                    query, user_id=user_id, top_k=depth, kinds=[kind], min_score=least, at=at
+                )
                 found += [told for hit in some if (told := await self._hit(hit, user_id)) and matches(wanted, told)]
             return found
 

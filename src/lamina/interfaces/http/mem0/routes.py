@@ -57,6 +57,7 @@ routes = APIRouter(include_in_schema=False, route_class=AsTheirs)
 
 _PAGE = 100
 _TOP_K = 10
+_LEAST = 0.1  # score, in version 3; earlier ones have no default
 _EVERY_VERB = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 _INSTEAD = {
     "/api/v1/webhooks/{rest:path}": "webhooks: listen to `GET /v1/events`, which tells what changes as it does",
@@ -162,7 +163,7 @@ async def search_v1(memory: Reader, body: Searched) -> Any:
 
 @routes.post("/v3/memories/search/", operation_id="mem0_search")
 async def search(memory: Reader, body: Searched) -> Told:
-    return {"results": await _searched(memory, body)}
+    return {"results": await _searched(memory, body, least=_LEAST)}
 
 
 @routes.get("/v1/memories/{memory_id}/", operation_id="mem0_get")
@@ -319,7 +320,8 @@ async def _listed(memory: Reader, asked: Listed) -> list[Told]:
     return [_chosen(one, asked.fields) for one in (found if most is None else found[:most])]
 
 
-async def _searched(memory: Reader, asked: Searched) -> list[Told]:
+async def _searched(memory: Reader, asked: Searched, *, least: float = 0.0) -> list[Told]:
+    """What answers; `least` is the score that it has at least, if no threshold is given."""
     wanted = asked.wanted()
     if not fields_in(wanted) & {"user_id", "agent_id", "run_id"}:
         raise InputError('say whose memories to search, e.g. filters={"user_id": "alex"}')
@@ -328,10 +330,10 @@ async def _searched(memory: Reader, asked: Searched) -> list[Told]:
         asked.query,
         wanted,
         top_k=asked.top_k or asked.limit or _TOP_K,
+        least=least if asked.threshold is None else min(max(asked.threshold, 0.0), 1.0),
         at=at_seconds(at, "reference_date") if isinstance(at, int | float) else at,
     )
-    least = asked.threshold or 0.0
-    return [_chosen(one, asked.fields) for one in found if one["score"] >= least]
+    return [_chosen(one, asked.fields) for one in found]
 
 
 def _chosen(one: Told, fields: Sequence[str] | None) -> Told:

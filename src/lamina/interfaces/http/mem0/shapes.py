@@ -160,7 +160,7 @@ class Searched(Listed):
     """What to look for, and where."""
 
     query: Annotated[str, Field(min_length=1, max_length=_LONGEST_QUERY)]
-    threshold: float | None = None
+    threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None
     reference_date: Short | int | float | None = None
 
 
