@@ -139,7 +139,7 @@ SEARCH_MEMORIES = ToolSpec(
             "session": text(f"Only in this conversation. {_SESSION}"),
             "since": text(f"Only from this time onwards. {_WHEN}"),
             "until": text(f"Only before this time. {_WHEN}"),
-            "min_score": share("Only hits with at least this score. 0.3 leaves out most of what does not answer."),
+            "min_score": share("Only results with at least this score. 0.3 leaves out most that do not answer."),
         },
         required=("query",),
     ),
