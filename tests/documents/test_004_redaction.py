@@ -150,7 +150,8 @@ def test_opting_out(opened: Opener, place: Place) -> None:
     memory.settle()
     memory.forget(user_id="zoelander")
     assert not memory.sessions("zoelander")
-    assert leaving.context("Who am I?").text == ""
+    assert leaving.context(None).text == ""
+    assert leaving.context("Who am I?").messages == [{"role": "user", "content": "Who am I?"}]
     assert b"zoelander" not in place.every_byte()
     assert values(memory.facts("sam")) == ["Samquill"]
     assert "Samquill" in staying.context("Who am I?").text
