@@ -1,5 +1,6 @@
 """Context out: what the model should see for the next message, within the budget, with a manifest."""
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from lamina.engine.parts import Parts
+from lamina.engine.parts import Parts, on_loop
 from lamina.engine.requests import HIT_KINDS, Request
 from lamina.engine.retrieve import Retrieval
 from lamina.errors import BudgetTooSmall, InputError
@@ -35,6 +36,8 @@ _SUMMARIES = 50  # that are ranked by how near they are to the query
 _SHORTEST = 12  # tokens that a passage takes at the least, about
 _TOP_UPS = 3  # times that more passages are tried where room is left
 _READ = 8  # budgets that are read of a window, so that what does not fit can be named
+_LARGE = 8_000  # tokens of a budget, or characters that are given: above, others have their turn meanwhile
+_MANY = 500  # facts and messages, likewise
 _SPARE = "fits beside the rest"
 
 
@@ -66,11 +69,17 @@ class ContextBuilder:
             raise InputError(f"seen_from must be the number of a message, 1 or above, not {seen_from!r}")
         view = await self._view(user_id, session_id, self._reach(profile, budget))
         hits = await self._recalled(query, profile, view, user_id, budget, at)
+
+        async def built(view: View) -> Context:
+            build = _Build(self._parts, profile, view, query, budget, system, sources, at, seen_from)
+            words = sum(map(len, (query or "", system or "", *sources)))
+            large = budget > _LARGE or words > _LARGE or len(view.facts) + len(view.tail) > _MANY
+            return await asyncio.to_thread(build.context, hits) if large and on_loop() else build.context(hits)
+
         try:
-            return _Build(self._parts, profile, view, query, budget, system, sources, at, seen_from).context(hits)
+            return await built(view)
         except BudgetTooSmall as error:  # a look as wide as the smallest budget may find a way that costs less
-            view = await self._view(user_id, session_id, self._reach(profile, error.smallest))
-            return _Build(self._parts, profile, view, query, budget, system, sources, at, seen_from).context(hits)
+            return await built(await self._view(user_id, session_id, self._reach(profile, error.smallest)))
 
     async def _view(self, user_id: str, session_id: str, reach: Reach) -> View:
         view = await self._parts.store.view(user_id, session_id, reach)

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import unquote
 
 from fastapi import Path, Query
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from lamina.engine.keys import NAME as KEY_NAME
@@ -21,6 +21,10 @@ _LONGEST_ID = 256
 _MOST = 1000  # items of a page, or hits
 _MOST_KNOWN = 10_000  # items of a page of what is known of a user, which is read as a whole for every page
 _DEEPEST_GRAPH = 10  # steps
+_MOST_WORDS = 100  # of one filter
+_MOST_MESSAGES = 1_000_000  # in one request; the setting `max_append_messages` may say less
+_LONGEST_BODY = 2**30  # the setting `max_message_bytes` says less
+_MOST_UNKNOWN = 20  # names that are no fields, and are told one by one
 
 
 def _whole(given: Any) -> Any:
@@ -73,7 +77,8 @@ Time = Annotated[
     Field(max_length=64, examples=["2025-03-14T09:30:00Z"], json_schema_extra={"format": "date-time"}),
 ]
 Share = Annotated[float, Field(ge=0, le=1)]
-Tokens = Annotated[int, Field(ge=1, le=100_000_000), BeforeValidator(_whole)]
+Place = Annotated[int, Field(ge=1, le=100_000_000), BeforeValidator(_whole)]  # of a message or turn, by its number
+Budget = Annotated[int, Field(ge=1, le=1_000_000, description="tokens"), BeforeValidator(_whole)]
 Limit = Annotated[int, Field(ge=1, le=_MOST, description="Most items of the page.")]
 Cursor = Annotated[str, Field(min_length=1, max_length=2000, description="`next` of the page before.")]
 HitKind = Literal["message", "summary", "fact", "episode"]
@@ -90,11 +95,16 @@ Lasting = Annotated[  # up to 100 years, as the schema says; how long it may be 
 ]
 ToHear = Literal["message.added", "session.folded", "fact.changed", "forgotten"]
 Word = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=_SHOWN_NOT_BLANK), NotBlank]
-Text = Annotated[str, Field(min_length=1, json_schema_extra=_SHOWN_NOT_BLANK)]
+Line = Annotated[str, Field(max_length=20_000)]
+FilledLine = Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra=_SHOWN_NOT_BLANK)]
+Text = Annotated[str, Field(max_length=1_000_000)]
+Item = TypeVar("Item")
+Some = Annotated[list[Item], Field(max_length=_MOST_WORDS, fail_fast=True)]  # the first that is wrong is told, not all
 _PROMPTS = sorted({name for profile in PROFILES.values() for name in profile.prompts.values()})
-ProfileName = Annotated[str, Field(json_schema_extra={"enum": sorted(PROFILES)})]
+ProfileName = Annotated[str, Field(max_length=_LONGEST_ID, json_schema_extra={"enum": sorted(PROFILES)})]
 Weights = Annotated[
-    dict[str, float],
+    dict[Word, float],
+    Field(max_length=20),
     WithJsonSchema(
         {
             "type": "object",
@@ -158,13 +168,21 @@ _MESSAGE = {
     "examples": [{"role": "user", "content": "I'm Alex. I prefer Python."}],
 }
 ChatMessage = Annotated[dict[str, Any], WithJsonSchema(_MESSAGE)]
-Said = Annotated[str, Field(json_schema_extra={"pattern": NO_NUL})]
+Said = Annotated[str, Field(max_length=_LONGEST_BODY, json_schema_extra={"pattern": NO_NUL})]
 
 
 class Body(BaseModel):
     """A body of JSON: nothing unknown, and no guessing of types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_unknown(cls, given: Any) -> Any:
+        """One error for very many names that are no fields."""
+        if isinstance(given, dict) and len(given) > len(cls.model_fields) + _MOST_UNKNOWN:
+            raise ValueError(f"too many fields; there are {', '.join(cls.model_fields)}")
+        return given
 
 
 class Asked(BaseModel):
@@ -191,7 +209,7 @@ class ListedKnown(Listed):
 
 
 class MessagesAsked(Listed):
-    first: Annotated[Tokens | None, Field(description="the number of the message to begin at, without a cursor")] = None
+    first: Annotated[Place | None, Field(description="the number of the message to begin at, without a cursor")] = None
 
 
 class NewMessages(Body):
@@ -203,7 +221,11 @@ class NewMessages(Body):
         }
     )
 
-    messages: Said | ChatMessage | Annotated[list[Said | ChatMessage], Field(min_length=1)]
+    messages: (
+        Said
+        | ChatMessage
+        | Annotated[list[Said | ChatMessage], Field(min_length=1, max_length=_MOST_MESSAGES, fail_fast=True)]
+    )
     user_id: Id = DEFAULT_USER
     agent_id: Id | None = None
 
@@ -224,7 +246,7 @@ class SessionChange(Body):
     )
 
     status: Status
-    outcome: str | None = None
+    outcome: Line | None = None
 
 
 class SummariesAsked(Asked):
@@ -244,15 +266,17 @@ class ContextAsked(Body):
         }
     )
 
-    query: Annotated[str | None, Field(description="the current user message")] = None
+    query: Annotated[Text | None, Field(description="the current user message")] = None
     user_id: Id = DEFAULT_USER
     session_id: Id | None = None
-    budget: Tokens | None = None
+    budget: Budget | None = None
     profile: ProfileName | None = None
-    system: Annotated[str | None, Field(description="your own system prompt")] = None
-    sources: Annotated[list[str], Field(description="texts of your own, before the question")] = []
+    system: Annotated[Text | None, Field(description="your own system prompt")] = None
+    sources: Annotated[
+        list[Text], Field(max_length=1000, fail_fast=True, description="texts of your own, before the question")
+    ] = []
     at: Time | None = None
-    seen_from: Annotated[Tokens | None, Field(description="you send the messages from here on yourself")] = None
+    seen_from: Annotated[Place | None, Field(description="you send the messages from here on yourself")] = None
     rehearsal: Annotated[bool, Field(description="only to look: no use of what is in it")] = False
 
 
@@ -263,13 +287,13 @@ class ToFind(Body):
         json_schema_extra={"examples": [{"query": "programming languages", "user_id": "alex", "top_k": 5}]}
     )
 
-    query: str
+    query: Line
     user_id: Id = DEFAULT_USER
     top_k: Annotated[int, Field(ge=1, le=_MOST), BeforeValidator(_whole)] = 10
-    kinds: list[HitKind] = list(get_args(HitKind))
-    types: list[FactType] = []
-    categories: list[Word] = []
-    tags: list[Word] = []
+    kinds: Some[HitKind] = list(get_args(HitKind))
+    types: Some[FactType] = []
+    categories: Some[Word] = []
+    tags: Some[Word] = []
     since: Time | None = None
     until: Time | None = None
     min_importance: Share = 0.0
@@ -292,10 +316,10 @@ class FactsAsked(ListedKnown):
     as_of: Time | None = None
     known_at: Time | None = None
     session_id: Id | None = None
-    statuses: list[FactStatus] = []
-    types: list[FactType] = []
-    categories: list[Word] = []
-    tags: list[Word] = []
+    statuses: Some[FactStatus] = []
+    types: Some[FactType] = []
+    categories: Some[Word] = []
+    tags: Some[Word] = []
     since: Time | None = None
     until: Time | None = None
     min_importance: Share = 0.0
@@ -308,11 +332,11 @@ class NewFact(Body):
         json_schema_extra={"examples": [{"text": "We ship on Fridays", "type": "constraint", "tags": ["release"]}]}
     )
 
-    text: Text
+    text: FilledLine
     type: FactType = next(iter(FACT_TYPES))
     category: Word | None = None
     key: Word | None = None
-    tags: list[Word] = []
+    tags: Some[Word] = []
     importance: Share | None = None
     confidence: Share = 1.0
     valid_from: Time | None = None
@@ -332,8 +356,8 @@ class FactChange(Body):
         }
     )
 
-    value: Text | None = None
-    tags: list[Word] | None = None
+    value: FilledLine | None = None
+    tags: Some[Word] | None = None
     importance: Share | None = None
     valid_until: Time | None = None
     standing: Literal["promoted", "demoted"] | None = None
@@ -341,7 +365,7 @@ class FactChange(Body):
 
 class EpisodesAsked(Listed):
     session_id: Id | None = None
-    kinds: list[EpisodeKind] = []
+    kinds: Some[EpisodeKind] = []
     since: Time | None = None
     until: Time | None = None
     min_significance: Share = 0.0
@@ -381,11 +405,13 @@ class ToForget(Body):
 
     user_id: Id | None = None
     session_id: Id | None = None
-    message_ids: Annotated[list[Id], Field(min_length=1, max_length=10_000)] | None = None
-    first: Tokens | None = None
-    last: Tokens | None = None
+    message_ids: Annotated[list[Id], Field(min_length=1, max_length=10_000, fail_fast=True)] | None = None
+    first: Place | None = None
+    last: Place | None = None
     fact_id: Id | None = None
-    text: Annotated[str, Field(min_length=1, json_schema_extra={"pattern": r"^\S[\s\S]*\S$"})] | None = None
+    text: (
+        Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra={"pattern": r"^\S[\s\S]*\S$"})] | None
+    ) = None
     dry_run: bool = False
 
 
@@ -432,10 +458,11 @@ class Regenerated(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"first": 1}]})
 
-    first: Annotated[Tokens, Field(description="the number of the message to begin at")] = 1
+    first: Annotated[Place, Field(description="the number of the message to begin at")] = 1
     prompts: Annotated[
-        dict[str, str] | None,
+        dict[Word, Text] | None,
         Field(
+            max_length=_MOST_WORDS,
             description="other prompts by name, in place of those there are",
             json_schema_extra={"propertyNames": {"enum": _PROMPTS}},
         ),
@@ -451,7 +478,7 @@ class NewMilestone(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Chose Lisbon"}]})
 
-    title: Text
+    title: FilledLine
 
 
 class NewEpisode(Body):
@@ -462,17 +489,17 @@ class NewEpisode(Body):
     )
 
     kind: EpisodeKind
-    title: Text
-    summary: str = ""
-    context: str = ""
-    participants: list[Word] = []
-    outcome: str | None = None
+    title: FilledLine
+    summary: Line = ""
+    context: Line = ""
+    participants: Some[Word] = []
+    outcome: Line | None = None
     valence: Annotated[float, Field(ge=-1, le=1)] = 0.0
     significance: Share = 0.7
     turns: Annotated[
-        list[Tokens] | None, Field(min_length=2, max_length=2, description="first and last turn; null: the newest")
+        list[Place] | None, Field(min_length=2, max_length=2, description="first and last turn; null: the newest")
     ] = None
-    linked: Annotated[list[Id], Field(description="ids of facts and episodes")] = []
+    linked: Annotated[Some[Id], Field(description="ids of facts and episodes")] = []
 
 
 class NewLink(Body):
@@ -490,14 +517,14 @@ class NewLink(Body):
 
 class GraphAsked(Asked):
     depth: Annotated[int, Field(ge=0, le=_DEEPEST_GRAPH, description="steps")] = 2
-    types: list[LinkType] = []
+    types: Some[LinkType] = []
 
 
 class EventsAsked(Asked):
     user_id: Annotated[Id | None, Field(description="only of this user")] = None
     session_id: Annotated[Id | None, Field(description="only of this session")] = None
-    types: Annotated[list[ToHear], Field(description="only these")] = []
-    include: Annotated[list[Literal["content"]], Field(description="`content`: also what was said")] = []
+    types: Annotated[Some[ToHear], Field(description="only these")] = []
+    include: Annotated[Some[Literal["content"]], Field(description="`content`: also what was said")] = []
 
 
 class ImportAsked(Asked):

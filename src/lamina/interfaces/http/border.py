@@ -91,7 +91,7 @@ class Border:
         self._service = service
         self._rules = rules
         self._rates = None if rules.per_minute is None else Rates(rules.per_minute)
-        self._intake = Intake(rules.body_bytes, rules.body_seconds, rules.held_bytes)
+        self._intake = Intake(rules.body_bytes, rules.body_seconds, rules.held_bytes, rules.proxied)
         self._open = Shares(rules.at_once, rules.at_once)
         self._requests = Shares(rules.at_once, rules.at_once_each)
         self._listeners = Shares(rules.at_once, rules.listeners_each)
@@ -171,7 +171,7 @@ class Border:
             if whose or shares is self._listeners:
                 stack.enter_context(shares.one_of(whose))
             check_kind(scope, headers)
-            body = await stack.enter_async_context(self._intake.body(receive, headers, whose))
+            body = await stack.enter_async_context(self._intake.body(receive, scope["path"], headers, whose))
             sent = False
 
             async def again() -> Message:

@@ -26,6 +26,8 @@ from lamina.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = "1"
+_LONGEST = 2000  # characters of a detail: it may repeat what was given
+_MOST_ERRORS = 1000  # lines of an import that are named
 
 # The nearest kind of an error counts: what is told of it, and the status.
 KINDS: Mapping[type[Exception], tuple[str, int]] = {
@@ -85,7 +87,7 @@ def problem(
         "type": f"urn:lamina:{kind or STATUS_KINDS.get(status, 'http')}",
         "title": HTTPStatus(status).phrase,
         "status": status,
-        **({"detail": detail} if detail else {}),
+        **({"detail": detail[:_LONGEST]} if detail else {}),
         **more,
     }
     return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
@@ -104,7 +106,7 @@ def of_error(error: LaminaError | TimeoutError) -> JSONResponse:
     kind, status = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
     more: dict[str, Any] = {"smallest": error.smallest} if isinstance(error, BudgetTooSmall) else {}
     if isinstance(error, BadRecords):
-        more = {"errors": [{"at": place, "message": why} for place, why in error.faults]}
+        more = {"errors": [{"at": place, "message": why} for place, why in error.faults[:_MOST_ERRORS]]}
     headers = {"Retry-After": RETRY_AFTER_S} if isinstance(error, StoreBusy) else {}
     told = None if isinstance(error, OURS) else str(error)
     if isinstance(error, StoreBusy):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lamina.engine.requests import HIT_KINDS
-from lamina.interfaces.mcp.shapes import Schema, number, several, share, text, thing, truth, whole
+from lamina.interfaces.mcp.shapes import Schema, bounded, number, several, share, text, thing, truth, whole
 from lamina.types import FACT_TYPES, ROLES, STATUSES, KeyRole
 
 INSTRUCTIONS = (
@@ -177,7 +177,9 @@ GET_CONTEXT = ToolSpec(
         {
             "query": text("The user's current message."),
             "budget": whole(
-                "Maximum number of tokens, including the current message. Default: set by the profile.", least=1
+                "Maximum number of tokens, including the current message. Default: set by the profile.",
+                least=1,
+                most=200_000,
             ),
             "session": text("Id of the current conversation. Default: the user's main conversation."),
         },
@@ -336,10 +338,12 @@ _USER = text("The user whose memory to use. Default: the user that the server wa
 
 def offered(*, any_user: bool, role: KeyRole = "admin") -> Mapping[str, ToolSpec]:
     """The tools that a role may use, by name, in order; with `any_user`, each takes the user it is about."""
-    allowed = [tool for tool in TOOLS if role != "read" or tool.reads]
+    allowed = [replace(tool, takes=bounded(tool.takes)) for tool in TOOLS if role != "read" or tool.reads]
     if not any_user:
         return {tool.name: tool for tool in allowed}
     return {
-        tool.name: replace(tool, takes={**tool.takes, "properties": {**tool.takes["properties"], "user": _USER}})
+        tool.name: replace(
+            tool, takes={**tool.takes, "properties": {**tool.takes["properties"], "user": bounded(_USER)}}
+        )
         for tool in allowed
     }

@@ -17,13 +17,20 @@ _BASIC = 0xFFFF
 
 def visible(text: str) -> str:
     """Text in which characters that have no shape (controls, marks of direction, tags) are written out."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_escaped(sign) if _hides(sign) else sign for sign in text)
+    return text if text.isascii() and text.isprintable() else text.translate(_SHOWN)
 
 
-def _hides(sign: str) -> bool:
-    return sign not in f"\n\t{_JOINERS}" and unicodedata.category(sign) in {"Cc", "Cf"}
+class _Shown(dict[int, str | int]):
+    """Each sign as it is shown, found out once."""
+
+    def __missing__(self, code: int) -> str | int:
+        sign = chr(code)
+        hides = sign not in f"\n\t{_JOINERS}" and unicodedata.category(sign) in {"Cc", "Cf"}
+        self[code] = _escaped(sign) if hides else code
+        return self[code]
+
+
+_SHOWN = _Shown()
 
 
 def _escaped(sign: str) -> str:

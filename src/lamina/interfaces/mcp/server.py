@@ -19,6 +19,7 @@ from lamina.interfaces.mcp.tools import PROFILE, SESSION, Desk
 logger = logging.getLogger("lamina.mcp")
 
 _MARKDOWN = "text/markdown"
+_LONGEST_REASON = 2000  # characters; it may repeat what was given
 _TEMPLATES = (
     types.ResourceTemplate(
         name="profile",
@@ -136,4 +137,5 @@ def _as_tool(spec: ToolSpec) -> types.Tool:
 
 
 def _failed(reason: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=visible(reason))], is_error=True)
+    told = visible(reason[:_LONGEST_REASON])
+    return types.CallToolResult(content=[types.TextContent(type="text", text=told)], is_error=True)

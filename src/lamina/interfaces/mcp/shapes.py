@@ -25,6 +25,12 @@ _NAMES: Mapping[str, str] = {
 }
 
 
+_SIZES = {"maxItems": "items", "maxLength": "characters"}
+_MOST_ITEMS = 1000
+_LONGEST = 100_000
+_MOST = 1_000_000
+
+
 def text(about: str, *, choices: Sequence[str] = ()) -> Schema:
     return {"type": "string", "description": about, **({"enum": list(choices)} if choices else {})}
 
@@ -54,6 +60,18 @@ def several(about: str, item: Schema) -> Schema:
     return {"type": "array", "description": about, "items": item}
 
 
+def bounded(schema: Schema) -> Schema:
+    """The same with a bound for every text, number and list in it."""
+    kind = schema["type"]
+    if kind == "object":
+        return {**schema, "properties": {name: bounded(inner) for name, inner in schema["properties"].items()}}
+    if kind == "array":
+        return {"maxItems": _MOST_ITEMS, **schema, "items": bounded(schema["items"])}
+    if kind == "string" and "enum" not in schema:
+        return {"maxLength": _LONGEST, **schema}
+    return {"maximum": _MOST, **schema} if kind == "integer" else schema
+
+
 def thing(properties: Mapping[str, Schema], *, required: Sequence[str] = (), about: str | None = None) -> Schema:
     return {
         "type": "object",
@@ -72,6 +90,9 @@ def read(schema: Schema, given: Any, place: str = "") -> Any:
         raise InputError(f"{place or 'arguments'} must be {_NAMES[kind]}, not {_kind_of(given)}")
     if kind == "object":
         return _read_object(schema, given, place)
+    for bound, what in _SIZES.items():
+        if bound in schema and len(given) > schema[bound]:
+            raise InputError(f"{place} has up to {schema[bound]} {what}, not {len(given)}")
     if kind == "array":
         return [read(schema["items"], item, f"{place}[{index}]") for index, item in enumerate(given)]
     if "enum" in schema and given not in schema["enum"]:
