@@ -13,6 +13,7 @@ from lamina.types import KEY_ROLES, ApiKey, KeyRole
 
 PREFIX = "lam_"
 _BYTES = 32
+_ROTATED = "rotated:"  # settings that name the successor of a key
 _LONGEST = 200  # of a name
 _COARSE = timedelta(hours=1)  # how exactly the last use is known
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -32,8 +33,11 @@ class Keys:
         now: Callable[[], datetime],
         new_id: Callable[[str], str],
         random_bytes: Callable[[int], bytes],
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
+        """`changed` is told when a key was made, or may be let in no longer."""
         self._store = store
+        self._changed = changed
         self._now = now
         self._new_id = new_id
         self._random_bytes = random_bytes
@@ -48,6 +52,7 @@ class Keys:
             raise InputError("a key lasts for some time, e.g. 90 days")
         key, secret = self._made(name, role, lasts)
         await self._store.add_key(key, hashed(secret))
+        self._changed()
         return key, secret
 
     async def rotate(
@@ -60,6 +65,8 @@ class Keys:
         old = next((key for key in await self._store.keys() if key.id == key_id), None)
         if old is None:
             raise NotFound(f"no key {key_id!r}")
+        if (successor := await self._store.setting(_ROTATED + key_id)) is not None:
+            raise Conflict(f"key {key_id!r} was rotated already; rotate its successor {successor!r}, or make a new key")
         if old.expires_at is not None and lasts is None:
             lasts = old.expires_at - old.created_at
         key, secret = self._made(old.name, old.role, lasts)
@@ -68,6 +75,8 @@ class Keys:
         until = None if overlap is None else key.created_at + overlap
         if not await self._store.succeed_key(key_id, key, hashed(secret), until):
             raise _spent(key_id)
+        await self._store.put_setting(_ROTATED + key_id, key.id)
+        self._changed()
         return key, secret
 
     def _made(self, name: str, role: KeyRole, lasts: timedelta | None) -> tuple[ApiKey, str]:
@@ -91,6 +100,7 @@ class Keys:
         """Let a key in no longer, from now on."""
         if not await self._store.revoke_key(key_id, self._now()):
             raise NotFound(f"no key {key_id!r}")
+        self._changed()
 
 
 def _spent(key_id: str) -> Conflict:

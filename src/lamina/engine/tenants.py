@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +15,7 @@ from lamina.types import ApiKey
 
 _NEVER = 2**62  # changes that no memory has had
 _SECRET_BYTES = 32
+_OLD = timedelta(seconds=1)
 _GRACE_S = 10.0  # for what workers have in hand when the process ends
 
 
@@ -42,6 +43,7 @@ class Tenants:
         self._watches: dict[str, Watch] = {}
         self._secrets: dict[str, bytes] = {}
         self._watching = True
+        self._good: dict[str, tuple[datetime, dict[str, datetime | None]]] = {}  # keys, and when they were looked at
 
     @property
     def open_engines(self) -> list[Engine]:
@@ -100,7 +102,32 @@ class Tenants:
 
     def keys(self, tenant: str) -> Keys:
         checked_tenant(tenant)
-        return Keys(self._store.for_tenant(tenant), now=self._now, new_id=self._new_id, random_bytes=self._random_bytes)
+        return Keys(
+            self._store.for_tenant(tenant),
+            now=self._now,
+            new_id=self._new_id,
+            random_bytes=self._random_bytes,
+            changed=self._keys_changed,
+        )
+
+    def _keys_changed(self) -> None:
+        """Have those who listen be asked again whether they may."""
+        self._good.clear()
+        for watch in self._watches.values():
+            watch.nudge()
+
+    async def still_lets_in(self, key: ApiKey | None) -> bool:
+        """Whether a key would still do, as of a second ago; who came without one may stay until there is one."""
+        if key is None:
+            return not await self.has_keys()
+        now = self._now()
+        looked, good = self._good.get(key.tenant, (None, {}))
+        if looked is None or now - looked >= _OLD:
+            found = await self._store.for_tenant(key.tenant).keys()
+            good = {one.id: one.expires_at for one in found if one.revoked_at is None}
+            self._good[key.tenant] = (now, good)
+        until = good.get(key.id, now)
+        return until is None or until > now
 
     async def has_keys(self) -> bool:
         """Whether there is, or was, any key; once there is one, nobody comes in without."""

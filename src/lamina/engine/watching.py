@@ -95,7 +95,7 @@ class Watch:
         return f"{self._epoch}.{self._number}"
 
     async def listen(self, last: str | None, beat_s: float) -> AsyncIterator[Event | None]:
-        """Events behind an id, or from now on; None when there was nothing for so many seconds."""
+        """Events behind an id, or from now on; None when there was nothing for so many seconds, or after a nudge."""
         self._listeners += 1
         try:
             at = self._number if last is None else self._known(last)
@@ -107,10 +107,15 @@ class Watch:
                 for event in [one for one in self._kept if one.number > at]:
                     at = event.number
                     yield event
-                if news is self._news and not await _came(news, beat_s):
+                if news is self._news and not (await _came(news, beat_s) and (at < self._number or self._closed)):
                     yield None
         finally:
             self._listeners -= 1
+
+    def nudge(self) -> None:
+        """Have all listeners look up."""
+        news, self._news = self._news, asyncio.Event()
+        news.set()
 
     async def close(self) -> None:
         """Let all listeners go."""
@@ -196,8 +201,7 @@ class Watch:
                 about=about,
             )
         )
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+        self.nudge()
 
 
 async def _came(news: asyncio.Event, seconds: float) -> bool:

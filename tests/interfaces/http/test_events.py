@@ -214,26 +214,51 @@ def test_a_slow_listener_is_told_of_the_gap_and_nothing_piles_up():
     ]  # fmt: skip
 
 
-def test_there_is_a_heart_beat_and_a_revoked_key_is_let_go(service, monkeypatch):
-    monkeypatch.setattr(events, "_BEAT_S", 0.05)
-    admin = service.with_key(service.key("admin"))
-    key, secret = made_key(service.settings, "read")
-    client = service.with_key(secret)
-    with client.stream("GET", "/v1/events") as response:
-        lines = response.iter_lines()
-        assert next(line for line in lines if line.startswith(":")) == ": still here"
-        admin.delete(f"/v1/keys/{key.id}")
-        assert list(lines)[-1] == ""
-
-
-def test_who_came_without_a_key_is_let_go_once_there_is_one(service, monkeypatch):
+def test_there_is_a_heart_beat(service, monkeypatch):
     monkeypatch.setattr(events, "_BEAT_S", 0.05)
     with service.client.stream("GET", "/v1/events") as response:
         lines = response.iter_lines()
         for _ in range(2):
             assert next(line for line in lines if line.startswith(":")) == ": still here"
+
+
+@pytest.mark.parametrize("how", ["revoked", "rotated"])
+def test_who_has_a_key_that_does_no_longer_is_let_go_at_once(service, monkeypatch, how):
+    """Not at the next beat: there is none here."""
+    monkeypatch.setattr(events, "LOOK_S", 2 * CEILING)
+    admin = service.with_key(service.key("admin"))
+    key, secret = made_key(service.settings, "read")
+    with service.with_key(secret).stream("GET", "/v1/events") as response:
+        lines = response.iter_lines()
+        next(lines)
+        if how == "revoked":
+            assert admin.delete(f"/v1/keys/{key.id}").status_code == 200
+        else:
+            assert admin.post(f"/v1/keys/{key.id}/rotate", json={}).status_code == 201
+        assert "event:" not in "".join(lines)
+
+
+def test_a_key_that_another_process_revokes_is_let_go_soon(service):
+    service.key("admin")
+    key, secret = made_key(service.settings, "read")
+
+    async def revoke():
+        async with tenants(service.settings.database, worker=False) as held:
+            await held.keys("default").revoke(key.id)
+
+    with service.with_key(secret).stream("GET", "/v1/events") as response:
+        lines = response.iter_lines()
+        next(lines)
+        asyncio.run(revoke())
+        assert "still here" not in "".join(lines)
+
+
+def test_who_came_without_a_key_is_let_go_once_there_is_one(service):
+    with service.client.stream("GET", "/v1/events") as response:
+        lines = response.iter_lines()
+        next(lines)
         service.key("read")
-        assert list(lines)[-1] == ""
+        assert "event:" not in "".join(lines)
 
 
 def test_the_stream_ends_when_the_service_does(tmp_path):

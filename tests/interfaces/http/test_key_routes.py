@@ -119,3 +119,15 @@ def test_the_operator_sets_up_a_tenant_whose_admin_sees_only_that(kept):
 def test_what_can_be_no_key_is_refused(service, path, body, status, kind):
     refused(service.post(path, json=body), status, kind)
     assert service.get("/v1/keys").json()["items"] == []
+
+
+def test_a_key_in_its_overlap_is_not_rotated_again(kept):
+    """Its successor is; so there is one line of keys, and no second one that nobody knows of."""
+    _, admin = kept
+    old = admin.post("/v1/keys", json={"name": "phone", "role": "read"}).json()
+    new = admin.post(f"/v1/keys/{old['id']}/rotate", json={"overlap": "24h"}).json()
+    for overlap in ({}, {"overlap": "24h"}):
+        told = refused(admin.post(f"/v1/keys/{old['id']}/rotate", json=overlap), 409, "conflict")["detail"]
+        assert f"rotate its successor '{new['id']}'" in told
+    assert len([one for one in admin.get("/v1/keys").json()["items"] if one["name"] == "phone"]) == 2
+    assert admin.post(f"/v1/keys/{new['id']}/rotate", json={"overlap": "24h"}).status_code == 201

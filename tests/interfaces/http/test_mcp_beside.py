@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import httpx2
 import pytest
@@ -92,3 +93,17 @@ def test_without_a_key_or_with_too_small_a_role_nothing_is_done(address):
     assert (listening.status_code, listening.headers["allow"]) == (405, "POST")
     bad = {**ACCEPT, "X-API-Key": keys["read"], "Host": "evil.example"}
     assert httpx2.post(f"{url}/mcp", json=HELLO, headers=bad, timeout=CEILING).status_code == 421
+
+
+def test_the_audit_names_the_tool(address):
+    """And the method where no tool is called; names that nobody knows are not repeated."""
+    url, keys = address
+    talk(url, keys["write"], ("list_facts", {"user": "alex"}))
+    headers = {**ACCEPT, "X-API-Key": keys["write"]}
+    odd: list[Any] = [[], 5]
+    for body in ({**HELLO, "method": "x" * 50}, {**HELLO, "method": "tools/call", "params": {"name": "x"}}, *odd):
+        httpx2.post(f"{url}/mcp", json=body, headers=headers, timeout=CEILING)
+    noted = httpx2.get(f"{url}/v1/audit", headers={"X-API-Key": keys["admin"]}, timeout=CEILING).json()["items"]
+    verbs = [one["verb"] for one in noted]
+    assert {"mcp_list_facts", "mcp_tools_list", "mcp"} <= set(verbs)
+    assert not [verb for verb in verbs if "xx" in verb]

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from lamina.interfaces.settings import Settings
 from lamina.profiles import profile_named
 from lamina.testing.llm_server import LlmServer
@@ -35,3 +37,17 @@ def test_folds_and_what_they_cost(tmp_path):
     assert figures(shown, "lamina_llm_cost_total") == {'model="small",purpose="summary"': cost["cost"]}
     assert figures(shown, "lamina_llm_tokens_total")['model="small",purpose="summary",side="read"'] == cost["tokens_in"]
     assert "alex" not in shown
+
+
+@pytest.mark.parametrize(
+    ("role", "tenant", "whole"),
+    [("admin", "default", True), ("read", "default", False), ("write", "default", False), ("admin", "acme", False)],
+)
+def test_only_the_operator_sees_the_figures_of_all_tenants(service, role, tenant, whole):
+    """Others see what is due and what was spent in their own."""
+    said = [f"The harbour number {n} opens at dawn and the pilots wait outside." for n in range(60)]
+    busy = service.with_key(service.key("write", tenant="busy"))
+    assert busy.post("/v1/sessions/s1/messages", json={"messages": said}).status_code == 201
+    shown = service.with_key(service.key(role, tenant=tenant)).get("/metrics").text
+    assert (sum(figures(shown, "lamina_backlog_sessions").values()) > 0) is whole
+    assert ("add_messages" in shown) is whole

@@ -23,7 +23,7 @@ from lamina.errors import LaminaError
 from lamina.interfaces.http import about, conversations, events, keys, known, moving, problems, upkeep
 from lamina.interfaces.http.bodies import PLAIN, PLAIN_NAME
 from lamina.interfaces.http.border import LOOPBACK, Border, Rules
-from lamina.interfaces.http.callers import KEYS_SHOWN, Service
+from lamina.interfaces.http.callers import KEYS_SHOWN, ReadCaller, Reader, Service
 from lamina.interfaces.http.inspector.files import PACKAGED
 from lamina.interfaces.http.inspector.routes import attach as attach_inspector
 from lamina.interfaces.http.mem0.routes import attach as attach_mem0
@@ -172,9 +172,10 @@ def _about(app: FastAPI, service: Service) -> None:
         response_class=PlainTextResponse,
         dependencies=KEYS_SHOWN,
     )
-    async def get_metrics() -> Response:
-        """Figures for Prometheus."""
-        shown = await service.metrics.shown(service.tenants.open_engines)
+    async def get_metrics(memory: Reader, caller: ReadCaller) -> Response:
+        """Figures for Prometheus: of the whole process for the operator of the service, else of the caller's tenant."""
+        whole = service.is_operator(caller)
+        shown = await service.metrics.shown(service.tenants.open_engines if whole else [memory], whole=whole)
         return Response(shown, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -41,6 +41,10 @@ class Service:
         """Whose memory it is without a key."""
         return self.settings.tenant
 
+    def is_operator(self, caller: "Caller") -> bool:
+        """Whether the caller runs the service: an admin of the tenant that its settings name."""
+        return caller.tenant == self.tenant and caller.role == "admin"
+
     @property
     def tenants(self) -> Tenants:
         if self.held is None:

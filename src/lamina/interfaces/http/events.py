@@ -4,14 +4,13 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from lamina.engine.memory import Engine
-from lamina.engine.watching import Event
+from lamina.engine.watching import LOOK_S, Event
 from lamina.errors import NotFound
 from lamina.interfaces.http.bodies import EventsAsked
 from lamina.interfaces.http.callers import KEYS_SHOWN, Caller, ReadCaller, Reader, Service, service_of
@@ -49,18 +48,18 @@ async def _events(
 ) -> AsyncIterator[str]:
     watch = await service.tenants.watch(caller.tenant)
     yield f"retry: {_AGAIN_MS}\n" + ("" if last else f"id: {watch.place()}\n") + "\n"
-    checked = time.monotonic()
-    async for event in watch.listen(last, _BEAT_S):
-        if time.monotonic() - checked >= _BEAT_S:
-            checked = time.monotonic()
-            if not await _still_let_in(service, caller):
-                return
-        if event is None:
+    told_at = time.monotonic()
+    async for event in watch.listen(last, LOOK_S):
+        if not await service.tenants.still_lets_in(caller.key):
+            return
+        if event is None and time.monotonic() - told_at >= _BEAT_S:
+            told_at = time.monotonic()
             yield ": still here\n\n"
-        elif _wanted(event, asked):
+        elif event is not None and _wanted(event, asked):
             told = {"user_id": event.user_id, "session_id": event.session_id, **event.about}
             if "content" in asked.include:
                 told |= await _content(memory, event)
+            told_at = time.monotonic()
             yield f"id: {event.id}\nevent: {event.type}\ndata: {json.dumps(told, ensure_ascii=False)}\n\n"
 
 
@@ -87,14 +86,3 @@ async def _content(memory: Engine, event: Event) -> dict[str, Any]:
             made = {one.id: one for one in await memory.summaries(event.session_id, live=False)}
             return {"summary": plain(made.get(event.about["summary_id"]))}
     return {}
-
-
-async def _still_let_in(service: Service, caller: Caller) -> bool:
-    """Whether the key would still do; who came without one may stay until there is one."""
-    if caller.key is None:
-        return not await service.tenants.has_keys()
-    now = datetime.now(UTC)
-    return any(
-        key.id == caller.key.id and key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
-        for key in await service.tenants.keys(caller.tenant).all()
-    )

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from lamina.engine.keys import Keys, lasting
 from lamina.interfaces.http.bodies import InPath, KeyRotation, Listed, NewKey, TenantInPath
-from lamina.interfaces.http.callers import KEYS_SHOWN, AdminCaller, Caller, service_of
+from lamina.interfaces.http.callers import KEYS_SHOWN, AdminCaller, service_of
 from lamina.interfaces.http.pages import Page, page_of
 from lamina.types import ApiKey, KeyRole
 
@@ -66,7 +66,7 @@ async def rotate_key(
 @routes.get("/tenants", tags=["keys"], operation_id="list_tenants")
 async def list_tenants(caller: AdminCaller, request: Request, asked: Annotated[Listed, Query()]) -> Page[Tenant]:
     """All tenants for the operator of the service; the caller's own for everybody else."""
-    names = await service_of(request).tenants.named() if _operates(caller, request) else [caller.tenant]
+    names = await service_of(request).tenants.named() if service_of(request).is_operator(caller) else [caller.tenant]
     page = page_of(names, kind="tenants", cursor=asked.cursor, limit=asked.limit, name=str)
     return Page(items=[Tenant(tenant=name) for name in page.items], next=page.next)
 
@@ -76,14 +76,9 @@ async def create_tenant_key(
     caller: AdminCaller, request: Request, response: Response, tenant: TenantInPath, body: NewKey
 ) -> MadeKey:
     """Make a key for any tenant, also for a new one; for the operator of the service alone."""
-    if not _operates(caller, request):
+    if not service_of(request).is_operator(caller):
         raise HTTPException(403, "this needs an admin key of the service's own tenant; for yours: POST /v1/keys")
     return await _created(_keys(request, tenant), body, response)
-
-
-def _operates(caller: Caller, request: Request) -> bool:
-    """Whether the caller runs the service: an admin of the tenant that its settings name."""
-    return caller.tenant == service_of(request).tenant
 
 
 def _keys(request: Request, tenant: str) -> Keys:

@@ -43,8 +43,6 @@ class Metrics:
         self._fallbacks = Counter(
             "lamina_fold_fallbacks", "Folds that the offline summariser wrote.", registry=self._registry
         )
-        self._backlog = Gauge("lamina_backlog_sessions", "Sessions by state.", ["state"], registry=self._registry)
-        self._lag = Gauge("lamina_lag_seconds", "How long the oldest due session waits.", registry=self._registry)
 
     def answered(self, operation: str, status: int, seconds: float) -> None:
         self._latency.labels(operation).observe(seconds)
@@ -69,16 +67,18 @@ class Metrics:
         self._folded.labels(layer, "written").inc(done.tokens_after)
         self._fallbacks.inc(int(done.fallback))
 
-    async def shown(self, engines: Sequence[Engine]) -> bytes:
-        """All figures as text; what there is to do is counted now, over the tenants served here."""
+    async def shown(self, engines: Sequence[Engine], *, whole: bool = True) -> bytes:
+        """Figures as text: what these tenants have to do now and what they cost; `whole`: those of the process, too."""
+        now = CollectorRegistry()
+        states = Gauge("lamina_backlog_sessions", "Sessions by state.", ["state"], registry=now)
+        lag = Gauge("lamina_lag_seconds", "How long the oldest due session waits.", registry=now)
         backlogs = [await engine.backlog() for engine in engines]
         for state in ("pending", "leased", "waiting", "aside"):
-            self._backlog.labels(state).set(sum(getattr(backlog, state) for backlog in backlogs))
+            states.labels(state).set(sum(getattr(backlog, state) for backlog in backlogs))
         oldest = min((backlog.oldest for backlog in backlogs if backlog.oldest), default=None)
-        self._lag.set(0 if oldest is None else max(0.0, (datetime.now(UTC) - oldest).total_seconds()))
-        bill = CollectorRegistry()
-        bill.register(_Bill([cost for engine in engines for cost in await engine.costs()]))
-        return generate_latest(self._registry) + generate_latest(bill)
+        lag.set(0 if oldest is None else max(0.0, (datetime.now(UTC) - oldest).total_seconds()))
+        now.register(_Bill([cost for engine in engines for cost in await engine.costs()]))
+        return (generate_latest(self._registry) if whole else b"") + generate_latest(now)
 
 
 class _Bill(Collector):

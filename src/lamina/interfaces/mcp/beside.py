@@ -1,21 +1,48 @@
 """The server as a part of another one, which says of each request whose it is and what they may do."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.engine.known import DEFAULT_USER
 from lamina.engine.memory import Engine
+from lamina.interfaces.mcp.catalogue import TOOLS
 from lamina.interfaces.mcp.server import server_for
 from lamina.interfaces.mcp.tools import Desk
 from lamina.types import KeyRole
 
+_TOOLS = frozenset(tool.name for tool in TOOLS)
+_METHODS = frozenset(
+    {"initialize", "ping", "tools/list", "resources/list", "resources/read", "resources/templates/list"}
+)
 Who = Callable[[Scope], tuple[str, KeyRole]]  # the tenant and the role of a request that was let in
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What a request is called where requests are counted and noted."""
+
+    operation_id: str
+
+
+def _operation(body: bytes) -> str:
+    """The tool that is called, or the method; what is not known is just `mcp`, so that names stay few."""
+    try:
+        message = json.loads(body)
+        method = message["method"]
+        name = message["params"]["name"] if method == "tools/call" else ""
+    except (ValueError, TypeError, KeyError):
+        return "mcp"
+    if isinstance(name, str) and name in _TOOLS:
+        return f"mcp_{name}"
+    return f"mcp_{method.replace('/', '_')}" if isinstance(method, str) and method in _METHODS else "mcp"
 
 
 class Beside:
@@ -37,8 +64,16 @@ class Beside:
         if scope["method"] != "POST":  # there is nothing to listen for, and no session to end
             await PlainTextResponse("messages are sent with POST\n", 405, {"Allow": "POST"})(scope, receive, send)
             return
+        first: Message | None = await receive()  # all of the body: whoever stands before us has read it
+
+        async def again() -> Message:
+            nonlocal first
+            given, first = first, None
+            return await receive() if given is None else given
+
+        scope["route"] = _Named(_operation((first or {}).get("body", b"")))
         manager = await self._manager(*self._who(scope))
-        await manager.handle_request(scope, receive, send)
+        await manager.handle_request(scope, again, send)
 
     async def _manager(self, tenant: str, role: KeyRole) -> StreamableHTTPSessionManager:
         async with self._opening:
