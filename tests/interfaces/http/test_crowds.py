@@ -95,7 +95,7 @@ def test_bodies_that_are_not_whole_hold_a_bounded_memory(crowded):
         assert answers
         assert taken(crowded, "bytes") <= HELD // 2
         assert crowded.with_key(one).post("/v1/search", json={"query": "figs"}).status_code == 200
-        large = {"query": "a" * 1000, "system": "a" * 120_000}
+        large = {"query": "figs", "system": "a" * 120_000, "budget": 1_000_000}
         assert crowded.with_key(other).post("/v1/context", json=large).status_code == 200
     wait_until(lambda: taken(crowded, "bytes") == 0)
 
