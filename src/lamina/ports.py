@@ -23,6 +23,7 @@ from lamina.types import (
     Outline,
     Problem,
     Purpose,
+    Scrub,
     Session,
     Span,
     Stats,
@@ -570,6 +571,7 @@ class Store(Protocol):
 
     tenant: str
     inline: bool  # its verbs may also be driven without an event loop, in any thread
+    clean: Scrub  # what `scrub` comes to when nothing is in its way
 
     async def open(self) -> None: ...
 
@@ -821,8 +823,8 @@ class Store(Protocol):
         """Take away, or say what would go. Raises Conflict if a message has changed since it was read."""
         ...
 
-    async def scrub(self) -> bool:
-        """Leave no old bytes in the files; False if others keep some in use for now."""
+    async def scrub(self) -> Scrub:
+        """Do away with old bytes in the files; "dead" if that is not possible now, e.g. because others read them."""
         ...
 
     async def receipts(self) -> list[ReceiptRow]:
@@ -999,4 +1001,4 @@ class Copyable(Protocol):
 
     async def put_setting(self, key: str, value: str) -> None: ...
 
-    async def scrub(self) -> bool: ...
+    async def scrub(self) -> Scrub: ...

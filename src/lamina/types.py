@@ -449,6 +449,16 @@ class Consolidated:
     messages_dropped: int = 0  # by retention rules
 
 
+Scrub = Literal["dead", "vacuumed", "rewritten", "overwritten"]
+"""What was done with the old bytes of what was forgotten.
+
+- dead: nothing yet; it is no row any more, but its bytes are where they were
+- vacuumed: PostgreSQL may use their room again; until it does, they are in unused parts of its files
+- rewritten: the tables were written anew without them; they are in no file of tables or indexes
+- overwritten: zeros were written over them, and the write-ahead log was emptied; they are in no byte of the file
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """What one forgetting erased, and what was written anew; signed by a chain of digests."""
@@ -468,9 +478,10 @@ class Receipt:
     values_blocked: int  # values that will not be extracted again
     rewritten: tuple[str, ...]  # summaries written anew from what is left
     mentions_left: tuple[str, ...]  # messages that still have a forgotten fact's value in other words
-    scrubbed: bool  # whether no old bytes are left in the files
+    scrubbed: bool  # whether no old bytes are left in the files: they were rewritten or overwritten
     previous: str
     digest: str
+    scrub: Scrub | None = None  # what was done with the old bytes; None: a dry run, or nothing was erased
 
     @property
     def empty(self) -> bool:

@@ -68,7 +68,7 @@ def test_a_copy_is_the_same_memory(tmp_path: Path, place: Place, seed: int) -> N
         assert memory.copy_to(target).complete
         with opened(target) as copy:
             assert found(copy) == found(memory)
-            assert copy.receipts() == memory.receipts()
+            assert [one.digest for one in copy.receipts()] == [one.digest for one in memory.receipts()]
             copy.add("I live in Faro now.", user_id="ann", session_id="after")
             copy.settle()
             assert copy.verify().ok
@@ -133,7 +133,7 @@ def test_what_is_written_while_the_copy_is_compared_is_told(tmp_path: Path, monk
             await memory.add("I live in Porto.", user_id="ann", session_id="s1")
             real = SqliteStore.scrub
 
-            async def writes(store: SqliteStore) -> bool:
+            async def writes(store: SqliteStore) -> Any:
                 await memory._parts.store.put_setting("colour", "green")
                 return await real(store)
 

@@ -121,7 +121,7 @@ def a_receipt(number: int, previous: str) -> Receipt:
         values_blocked=number,
         rewritten=(),
         mentions_left=(),
-        scrubbed=True,
+        scrubbed=False,
         previous="",
         digest="",
     )

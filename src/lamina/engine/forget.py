@@ -201,14 +201,14 @@ class Forgetting:
         if plan.derived:
             await self._worker.settle(progress=progress, tidy=False)
         rewritten = tuple(one for one in await self._live(affected) if one not in before)
-        scrubbed = await self._parts.store.scrub()
+        scrub = await self._parts.store.scrub()
         logger.info(
             "forgot",
             extra={"receipt": done.id, "messages": len(done.messages), "redacted": len(done.redacted),
                    "sessions": len(done.sessions), "summaries": len(done.summaries), "facts": len(done.facts),
-                   "episodes": len(done.episodes), "scrubbed": scrubbed},
+                   "episodes": len(done.episodes), "scrub": scrub},
         )  # fmt: skip
-        return replace(done, rewritten=rewritten, scrubbed=scrubbed)
+        return redaction.with_scrub(replace(done, rewritten=rewritten), scrub)
 
     async def _live(self, sessions: set[str]) -> tuple[str, ...]:
         found = [await self._parts.store.summaries(session_id) for session_id in sorted(sessions)]
@@ -248,8 +248,9 @@ class Forgetting:
         """Drop what the profile's retention rules say is too old; how many messages went. Scrubs what is still due."""
         profile, now = self._parts.profile, self._parts.now()
         dropped = 0
-        if await self._parts.store.setting("scrub") is not None:
-            await self._parts.store.scrub()
+        store = self._parts.store
+        if redaction.scrub_state(await store.setting("scrub"), store.clean) != store.clean:
+            await store.scrub()
         if profile.drop_archived_days is not None:
             dropped += await self._drop_archived(now - timedelta(days=profile.drop_archived_days))
         if profile.keep_message_days is not None:

@@ -350,9 +350,9 @@ class KnownVerbs:
 
     async def receipts(self) -> list[Receipt]:
         """What was forgotten so far, the oldest first: how much and when, never what."""
-        due = await self._parts.store.setting("scrub") is not None
-        rows = await self._parts.store.receipts()
-        return [replace(redaction.receipt_of(row), scrubbed=not due) for row in rows]
+        store = self._parts.store
+        scrub = redaction.scrub_state(await store.setting("scrub"), store.clean)
+        return [redaction.with_scrub(redaction.receipt_of(row), scrub) for row in await store.receipts()]
 
 
 def as_filter(

@@ -127,7 +127,7 @@ class Restoring:
             values_blocked=0,
             rewritten=nothing,
             mentions_left=nothing,
-            scrubbed=True,
+            scrubbed=False,
             previous=previous,
             digest="",
         )

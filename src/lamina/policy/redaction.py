@@ -11,7 +11,7 @@ from lamina.policy import matching
 from lamina.policy.facts import TELLING, claim, order, said, telling
 from lamina.policy.messages import text_of
 from lamina.ports import ReceiptRow, Rewrite
-from lamina.types import Episode, Fact, Json, Message, Receipt
+from lamina.types import Episode, Fact, Json, Message, Receipt, Scrub
 
 FORGOTTEN = "[forgotten]"
 DROPPED = "[dropped]"  # by a retention rule: what was derived from it stays
@@ -274,10 +274,20 @@ def signed(receipt: Receipt, previous: str) -> Receipt:
 def receipt_record(receipt: Receipt) -> str:
     """What is signed: what was erased, and when."""
     values = asdict(receipt)
-    for name in ("previous", "digest", "rewritten", "scrubbed", "mentions_left", "rehearsal"):
+    for name in ("previous", "digest", "rewritten", "scrub", "scrubbed", "mentions_left", "rehearsal"):
         del values[name]
     values["at"] = receipt.at.isoformat()
     return json.dumps(values, sort_keys=True, ensure_ascii=False)
+
+
+def scrub_state(setting: str | None, clean: Scrub) -> Scrub:
+    """How far a store is with old bytes, by its setting `scrub`; it has none once it is as clean as it gets."""
+    return clean if setting is None else "vacuumed" if setting == "vacuumed" else "dead"
+
+
+def with_scrub(receipt: Receipt, scrub: Scrub) -> Receipt:
+    """A receipt that says what was done with the old bytes."""
+    return replace(receipt, scrub=scrub, scrubbed=scrub in {"rewritten", "overwritten"})
 
 
 def receipt_row(receipt: Receipt) -> ReceiptRow:
@@ -292,7 +302,7 @@ def receipt_of(row: ReceiptRow) -> Receipt:
         rehearsal=False,
         rewritten=(),
         mentions_left=(),
-        scrubbed=True,
+        scrubbed=False,
         previous=row.previous,
         digest=row.digest,
     )

@@ -41,6 +41,7 @@ from lamina.types import (
     Message,
     Milestone,
     Problem,
+    Scrub,
     Session,
     Span,
     Status,
@@ -54,6 +55,7 @@ class MemoryStore(MemoryCounting):
     """One tenant's memory in this process."""
 
     inline = False
+    clean: Scrub = "overwritten"
 
     def __init__(self, *, tenant: str = "default") -> None:
         super().__init__(tenant=tenant)

@@ -14,7 +14,7 @@ from lamina.ports import Erased, Erasure, ReceiptRow, Replacement, Rewrite
 from lamina.storage.memory_tables import Kept, mended
 from lamina.storage.memory_vectors import MemoryVectors
 from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_messages
-from lamina.types import Span
+from lamina.types import Scrub, Span
 
 
 class MemoryErasing(MemoryVectors):
@@ -230,8 +230,9 @@ class MemoryErasing(MemoryVectors):
         gone.milestones += len(ids)
         self._milestones = [one for one in self._milestones if one.id not in ids]
 
-    async def scrub(self) -> bool:
-        return True
+    async def scrub(self) -> Scrub:
+        """There are no files."""
+        return "overwritten"
 
     async def receipts(self) -> list[ReceiptRow]:
         return list(self._receipts)

@@ -1,5 +1,6 @@
 """The PostgreSQL store: any number of processes, one writer for each user, tenants apart by row-level security."""
 
+import asyncio
 import hashlib
 import logging
 import time
@@ -19,7 +20,7 @@ from lamina.storage.postgres_options import PostgresOptions, split_url
 from lamina.storage.postgres_words import PostgresWords
 from lamina.storage.relational import RelationalStore
 from lamina.storage.transaction import Transaction
-from lamina.types import Problem
+from lamina.types import Problem, Scrub
 
 logger = logging.getLogger("lamina.storage")
 
@@ -27,6 +28,17 @@ _HEAD = 4  # bytes before the numbers of a packed vector: its scale, which no an
 _MOST_DIMENSIONS = 16_000  # of pgvector
 _REMEMBERED_S = 60.0  # how long it is known whether a user has an index
 _DENIED = "permission denied"
+_LOOKS = 10  # for others that still see what was deleted: some 3 s
+_NEXT_TRANSACTION = "select cast(cast(pg_snapshot_xmax(pg_current_snapshot()) as text) as bigint) % 4294967296"
+_SEEN = """
+select exists (select 1 from (
+    select backend_xmin as xid from pg_stat_activity where pid <> pg_backend_pid()
+      and (datname = current_database() or datname is null) and backend_type is distinct from 'autovacuum worker'
+    union all select xmin from pg_replication_slots
+    union all select transaction from pg_prepared_xacts where database = current_database()
+  ) as held
+  where (cast(cast(xid as text) as bigint) - %(before)s + 4294967296) %% 4294967296 >= 2147483648)
+"""  # numbers of transactions go round: those of the half before a number precede it
 
 
 class Common:
@@ -53,6 +65,7 @@ class PostgresStore(RelationalStore):
         self._borrowed = common is not None
         self._common = common or Common(url, options)
         self.options = self._common.options
+        self.clean: Scrub = "rewritten" if self.options.scrub == "full" else "vacuumed"
         self._server = self._common.server.for_tenant(tenant)
         self._index = PostgresWords(tenant)
         self._indexed: dict[str, tuple[float, bool]] = {}
@@ -222,34 +235,46 @@ class PostgresStore(RelationalStore):
 
         await self._server.write(work, user=user_id, again=True)
 
-    async def scrub(self) -> bool:
-        """Write the tables anew, so that no page keeps what was deleted; False where the role has no right to.
+    async def scrub(self) -> Scrub:
+        """Vacuum the tables, or write them anew; "dead" where the role may not, or others still read what was there.
 
         The write-ahead log, standbys and backups are outside of what a store can reach.
         """
+        how = "vacuum (full)" if self.options.scrub == "full" else "vacuum (index_cleanup on)"
+        due = await self.setting("scrub")
         refused: list[str] = []
         try:
             connection = await (
                 self._server.connected() if self.options.role is None else self._server.own_connection()
             )
         except Pooled as error:
-            return _scrub_refused(str(error))
+            return _not_scrubbed(str(error))
         try:
             connection.add_notice_handler(lambda notice: refused.append(notice.message_primary or ""))
             await self._as_role(connection)
+            seen = await _still_seen(connection)
             for table in TABLES:
-                how = "vacuum (full)" if self.options.scrub == "full" else "vacuum"
                 await connection.execute(f"{how} {self._server.names.table(table)}".encode())
         except psycopg.Error as error:
             raise named(error, self._server.where) from error
         finally:
             await connection.close()
         if any(_DENIED in text for text in refused):
-            return _scrub_refused("only who owns the tables may vacuum them")
-        await self._server.write(
-            lambda tx: tx.execute("delete from settings where tenant = ? and key = 'scrub'", (self.tenant,)), again=True
-        )
-        return True
+            return _not_scrubbed("only who owns the tables may vacuum them")
+        if seen:
+            return _not_scrubbed("a transaction that began before still sees what was deleted")
+        if due is not None:
+            await self._server.write(lambda tx: self._note_scrub(tx, due), again=True)
+        return self.clean
+
+    async def _note_scrub(self, tx: Transaction, due: str) -> None:
+        """Say how far the scrub has come, unless something was forgotten since it began."""
+        mine = (self.tenant, due)
+        if self.clean == "rewritten":
+            await tx.execute("delete from settings where tenant = ? and key = 'scrub' and value = ?", mine)
+        else:
+            sql = "update settings set value = 'vacuumed' where tenant = ? and key = 'scrub' and value = ?"
+            await tx.execute(sql, mine)
 
     async def _outside(self, *commands: str) -> None:
         """Run what cannot be in a transaction."""
@@ -269,9 +294,23 @@ class PostgresStore(RelationalStore):
             await connection.execute(sql.SQL("set role {}").format(sql.Identifier(self.options.role)))
 
 
-def _scrub_refused(reason: str) -> bool:
+def _not_scrubbed(reason: str) -> Scrub:
     logger.warning("scrub_refused", extra={"reason": reason})
-    return False
+    return "dead"
+
+
+async def _still_seen(connection: Connection) -> bool:
+    """Whether others see what was deleted before now, after some time in which most have ended.
+
+    A vacuum keeps what any of them may see: transactions, prepared ones too, and standbys that say what they read.
+    """
+    (before,) = await (await connection.execute(_NEXT_TRANSACTION)).fetchone() or (0,)
+    for attempt in range(_LOOKS):
+        (seen,) = await (await connection.execute(_SEEN, {"before": before})).fetchone() or (True,)
+        if not seen:
+            return False
+        await asyncio.sleep(min(0.5, 0.01 * 2**attempt))
+    return True
 
 
 def _meaning(vector: bytes | None) -> str | None:

@@ -103,8 +103,9 @@ class Erasing(VectorTables):
             (place, self.tenant, row.id, to_us(row.created_at), row.record, row.previous, row.digest),
         )
         await tx.execute(
-            "insert into settings (tenant, key, value) values (?, 'scrub', 'due') on conflict do nothing",
-            (self.tenant,),
+            "insert into settings (tenant, key, value) values (?, 'scrub', ?)"
+            " on conflict (tenant, key) do update set value = excluded.value",
+            (self.tenant, f"due {row.id}"),  # another one than before, so that a scrub that began earlier leaves it
         )
 
     # messages

@@ -12,13 +12,14 @@ from lamina.storage.relational import RelationalStore
 from lamina.storage.sqlite_connection import Connections, SqliteTransaction
 from lamina.storage.sqlite_words import SqliteWords
 from lamina.storage.transaction import Transaction
-from lamina.types import Problem
+from lamina.types import Problem, Scrub
 
 
 class SqliteStore(RelationalStore):
     """One tenant's memory in one SQLite file."""
 
     inline = True
+    clean: Scrub = "overwritten"
 
     def __init__(
         self,
@@ -90,15 +91,19 @@ class SqliteStore(RelationalStore):
 
         await self._connections.write(work)
 
-    async def scrub(self) -> bool:
+    async def scrub(self) -> Scrub:
         """Rewrite the word index and the file, and empty the write-ahead log: no page keeps what was deleted."""
 
-        def work(connection: sqlite3.Connection) -> bool:
+        def work(connection: sqlite3.Connection) -> Scrub:
+            due = connection.execute(
+                "select value from settings where tenant = ? and key = 'scrub'", (self.tenant,)
+            ).fetchone()
             driven(self._index.optimise(SqliteTransaction(connection)))
             connection.execute("vacuum")
             (busy, *_) = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
-            if not busy:  # until then it is still due, also after a crash
-                connection.execute("delete from settings where tenant = ? and key = 'scrub'", (self.tenant,))
-            return not busy
+            if due and not busy:  # until then it is still due, also after a crash
+                sql = "delete from settings where tenant = ? and key = 'scrub' and value = ?"
+                connection.execute(sql, (self.tenant, *due))
+            return "dead" if busy else self.clean
 
         return await self._connections.alone(work)

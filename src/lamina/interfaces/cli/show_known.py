@@ -1,7 +1,7 @@
 """How what is known looks in a terminal: facts, where they come from, moments, links, versions, receipts."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from rich.console import Group, RenderableType
@@ -22,6 +22,7 @@ from lamina.types import (
     Graph,
     Proposal,
     Receipt,
+    Scrub,
     Why,
 )
 
@@ -38,6 +39,12 @@ STYLES = {
 }
 _UNBROKEN = frozenset({"id", "since", "until", "when", "made", "status", "digest"})  # columns
 _LISTED = 6  # ids of one kind in a receipt
+_OLD_BYTES: Mapping[Scrub, str] = {
+    "dead": "not yet gone from the files: others still read them, or the right to vacuum is missing",
+    "vacuumed": "in unused parts of the database's files, until they are used again",
+    "rewritten": "in no table or index: all were written anew",
+    "overwritten": "gone from the files",
+}
 _MADE = re.compile(r"[a-z]+_[0-9a-f]{32}")  # an id that was not given by the user
 _DIFF = {"-": "red", "+": "green"}
 
@@ -207,7 +214,7 @@ def receipt(found: Receipt) -> Panel:
     if not body.row_count:
         body.add_row("nothing that has it was found", "")
     elif not found.rehearsal:
-        body.add_row("old bytes", "gone from the files" if found.scrubbed else "not yet overwritten: another reader")
+        body.add_row("old bytes", _OLD_BYTES[found.scrub or "dead"])
         body.add_row("digest", Text(found.digest))
     title = f"would forget {found.target}" if found.rehearsal else f"forgot {found.target}"
     return Panel(body, title=Text(title), title_align="left", subtitle=Text(found.id), subtitle_align="left")

@@ -119,6 +119,7 @@ def receipt(one: Receipt, preview: list[str]) -> Data:
         preview=preview,
         receipt=one.id if done else None,
         digest=one.digest if done else None,
+        scrub=one.scrub if done else None,
         scrubbed=one.scrubbed if done else None,
     )
 

@@ -222,7 +222,7 @@ class ErasingWhole(Suite):
         await beside(store)
         await store.erase(an_erasure(sessions=("s1",)))
         before = await everything(store)
-        assert await store.scrub()
+        assert await store.scrub() == store.clean
         assert await everything(store) == before
         await store.append(an_append("s2", a_draft("more", "And tea."), minutes=9))
         assert found_ids(await store.find_words("ann", ["tea"], 9)) == {"more"}
