@@ -586,6 +586,10 @@ class Store(Protocol):
         """The same data for another tenant. It is open while this store is; closing it leaves this one open."""
         ...
 
+    def for_maintenance(self) -> "Store":
+        """The same data for work that reads much, without keeping requests waiting. Closed as `for_tenant` is."""
+        ...
+
     # the log
     async def append(self, append: Append) -> Appended: ...
 

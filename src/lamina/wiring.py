@@ -100,7 +100,7 @@ class AsyncMemory(Engine):
         chosen = {"tenant": self._options.tenant, **(options or {}), "worker": False, "profile": self.profile}
         async with AsyncMemory(location, **chosen) as other:
             copy = _backend("lamina.engine.copying", "Copy")(
-                _copyable(self._parts.store), _copyable(other._parts.store)
+                _copyable(self._parts.store.for_maintenance()), _copyable(other._parts.store)
             )
             copied: Copied = await copy.run(new_id("mem"), rounds, progress)
             return replace(copied, problems=(await other.verify()).problems)

@@ -16,7 +16,7 @@ def broken(patch, memory, verb, error):
     async def fails(*args):
         raise error
 
-    patch.setattr(memory._parts.store, verb, fails)
+    patch.setattr(type(memory._parts.store), verb, fails)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from lamina import AsyncMemory, InputError, Memory
 from lamina.errors import NotFound, SchemaTooNew, StoreBusy, StoreError, StoreReadOnly
 from lamina.policy.recall.arrays import packed
 from lamina.policy.words import terms
+from lamina.ports import Access
 from lamina.storage.migrations import steps
 from lamina.storage.postgres import PostgresStore
 from lamina.storage.postgres_connection import Held
@@ -269,6 +270,37 @@ async def test_who_waits_too_long_for_another_writer_is_told(database, store):
         await slow.close()
     await hasty.set_status("s1", "ended", at(1))
     await hasty.close()
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["users-known", "users-unknown"])
+async def test_who_waits_for_one_user_keeps_no_other_waiting(database, known):
+    """With two connections, a lock that is held elsewhere, and many that want it, others write and read on."""
+    store = database.store(pool_max=2)
+    await store.open()
+    await store.append(an_append("s1", a_draft("m1")))
+    await store.commit_facts(some_facts(a_fact("f1", message_id="m1")))
+    if known:
+        await store.set_status("s1", "paused", at(1))
+    (lock,) = Held(user="ann").statements(store._server.names, store.tenant)
+    with database.server.connect(database.name) as connection, connection.transaction():
+        connection.execute(lock)
+        waiting = [
+            asyncio.create_task(verb)
+            for number in range(20)
+            for verb in (
+                store.append(an_append("s1", a_draft(f"more{number}"))),
+                store.set_status("s1", "active", at(2)),
+                store.note_accesses([Access(id="f1", times=1, at=at(3))]),
+            )
+        ]
+        async with asyncio.timeout(CEILING):
+            for number in range(20):
+                await store.append(an_append("b1", a_draft(f"b{number}"), user_id="bob"))
+                assert len(await store.messages("b1", ALL)) == number + 1
+        assert not any(task.done() for task in waiting)
+    await asyncio.gather(*waiting)
+    assert len(await store.messages("s1", ALL)) == 21
+    await store.close()
 
 
 async def test_who_gets_no_connection_is_told(database):

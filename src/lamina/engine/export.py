@@ -65,7 +65,7 @@ class Export:
     """Writes memories to files."""
 
     def __init__(self, parts: Parts) -> None:
-        self._store = parts.store
+        self._store = parts.store.for_maintenance()
 
     # lines
 

@@ -3,8 +3,10 @@
 import base64
 import hashlib
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamina.errors import Conflict, InputError, NotFound, StoreError
@@ -21,6 +23,8 @@ _HIDDEN = r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\
 # Of a key: no controls, no marks that do not show, not only spaces.
 NAME = rf"^[^{_HIDDEN}]*[^\s{_HIDDEN}][^{_HIDDEN}]*$"
 _LONGEST_TIME = timedelta(days=36_500)
+_BELIEVED_S = 1.0  # for so long another process may have revoked a key that is still let in here
+_MOST_KNOWN = 10_000
 
 
 class Keys:
@@ -116,15 +120,45 @@ def lasting(given: str) -> timedelta:
     return lasts
 
 
-async def admitted(store: Store, secret: str, now: datetime) -> ApiKey | None:
-    """The key of whichever tenant, if it may come in; its use is noted, to the hour."""
-    key = await store.find_key(hashed(secret)) if secret.startswith(PREFIX) else None
-    if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
-        return None
-    if key.used_at is None or key.used_at + _COARSE <= now:
+class Door:
+    """Lets keys of all tenants in. A key is looked up once a second, so that no request waits for the look-up."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[bytes, tuple[float, ApiKey]] = {}  # by hash: until when it is believed, the key
+        self._changes = 0
+
+    async def admitted(self, secret: str, now: datetime) -> ApiKey | None:
+        """The key of whichever tenant, if it may come in; its use is noted, to the hour."""
+        key = await self._found(hashed(secret)) if secret.startswith(PREFIX) else None
+        if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
+            return None
+        if key.used_at is None or key.used_at + _COARSE <= now:
+            await self._note(key, hashed(secret), now.replace(minute=0, second=0, microsecond=0))
+        return key
+
+    async def _found(self, wanted: bytes) -> ApiKey | None:
+        until, known = self._known.get(wanted, (0.0, None))
+        if known is not None and time.monotonic() < until:
+            return known
+        changes = self._changes
+        key = await self._store.find_key(wanted)
+        if key is not None and changes == self._changes:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[wanted] = (time.monotonic() + _BELIEVED_S, key)
+        return key
+
+    async def _note(self, key: ApiKey, wanted: bytes, at: datetime) -> None:
+        if wanted in self._known:
+            self._known[wanted] = (self._known[wanted][0], replace(key, used_at=at))
         with suppress(StoreError):  # a note is no reason to turn somebody away
-            await store.for_tenant(key.tenant).note_key(key.id, now.replace(minute=0, second=0, microsecond=0))
-    return key
+            await self._store.for_tenant(key.tenant).note_key(key.id, at)
+
+    def forget(self) -> None:
+        """Look every key up again: one was revoked or followed by another."""
+        self._changes += 1
+        self._known.clear()
 
 
 def hashed(secret: str) -> bytes:

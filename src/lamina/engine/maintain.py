@@ -1,23 +1,29 @@
 """Verify and repair: what is stored checked against itself, and what is derived made anew."""
 
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from lamina.engine.pages import every_message, every_session, every_user
-from lamina.engine.parts import Parts, Progress
+from lamina.engine.parts import Parts, Progress, on_loop
 from lamina.engine.worker import Worker
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from lamina.policy import facts as policy
 from lamina.policy import integrity
 from lamina.policy.redaction import is_dropped
-from lamina.ports import FactsCommit
-from lamina.types import Problem, Report, Session
+from lamina.ports import Audit, FactsCommit
+from lamina.types import Fact, Problem, Report, Session
+
+T = TypeVar("T")
+Given = TypeVar("Given")
 
 
 class Maintenance:
     """Looks after what is stored."""
 
     def __init__(self, parts: Parts, worker: Worker) -> None:
-        self._parts = parts
+        self._parts = replace(parts, store=parts.store.for_maintenance())
         self._worker = worker
 
     async def verify(self, session_id: str | None = None, progress: Progress | None = None) -> Report:
@@ -75,14 +81,15 @@ class Maintenance:
         found = []
         for user_id in users:
             known = await self._parts.store.facts(user_id)
-            replayed = {
-                fact.id: fact for slot in policy.by_slot(known).values() for fact in self._worker.reader.settle(slot)
-            }
-            wrong = [fact.id for fact in known if fact != replayed[fact.id]]
-            if wrong:
+            if wrong := await _apart(self._misplaced, known):
                 text = f"{len(wrong)} facts do not stand as what was said says, e.g. {wrong[0]}"
                 found.append(Problem(kind="standing", where=f"user {user_id}", text=text, derived=True))
         return found
+
+    def _misplaced(self, known: Sequence[Fact]) -> list[str]:
+        settle = self._worker.reader.settle
+        replayed = {fact.id: fact for slot in policy.by_slot(known).values() for fact in settle(slot)}
+        return [fact.id for fact in known if fact != replayed[fact.id]]
 
     async def _redigested(self, report: Report) -> list[str]:
         """Damaged digests dropped, to be written again."""
@@ -108,7 +115,7 @@ class Maintenance:
             except StoreError as error:
                 found.append(Problem(kind="file", where=f"session {session.id}", text=str(error), derived=False))
                 continue
-            own = list(integrity.problems(audit))
+            own = await _apart(_wrong_with, audit)
             messages, summaries, facts = (
                 messages + len(audit.rows),
                 summaries + len(audit.summaries),
@@ -145,3 +152,12 @@ class Maintenance:
             audit = await store.audit(session_id)
             return [audit.session]
         return [session async for session in every_session(store)]
+
+
+def _wrong_with(audit: Audit) -> list[Problem]:
+    return list(integrity.problems(audit))
+
+
+async def _apart(work: Callable[[Given], T], given: Given) -> T:
+    """Long sums in another thread, if an event loop is to be kept free."""
+    return await asyncio.to_thread(work, given) if on_loop() else work(given)

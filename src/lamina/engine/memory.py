@@ -369,7 +369,7 @@ class Engine(SearchVerbs, KnownVerbs):
     async def stats(self, user_id: str | None = None) -> Stats:
         """How much there is of everything, of a user or of all, and how it grew by day (UTC)."""
         whose = None if user_id is None else checked_id(user_id, "user_id")
-        return await self._parts.store.stats(whose, days=_DAYS)
+        return await self._parts.store.for_maintenance().stats(whose, days=_DAYS)
 
     # workers
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
 
-from lamina.engine.keys import Keys, admitted
+from lamina.engine.keys import Door, Keys
 from lamina.engine.memory import Engine, close_all
 from lamina.engine.watching import Watch
 from lamina.policy.messages import checked_tenant
@@ -40,6 +40,7 @@ class Tenants:
         self._engines: dict[str, Engine] = {}
         self._opening = asyncio.Lock()
         self._keyed = False
+        self._door = Door(store)
         self._watches: dict[str, Watch] = {}
         self._secrets: dict[str, bytes] = {}
         self._watching = True
@@ -111,7 +112,8 @@ class Tenants:
         )
 
     def _keys_changed(self) -> None:
-        """Have those who listen be asked again whether they may."""
+        """Look keys up again, also of those who listen."""
+        self._door.forget()
         self._good.clear()
         for watch in self._watches.values():
             watch.nudge()
@@ -136,7 +138,7 @@ class Tenants:
 
     async def admitted(self, secret: str) -> ApiKey | None:
         """The key that these words are, if it may come in now."""
-        return await admitted(self._store, secret, self._now())
+        return await self._door.admitted(secret, self._now())
 
     async def __aenter__(self) -> Self:
         return self

@@ -68,6 +68,9 @@ class MemoryStore(MemoryCounting):
             self._tenants[tenant] = neighbour
         return self._tenants[tenant]
 
+    def for_maintenance(self) -> "MemoryStore":
+        return self
+
     def _everyone(self) -> list["MemoryStore"]:
         return [*self._tenants.values()]
 

@@ -60,19 +60,30 @@ class PostgresStore(RelationalStore):
 
     inline = False
 
-    def __init__(self, url: str, *, tenant: str = "default", common: Common | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        tenant: str = "default",
+        common: Common | None = None,
+        maintenance: bool = False,
+        **options: Any,
+    ) -> None:
         """With what another store has in `common`, that one opens and closes it."""
         self._borrowed = common is not None
         self._common = common or Common(url, options)
         self.options = self._common.options
         self.clean: Scrub = "rewritten" if self.options.scrub == "full" else "vacuumed"
-        self._server = self._common.server.for_tenant(tenant)
+        self._server = self._common.server.for_tenant(tenant, maintenance=maintenance)
         self._index = PostgresWords(tenant)
         self._indexed: dict[str, tuple[float, bool]] = {}
         super().__init__(self._server, self._index, tenant=tenant, all_tenants=self._server.for_tenant("*"))
 
     def for_tenant(self, tenant: str) -> "PostgresStore":
         return PostgresStore("", tenant=tenant, common=self._common)
+
+    def for_maintenance(self) -> "PostgresStore":
+        return PostgresStore("", tenant=self.tenant, common=self._common, maintenance=True)
 
     @property
     def bypasses_row_security(self) -> bool:
@@ -208,7 +219,10 @@ class PostgresStore(RelationalStore):
     # keeping house
 
     async def check(self) -> list[Problem]:
-        return await self._server.read(self._problems)
+        async def work(tx: Transaction) -> list[Problem]:
+            return [*await self._index.problems(tx), *await self._problems(tx)]
+
+        return await self._server.read(work)
 
     async def reindex(self) -> None:
         """One transaction for each user, so that nobody waits for the others."""

@@ -5,10 +5,11 @@ import logging
 import os
 import random
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import psycopg
 from psycopg import sql
@@ -29,6 +30,8 @@ logger = logging.getLogger("lamina.storage")
 _TRIES = 12
 _PREPARED_AFTER = 5  # uses of a statement
 _PORT = "5432"
+_PAUSE_S, _LONGEST_PAUSE_S = 0.005, 0.25  # between tries to get a lock
+_MOST_OWNERS = 10_000
 _READ = "begin isolation level repeatable read read only"
 _WRITE = "begin isolation level read committed"
 
@@ -96,14 +99,18 @@ class Held:
     session: str | None = None
     items: Sequence[str] = ()
 
-    def statements(self, names: Names, tenant: str) -> list[str]:
-        """What takes the locks, always in the same order; of a session, its user before and behind the wait for it."""
+    def statements(self, names: Names, tenant: str, *, wait: bool = True) -> list[str]:
+        """What takes the locks, always in the same order; of a session, its user before and behind the wait for it.
+
+        Without `wait` they say whether they got them.
+        """
+        take = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
         own, mine = _quoted(f"{names.schema}\x1f{names.prefix}\x1f{tenant}\x1f"), f"tenant = {_quoted(tenant)}"
         if self.user is not None:
-            return [f"select pg_advisory_xact_lock(hashtextextended({own} || {_quoted(self.user)}, 0))"]
+            return [f"select {take}(hashtextextended({own} || {_quoted(self.user)}, 0))"]
         if self.session is not None:
             session = f"from {names.table('sessions')} where {mine} and id = {_quoted(self.session)}"
-            lock = f"pg_advisory_xact_lock(hashtextextended({own} || user_id, 0))"
+            lock = f"{take}(hashtextextended({own} || user_id, 0))"
             return [f"select user_id, {lock} {session}", f"select user_id {session}"]
         if self.items:
             ids = ", ".join(map(_quoted, self.items))
@@ -112,7 +119,7 @@ class Held:
                 f" and id in ({ids})"
                 for table in ("facts", "episodes")
             )
-            return [f"select pg_advisory_xact_lock(key) from ({users} order by key offset 0) as held"]
+            return [f"select {take}(key) from ({users} order by key offset 0) as held"]
         return []
 
 
@@ -120,11 +127,57 @@ class _Moved(Exception):
     """A session has become another user's between two looks at it."""
 
 
+class _Taken(Exception):
+    """Another transaction has the lock."""
+
+
+class Turns:
+    """Those of one process who want to write of the same user, one behind the other; who waits has no connection."""
+
+    def __init__(self, pool_max: int) -> None:
+        self.waiting = asyncio.Semaphore(pool_max // 2)  # connections on which the server's lock may be waited for
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._owners: dict[tuple[str, str], str] = {}
+
+    def know(self, tenant: str, session_id: str, user_id: str) -> None:
+        """Whose session it is, to wait behind the right ones; the locks themselves do not depend on it."""
+        if len(self._owners) >= _MOST_OWNERS:
+            self._owners.clear()
+        self._owners[tenant, session_id] = user_id
+
+    @asynccontextmanager
+    async def turn(self, tenant: str, held: Held, until: float) -> AsyncIterator[None]:
+        """Raises _Taken if those before take too long."""
+        user = held.user if held.session is None else self._owners.get((tenant, held.session))
+        if user is None:
+            yield
+            return
+        turn = self._turns.setdefault((tenant, user), asyncio.Lock())
+        try:
+            await asyncio.wait_for(turn.acquire(), until - time.monotonic())
+        except TimeoutError:
+            raise _Taken from None
+        try:
+            yield
+        finally:
+            turn.release()
+
+    async def may_wait(self, seconds: float) -> bool:
+        """Whether a connection may be kept while the server's lock is waited for; False after so long."""
+        try:
+            await asyncio.wait_for(self.waiting.acquire(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+
 @dataclass(slots=True)
 class _Shared:
     """What the same database for other tenants has in common with this one."""
 
     search_path: str
+    turns: Turns
+    maintenance: asyncio.Semaphore  # for reads that may take long: some of the pool is always left for others
     pool: AsyncConnectionPool[Connection] | None = None
     closed: bool = False
     process: int = field(default_factory=os.getpid)
@@ -133,16 +186,26 @@ class _Shared:
 class PostgresDatabase:
     """A pool of connections to one database, for one tenant."""
 
-    def __init__(self, url: str, options: PostgresOptions, tenant: str, shared: _Shared | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        options: PostgresOptions,
+        tenant: str,
+        shared: _Shared | None = None,
+        *,
+        maintenance: bool = False,
+    ) -> None:
         self._url = url
         self._options = options
         self._tenant = tenant
         self.names = Names(options.schema, options.prefix)
-        self._shared = shared or _Shared(f'"{options.schema}", pg_temp')
+        most = asyncio.Semaphore(max(1, options.pool_max // 2))
+        self._shared = shared or _Shared(f'"{options.schema}", pg_temp', Turns(options.pool_max), most)
+        self._reading: AbstractAsyncContextManager[object] = self._shared.maintenance if maintenance else nullcontext()
 
-    def for_tenant(self, tenant: str) -> "PostgresDatabase":
-        """The same connections for another tenant."""
-        return PostgresDatabase(self._url, self._options, tenant, self._shared)
+    def for_tenant(self, tenant: str, *, maintenance: bool = False) -> "PostgresDatabase":
+        """The same connections for another tenant, or for work that reads much."""
+        return PostgresDatabase(self._url, self._options, tenant, self._shared, maintenance=maintenance)
 
     @property
     def search_path(self) -> str:
@@ -220,7 +283,8 @@ class PostgresDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """Run `work` on one consistent state."""
-        return await self._again(_READ, work, Held(), again=True)
+        async with self._reading:
+            return await self._again(_READ, work, Held(), again=True)
 
     async def write(
         self,
@@ -232,14 +296,24 @@ class PostgresDatabase:
         again: bool = False,
     ) -> T:
         """Run `work` after all that is being written of the same user; all of it is kept, or nothing."""
-        return await self._again(_WRITE, work, Held(user, session, items), again=again)
+        held = Held(user, session, items)
+        until = time.monotonic() + self._options.lock_timeout_s
+        try:
+            async with self._shared.turns.turn(self._tenant, held, until):
+                return await self._again(_WRITE, work, held, again=again)
+        except _Taken:
+            raise self._too_long() from None
+
+    def _too_long(self) -> StoreBusy:
+        seconds = self._options.lock_timeout_s
+        return StoreBusy(f"{self.where}: other writers of the same user were in the way for {seconds:g} s, try again")
 
     async def _again(self, begin: str, work: Work[T], held: Held, *, again: bool) -> T:
         """Run it until it is done: anew after another transaction came first, or a connection was lost in time."""
         until = time.monotonic() + self._options.connect_timeout_s
         for attempt in range(_TRIES):
             try:
-                return await self._once(begin, work, held, again=again)
+                return await self._behind(begin, work, held, again=again)
             except _Moved:
                 continue
             except psycopg.Error as error:
@@ -254,7 +328,22 @@ class PostgresDatabase:
             await asyncio.sleep(min(1.0, 0.005 * 2**attempt) * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
         raise StoreBusy(f"{self.where}: a session changed hands again and again, try again")
 
-    async def _once(self, begin: str, work: Work[T], held: Held, *, again: bool) -> T:
+    async def _behind(self, begin: str, work: Work[T], held: Held, *, again: bool) -> T:
+        """Run it behind others who hold the lock. Between tries the connection is given back, so that they take few."""
+        until, pause, waits = time.monotonic() + self._options.lock_timeout_s, _PAUSE_S, False
+        while True:
+            try:
+                return await self._once(begin, work, held, again=again, wait=waits)
+            except _Taken:
+                if time.monotonic() > until:
+                    raise self._too_long() from None
+            finally:
+                if waits:
+                    self._shared.turns.waiting.release()
+            waits = await self._shared.turns.may_wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+    async def _once(self, begin: str, work: Work[T], held: Held, *, again: bool, wait: bool) -> T:
         pool = self._shared.pool
         if pool is None:
             state = "closed; open it again" if self._shared.closed else "not open; call `open` first"
@@ -270,9 +359,9 @@ class PostgresDatabase:
             ) from error
         committing = False
         try:
-            begun = await connection.execute(self._beginning(begin, held).encode(), prepare=False)
-            if held.session is not None:
-                await _check_owner(begun)
+            locks = held.statements(self.names, self._tenant, wait=wait)
+            begun = await connection.execute(self._beginning(begin, locks).encode(), prepare=False)
+            await self._check(held, (await _results(begun))[-len(locks) :] if locks else [])
             result = await work(PostgresTransaction(connection, self.names, self._tenant))
             committing = True
             await connection.execute(b"commit", prepare=False)
@@ -291,7 +380,18 @@ class PostgresDatabase:
         finally:
             await pool.putconn(connection)
 
-    def _beginning(self, begin: str, held: Held) -> str:
+    async def _check(self, held: Held, results: Sequence[list[Row]]) -> None:
+        """See that the locks were taken, and that the user whose was taken is still the session's."""
+        if held.session is not None:
+            before, behind = results
+            for user_id, *_ in before:
+                self._shared.turns.know(self._tenant, held.session, user_id)
+            if [user_id for user_id, _ in before] != [user_id for (user_id,) in behind]:
+                raise _Moved
+        if any(value is False for rows in results for row in rows for value in row):
+            raise _Taken
+
+    def _beginning(self, begin: str, locks: Sequence[str]) -> str:
         """Everything that holds for one transaction only, in one message: pools between us and the server may share."""
         options = self._options
         settings = {
@@ -303,7 +403,7 @@ class PostgresDatabase:
         if options.role is not None:
             settings["role"] = options.role
         chosen = ", ".join(f"set_config({_quoted(name)}, {_quoted(value)}, true)" for name, value in settings.items())
-        return "; ".join([begin, f"select {chosen}", *held.statements(self.names, self._tenant)])
+        return "; ".join([begin, f"select {chosen}", *locks])
 
 
 async def _is_pooled(connection: Connection) -> bool:
@@ -318,14 +418,11 @@ async def _prepare_if_kept(connection: Connection) -> None:
         connection.prepare_threshold = _PREPARED_AFTER
 
 
-async def _check_owner(begun: psycopg.AsyncCursor[Row]) -> None:
-    """See that the user whose lock was taken is still the session's."""
+async def _results(begun: psycopg.AsyncCursor[Row]) -> list[list[Row]]:
     results = [await begun.fetchall() if begun.description else []]
     while begun.nextset():
         results.append(await begun.fetchall() if begun.description else [])
-    before, behind = results[-2:]
-    if [user_id for user_id, _ in before] != [user_id for (user_id,) in behind]:
-        raise _Moved
+    return results
 
 
 def _quoted(text: str) -> str:

@@ -77,7 +77,6 @@ class RelationalStore(Counting):
     async def _problems(self, tx: Transaction) -> list[Problem]:
         """What is wrong with rows that belong to no session."""
         return [
-            *await self._words.problems(tx),
             *await self._digest_problems(tx),
             *await self._told_problems(tx),
             *await self._receipt_problems(tx),

@@ -3,13 +3,14 @@
 import asyncio
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 
-from lamina.errors import StoreBusy
+from lamina.errors import StoreBusy, StoreReadOnly
 from lamina.policy.driving import driven
 from lamina.storage.migrations import inspect, migrate
 from lamina.storage.relational import RelationalStore
-from lamina.storage.sqlite_connection import Connections, SqliteTransaction
+from lamina.storage.sqlite_connection import Connections, ForMaintenance, SqliteTransaction
 from lamina.storage.sqlite_words import SqliteWords
 from lamina.storage.transaction import Transaction
 from lamina.types import Problem, Scrub
@@ -28,16 +29,21 @@ class SqliteStore(RelationalStore):
         tenant: str = "default",
         durable: bool = False,
         connections: Connections | None = None,
+        maintenance: bool = False,
     ) -> None:
         """With `connections` of another store, that one opens and closes them."""
         self.path = Path(path)
         self._borrowed = connections is not None
         self._connections = connections or Connections(self.path, durable=durable)
         self._index = SqliteWords(tenant)
-        super().__init__(self._connections, self._index, tenant=tenant)
+        database = ForMaintenance(self._connections) if maintenance else self._connections
+        super().__init__(database, self._index, tenant=tenant)
 
     def for_tenant(self, tenant: str) -> "SqliteStore":
         return SqliteStore(self.path, tenant=tenant, connections=self._connections)
+
+    def for_maintenance(self) -> "SqliteStore":
+        return SqliteStore(self.path, tenant=self.tenant, connections=self._connections, maintenance=True)
 
     async def open(self) -> None:
         if self._borrowed:
@@ -81,7 +87,10 @@ class SqliteStore(RelationalStore):
             ]
             return [*broken, *strays, *await self._problems(tx)]
 
-        return await self._connections.write(work)
+        found = await self._database.read(work)
+        with suppress(StoreReadOnly):  # the word index can only be checked where it may be written
+            found += await self._connections.write(self._index.problems)
+        return found
 
     async def reindex(self) -> None:
         async def work(tx: Transaction) -> None:

@@ -19,7 +19,8 @@ from lamina.storage.transaction import Row, Values, Work
 T = TypeVar("T")
 
 BUSY_MS = 30_000
-_READERS = 2
+_READERS = 2  # for requests
+_MAINTAINERS = 3  # threads for what takes long, so that no request waits for it
 
 _BUSY = (StoreBusy, f"other writers held the file for {BUSY_MS // 1000} s, try again")
 _READ_ONLY = (StoreReadOnly, "the file and its folder must exist and be writable")
@@ -49,6 +50,7 @@ class Connections:
         self._opened: list[tuple[weakref.ref[threading.Thread], sqlite3.Connection]] = []
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="lamina-write")
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lamina-read")
+        self._maintainers = ThreadPoolExecutor(_MAINTAINERS, thread_name_prefix="lamina-maintain")
 
     async def write(
         self,
@@ -62,9 +64,9 @@ class Connections:
         """Run `work` in one write transaction; all of it is kept, or nothing."""
         return await self._dispatched(self._writer, "begin immediate", _awaited(work))
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, maintenance: bool = False) -> T:
         """Run `work` on one consistent state of the file."""
-        return await self._dispatched(self._readers, "begin", _awaited(work))
+        return await self._dispatched(self._maintainers if maintenance else self._readers, "begin", _awaited(work))
 
     async def exclusively(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on the connection itself, in one write transaction."""
@@ -98,6 +100,7 @@ class Connections:
             return
         self._writer.shutdown()
         self._readers.shutdown()
+        self._maintainers.shutdown()
         for _, connection in self._opened:
             with suppress(sqlite3.Error):
                 connection.close()
@@ -155,6 +158,17 @@ class Connections:
         """A driver's error as one of ours."""
         kind, advice = _NAMED.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, (StoreError, ""))
         return kind("; ".join(filter(None, (f"{self.path}: {error}", advice))))
+
+
+class ForMaintenance:
+    """The same connections for work that takes long: its reads keep no request waiting."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self.write = connections.write
+
+    async def read(self, work: Work[T]) -> T:
+        return await self._connections.read(work, maintenance=True)
 
 
 def _transacted(connection: sqlite3.Connection, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:

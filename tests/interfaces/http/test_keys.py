@@ -64,9 +64,26 @@ def test_an_expired_key_and_a_revoked_one_are_refused(service):
         async with tenants(service.settings.database, worker=False) as held:
             await held.keys("default").revoke(key.id)
 
-    asyncio.run(revoke())
+    asyncio.run(revoke())  # as another process does: a look-up is believed for a second
+    wait_until(lambda: client.get("/v1/sessions").status_code == 401)
     for one in (client, service.with_key(expired)):
         refused(one.get("/v1/sessions"), 401, "key-needed")
+
+
+def test_a_key_that_the_service_revokes_or_follows_is_refused_from_then_on(service):
+    """Though it was let in just before."""
+    admin = service.with_key(service.key("admin"))
+    for change in ("revoke", "rotate"):
+        key, secret = made_key(service.settings, "read")
+        client = service.with_key(secret)
+        assert client.get("/v1/sessions").status_code == 200
+        done = (
+            admin.delete(f"/v1/keys/{key.id}")
+            if change == "revoke"
+            else admin.post(f"/v1/keys/{key.id}/rotate", json={})
+        )
+        assert done.is_success
+        refused(client.get("/v1/sessions"), 401, "key-needed")
 
 
 ROLES = ("read", "write", "admin")
