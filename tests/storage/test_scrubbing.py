@@ -118,7 +118,11 @@ def terms_of(store):
 
 
 def erasure(store):
-    row = next(row for row in run(store.audit("s1")).rows if row.id == "secret")
+    return run(erasure_of(store))
+
+
+async def erasure_of(store):
+    row = next(row for row in (await store.audit("s1")).rows if row.id == "secret")
     return an_erasure(a_rewrite(row), milestones=("mile",))
 
 
@@ -219,31 +223,46 @@ def test_what_others_deleted_carelessly_is_scrubbed_too(store):
     assert "milestone" not in found_in_files(store)
 
 
-def test_scrubbing_is_due_until_it_is_done(store):
+def test_others_write_while_a_file_is_scrubbed(store, monkeypatch):
+    """It goes in steps, and between them whoever waits comes first."""
+    monkeypatch.setattr("lamina.storage.sqlite._MERGED", 1)
+    monkeypatch.setattr("lamina.storage.sqlite._MERGED_FIRST", -1)
+    monkeypatch.setattr("lamina.storage.sqlite_connection._WIPED", 1)
+    events = []
+
+    async def scrubbed():
+        events.append(await store.scrub())
+
+    async def both():
+        await filled(store)
+        await store.erase(await erasure_of(store))
+        scrubbing = asyncio.create_task(scrubbed())
+        while not scrubbing.done():
+            await store.append(an_append("s2", a_draft(f"more{len(events)}")))
+            events.append("added")
+        await scrubbing
+
+    run(both())
+    assert events.index("overwritten") > 3
+    assert found_in_files(store) == set()
+
+
+def test_scrubbing_is_due_until_it_is_done(store, monkeypatch):
     """While another process reads an old state some bytes are still in use: then it says so, and stays due."""
     run(filled(store))
+    monkeypatch.setattr("lamina.storage.sqlite_connection.PATIENCE_S", 0.1)
     assert run(store.setting("scrub")) is None
     with closing(sqlite3.connect(store.path, isolation_level=None)) as reader:
         reader.execute("begin")
         reader.execute("select count(*) from messages").fetchone()
         run(store.erase(erasure(store)))
-        store._connections._run(None, lambda connection: connection.execute("pragma busy_timeout = 50"))
-        assert run_here(store.scrub()) == "dead"
+        assert run(store.scrub()) == "dead"
         assert run(store.setting("scrub")).startswith("due")
         assert "message" in found_in_files(store)
         reader.execute("commit")
-    assert run_here(store.scrub()) == "overwritten"
+    assert run(store.scrub()) == "overwritten"
     assert run(store.setting("scrub")) is None
     assert found_in_files(store) == set()
-
-
-def run_here(work):
-    """On this thread's connection, whose patience was shortened."""
-    try:
-        work.send(None)
-    except StopIteration as stop:
-        return stop.value
-    raise AssertionError("a store waited for an event loop")
 
 
 def test_a_rehearsal_does_not_ask_for_scrubbing(store):

@@ -4,16 +4,20 @@ import asyncio
 import sqlite3
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from lamina.errors import StoreBusy, StoreReadOnly
-from lamina.policy.driving import driven
 from lamina.storage.migrations import inspect, migrate
 from lamina.storage.relational import RelationalStore
-from lamina.storage.sqlite_connection import Connections, ForMaintenance, SqliteTransaction
-from lamina.storage.sqlite_words import SqliteWords
+from lamina.storage.sqlite_connection import Connections, ForMaintenance
+from lamina.storage.sqlite_words import TABLES as WORD_TABLES
+from lamina.storage.sqlite_words import SqliteWords, merge
 from lamina.storage.transaction import Transaction
 from lamina.types import Problem, Scrub
+
+_MERGED = 64  # pages of the word index that are written at once
+_MERGED_FIRST = -_MERGED  # begins to write all of it anew
 
 
 class SqliteStore(RelationalStore):
@@ -101,18 +105,15 @@ class SqliteStore(RelationalStore):
         await self._connections.write(work)
 
     async def scrub(self) -> Scrub:
-        """Rewrite the word index and the file, and empty the write-ahead log: no page keeps what was deleted."""
-
-        def work(connection: sqlite3.Connection) -> Scrub:
-            due = connection.execute(
-                "select value from settings where tenant = ? and key = 'scrub'", (self.tenant,)
-            ).fetchone()
-            driven(self._index.optimise(SqliteTransaction(connection)))
-            connection.execute("vacuum")
-            (busy, *_) = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
-            if due and not busy:  # until then it is still due, also after a crash
-                sql = "delete from settings where tenant = ? and key = 'scrub' and value = ?"
-                connection.execute(sql, (self.tenant, *due))
-            return "dead" if busy else self.clean
-
-        return await self._connections.alone(work)
+        """Take what was deleted out of the word index, out of unused parts of the file and out of the log, in steps."""
+        due = await self.setting("scrub")
+        for table in WORD_TABLES:
+            work = _MERGED_FIRST
+            while await self._connections.exclusively(partial(merge, table, work)):
+                work = _MERGED
+        if not await self._connections.wipe():
+            return "dead"
+        if due is not None:  # until then it is still due, also after a crash
+            sql = "delete from settings where tenant = ? and key = 'scrub' and value = ?"
+            await self._connections.write(lambda tx: tx.execute(sql, (self.tenant, due)))
+        return self.clean

@@ -5,15 +5,19 @@ import json
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from lamina.errors import FORKED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from lamina.policy.driving import driven
+from lamina.storage.sqlite_unused import RawFile
 from lamina.storage.transaction import Row, Values, Work
 
 T = TypeVar("T")
@@ -21,6 +25,10 @@ T = TypeVar("T")
 BUSY_MS = 30_000
 _READERS = 2  # for requests
 _MAINTAINERS = 3  # threads for what takes long, so that no request waits for it
+
+PATIENCE_S = 10.0  # with others who keep old bytes in use
+_PATIENT_MS = 200  # for which writers wait at once, for that reason
+_WIPED = 256  # pages at once
 
 _BUSY = (StoreBusy, f"other writers held the file for {BUSY_MS // 1000} s, try again")
 _READ_ONLY = (StoreReadOnly, "the file and its folder must exist and be writable")
@@ -50,6 +58,7 @@ class Connections:
         self._opened: list[tuple[weakref.ref[threading.Thread], sqlite3.Connection]] = []
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="lamina-write")
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lamina-read")
+        RawFile.begin(self._file)
         self._maintainers = ThreadPoolExecutor(_MAINTAINERS, thread_name_prefix="lamina-maintain")
 
     async def write(
@@ -76,6 +85,74 @@ class Connections:
         """Run `work` outside a transaction, on the writer."""
         return await self._dispatched(self._writer, None, work)
 
+    # old bytes
+
+    async def wipe(self) -> bool:
+        """Leave no old bytes in unused parts of the file, nor in the write-ahead log; False if others keep them in use.
+
+        In steps: whoever else wants to write comes in between.
+        """
+        until = time.monotonic() + PATIENCE_S
+        if not await self._until(until, self._empty_log):
+            return False
+        stained: list[int] = await self._dispatched(self._maintainers, None, lambda _: RawFile.of(self._file).stained())
+        if not RawFile.of(self._file).layout().readable:
+            await self.alone(lambda connection: connection.execute("vacuum"))
+            return await self._until(until, self._empty_log)
+        for start in range(0, len(stained), _WIPED):
+            pages = stained[start : start + _WIPED]
+            if not await self._until(until, partial(self._wiped, pages)):
+                return False
+        return True
+
+    async def _until(self, until: float, step: Callable[[sqlite3.Connection], bool]) -> bool:
+        """Try a step of the writer again and again, with room for others between; whether it was done in time."""
+        for attempt in count():
+            if await self.alone(step):
+                return True
+            if time.monotonic() > until:
+                break
+            await _pause(min(0.25, 0.01 * 2**attempt))
+        return False
+
+    def _empty_log(self, connection: sqlite3.Connection) -> bool:
+        """Copy the log into the file and cut it to nothing; False if somebody reads from it, or writes."""
+        connection.execute(f"pragma busy_timeout = {_PATIENT_MS}")
+        try:
+            (busy, *_) = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+        except sqlite3.OperationalError as error:
+            if not isinstance(self.named(error), StoreBusy):
+                raise
+            return False
+        finally:
+            connection.execute(f"pragma busy_timeout = {BUSY_MS}")
+        return not busy
+
+    def _wiped(self, pages: list[int], connection: sqlite3.Connection) -> bool:
+        """Write zeros over unused parts of pages, while nobody can write; False if somebody was quicker.
+
+        Other connections, also this thread's own, may have such pages at hand and would write them as they were. So it
+        ends with a change of another connection's, after which each reads them again.
+        """
+        if not self._empty_log(connection):
+            return False
+        with closing(sqlite3.connect(self._file, timeout=_PATIENT_MS / 1000, isolation_level=None)) as guard:
+            try:
+                guard.execute("begin immediate")
+            except sqlite3.OperationalError as error:
+                if not isinstance(self.named(error), StoreBusy):
+                    raise
+                return False
+            log = Path(f"{self._file}-wal")
+            if log.exists() and log.stat().st_size:  # somebody has written since
+                guard.execute("rollback")
+                return False
+            RawFile.of(self._file).clean(pages)
+            (version,) = guard.execute("pragma user_version").fetchone()
+            guard.execute(f"pragma user_version = {version}")
+            guard.execute("commit")
+        return True
+
     async def _dispatched(
         self, executor: ThreadPoolExecutor, begin: str | None, work: Callable[[sqlite3.Connection], T]
     ) -> T:
@@ -95,7 +172,7 @@ class Connections:
 
         In a forked process, threads and connections are the other process's, and are left alone.
         """
-        self._closed = True
+        first, self._closed = not self._closed, True
         if os.getpid() != self._process:
             return
         self._writer.shutdown()
@@ -105,6 +182,8 @@ class Connections:
             with suppress(sqlite3.Error):
                 connection.close()
         self._opened.clear()
+        if first:
+            RawFile.end(self._file)
 
     def _run(self, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -169,6 +248,15 @@ class ForMaintenance:
 
     async def read(self, work: Work[T]) -> T:
         return await self._connections.read(work, maintenance=True)
+
+
+async def _pause(seconds: float) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        time.sleep(seconds)  # noqa: ASYNC251 - there is no loop to hold up
+    else:
+        await asyncio.sleep(seconds)
 
 
 def _transacted(connection: sqlite3.Connection, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -13,7 +13,7 @@ from lamina.storage.shared import text_of_row, whole_summaries
 from lamina.storage.transaction import DamagedIndex, Transaction
 from lamina.types import Problem, Session, Summary
 
-_TABLES = ("message_words", "summary_words")
+TABLES = ("message_words", "summary_words")
 
 
 def owner_token(tenant: str, user_id: str) -> str:
@@ -110,17 +110,12 @@ class SqliteWords:
 
     async def problems(self, tx: Transaction) -> list[Problem]:
         problems = []
-        for table in _TABLES:
+        for table in TABLES:
             try:
                 await tx.execute(f"insert into {table} ({table}) values ('integrity-check')")
             except sqlite3.DatabaseError as error:
                 problems.append(Problem(kind="index", where=table, text=str(error), derived=True))
         return problems
-
-    async def optimise(self, tx: Transaction) -> None:
-        """Write the index anew, so that nothing is left of what was taken out."""
-        for table in _TABLES:
-            await tx.execute(f"insert into {table} ({table}) values ('optimize')")
 
     # finding
 
@@ -140,11 +135,21 @@ class SqliteWords:
     ) -> tuple[list[int], list[int]]:
         values = tuple(value for term, weight in weights.items() for value in (weight, self._match(user_id, term)))
         with _named_damage():
-            messages, summaries = [await tx.rows(_best_sql(table, len(weights)), (*values, limit)) for table in _TABLES]
+            messages, summaries = [await tx.rows(_best_sql(table, len(weights)), (*values, limit)) for table in TABLES]
         return [row[0] for row in messages], [row[0] for row in summaries]
 
     def _match(self, user_id: str, term: str) -> str:
         return f'owner : {self._owner(user_id)} AND body : "{token(term)}"'
+
+
+def merge(table: str, pages: int, connection: sqlite3.Connection) -> bool:
+    """Write so many pages of an index anew, without what was taken out of it; whether more is to do.
+
+    A negative number begins with all of it.
+    """
+    before = connection.total_changes
+    connection.execute(f"insert into {table} ({table}, rank) values ('merge', ?)", (pages,))
+    return connection.total_changes - before >= 2  # noqa: PLR2004 - one is the command itself
 
 
 def _best_sql(table: str, terms: int) -> str:
