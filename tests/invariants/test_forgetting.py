@@ -174,8 +174,7 @@ def traces(case: Case, gone: list[str]) -> list[str]:
     ]
     connection = sqlite3.connect(case.path)
     for table in ("message_words", "summary_words"):
-        connection.execute(f"create virtual table temp.{table}_terms using fts5vocab (main, {table}, row)")
-        known = {row[0] for row in connection.execute(f"select term from {table}_terms")}
+        known = {row[0] for row in connection.execute(f"select term from {table}")}
         found += [f"{word} in {table}: {term}" for word in gone for term in terms(word) if term in known]
     connection.close()
     exported = case.path.with_suffix(".jsonl")
