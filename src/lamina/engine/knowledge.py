@@ -12,6 +12,7 @@ from lamina.errors import DoesNotFit, InputError, NotFound, Stale
 from lamina.policy import consistency, user_profile
 from lamina.policy import episodes as episode_policy
 from lamina.policy import facts as policy
+from lamina.policy.circles import ORDERED, circles
 from lamina.policy.facts import Filter
 from lamina.policy.times import moment
 from lamina.ports import FactsCommit
@@ -244,6 +245,10 @@ class Knowledge:
             raise InputError(f"no link type {kind!r}; there are {list(LINK_TYPES)}")
         strength = _share(strength, "strength")
         link = Link(source=source, target=target, type=kind, strength=strength, created_at=self._parts.now())
+        if kind in ORDERED:
+            links = [*await self._parts.store.links(one.user_id), link]
+            if circle := next(circles([each for each in links if each.type == kind]), None):
+                raise InputError(f"{circle}; link them the other way round, or by another type")
         await self._parts.store.commit_facts(
             FactsCommit(user_id=one.user_id, settle=self._reader.settle, links=(link,))
         )

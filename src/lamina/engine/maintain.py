@@ -11,9 +11,10 @@ from lamina.engine.worker import Worker
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from lamina.policy import facts as policy
 from lamina.policy import integrity
+from lamina.policy.circles import circles
 from lamina.policy.redaction import is_dropped
 from lamina.ports import Audit, FactsCommit
-from lamina.types import Fact, Problem, Report, Session
+from lamina.types import Episode, Fact, Link, Problem, Report, Session, Summary
 
 T = TypeVar("T")
 Given = TypeVar("Given")
@@ -91,6 +92,17 @@ class Maintenance:
         replayed = {fact.id: fact for slot in policy.by_slot(known).values() for fact in settle(slot)}
         return [fact.id for fact in known if fact != replayed[fact.id]]
 
+    async def _circular(self, users: list[str]) -> list[Problem]:
+        """Users with something that replaces itself, or was merged into itself, however long the way."""
+        store, found = self._parts.store, []
+        for user_id in users:
+            known: list[Fact | Summary | Episode | Link] = [*await store.facts(user_id), *await store.episodes(user_id)]
+            known += [*await store.links(user_id), *await store.digests(user_id)]
+            for text in await _apart(circles, known):
+                advice = f"{text}; forget one of them"
+                found.append(Problem(kind="circle", where=f"user {user_id}", text=advice, derived=False))
+        return found
+
     async def _redigested(self, report: Report) -> list[str]:
         """Damaged digests dropped, to be written again."""
         damaged = {problem.where for problem in report.problems if problem.kind == "digest"}
@@ -130,6 +142,7 @@ class Maintenance:
         if session_id is None:
             users = [user_id async for user_id in every_user(self._parts.store)]
         found.extend(await self._misjudged(users))
+        found.extend(await self._circular(users))
         report = Report(
             sessions=len(sessions), messages=messages, summaries=summaries, facts=facts, problems=tuple(found)
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lamina.engine import files
+from lamina.engine.chains import refuse_circles
 from lamina.engine.export import Export, Scope
 from lamina.engine.extract import Reader
 from lamina.engine.importing import DEFAULT_OWNER, Importing, Records, gone_here
@@ -69,12 +70,14 @@ class Transfer:
                 if foreign_lines is None:
                     if checking is not None:
                         await checking.check(_placed(source))
+                    await refuse_circles(self._parts.store, _placed(source))
                     return await importing.run(_placed(source), progress, 0, {})
                 taken = _converted(foreign_lines, source.name)
         except OSError as error:
             raise InputError(f"{source} cannot be read: {error}") from None
         if checking is not None:
             await checking.check(_named(taken.records, source.name))
+        await refuse_circles(self._parts.store, _named(taken.records, source.name))
         records = _named(taken.records, source.name)
         return await importing.run(records, progress, len(taken.records), taken.skipped)
 

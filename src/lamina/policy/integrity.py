@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from lamina.policy import log, records
+from lamina.policy.circles import circles
 from lamina.policy.redaction import is_dropped
 from lamina.ports import Audit, MessageRow, SummaryRow
-from lamina.types import Message, Problem, Span
+from lamina.types import Message, Problem, Span, Summary
 
 
 def problems(audit: Audit) -> Iterator[Problem]:
@@ -99,12 +100,14 @@ def _counters(audit: Audit) -> Iterator[Problem]:
 
 def _summaries(audit: Audit) -> Iterator[Problem]:
     known = {row.id for row in audit.summaries}
+    whole: list[Summary] = []
     for row in audit.summaries:
         try:
             summary = records.decoded(row)
         except log.Damaged as damage:
             yield _derived("summary", row, str(damage))
             continue
+        whole.append(summary)
         lost = [item for item in summary.inputs if item not in known]
         if lost:
             yield _derived("provenance", row, f"was made from summaries that are gone: {lost}")
@@ -116,6 +119,9 @@ def _summaries(audit: Audit) -> Iterator[Problem]:
             yield _derived("summary", row, "its columns and its record disagree about what it covers")
         if row.status == "folded" and row.folded_into not in known:
             yield _derived("provenance", row, "was folded into a summary that is gone")
+    for text in circles(whole):
+        where = f"session {audit.session.id}"
+        yield Problem(kind="provenance", where=where, text=f"summary {text}", derived=True)
 
 
 def _derived(kind: str, row: SummaryRow, text: str) -> Problem:

@@ -10,6 +10,7 @@ import pytest
 
 from lamina.interfaces.http.mem0 import writing
 from lamina.interfaces.settings import Settings
+from tests.engine.test_circles import rewritten
 from tests.interfaces.http.conftest import serving
 
 UNKNOWN = "fact_" + 32 * "0"
@@ -513,3 +514,18 @@ def test_what_lamina_has_not_is_a_readable_error(foods, ask, said):
     with pytest.raises(Exception, match=said) as told:
         ask(foods)
     assert type(told.value).__module__ == "mem0.exceptions"
+
+
+def test_memories_that_replace_each_other_are_shown(served, client, tmp_path):
+    """A file that was damaged so that versions go in a circle is listed like any other."""
+    old = kept(client, "I drink tea")
+    client.update(old, text="I drink coffee")
+    (new,) = (
+        one
+        for one in served.with_key(served.key("admin")).get("/v1/users/alex/facts").json()["items"]
+        if one["replaces"]
+    )
+    rewritten(tmp_path / "chat.db", "facts", old, replaces=new["id"])
+    assert texts(client.get_all(filters={"user_id": "alex"})) == ["I drink coffee"]
+    assert client.get(old)["memory"]
+    assert client.history(old)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lamina.engine.known import DEFAULT_USER
@@ -76,21 +76,25 @@ class Versions:
         self._after = {fact.replaces: fact for fact in self.by_id.values() if fact.replaces is not None}
 
     def first(self, fact: Fact) -> Fact:
-        while fact.replaces is not None and fact.replaces in self.by_id:
-            fact = self.by_id[fact.replaces]
-        return fact
+        return self._way(fact, self._before)[-1]
 
     def newest(self, fact: Fact) -> Fact:
-        while fact.id in self._after:
-            fact = self._after[fact.id]
-        return fact
+        return self._way(fact, lambda one: self._after.get(one.id))[-1]
 
     def all_of(self, fact: Fact) -> list[Fact]:
         """Every version, the newest first."""
-        found = [self.newest(fact)]
-        while (before := self.by_id.get(found[-1].replaces or "")) is not None:
-            found.append(before)
-        return found
+        return self._way(self.newest(fact), self._before)
+
+    def _before(self, fact: Fact) -> Fact | None:
+        return self.by_id.get(fact.replaces or "")
+
+    @staticmethod
+    def _way(fact: Fact, step: Callable[[Fact], Fact | None]) -> list[Fact]:
+        """A fact and all that come after it, each once, also if they go in a circle."""
+        found = {fact.id: fact}
+        while (following := step(fact)) is not None and following.id not in found:
+            found[following.id] = fact = following
+        return list(found.values())
 
 
 def words_of(fact: Fact) -> str:
