@@ -195,7 +195,7 @@ def test_an_id_taken_by_other_content_is_a_conflict(memory):
 
 def test_another_users_session_is_a_conflict(memory):
     """Nobody writes into it by mistake."""
-    with pytest.raises(Conflict, match=r"belongs to user 'default'.*use another session_id"):
+    with pytest.raises(Conflict, match=r"^session 'default:main' is taken; choose another session_id$"):
         memory.add("hello", user_id="eve", session_id="default:main")
     assert [s.user_id for s in memory.sessions()] == ["default"]
 

@@ -495,7 +495,9 @@ def test_two_servers_share_a_file_and_users_stay_apart(local):
         assert "no session" in other.error("get_session", session="ana's")
         assert "no session" in other.error("search_memories", query="words", session="ana's")
         assert "no session" in other.error("get_context", query="words", session="ana's")
-        assert "not of this user" in other.error("add_memory", text="x", session="ana's")
+        for session in ("ana's", "ana:main", "nobody:main"):
+            said = other.error("add_memory", text="x", session=session)
+            assert f"session {session!r} is taken; choose another session_id" in said
         assert "no fact" in other.error("memory_history", fact_id=fact)
         for named in ({"fact_id": fact}, {"message_id": message}, {"session": "ana's"}):
             assert "no " in other.error("forget", **named, confirm=True)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lamina.engine.extract import Reader
 from lamina.engine.ingest import Ingest
@@ -14,7 +14,7 @@ from lamina.policy import lines
 from lamina.policy.facts import said, slot_of
 from lamina.policy.foreign.reading import digest, joined
 from lamina.policy.lines import Record, Value
-from lamina.policy.messages import checked_id, draft
+from lamina.policy.messages import checked_id, draft, given_to, is_older_main, main_owner
 from lamina.policy.redaction import receipt_of
 from lamina.policy.restoring import Forgotten, forgotten
 from lamina.types import Episode, Fact, Imported, Link, Milestone, Receipt, Span, Summary
@@ -51,6 +51,7 @@ class Importing:
         self._version = lines.VERSION
         self._expected = 0  # records that the file says it has
         self._sessions: dict[str, Incoming] = {}
+        self._renamed: dict[str, str] = {}  # sessions that have other ids here
         self._current: Incoming | None = None  # whose messages wait
         self._waiting: list[_Waiting] = []
         self._told: list[Fact] = []
@@ -108,6 +109,7 @@ class Importing:
     def _check(self, place: str, record: Record) -> None:
         if record.get("type") == "unreadable":
             raise InputError(f"{place} {record['reason']}")
+        record = self._moved(record)
         kind = lines.kind_of(record, place)
         if kind == "message":
             self._session_of(record, place)
@@ -130,6 +132,7 @@ class Importing:
     async def _take(self, place: str, record: Record) -> None:
         if record.get("type") == "unreadable":
             raise InputError(f"{place} {record['reason']}")
+        record = self._moved(record)
         kind = lines.kind_of(record, place)
         if kind == "message":
             await self._take_message(place, record)
@@ -144,6 +147,24 @@ class Importing:
             self._tally.skipped[f"{kind} of an older version, to be made anew"] += 1
         else:
             await self._take_value(lines.value(self._filled(kind, record), place), place)
+
+    def _moved(self, record: Record) -> Record:
+        """A record with the ids that its sessions have here."""
+        if record.get("type") == "session":
+            session_id, owner = record.get("id"), record.get("user_id")
+            if isinstance(session_id, str) and isinstance(owner, str) and is_older_main(session_id, owner):
+                self._renamed[session_id] = given_to(session_id, owner)
+            return {**record, "id": self._named(session_id)}
+        moved = {**record, "session_id": self._named(record["session_id"])} if "session_id" in record else record
+        if record.get("type") == "summary" and isinstance(sources := record.get("sources"), list):
+            moved["sources"] = [self._moved(one) if isinstance(one, dict) else one for one in sources]
+        return moved
+
+    def _named(self, session_id: Any) -> Any:
+        """What was another's main session is one of whoever gets it."""
+        if isinstance(session_id, str) and self._user_id is not None:
+            return given_to(session_id, self._user_id)
+        return self._renamed.get(session_id, session_id) if isinstance(session_id, str) else session_id
 
     def _take_header(self, record: Record) -> None:
         self._version = lines.checked_header(record)
@@ -239,7 +260,7 @@ class Importing:
 
     def _owner(self, incoming: Incoming) -> str:
         told = incoming.head.user_id if incoming.head else None
-        return self._user_id or told or incoming.owner or DEFAULT_OWNER
+        return self._user_id or told or incoming.owner or main_owner(incoming.id) or DEFAULT_OWNER
 
     def _filled(self, kind: str, record: Record) -> Record:
         """A record with what another program may not have said."""

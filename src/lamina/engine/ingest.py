@@ -8,7 +8,7 @@ from lamina.engine.extract import is_unread
 from lamina.engine.parts import Parts, on_loop
 from lamina.errors import InputError
 from lamina.policy.folding import may_be_due
-from lamina.policy.messages import as_list, checked_id, draft
+from lamina.policy.messages import as_list, checked_id, draft, main_owner, taken
 from lamina.ports import Append, Appended
 from lamina.types import Added, Counters, MessageDraft, Status
 
@@ -28,6 +28,7 @@ class Ingest:
     ) -> Added:
         """Store messages at the end of a session; returns once they are safe."""
         append = await self.checked(messages, user_id=user_id, session_id=session_id, agent_id=agent_id, key=key)
+        await self._check_owner(append)
         return await self.append(append)
 
     async def checked(
@@ -62,6 +63,13 @@ class Ingest:
             span=appended.span,
             duplicates=appended.duplicates,
         )
+
+    async def _check_owner(self, append: Append) -> None:
+        """Leave the main sessions of other users to them; one that a user has from earlier stays theirs."""
+        if main_owner(append.session_id) not in {None, append.user_id}:
+            session = await self._parts.store.session(append.session_id)
+            if session is None or session.user_id != append.user_id:
+                raise taken(append.session_id)
 
     def _salts(self, number: int) -> list[bytes]:
         drawn = self._parts.random_bytes(number * _SALT_BYTES)

@@ -18,6 +18,7 @@ from lamina.policy import documents, folder, foreign
 from lamina.policy.documents import SessionDocument
 from lamina.policy.folder_reading import read
 from lamina.policy.lines import Converted, Record, laid_out
+from lamina.policy.messages import main_owner
 from lamina.types import ROLES, Imported, Span
 
 
@@ -98,7 +99,7 @@ class Transfer:
         """Read a session file back. Its summary, whose messages are gone, becomes the first message of the log."""
         document = documents.parsed_session(await files.text_of(source))
         session = await self._parts.store.session(document.session_id)
-        owner = user_id or (session.user_id if session else DEFAULT_OWNER)
+        owner = user_id or (session.user_id if session else main_owner(document.session_id) or DEFAULT_OWNER)
         head = {"type": "session", "id": document.session_id, "user_id": owner}
         if document.end is not None:
             head |= {"status": "ended", "ended_at": document.end.isoformat()}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import Any
 
-from lamina.errors import InputError
+from lamina.errors import Conflict, InputError
 from lamina.types import ROLES, MessageDraft, Role
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -19,6 +19,7 @@ _USUAL = _ENVELOPE | {"role", "content"}
 _ROLES: Mapping[str, Role] = {role: role for role in ROLES}
 _LONGEST_ID = 256
 _MAIN = ":main"
+_ESCAPED = str.maketrans({sign: f"%{ord(sign):X}" for sign in "%:@"})
 _DEEPEST = 100  # levels of lists and dicts; what is deeper could be written but not always read back
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -175,9 +176,43 @@ def _id(raw: Mapping[str, Any], place: str) -> str | None:
     return None if raw.get("id") is None else checked_id(raw["id"], f"{place}: id")
 
 
-def main_session(user_id: str) -> str:
-    """The session that is meant when none is named."""
-    return f"{user_id}{_MAIN}"
+def main_session(user_id: str, agent_id: str | None = None) -> str:
+    """The session that is meant when none is named: the one of a user, or of a user with an agent."""
+    own = f"{user_id}{_MAIN}"
+    return own if agent_id is None else f"{own}@{agent_id.translate(_ESCAPED)}"
+
+
+def main_owner(session_id: str) -> str | None:
+    """Whose main session an id stands for, whether there is such a user or not; None if anybody may have it."""
+    own, _, agent = session_id.rpartition("@")
+    if not own.endswith(_MAIN) or ":" in agent:
+        own = session_id
+    return own.removesuffix(_MAIN) or None if own.endswith(_MAIN) else None
+
+
+def is_older_main(session_id: str, user_id: str) -> bool:
+    """Whether it is the main session of a user with an agent, by the id that such sessions had at first."""
+    return session_id.startswith(f"{user_id}/") and session_id.endswith(_MAIN)
+
+
+def given_to(session_id: str, user_id: str) -> str:
+    """The id of a session that becomes this user's: another's main session is not theirs to have under its id."""
+    if main_owner(session_id) in {None, user_id}:
+        return session_id
+    older = is_older_main(session_id, user_id)
+    agent = session_id.removeprefix(f"{user_id}/").removesuffix(_MAIN) if older else session_id
+    return main_session(user_id, agent)
+
+
+def check_main(session_id: str, user_id: str) -> None:
+    """Leave the main sessions of others to them, also before they have one."""
+    if main_owner(session_id) not in {None, user_id}:
+        raise taken(session_id)
+
+
+def taken(session_id: str) -> Conflict:
+    """What is said of a session that is not the caller's; it tells nothing of whose it is."""
+    return Conflict(f"session {session_id!r} is taken; choose another session_id")
 
 
 def check_text(name: str, given: Any) -> None:

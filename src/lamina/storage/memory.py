@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
-from lamina.policy import log, records
+from lamina.policy import log, messages, records
 from lamina.policy.window import take_back
 from lamina.policy.words import terms as terms_of
 from lamina.ports import (
@@ -28,7 +28,6 @@ from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
     fitting,
-    foreign_session,
     reused_key,
     stale,
     weights,
@@ -100,7 +99,7 @@ class MemoryStore(MemoryCounting):
             return replace(known, session=self._require(append.session_id).session, duplicates=known.ids)
         kept = self._sessions.get(append.session_id)
         if kept is not None and kept.session.user_id != append.user_id:
-            raise foreign_session(append, kept.session.user_id)
+            raise messages.taken(append.session_id)
         goes = append.session_id if append.replaces is not None and append.replaces.earlier is None else None
         taken = (self._by_id[draft.id] for draft in append.drafts if draft.id in self._by_id)
         fresh, salts, duplicates = log.unstored(append, {row.id: row for row in taken if row.session_id != goes})

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lamina.policy import log
+from lamina.policy.messages import taken
 from lamina.ports import Append, Appended, MessageRow
 from lamina.storage.relational_replacing import Replacing
 from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
-from lamina.storage.shared import FORGOTTEN_APPEND, append_fingerprint, foreign_session, reused_key, whole_messages
+from lamina.storage.shared import FORGOTTEN_APPEND, append_fingerprint, reused_key, whole_messages
 from lamina.storage.transaction import Transaction
 from lamina.types import Counters, Message, MessageDraft, Session, Span, Status
 
@@ -55,7 +56,7 @@ class LogTables(Replacing):
         if found is not None:
             session = session_value(found[1:])
             if session.user_id != append.user_id:
-                raise foreign_session(append, session.user_id)
+                raise taken(append.session_id)
             return session, found[0]
         started = to_us(append.drafts[0].created_at)
         digest = log.first_digest(append.session_id)

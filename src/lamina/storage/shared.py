@@ -157,12 +157,6 @@ def skipped(table: str, row: str, damage: Exception) -> None:
     logger.warning("row_skipped", extra={"table": table, "row": row, "reason": str(damage)})
 
 
-def foreign_session(append: Append, owner: str) -> Conflict:
-    return Conflict(
-        f"session {append.session_id!r} belongs to user {owner!r}, not {append.user_id!r}; use another session_id"
-    )
-
-
 def stale(kind: str, item_id: str) -> Stale:
     return Stale(f"{kind} {item_id!r} is not as it was when it was read, and was left as it is; read it again")
 

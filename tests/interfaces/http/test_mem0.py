@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import importlib
+import sqlite3
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -187,8 +188,24 @@ def test_runs_and_agents_have_sessions_of_their_own(client):
     assert named == [("user", "alex"), ("agent", "cook"), ("agent", "guide"), ("run", "lunch")]
     with pytest.raises(Exception, match="runs of its own"):
         client.add("I like tea.", user_id="alex", agent_id="guide", run_id="lunch")
+    for run in ("lunch", "carol:main"):
+        with pytest.raises(Exception, match=f"session '{run}' is taken; choose another session_id"):
+            client.add("I like tea.", user_id="bob", agent_id="guide", run_id=run)
     client.delete_users(agent_id="cook")
     assert texts(client.get_all(filters={"user_id": "alex"})) == ["location: Porto"]
+
+
+def test_agents_go_on_in_the_sessions_they_had(served, client):
+    """Those of older files end otherwise; nobody else gets into either."""
+    service = served.with_key(served.key("admin"))
+    client.add("I live in Porto.", user_id="alex", agent_id="guide", async_mode=False)
+    client.add("I live in Ghent.", user_id="alex/guide", async_mode=False)
+    assert [one["id"] for one in service.get("/v1/sessions").json()["items"]] == ["alex/guide:main", "alex:main@guide"]
+    with sqlite3.connect(served.settings.database) as connection:
+        connection.execute("update sessions set user_id = 'alex', agent_id = 'cook' where id = 'alex/guide:main'")
+        connection.execute("update sessions set id = 'alex/cook:main' where id = 'alex/guide:main'")
+    client.add("I like figs.", user_id="alex", agent_id="cook", async_mode=False)
+    assert {one["id"] for one in service.get("/v1/sessions").json()["items"]} == {"alex/cook:main", "alex:main@guide"}
 
 
 # finding

@@ -188,7 +188,10 @@ def test_a_body_without_a_length_is_cut_off_too(service):
 
 def test_a_session_of_another_user_is_a_conflict(service):
     service.post(MESSAGES, json={"messages": "hi", "user_id": "ann"})
-    refused(service.post(MESSAGES, json={"messages": "hi", "user_id": "bo"}), 409, "conflict")
+    other = {"messages": "hi", "user_id": "bo"}
+    for path, session in ((MESSAGES, MESSAGES.split("/")[3]), ("/v1/sessions/carol:main/messages", "carol:main")):
+        problem = refused(service.post(path, json=other), 409, "conflict")
+        assert problem["detail"] == f"session {session!r} is taken; choose another session_id"
 
 
 def test_the_request_id_is_echoed_or_made(service):

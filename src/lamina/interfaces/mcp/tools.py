@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from lamina.engine.memory import Engine
-from lamina.errors import Conflict, InputError, LaminaError, NotFound
+from lamina.errors import InputError, LaminaError, NotFound
 from lamina.interfaces.mcp import plain
 from lamina.interfaces.mcp.plain import Data
 from lamina.policy.facts import normalised
@@ -64,8 +64,6 @@ class Desk:
         return {"stored": "fact", "ids": [fact.id]}
 
     async def _add_messages(self, user: str, session: str | None, said: Any) -> Data:
-        if session is not None and (found := await self._known_session(session)) and found.user_id != user:
-            raise Conflict(f"session {session!r} is not of this user; use another id")
         added = await self.memory.add(said, user_id=user, session_id=session)
         return {"stored": "messages", "ids": list(added.ids), "session": added.session_id}
 

@@ -355,8 +355,10 @@ def test_what_memory_cannot_take_is_asked_all_the_same(quick):
 
 def test_what_cannot_be_is_said_in_the_clients_words(quick):
     ask(quick, user("Hello."))
-    with pytest.raises(openai.ConflictError, match="another user's"):
+    with pytest.raises(openai.ConflictError, match="is taken; choose another session_id"):
         ask(quick, user("Hello."), extra_headers={"X-Lamina-User": "bob"})
+    with pytest.raises(openai.ConflictError, match="'carol:main' is taken; choose another session_id"):
+        ask(quick, user("Hello."), extra_headers={"X-Lamina-User": "bob", "X-Lamina-Session": "carol:main"})
     with pytest.raises(openai.BadRequestError, match="number of tokens above 0"):
         ask(quick, user("Hello."), extra_headers={"X-Lamina-Budget": "lots"})
     with pytest.raises(openai.NotFoundError, match="ask the endpoint itself"):

@@ -11,14 +11,13 @@ from lamina.engine.memory import Engine
 from lamina.errors import InputError, NotFound
 from lamina.interfaces.http.mem0.filters import EVERYTHING, Filter, matches, only_entities, users_in
 from lamina.policy.facts import said
-from lamina.policy.messages import main_session
+from lamina.policy.messages import main_owner
 from lamina.types import FACT_STATUSES, Fact, Hit, Message, Session
 
 Told = dict[str, Any]
 
 KIND = "lamina_kind"  # in the metadata of what is no fact
 _SCOPES = ("agent_id", "run_id")
-_MAIN = main_session("")
 _MOST_USERS = 200  # whose memories are looked through at once
 _MOST_HITS = 1000
 _SLICE = 100  # memories that are compared with a filter before others have their turn
@@ -255,7 +254,7 @@ class Memories:
 def scoped(user_id: str, session: Session | None, tagged: Mapping[str, Any] | None = None) -> Told:
     """Whose a memory is."""
     scopes = tagged or {}
-    run = None if session is None or session.id.endswith(_MAIN) else session.id
+    run = None if session is None or main_owner(session.id) else session.id
     return {
         "user_id": user_id,
         "agent_id": scopes.get("agent_id") or (session.agent_id if session else None),
@@ -266,11 +265,6 @@ def scoped(user_id: str, session: Session | None, tagged: Mapping[str, Any] | No
 
 def _best(found: list[Told]) -> list[Told]:
     return sorted(found, key=lambda one: -one["score"])
-
-
-def session_for(user_id: str, agent_id: str | None, run_id: str | None) -> str:
-    """Where messages go: the run, or what the user and the agent always have."""
-    return run_id or main_session(user_id if agent_id is None else f"{user_id}/{agent_id}")
 
 
 def events_of(history: Sequence[Fact], memory_id: str) -> list[Told]:

@@ -14,12 +14,11 @@ from lamina.interfaces.http.mem0.memories import (
     Told,
     metadata_of,
     scoped,
-    session_for,
     tags_of,
     words_of,
 )
 from lamina.interfaces.http.mem0.shapes import Added, Changed, default_user
-from lamina.policy.messages import as_list
+from lamina.policy.messages import as_list, main_session, taken
 from lamina.types import FACT_STATUSES, Fact, Receipt, Session, Span
 
 _WAIT_S = 60
@@ -40,13 +39,15 @@ async def add(memory: Engine, body: Added, *, waits: bool) -> Told:
         raise InputError("expiration_date goes with infer=False: what is extracted holds for as long as was said")
     if run_id is not None and (run := await _session(memory, run_id)) is not None:
         user_id = user_id or run.user_id
+        if user_id != run.user_id:
+            raise taken(run_id)
         if agent_id not in {None, run.agent_id}:
             raise Conflict(f"run {run_id!r} is not agent {agent_id!r}'s; give each agent runs of its own")
     whose = default_user(user_id)
     added = await memory.add(
         [_message(given, body) for given in as_list(body.messages)],
         user_id=whose,
-        session_id=session_for(whose, agent_id, run_id),
+        session_id=run_id or await _main(memory, whose, agent_id),
         agent_id=agent_id,
     )
     event = _event_id(added.session_id, added.span)
@@ -106,6 +107,15 @@ def _event(fact: Fact, before: Fact | None) -> Told:
     told = {"id": fact.id, "memory": words, "data": {"memory": words}, "event": "ADD", "user_id": fact.user_id,
             "categories": [fact.category]}  # fmt: skip
     return told if before is None else {**told, "event": "UPDATE", "previous_memory": words_of(before)}
+
+
+async def _main(memory: Engine, user_id: str, agent_id: str | None) -> str:
+    """What a user and an agent always have; of an older file, the session they had there."""
+    if agent_id is not None:
+        older = main_session(f"{user_id}/{agent_id}")
+        if (session := await _session(memory, older)) is not None and session.user_id == user_id:
+            return older
+    return main_session(user_id, agent_id)
 
 
 async def _session(memory: Engine, session_id: str) -> Session | None:

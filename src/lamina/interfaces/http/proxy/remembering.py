@@ -16,7 +16,7 @@ from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
 from lamina.interfaces.http.proxy.dialect import ChatMessage, Dialect, Json, Place, Remembered
 from lamina.interfaces.http.proxy.stored import ITEMS, SEAL, Seals, without_references
 from lamina.interfaces.http.proxy.whose import Whose, without_ids
-from lamina.policy.messages import OWN_KEY, text_of
+from lamina.policy.messages import OWN_KEY, check_main, taken, text_of
 from lamina.policy.render import PREAMBLE
 from lamina.policy.resent import Resent, compared, sign
 from lamina.types import Context
@@ -148,10 +148,11 @@ class Turn:
         try:
             session = await self.engine.session(self.whose.session_id)
         except NotFound:
+            check_main(self.whose.session_id, self.whose.user_id)
             self._resent = compared([sign(one) for one in told], [])
             return 1
         if session.user_id != self.whose.user_id:
-            raise Conflict(f"session {session.id!r} is another user's; give a session of user {self.whose.user_id!r}")
+            raise taken(session.id)
         self._count = session.counters.messages
         first = max(1, self._count - len(told) - _BESIDE + 1)
         kept = await self.engine.messages(session.id, first, self._count)
