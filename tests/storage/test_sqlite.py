@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import re
+import os
 import sqlite3
 import subprocess
 import sys
@@ -511,3 +512,25 @@ def dump(path, tenant=None):
         for table in ("message_words", "summary_words"):
             found[table] = raw(path, f"select * from {table} order by 1, 2, 3")
     return found
+
+
+def test_files_are_for_their_owner_alone(tmp_path):
+    """The database, what SQLite keeps beside it, copies and exports; a file that is there keeps the rights it has."""
+    before = os.umask(0o022)
+    try:
+        with Memory(tmp_path / "chat.db", worker=False) as memory:
+            memory.add("hello")
+            memory.export(tmp_path / "all.jsonl")
+            memory.export(tmp_path / "folder")
+            memory.copy_to(tmp_path / "copy.db")
+            files = [path for path in tmp_path.rglob("*") if path.is_file()]
+            assert {"chat.db", "chat.db-wal", "chat.db-shm", "all.jsonl", "copy.db"} <= {path.name for path in files}
+            assert {path.name: oct(path.stat().st_mode & 0o777) for path in files} == {
+                path.name: oct(0o600) for path in files
+            }
+        (tmp_path / "chat.db").chmod(0o640)
+        with Memory(tmp_path / "chat.db", worker=False) as memory:
+            memory.add("hello")
+            assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("chat.db*")} == {0o640}
+    finally:
+        os.umask(before)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from lamina.errors import InputError
 from lamina.policy import lines
@@ -28,8 +28,14 @@ class PartFile:
         self._size = 0
 
     async def __aenter__(self) -> Self:
-        self._file = await asyncio.to_thread(self._part.open, "wb")
+        self._file = await asyncio.to_thread(self._opened)
         return self
+
+    def _opened(self) -> BinaryIO:
+        """The file, which nobody else may read."""
+        self._part.touch(0o600)
+        self._part.chmod(0o600)
+        return self._part.open("wb")
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -205,6 +205,7 @@ class Connections:
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
+            self._make_private()
             connection = sqlite3.connect(
                 self._file, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
             )
@@ -213,6 +214,11 @@ class Connections:
             self._local.connection = connection
             self._keep(connection)
         return connection
+
+    def _make_private(self) -> None:
+        """Make a file that is not there yet for its owner alone; SQLite gives the files beside it the same rights."""
+        with suppress(OSError):  # what cannot be made is told of by SQLite
+            os.close(os.open(self._file, os.O_CREAT | os.O_EXCL, 0o600))
 
     def _keep(self, connection: sqlite3.Connection) -> None:
         """Remember a connection to close it; those of threads that are gone are closed now."""
