@@ -2,8 +2,8 @@
 
 import asyncio
 import gc
-import re
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from lamina import Memory, NotALaminaFile, SchemaTooNew, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from lamina.policy import log
 from lamina.storage import sqlite
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
 from lamina.storage.sqlite import SqliteStore
@@ -534,3 +535,42 @@ def test_files_are_for_their_owner_alone(tmp_path):
             assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("chat.db*")} == {0o640}
     finally:
         os.umask(before)
+
+
+@pytest.mark.parametrize("worker", [False, True], ids=["alone", "with a worker"])
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_a_file_that_is_taken_away_is_noticed(tmp_path, how, worker):
+    """The next read and the next write say so; no new file is made in its place; put back, it goes on."""
+    path, away = tmp_path / "chat.db", tmp_path / "away.db"
+    with Memory(path, worker=worker) as memory:
+        memory.add("hello")
+        memory.settle()
+        path.rename(away)
+        if how == "deleted":
+            away.unlink()
+        elif how == "replaced":
+            path.write_bytes(away.read_bytes())
+        for verb in (lambda: memory.add("lost"), memory.sessions, memory.verify, lambda: memory.remember("lost")):
+            with pytest.raises(StoreError, match=r"chat\.db: the file was deleted, moved or replaced.*open it again"):
+                verb()
+        assert path.exists() == (how == "replaced")
+        if how != "deleted":
+            away.rename(path)
+            memory.add("again")
+            assert memory.session("default:main").counters.messages == 2
+
+
+def test_nothing_is_acknowledged_that_was_written_to_a_file_that_is_gone(tmp_path, monkeypatch):
+    """Also if it went in the middle of a transaction."""
+    path = tmp_path / "chat.db"
+    with Memory(path, worker=False) as memory:
+        memory.add("hello")
+        placed = log.placed
+
+        def unlinked(*given):
+            path.unlink()
+            return placed(*given)
+
+        monkeypatch.setattr(log, "placed", unlinked)
+        with pytest.raises(StoreError, match="the file was deleted"):
+            memory.add("lost")

@@ -29,6 +29,7 @@ _MAINTAINERS = 3  # threads for what takes long, so that no request waits for it
 PATIENCE_S = 10.0  # with others who keep old bytes in use
 _PATIENT_MS = 200  # for which writers wait at once, for that reason
 _WIPED = 256  # pages at once
+_READ = "begin"
 
 _BUSY = (StoreBusy, f"other writers held the file for {BUSY_MS // 1000} s, try again")
 _READ_ONLY = (StoreReadOnly, "the file and its folder must exist and be writable")
@@ -50,6 +51,7 @@ class Connections:
     def __init__(self, path: Path, *, durable: bool = False) -> None:
         self.path = path
         self._file = path.absolute()  # the process may go to another folder before a thread needs a connection
+        self._place: tuple[int, int] | None = None  # the file that was opened
         self._durable = durable
         self._local = threading.local()
         self._lock = threading.Lock()
@@ -75,7 +77,7 @@ class Connections:
 
     async def read(self, work: Work[T], *, maintenance: bool = False) -> T:
         """Run `work` on one consistent state of the file."""
-        return await self._dispatched(self._maintainers if maintenance else self._readers, "begin", _awaited(work))
+        return await self._dispatched(self._maintainers if maintenance else self._readers, _READ, _awaited(work))
 
     async def exclusively(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on the connection itself, in one write transaction."""
@@ -186,21 +188,36 @@ class Connections:
             RawFile.end(self._file)
 
     def _run(self, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
+        self._check_place()
         try:
-            connection = self._connection()
+            result = self._done(self._connection(), begin, work)
+        except sqlite3.Error as error:
+            self._check_place()
+            raise self.named(error) from error
+        if begin != _READ:
+            self._check_place()  # it may have gone while this was written
+        return result
+
+    def _done(self, connection: sqlite3.Connection, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return _transacted(connection, begin, work)
+        except sqlite3.OperationalError as error:
+            if "decode to UTF-8" not in str(error):
+                raise
+            # some text has damaged bytes: they are marked, so that its row, and no other, fails its digest
+            connection.text_factory = _marked
             try:
                 return _transacted(connection, begin, work)
-            except sqlite3.OperationalError as error:
-                if "decode to UTF-8" not in str(error):
-                    raise
-                # some text has damaged bytes: they are marked, so that its row, and no other, fails its digest
-                connection.text_factory = _marked
-                try:
-                    return _transacted(connection, begin, work)
-                finally:
-                    connection.text_factory = str
-        except sqlite3.Error as error:
-            raise self.named(error) from error
+            finally:
+                connection.text_factory = str
+
+    def _check_place(self) -> None:
+        """See that the file that was opened is still the one of that name: what is written elsewhere would be lost."""
+        if self._place is not None and self._place != _place(self._file):
+            raise StoreError(
+                f"{self.path}: the file was deleted, moved or replaced while it was open, and what is written now would"
+                " be lost; put it back, or close this memory and open it again"
+            )
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
@@ -212,6 +229,7 @@ class Connections:
             for pragma in self._pragmas():
                 connection.execute(pragma)
             self._local.connection = connection
+            self._place = self._place or _place(self._file)
             self._keep(connection)
         return connection
 
@@ -263,6 +281,15 @@ async def _pause(seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251 - there is no loop to hold up
     else:
         await asyncio.sleep(seconds)
+
+
+def _place(file: Path) -> tuple[int, int] | None:
+    """Which file has that name."""
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _transacted(connection: sqlite3.Connection, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
