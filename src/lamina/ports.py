@@ -393,6 +393,7 @@ class FactsCommit:
     reading: Reading | None = None
     expect: tuple[str, str] | None = None  # a fact and the tag that it must have
     cuts: int | None = None  # of the user's changes when all this was read; with others by now, nothing is committed
+    newest: bool = False  # what is put was told just now, behind all that was said, told and decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,7 +112,11 @@ class Knowledge:
         """Store a memory told by hand; a value that had been forgotten may be known again."""
         marks = await self._reader.marks([fact])
         commit = FactsCommit(
-            user_id=fact.user_id, settle=self._reader.settle, put=(fact,), unblock=tuple(marks.values())
+            user_id=fact.user_id,
+            settle=self._reader.settle,
+            put=(fact,),
+            unblock=tuple(marks.values()),
+            newest=True,
         )
         await self._parts.store.commit_facts(commit)
         stored = await self.fact(fact.id)
@@ -213,6 +217,7 @@ class Knowledge:
                 links=(link,),
                 unblock=tuple(marks.values()),
                 expect=_expected(fact_id, expect),
+                newest=True,
             )
         )
         return await self.fact(new.id)

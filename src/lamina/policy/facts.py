@@ -219,6 +219,7 @@ class _Replay:
         self._current: str | None = None
         self._sureness = 0.0  # of the current fact: the most that any time of saying it had
         self._versions = 0
+        self._conflicted: dict[str, None] = {}  # in order; so no step looks at all that was said before
 
     def take(self, event: _Event) -> None:
         fact = replace(event.fact, status="candidate", valid_until=event.fact.until, of=None, version=1)
@@ -244,10 +245,9 @@ class _Replay:
         if current is not None and ended and self._wins(fact):
             self._close(fact.valid_from, "superseded", fact.id)
             self._current = None
-        rivals = [one for one in self.facts.values() if one.status == "conflicted" and not ended]
-        for one in rivals:
+        for one in [] if ended else [self.facts[rival] for rival in self._conflicted]:
             if normalised(one.value) == normalised(fact.value):
-                self.facts[one.id] = _closed(one, fact.valid_from, "superseded", fact.id)
+                self._close_one(one, fact.valid_from, "superseded", fact.id)
         self.facts[fact.id] = replace(fact, status="evidence", of=current.id if current and ended else None)
 
     def _say(self, fact: Fact) -> None:
@@ -268,6 +268,7 @@ class _Replay:
         else:
             self._versions += 1
             self.facts[fact.id] = replace(fact, status="conflicted", of=current.id, version=self._versions)
+            self._conflicted[fact.id] = None
 
     def _standing(self) -> Fact | None:
         return None if self._current is None else self.facts[self._current]
@@ -287,9 +288,13 @@ class _Replay:
 
     def _close(self, at: datetime, status: Literal["superseded", "archived"], by: str | None) -> None:
         """End the current fact, and what was in conflict with it."""
-        for fact in list(self.facts.values()):
-            if fact.id == self._current or (fact.status == "conflicted" and fact.of == self._current and by):
-                self.facts[fact.id] = _closed(fact, at, status, by)
+        rivals = [self.facts[rival] for rival in self._conflicted] if by else []
+        for fact in [self.facts[str(self._current)], *(one for one in rivals if one.of == self._current)]:
+            self._close_one(fact, at, status, by)
+
+    def _close_one(self, fact: Fact, at: datetime, status: Literal["superseded", "archived"], by: str | None) -> None:
+        self.facts[fact.id] = _closed(fact, at, status, by)
+        self._conflicted.pop(fact.id, None)
 
 
 def _closed(fact: Fact, at: datetime, status: Literal["superseded", "archived"], by: str | None) -> Fact:

@@ -1,11 +1,13 @@
 """Facts, episodes and links."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from lamina.policy.episodes import capped
-from lamina.policy.facts import order
+from lamina.policy.facts import by_slot, order
 from lamina.policy.records import episode_row, fact_row
 from lamina.ports import Access, EpisodeRow, FactRow, FactsCommit, Reading, Settle
 from lamina.storage.relational_changes import ChangeTables
@@ -151,11 +153,12 @@ class FactTables(ChangeTables):
             )
         }
         touched = await self._drop_facts(tx, commit.user_id, commit.drop)
-        for fact in commit.put:
-            if commit.marks.get(fact.id) not in forgotten:
-                await self._put_fact(tx, fact)
-                if not await self._repeats(tx, fact, commit.settle):
-                    touched.add((fact.category, fact.slot))
+        fresh = [fact for fact in commit.put if commit.marks.get(fact.id) not in forgotten]
+        for fact in fresh:
+            await self._put_fact(tx, fact)
+        for slot, facts in by_slot(fresh).items():
+            if slot in touched or not await self._stand(tx, sorted(facts, key=order), commit):
+                touched.add(slot)
         cuts = [await self._change_facts(tx, commit.user_id, commit.change)]
         touched |= {(fact.category, fact.slot) for fact in commit.change}
         await self._settle(tx, commit.user_id, touched, commit.settle)
@@ -209,30 +212,53 @@ class FactTables(ChangeTables):
             {"tenant": self.tenant, **fact_columns(fact)},
         )
 
-    async def _repeats(self, tx: Transaction, fact: Fact, settle: Settle) -> bool:
-        """Whether a new fact, behind all others of its slot, only says again what holds; then it stands at once.
+    async def _stand(self, tx: Transaction, new: Sequence[Fact], commit: FactsCommit) -> bool:
+        """Whether the standing of new facts is clear from the one that holds; then they have it at once.
 
-        It saves the replay of a slot that may have thousands of such facts.
+        It is if they come behind all others of their slot and only say again what holds, or if one that was told just
+        now takes its place. It saves the replay of a slot that may have thousands of facts.
         """
+        slot = {"tenant": self.tenant, "user": new[0].user_id, "category": new[0].category, "slot": new[0].slot}
         found = await tx.row(
             f"select {FACT} from facts where tenant = :tenant and user_id = :user and category = :category"
-            " and slot = :slot and status = 'active' and not exists (select 1 from facts as later where"
-            " later.tenant = :tenant and later.user_id = :user and later.category = :category and later.slot = :slot"
-            " and later.learnt_us >= :learnt and later.id <> :id)",
-            {"tenant": self.tenant, "user": fact.user_id, "category": fact.category, "slot": fact.slot,
-             "learnt": to_us(fact.learnt_at), "id": fact.id},
-        )  # fmt: skip
-        holds = None if found is None else next(whole_facts([FactRow(*found)]), None)
-        if holds is None or (holds.verdict, fact.verdict, holds.until) != (None, None, None):
-            return False
-        (new,) = [one for one in settle([holds, fact]) if one.id == fact.id]
-        if new.status != "evidence" or not new.holds:
-            return False
-        await tx.execute(
-            "update facts set status = 'evidence', of_fact = ?, valid_until = ? where tenant = ? and id = ?",
-            (holds.id, None if new.valid_until is None else new.valid_until.isoformat(), self.tenant, fact.id),
+            " and slot = :slot and status = 'active'",
+            slot,
         )
+        holds = None if found is None else next(whole_facts([FactRow(*found)]), None)
+        if holds is None or holds.verdict is not None or any(fact.verdict is not None for fact in new):
+            return False
+        if await self._others_behind(tx, new, slot):
+            return False
+        stood = {fact.id: fact for fact in commit.settle([holds, *new])}
+        if holds.until is None and all(stood[fact.id].status == "evidence" and fact.holds for fact in new):
+            await self._keep_standing(tx, [stood[fact.id] for fact in new])
+            return True
+        if not commit.newest or len(new) > 1 or stood[new[0].id].status != "active":
+            return False
+        since = {**slot, "since": to_us(holds.learnt_at)}
+        conflicted, versions = await tx.one(
+            "select count(case when status = 'conflicted' then 1 end), max(version) from facts where tenant = :tenant"
+            " and user_id = :user and category = :category and slot = :slot and learnt_us >= :since",
+            since,
+        )
+        if conflicted:
+            return False
+        before = replace(stood[holds.id], version=holds.version)
+        await self._keep_standing(tx, [before, replace(stood[new[0].id], version=versions + 1)])
         return True
+
+    async def _others_behind(self, tx: Transaction, new: Sequence[Fact], slot: Mapping[str, Any]) -> bool:
+        """Whether there are facts of the slot that were not said or told before these."""
+        first = new[0]
+        found = await tx.row(
+            "select 1 from facts as f where f.tenant = :tenant and f.user_id = :user and f.category = :category"
+            " and f.slot = :slot and f.learnt_us >= :learnt and f.id not in (select value from json_each(:new))"
+            " and (f.learnt_us > :learnt or f.message_id is null or f.session_id <> :session"
+            " or (select m.seq from messages as m where m.tenant = :tenant and m.id = f.message_id) >= :seq) limit 1",
+            {**slot, "learnt": to_us(first.learnt_at), "new": tx.listed([fact.id for fact in new]),
+             "session": first.session_id or "", "seq": first.seq},
+        )  # fmt: skip
+        return found is not None
 
     async def _change_facts(self, tx: Transaction, user_id: str, facts: Sequence[Fact]) -> bool:
         """Change known facts; whether any is told in other words now."""
@@ -285,6 +311,10 @@ class FactTables(ChangeTables):
             "update facts set status = 'candidate' where tenant = ? and id = ?",
             [(self.tenant, fact_id) for fact_id in sorted(damaged)],
         )
+        await self._keep_standing(tx, moved)
+
+    async def _keep_standing(self, tx: Transaction, facts: Iterable[Fact]) -> None:
+        """Store how facts stand; one that becomes active comes last, since there is one at a time."""
         await tx.many(
             "update facts set status = ?, valid_until = ?, of_fact = ?, version = ? where tenant = ? and id = ?",
             [
@@ -296,7 +326,7 @@ class FactTables(ChangeTables):
                     self.tenant,
                     fact.id,
                 )
-                for fact in sorted(moved, key=lambda fact: fact.status == "active")
+                for fact in sorted(facts, key=lambda fact: fact.status == "active")
             ],
         )
 
