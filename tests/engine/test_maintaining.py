@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from lamina import Memory
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from tests.engine.voyages import PROFILE, talk
 
@@ -71,3 +72,26 @@ async def test_uses_are_not_counted_where_nothing_may_be_written(opened, monkeyp
     await memory.settle()
     (fact,) = await memory.facts("ann")
     assert fact.accesses == 0
+
+
+@pytest.mark.also_postgres
+@pytest.mark.parametrize("verb", ["settle", "remember"])
+def test_facts_follow_a_change_of_the_profile(place, verb):
+    """To look at a memory with another profile changes nothing; once it is written with, all facts stand by it."""
+    said = [f"I live in {city}." for city in ("Porto", "Lisbon", "Porto", "Ghent")]
+    with Memory(place(), profile="layered", worker=False, embedder="none") as memory:
+        for user in ("ann", "bob"):
+            memory.add(said, user_id=user)
+        memory.settle()
+        before = memory.facts("ann", statuses=("active", "conflicted", "superseded"))
+        assert {fact.status for fact in before} >= {"conflicted"}
+    for name in ("default", "assistant", "layered"):
+        with Memory(place(), profile=name, worker=False, embedder="none") as memory:
+            assert memory.verify().problems == ()
+            if verb == "settle":
+                memory.settle()
+            else:
+                memory.remember("We ship on Fridays", user_id="ann")
+            assert memory.verify().problems == ()
+            conflicted = memory.facts("bob", statuses=("conflicted",))
+            assert bool(conflicted) == (name == "layered")

@@ -51,6 +51,9 @@ class KnownVerbs:
     _forgetting: Forgetting
     _regeneration: Regeneration
 
+    async def _note_profile(self) -> None:
+        """Remember the profile with the data, before something is written by its rules."""
+
     @property
     def tenant(self) -> str:
         """Whose memory it is."""
@@ -136,6 +139,7 @@ class KnownVerbs:
         valid_until: Any = None,
     ) -> Fact:
         """Store a memory by hand. With a `key`, it takes the place of what that key had; told twice, it is one."""
+        await self._note_profile()
         told = self._knowledge.told(
             text,
             user_id=checked_id(user_id, "user_id"),
@@ -165,6 +169,7 @@ class KnownVerbs:
 
         `expect` is the tag that the fact had when it was read; if it has another by now, nothing changes.
         """
+        await self._note_profile()
         return await self._knowledge.update(
             fact_id, value, tags=tags, importance=importance, valid_until=valid_until, expect=expect
         )
@@ -172,16 +177,19 @@ class KnownVerbs:
     @traced("update_memory")
     async def promote(self, fact_id: str, *, expect: str | None = None) -> Fact:
         """Make a candidate, or one side of a conflict, the value that holds."""
+        await self._note_profile()
         return await self._knowledge.judge(fact_id, "promoted", expect)
 
     @traced("update_memory")
     async def demote(self, fact_id: str, *, expect: str | None = None) -> Fact:
         """Make a fact a candidate; what held before holds again."""
+        await self._note_profile()
         return await self._knowledge.judge(fact_id, "demoted", expect)
 
     @traced("update_memory")
     async def retract(self, fact_id: str, *, expect: str | None = None) -> Fact:
         """Say that a fact never held; what held before holds again. Its history tells."""
+        await self._note_profile()
         return await self._knowledge.judge(fact_id, "retracted", expect)
 
     async def link(self, source: str, target: str, type: str = "related_to", strength: float = 1.0) -> Link:  # noqa: A002

@@ -1,10 +1,13 @@
 """Verify and repair: what is stored checked against itself, and what is derived made anew."""
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
+from lamina.engine.extract import rule_of
 from lamina.engine.pages import every_message, every_session, every_user
 from lamina.engine.parts import Parts, Progress, on_loop
 from lamina.engine.worker import Worker
@@ -13,7 +16,8 @@ from lamina.policy import facts as policy
 from lamina.policy import integrity
 from lamina.policy.circles import circles
 from lamina.policy.redaction import is_dropped
-from lamina.ports import Audit, FactsCommit
+from lamina.ports import Audit, FactsCommit, Settle
+from lamina.profiles import Profile, profile_from
 from lamina.types import Episode, Fact, Link, Problem, Report, Session, Summary
 
 T = TypeVar("T")
@@ -71,26 +75,36 @@ class Maintenance:
         users = sorted(
             {problem.where.removeprefix("user ") for problem in report.problems if problem.kind == "standing"}
         )
-        settle = self._worker.reader.settle
+        settle = await self._settle()
         for user_id in users:
-            known = tuple(await self._parts.store.facts(user_id))
-            await self._parts.store.commit_facts(FactsCommit(user_id=user_id, settle=settle, change=known))
+            await self._resettle(user_id, settle)
         return [f"user {user_id}: facts settled again" for user_id in users]
+
+    async def _resettle(self, user_id: str, settle: Settle) -> None:
+        known = tuple(await self._parts.store.facts(user_id))
+        await self._parts.store.commit_facts(FactsCommit(user_id=user_id, settle=settle, change=known))
+
+    async def _settle(self) -> Settle:
+        """How facts stand by the profile that is kept with the data; another one holds once it is written with."""
+        known = await self._parts.store.setting("profile")
+        rule = rule_of(self._parts.profile if known is None else profile_from(json.loads(known)))
+        return lambda facts: policy.settled(facts, rule)
+
+    async def follow(self, before: Profile) -> None:
+        """Have all facts stand by this profile's rule, if the one before had another."""
+        if rule_of(before) != rule_of(self._parts.profile):
+            async for user_id in every_user(self._parts.store):
+                await self._resettle(user_id, self._worker.reader.settle)
 
     async def _misjudged(self, users: list[str]) -> list[Problem]:
         """Users with facts whose standing is not what a replay of all that was said gives."""
-        found = []
+        found, settle = [], await self._settle()
         for user_id in users:
             known = await self._parts.store.facts(user_id)
-            if wrong := await _apart(self._misplaced, known):
+            if wrong := await _apart(partial(_misplaced, settle), known):
                 text = f"{len(wrong)} facts do not stand as what was said says, e.g. {wrong[0]}"
                 found.append(Problem(kind="standing", where=f"user {user_id}", text=text, derived=True))
         return found
-
-    def _misplaced(self, known: Sequence[Fact]) -> list[str]:
-        settle = self._worker.reader.settle
-        replayed = {fact.id: fact for slot in policy.by_slot(known).values() for fact in settle(slot)}
-        return [fact.id for fact in known if fact != replayed[fact.id]]
 
     async def _circular(self, users: list[str]) -> list[Problem]:
         """Users with something that replaces itself, or was merged into itself, however long the way."""
@@ -169,6 +183,12 @@ class Maintenance:
 
 def _wrong_with(audit: Audit) -> list[Problem]:
     return list(integrity.problems(audit))
+
+
+def _misplaced(settle: Settle, known: Sequence[Fact]) -> list[str]:
+    """Facts that do not stand as a replay of all that was said says."""
+    replayed = {fact.id: fact for slot in policy.by_slot(known).values() for fact in settle(slot)}
+    return [fact.id for fact in known if fact != replayed[fact.id]]
 
 
 async def _apart(work: Callable[[Given], T], given: Given) -> T:

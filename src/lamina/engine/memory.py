@@ -33,7 +33,7 @@ from lamina.policy.messages import check_text, checked_id, main_session
 from lamina.policy.times import day_of, moment
 from lamina.policy.window import newest_units
 from lamina.ports import Reach
-from lamina.profiles import Profile, profile_named, profile_values
+from lamina.profiles import Profile, profile_from, profile_named, profile_values
 from lamina.types import (
     STATUSES,
     Added,
@@ -114,7 +114,7 @@ class Engine(SearchVerbs, KnownVerbs):
         return self
 
     async def _note_profile(self) -> None:
-        """Remember the profile with the data; under another one, every session is looked at again.
+        """Remember the profile with the data; under another one, every session and every fact is looked at again.
 
         Done when this memory begins to write, so that looking at a file with another profile changes nothing.
         """
@@ -123,6 +123,8 @@ class Engine(SearchVerbs, KnownVerbs):
         self._noted = True
         known = await self._parts.store.setting("profile")
         if known != self.rules:
+            if known is not None:
+                await self._maintenance.follow(profile_from(json.loads(known)))
             await self._parts.store.put_setting("profile", self.rules)
             if known is not None:
                 logger.info("profile_changed", extra={"profile": self._parts.profile.name})
