@@ -697,3 +697,14 @@ def test_streams_without_an_end_are_counted():
         assert answers == []
 
     asyncio.run(run())
+
+
+def test_what_tells_of_the_machine_is_not_told_to_callers(tmp_path):
+    """It is in the log; the caller gets a sentence."""
+    with _stdio(tmp_path / "secret-place.db") as served:
+        served.call("add_memory", text="Hello.", session="s")
+        (tmp_path / "secret-place.db").unlink()
+        for tool, given in (("add_memory", {"text": "Hello.", "session": "s"}), ("list_sessions", {})):
+            said = served.error(tool, **given)
+            assert "the store cannot do it now; the log of the server says why" in said
+            assert "secret-place" not in said

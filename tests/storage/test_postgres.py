@@ -22,6 +22,7 @@ from lamina.storage.migrations import steps
 from lamina.storage.postgres import PostgresStore
 from lamina.storage.postgres_connection import Held
 from lamina.storage.postgres_dialect import translated
+from lamina.storage.postgres_errors import named
 from lamina.storage.postgres_migrations import grants, oldest_code
 from lamina.testing import WordCounter
 from lamina.testing.postgres import SERVICE
@@ -608,3 +609,11 @@ def test_other_libpq_parameters_pass_untouched():
     assert store._server._url == "postgresql://u:p@a:1,b:2/d?target_session_attrs=read-write&sslmode=require"
     assert store.options.schema == "mine"
     assert "p@" not in store._server.where
+
+
+def test_errors_that_callers_see_name_no_server():
+    """What is wrong with the input is told to whoever sent it; where the database is, is not."""
+    error = named(psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes"), "db.internal/secret")
+    assert isinstance(error, InputError)
+    assert "NUL" in str(error)
+    assert "db.internal" not in str(error)

@@ -453,6 +453,8 @@ def _fault(session: Session, live: list[Summary]) -> str | None:
 
 def _reason(error: Exception) -> str:
     """Why work failed, as it may be kept: what foreign code says may repeat what was said, so only its kind counts."""
+    if isinstance(error, StoreError) and error.__cause__ is not None:  # a driver's words tell of the machine
+        return type(error).__name__
     foreign = error.__cause__ if isinstance(error, ModelError) else None
     if foreign is not None and not isinstance(foreign, LaminaError | TimeoutError):
         return f"{type(error).__name__}: {type(foreign).__name__}"

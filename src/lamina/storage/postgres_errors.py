@@ -56,6 +56,8 @@ def named(error: psycopg.Error, where: str) -> LaminaError:
     for length in (5, 3, 2):
         if state[:length] in _NAMED:
             kind, advice = _NAMED[state[:length]]
+            if kind is InputError:  # which callers of a service are shown
+                return kind(advice)
             return kind(f"{where}: {_line(error)}; {advice}")
     return StoreError(f"{where}: {_line(error)}")
 

@@ -10,7 +10,7 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from lamina import __version__
-from lamina.errors import LaminaError
+from lamina.errors import LaminaError, ModelError, StoreBusy, StoreError
 from lamina.interfaces.mcp.catalogue import INSTRUCTIONS, ToolSpec, offered
 from lamina.interfaces.mcp.plain import visible
 from lamina.interfaces.mcp.shapes import read
@@ -75,7 +75,7 @@ class _Handlers:
         try:
             answer = await self._desk.call(spec.name, read(spec.takes, params.arguments or {}))
         except LaminaError as error:
-            return _failed(str(error))
+            return _failed(_plainly(spec.name, error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a sentence, not a trace
             return _failed(_unforeseen(spec.name, error))
         return types.CallToolResult(
@@ -108,9 +108,20 @@ def _told_plainly(asked: str, about: dict[str, str] | None = None) -> Iterator[N
     try:
         yield
     except LaminaError as error:
-        raise MCPError(types.INVALID_PARAMS, visible(str(error)), about) from None
+        raise MCPError(types.INVALID_PARAMS, visible(_plainly(asked, error)), about) from None
     except Exception as error:  # noqa: BLE001 - as for tools
         raise MCPError(types.INTERNAL_ERROR, _unforeseen(asked, error), about) from None
+
+
+def _plainly(asked: str, error: LaminaError) -> str:
+    """An error in words for the caller; what tells of the machine goes to the log."""
+    if not isinstance(error, StoreError | ModelError):
+        return str(error)
+    logger.warning("tool_failed", extra={"tool": asked, "kind": type(error).__name__, "reason": str(error)[:500]})
+    if isinstance(error, StoreBusy):
+        return "others held the store for too long; nothing was changed, and trying again is safe"
+    what = "a model did not answer" if isinstance(error, ModelError) else "the store cannot do it now"
+    return f"{what}; the log of the server says why"
 
 
 def _unforeseen(asked: str, error: Exception) -> str:
