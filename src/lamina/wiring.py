@@ -69,13 +69,14 @@ class AsyncMemory(Engine):
     def __init__(self, location: str | Path = "lamina.db", **options: Any) -> None:
         self._location = location
         self._options = _options(options)
+        self._is_target = False  # of a copy
 
     async def open(self) -> Self:
         """Open the store and start the embedded worker."""
         self._opening = AsyncExitStack()
         try:
             opened = await self._opening.enter_async_context(_opened(self._location, self._options))
-            parts = await opened.parts(opened.store, self._options.profile)
+            parts = await opened.parts(opened.store, self._options.profile, unfinished=self._is_target)
             super().__init__(parts, worker=self._options.worker)
             return await super().open()
         except BaseException:
@@ -98,12 +99,14 @@ class AsyncMemory(Engine):
         if str(location) == str(self._location):
             raise InputError(f"{location} is this memory; give another place to copy it to")
         chosen = {"tenant": self._options.tenant, **(options or {}), "worker": False, "profile": self.profile}
-        async with AsyncMemory(location, **chosen) as other:
+        target = AsyncMemory(location, **chosen)
+        target._is_target = True
+        async with target:
             copy = _backend("lamina.engine.copying", "Copy")(
-                _copyable(self._parts.store.for_maintenance()), _copyable(other._parts.store)
+                _copyable(self._parts.store.for_maintenance()), _copyable(target._parts.store)
             )
             copied: Copied = await copy.run(new_id("mem"), rounds, progress)
-            return replace(copied, problems=(await other.verify()).problems)
+            return replace(copied, problems=(await target.verify()).problems)
 
     async def close(self, grace: float = 0.0) -> None:
         """Stop the worker and close the store and the connections of models; what is due stays due."""
@@ -156,8 +159,10 @@ class _Opened:
     chosen: Options
     models: list[Any]
 
-    async def parts(self, own: Store, profile: str | Profile | None) -> Parts:
-        """What the engine of one tenant is built from."""
+    async def parts(self, own: Store, profile: str | Profile | None, *, unfinished: bool = False) -> Parts:
+        """What the engine of one tenant is built from; of an unfinished copy only for the copy itself."""
+        if not unfinished:
+            await _backend("lamina.engine.copying", "refuse_unfinished")(own)
         parts = await _parts(own, self.embedder, replace(self.chosen, tenant=own.tenant, profile=profile))
         self.models += [parts.summariser, parts.extractor, parts.spotter]
         return parts

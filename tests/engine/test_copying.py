@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lamina import AsyncMemory, Memory
-from lamina.errors import Conflict, InputError
+from lamina.errors import Conflict, InputError, StoreError
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing import FakeClock
 from lamina.types import FACT_STATUSES
@@ -198,6 +198,28 @@ def test_a_copy_that_is_killed_goes_on(tmp_path: Path, place: Place) -> None:
     assert copied.rows["messages"] == 1600
     with opened(target) as copy:
         assert copy.verify().ok
+
+
+def break_off(done: int, _total: int) -> None:
+    """End a copy at the second user."""
+    assert done // (2 - done)
+
+
+@pytest.mark.also_postgres
+def test_a_copy_that_was_broken_off_is_not_taken_for_the_memory(tmp_path: Path, place: Place) -> None:
+    """Who opens it is told what to do; done again, it is a memory like any other, until a later copy is broken off."""
+    target = place("target.db")
+    with opened(tmp_path / "source.db") as memory:
+        for _ in range(2):
+            for number in range(3):
+                memory.add("Hello.", user_id=f"user-{number}")
+            with pytest.raises(ZeroDivisionError):
+                memory.copy_to(target, progress=break_off)
+            with pytest.raises(StoreError, match=r"broken off.*run the same `lamina copy` again.*or delete it"):
+                opened(target)
+            assert memory.copy_to(target).complete
+            with opened(target) as copy:
+                assert len(copy.users()) == 3
 
 
 def test_a_memory_of_its_own_is_not_overwritten(tmp_path: Path) -> None:

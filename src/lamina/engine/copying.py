@@ -7,15 +7,26 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from lamina.engine.parts import Progress
-from lamina.errors import Conflict, NotFound
-from lamina.ports import Copyable, RawRow
+from lamina.errors import Conflict, NotFound, StoreError
+from lamina.ports import Copyable, RawRow, Store
 from lamina.types import Copied
 
 TENANT_TABLES = ("settings", "appends", "receipts", "costs")
 SESSION_TABLES = ("messages", "summaries", "vectors")
 _PAGE = 500  # rows
 _USERS = 200
+COPY = "copy"  # the setting that says how far a copy came
+_UNFINISHED, _WHOLE = "unfinished", "whole"
 _IDENTITY = "identity"  # the setting that says which memory this is, and what is a copy of it
+
+
+async def refuse_unfinished(store: Store) -> None:
+    """Refuse to open what a copy that was broken off has left: a part of the memory would be taken for all of it."""
+    if await store.setting(COPY) == _UNFINISHED:
+        raise StoreError(
+            "this is a copy that was broken off, and not all of the memory is in it; run the same `lamina copy` again,"
+            " which goes on from there, or delete it"
+        )
 
 
 @dataclass(slots=True)
@@ -36,12 +47,14 @@ class Copy:
     async def run(self, identity: str, rounds: int, progress: Progress | None = None) -> Copied:
         """Copy until nothing differs, or so many rounds were made; then compare every row."""
         await self._agreed(identity)
+        await self._target.put_setting(COPY, _UNFINISHED)
         done, left = Counted(), 1
         for _ in range(max(rounds, 1)):
             if not (left := await self._round(done, progress)):
                 break
         await self._target.scrub()  # what was forgotten in the source since the last copy
         rows, differing = await self._compared(progress)
+        await self._target.put_setting(COPY, _WHOLE)
         return Copied(
             users=done.users,
             sessions=done.sessions,
