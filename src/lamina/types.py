@@ -467,7 +467,7 @@ class Receipt:
     at: datetime
     target: str  # what was asked for, without the words that were to be forgotten
     rehearsal: bool  # a dry run: nothing was erased
-    messages: tuple[str, ...]  # ids; of whole sessions and users, hashes of them
+    messages: tuple[str, ...]  # ids; of whole sessions and users, and where the user's id is in one, hashes of them
     redacted: tuple[str, ...]  # messages of which a part was erased
     sessions: tuple[str, ...]
     summaries: tuple[str, ...]

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from lamina.engine.pages import every_message, every_session, required_session
 from lamina.engine.parts import Parts, Progress
 from lamina.engine.worker import Worker
-from lamina.errors import DoesNotFit, InputError, NotFound
+from lamina.errors import DoesNotFit, InputError, NotFound, StoreError
 from lamina.policy import facts as policy
 from lamina.policy import matching, redaction
 from lamina.policy.messages import text_of
@@ -41,6 +41,11 @@ class _Plan:
     unless_touched: dict[str, datetime] = field(default_factory=dict)
 
     @property
+    def affected(self) -> set[str]:
+        """Sessions of which something stays, though not all that was made of them."""
+        return {change.session_id for change in self.rewrites} | set(self.unfold)
+
+    @property
     def empty(self) -> bool:
         named = (self.rewrites, self.sessions, self.facts, self.episodes, self.milestones, self.unfold)
         return not self.user and not self.digests and not any(named)
@@ -70,7 +75,7 @@ class Forgetting:
         """Forget consecutive messages of a session."""
         session = await required_session(self._parts.store, session_id)
         found = await self._parts.store.messages(session_id, span)
-        plan = _Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of session {session_id}")
+        plan = _Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of a session")
         plan.rewrites = [self._emptied(message, redaction.FORGOTTEN) for message in found if not _is_gone(message)]
         return await self._carried_out(plan, dry_run=dry_run, progress=progress)
 
@@ -175,8 +180,7 @@ class Forgetting:
         named = frozenset(plan.facts)
         if plan.empty:
             return self._receipt(plan, Erased(), rehearsal=dry_run)
-        affected = {change.session_id for change in plan.rewrites} | set(plan.unfold)
-        before = await self._live(affected)
+        before = await self._live(plan.affected)
         await self._parts.store.erase(
             Erasure(
                 user_id=plan.user_id,
@@ -198,8 +202,17 @@ class Forgetting:
         (done,) = made
         if dry_run:
             return done
+        try:
+            return await self._finished(plan, done, before, progress)
+        except StoreError as error:  # it is forgotten all the same; what is left to do stays due
+            logger.warning("forgot_not_scrubbed", extra={"receipt": done.id, "reason": str(error)})
+            return done
+
+    async def _finished(self, plan: _Plan, done: Receipt, before: Sequence[str], progress: Progress | None) -> Receipt:
+        """Write anew what is left, and leave no old bytes."""
         if plan.derived:
             await self._worker.settle(progress=progress, tidy=False)
+        affected = plan.affected
         rewritten = tuple(one for one in await self._live(affected) if one not in before)
         scrub = await self._parts.store.scrub()
         logger.info(
@@ -218,8 +231,12 @@ class Forgetting:
         receipt_id = self._parts.new_id("rcpt")
 
         def hidden(ids: tuple[str, ...]) -> tuple[str, ...]:
+            """Ids as they may stay when the user is forgotten, too: none that tells who it was."""
             whole = plan.user or bool(plan.sessions)
-            return tuple(redaction.hashed(item, receipt_id) for item in ids) if whole else ids
+            return tuple(
+                redaction.hashed(item, receipt_id) if whole or redaction.names(item, plan.user_id) else item
+                for item in ids
+            )
 
         return Receipt(
             id=receipt_id,
@@ -227,7 +244,7 @@ class Forgetting:
             target=plan.target,
             rehearsal=rehearsal,
             messages=hidden(erased.messages),
-            redacted=erased.redacted,
+            redacted=hidden(erased.redacted),
             sessions=hidden(erased.sessions),
             summaries=erased.summaries,
             digests=erased.digests,
@@ -271,7 +288,7 @@ class Forgetting:
         dropped = 0
         for session in await self._sessions(None, None):
             cursor = min(session.counters.cursor, session.counters.extracted or session.counters.cursor)
-            plan = _Plan(user_id=session.user_id, target=f"old messages of session {session.id}", derived=False)
+            plan = _Plan(user_id=session.user_id, target="old messages of a session", derived=False)
             async for message in every_message(self._parts.store, session.id, 1, cursor):
                 if message.created_at < before and not redaction.is_emptied(message):
                     plan.rewrites.append(self._emptied(message, redaction.DROPPED))

@@ -114,7 +114,7 @@ class Restoring:
         receipt = Receipt(
             id=self._parts.new_id("rcpt"),
             at=self._parts.now(),
-            target=f"messages of session {session.id} that were forgotten before they were imported",
+            target="messages of a session that were forgotten before they were imported",
             rehearsal=False,
             messages=erased.messages,
             redacted=erased.redacted,

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -260,6 +261,11 @@ def rewrite(message: Message, body: Json, metadata: Json, *, tokens: int, salt: 
 
 
 # receipts
+
+
+def names(item: str, user_id: str) -> bool:
+    """Whether an id has the user's id in it, as a word of its own."""
+    return re.search(rf"(?<![^\W_]){re.escape(user_id)}(?![^\W_])", item) is not None
 
 
 def hashed(item: str, salt: str) -> str:
