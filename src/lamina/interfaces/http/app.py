@@ -29,6 +29,7 @@ from lamina.interfaces.http.inspector.routes import attach as attach_inspector
 from lamina.interfaces.http.mem0.routes import attach as attach_mem0
 from lamina.interfaces.http.metrics import Metrics
 from lamina.interfaces.http.pages import pattern_of
+from lamina.interfaces.http.passing import clear_away
 from lamina.interfaces.http.proxy.errors import PREFIX, in_openai_shape, prefixes
 from lamina.interfaces.http.proxy.routes import Proxy
 from lamina.interfaces.http.proxy.routes import routes as proxied
@@ -67,6 +68,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await asyncio.to_thread(clear_away)
         if held is not None:
             service.held = held
             yield

@@ -1,10 +1,7 @@
 """Routes for moving out and in."""
 
 import asyncio
-import shutil
-import tempfile
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -12,12 +9,14 @@ from fastapi.responses import StreamingResponse
 
 from lamina.interfaces.http.bodies import ExportAsked, ImportAsked
 from lamina.interfaces.http.callers import KEYS_SHOWN, Admin
+from lamina.interfaces.http.passing import PassingFolder
 from lamina.types import Imported
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
 _JSON_LINES = "application/x-ndjson"
 _PIECE = 1 << 16
+_EXPORT = "export.jsonl"
 _LINES: dict[str, Any] = {"schema": {"type": "string"}}
 _EXAMPLE = '{"session_id": "s1", "user_id": "alex", "role": "user", "content": "I prefer Python."}'
 
@@ -31,24 +30,23 @@ _EXAMPLE = '{"session_id": "s1", "user_id": "alex", "role": "user", "content": "
 )
 async def export(memory: Admin, asked: Annotated[ExportAsked, Query()]) -> StreamingResponse:
     """Everything, or what is of a user or a session, as JSON Lines that `POST /v1/import` and `lamina import` read."""
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="lamina-export-"))
+    folder = await asyncio.to_thread(PassingFolder)
     try:
-        path = folder / "export.jsonl"
-        await memory.export(path, user_id=asked.user_id, session_id=asked.session_id)
+        await memory.export(folder.path / _EXPORT, user_id=asked.user_id, session_id=asked.session_id)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
         raise
-    return StreamingResponse(_pieces(path), media_type=_JSON_LINES)
+    return StreamingResponse(_pieces(folder), media_type=_JSON_LINES)
 
 
-async def _pieces(path: Path) -> AsyncIterator[bytes]:
+async def _pieces(folder: PassingFolder) -> AsyncIterator[bytes]:
     """The file in pieces; it is gone afterwards."""
     try:
-        with path.open("rb") as file:
+        with (folder.path / _EXPORT).open("rb") as file:
             while piece := await asyncio.to_thread(file.read, _PIECE):
                 yield piece
     finally:
-        shutil.rmtree(path.parent, ignore_errors=True)
+        folder.remove()
 
 
 @routes.post(
@@ -69,10 +67,10 @@ async def import_(memory: Admin, request: Request, asked: Annotated[ImportAsked,
     If lines are wrong, nothing is imported, and `errors` has each of them.
     """
     body = await request.body()
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="lamina-import-"))
+    folder = await asyncio.to_thread(PassingFolder)
     try:
-        path = folder / "import.jsonl"
+        path = folder.path / "import.jsonl"
         await asyncio.to_thread(path.write_bytes, body)
         return await memory.import_(path, user_id=asked.user_id, whole=True)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
