@@ -233,10 +233,9 @@ class Forgetting:
         def hidden(ids: tuple[str, ...]) -> tuple[str, ...]:
             """Ids as they may stay when the user is forgotten, too: none that tells who it was."""
             whole = plan.user or bool(plan.sessions)
-            return tuple(
-                redaction.hashed(item, receipt_id) if whole or redaction.names(item, plan.user_id) else item
-                for item in ids
-            )
+            if whole:
+                return tuple(redaction.hashed(item, receipt_id) for item in ids)
+            return tuple(redaction.unnamed(item, plan.user_id, receipt_id) for item in ids)
 
         return Receipt(
             id=receipt_id,

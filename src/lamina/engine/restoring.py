@@ -111,12 +111,13 @@ class Restoring:
 
     def _receipt(self, session: Session, erased: Erased, previous: str) -> ReceiptRow:
         nothing: tuple[str, ...] = ()
+        receipt_id = self._parts.new_id("rcpt")
         receipt = Receipt(
-            id=self._parts.new_id("rcpt"),
+            id=receipt_id,
             at=self._parts.now(),
             target="messages of a session that were forgotten before they were imported",
             rehearsal=False,
-            messages=erased.messages,
+            messages=tuple(redaction.unnamed(item, session.user_id, receipt_id) for item in erased.messages),
             redacted=erased.redacted,
             sessions=nothing,
             summaries=nothing,

@@ -268,6 +268,11 @@ def names(item: str, user_id: str) -> bool:
     return re.search(rf"(?<![^\W_]){re.escape(user_id)}(?![^\W_])", item) is not None
 
 
+def unnamed(item: str, user_id: str, salt: str) -> str:
+    """An id as it may stay when the user is forgotten: hashed if it tells who that was."""
+    return hashed(item, salt) if names(item, user_id) else item
+
+
 def hashed(item: str, salt: str) -> str:
     """An id that was erased, so that who knows it can check that it was."""
     return hashlib.sha256(f"{salt}\0{item}".encode()).hexdigest()[:32]
