@@ -109,13 +109,15 @@ def test_a_session_that_is_forgotten_while_it_is_copied(tmp_path: Path, monkeypa
         async with AsyncMemory(tmp_path / "source.db", worker=False) as memory:
             for session_id in ("s1", "s2"):
                 await memory.add("I live in Porto.", user_id="ann", session_id=session_id)
+            store: Any = memory._parts.store
+            real = store.session_row
 
-            async def forgets(store: SqliteStore, session_id: str) -> Any:
+            async def forgets(session_id: str) -> Any:
                 monkeypatch.undo()
                 await memory.forget(session_id=session_id)
-                return await store.session_row(session_id)
+                return await real(session_id)
 
-            monkeypatch.setattr(SqliteStore, "session_row", forgets)
+            monkeypatch.setattr(store, "session_row", forgets)
             return await memory.copy_to(tmp_path / "target.db")
 
     assert asyncio.run(copied()).complete

@@ -174,7 +174,8 @@ def traces(case: Case, gone: list[str]) -> list[str]:
     ]
     connection = sqlite3.connect(case.path)
     for table in ("message_words", "summary_words"):
-        known = {row[0] for row in connection.execute(f"select term from {table}")}
+        connection.execute(f"create virtual table temp.{table}_terms using fts5vocab (main, {table}, row)")
+        known = {row[0] for row in connection.execute(f"select term from {table}_terms")}
         found += [f"{word} in {table}: {term}" for word in gone for term in terms(word) if term in known]
     connection.close()
     exported = case.path.with_suffix(".jsonl")

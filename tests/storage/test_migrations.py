@@ -13,6 +13,7 @@ from lamina.ports import ChangedSession, Changes
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
 from lamina.storage.relational_rows import to_us
 from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite_words import indexed, owner_token
 from lamina.testing import WordCounter
 from lamina.testing.samples import (
     a_digest,
@@ -63,13 +64,13 @@ def fill(connection, tenant):
         (tenant, to_us(at()), to_us(at()), to_us(at()), counters.messages, counters.turns, counters.tokens,
          counters.closed, sum(row.tokens for row in rows[:4]), digest),
     )  # fmt: skip
-    owner = f"{tenant}ann"  # the word index of then is not read any more, but built anew
+    owner = owner_token(tenant, "ann")
     for row, draft in zip(rows, drafts, strict=True):
         place = connection.execute(
             f"insert into messages (tenant, {MESSAGE}) values ({', '.join('?' * 14)})", (tenant, *row[:13])
         ).lastrowid
         connection.execute(
-            "insert into message_words (rowid, owner, body) values (?, ?, ?)", (place, owner, draft.text)
+            "insert into message_words (rowid, owner, body) values (?, ?, ?)", (place, owner, indexed(draft.text))
         )
     for summary, live in summaries():
         encoded = records.encoded(summary)
@@ -79,7 +80,7 @@ def fill(connection, tenant):
         ).lastrowid
         if live:
             connection.execute(
-                "insert into summary_words (rowid, owner, body) values (?, ?, ?)", (place, owner, summary.text)
+                "insert into summary_words (rowid, owner, body) values (?, ?, ?)", (place, owner, indexed(summary.text))
             )
     connection.execute(
         'insert into facts (tenant, id, user_id, session_id, message_id, category, quote, normalised, start, "end",'

@@ -10,8 +10,8 @@ import pytest
 
 from lamina.policy import integrity
 from lamina.policy.words import terms
-from lamina.storage.relational_words import token
 from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite_words import token
 from lamina.testing.samples import (
     a_digest,
     a_draft,
@@ -112,7 +112,8 @@ def terms_of(store):
     with closing(sqlite3.connect(store.path)) as connection:
         known = set()
         for table in ("message_words", "summary_words"):
-            known |= {row[0] for row in connection.execute(f"select term from {table}")}
+            connection.execute(f"create virtual table temp.{table}_terms using fts5vocab(main, {table}, 'row')")
+            known |= {row[0] for row in connection.execute(f"select term from temp.{table}_terms")}
     return known
 
 
@@ -222,57 +223,10 @@ def test_what_others_deleted_carelessly_is_scrubbed_too(store):
     assert "milestone" not in found_in_files(store)
 
 
-@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the system does not count what a process writes")
-def test_what_forgetting_writes_does_not_grow_with_the_file(tmp_path):
-    """One message among sixteen times as many: no index and no file is written anew for it."""
-    sizes, costs = [], []
-    for number in (10, 40, 160):
-        store = SqliteStore(tmp_path / f"{number}.db")
-        run(store.open())
-        for at in range(number):
-            texts = [" ".join(f"word{(at * 31 + n * part) % 997}" for part in range(20)) for n in range(1, 16)]
-            run(store.append(an_append(f"s{at % 5}", *(a_draft(f"{at}-{n}", text) for n, text in enumerate(texts)))))
-        for which in ("1-3", "1-7"):  # the first one also does away with what earlier writes left
-            row = next(row for row in run(store.audit("s1")).rows if row.id == which)
-            before = bytes_written()
-            run(store.erase(an_erasure(a_rewrite(row), receipt_id=which)))
-            assert run(store.scrub()) == "overwritten"
-        costs.append(bytes_written() - before)
-        sizes.append(store.path.stat().st_size)
-        run(store.close())
-    assert sizes[-1] > 6 * sizes[0]
-    assert costs[-1] < 2 * costs[0]
-
-
-def bytes_written():
-    """By this process so far, whatever to."""
-    counted = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
-    return int(counted["wchar"])
-
-
-def test_others_write_while_the_word_index_is_built_anew(store):
-    """User by user, so that others come in between."""
-    events = []
-
-    async def rebuilt():
-        await store.reindex()
-        events.append("rebuilt")
-
-    async def both():
-        for number in range(20):
-            await store.append(an_append(f"s{number}", a_draft(f"m{number}", "tea"), user_id=f"user{number}"))
-        rebuilding = asyncio.create_task(rebuilt())
-        while not rebuilding.done():
-            await store.for_tenant("other").append(an_append("s1", a_draft(f"more{len(events)}")))
-            events.append("added")
-        await rebuilding
-
-    run(both())
-    assert events.index("rebuilt") > 3
-
-
 def test_others_write_while_a_file_is_scrubbed(store, monkeypatch):
     """It goes in steps, and between them whoever waits comes first."""
+    monkeypatch.setattr("lamina.storage.sqlite._MERGED", 1)
+    monkeypatch.setattr("lamina.storage.sqlite._MERGED_FIRST", -1)
     monkeypatch.setattr("lamina.storage.sqlite_connection._WIPED", 1)
     events = []
 

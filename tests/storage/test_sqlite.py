@@ -511,7 +511,11 @@ def dump(path, tenant=None):
     found = {table: sorted(map(repr, raw(path, f"select * from {table}{where}"))) for table in TABLES}
     if tenant is None:
         for table in ("message_words", "summary_words"):
-            found[table] = raw(path, f"select * from {table} order by 1, 2, 3")
+            found[table] = raw(
+                path,
+                f"create virtual table temp.words using fts5vocab(main, {table}, 'instance')",
+                "select * from temp.words order by term, doc, col, offset",
+            )
     return found
 
 

@@ -6,12 +6,8 @@ from importlib import resources
 from pathlib import Path
 
 from lamina.errors import NotALaminaFile, SchemaTooNew
-from lamina.policy.driving import driven
-from lamina.storage.sqlite_connection import SqliteTransaction
-from lamina.storage.sqlite_words import SqliteWords
 
 APPLICATION_ID = 0x4C4D4E41  # "LMNA"
-_WORDS = 8  # the migration after which the word index of SQLite is filled
 
 
 def steps(dialect: str) -> list[tuple[int, str, str]]:
@@ -44,20 +40,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
             for statement in statements(sql):
                 connection.execute(statement)
             connection.execute(f"pragma user_version = {number}")
-    if 0 < version < _WORDS:
-        _fill_words(connection)
     if version == 0:
         connection.execute(f"pragma application_id = {APPLICATION_ID}")
-
-
-def _fill_words(connection: sqlite3.Connection) -> None:
-    """Build the word index of all tenants."""
-    transaction = SqliteTransaction(connection)
-    users = connection.execute("select tenant, user_id from sessions union select tenant, user_id from summaries")
-    for tenant, user_id in users.fetchall():
-        words = SqliteWords(tenant)
-        driven(words.rebuild_messages(transaction, user_id))
-        driven(words.rebuild_summaries(transaction, user_id))
 
 
 def statements(sql: str) -> list[str]:

@@ -226,13 +226,28 @@ class PostgresStore(RelationalStore):
 
     async def reindex(self) -> None:
         """One transaction for each user, so that nobody waits for the others."""
-        await self._reindex_users()
+        users = await self._server.read(
+            lambda tx: tx.rows(
+                "select user_id from sessions where tenant = :tenant union select user_id from summaries"
+                " where tenant = :tenant order by 1",
+                {"tenant": self.tenant},
+            )
+        )
+        for (user_id,) in users:
+            await self._reindex_user(user_id)
 
         async def strays(tx: Transaction) -> None:
             await self._index.drop_strays(tx)
             await self._drop_stray_vectors(tx)
 
         await self._server.write(strays, again=True)
+
+    async def _reindex_user(self, user_id: str) -> None:
+        async def work(tx: Transaction) -> None:
+            await self._index.rebuild_messages(tx, user_id)
+            await self._index.rebuild_summaries(tx, user_id)
+
+        await self._server.write(work, user=user_id, again=True)
 
     async def scrub(self) -> Scrub:
         """Vacuum the tables, or write them anew; "dead" where the role may not, or others still read what was there.

@@ -1,12 +1,18 @@
-"""The word index of the PostgreSQL store."""
+"""The word index of the PostgreSQL store: a row for each term of a text, so that a user's are found by equality."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from lamina.storage.relational_words import TABLES, RowWords, token, tokens
+from lamina.policy.words import terms as terms_of
+from lamina.ports import MessageRow
+from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
+from lamina.storage.shared import text_of_row, whole_summaries
 from lamina.storage.transaction import Transaction
-from lamina.types import Problem
+from lamina.types import Problem, Session, Summary
 
+_LONGEST = 64  # characters of a term that are kept as they are
+_PAGE = 1_000
 _STRAY_MESSAGE = (
     "not exists (select 1 from messages as m join sessions as s on s.tenant = m.tenant and s.id = m.session_id"
     " where m.tenant = w.tenant and m.place = w.place and s.user_id = w.user_id)"
@@ -17,8 +23,20 @@ _STRAY_SUMMARY = (
 )
 
 
-class PostgresWords(RowWords):
+def token(term: str) -> str:
+    """A term as it is kept; a very long one is hashed."""
+    return term if len(term) <= _LONGEST else "\u00f8" + hashlib.sha256(term.encode()).hexdigest()
+
+
+def tokens(text: str) -> set[str]:
+    return set(map(token, terms_of(text)))
+
+
+class PostgresWords:
     """Words of one tenant."""
+
+    def __init__(self, tenant: str) -> None:
+        self._tenant = tenant
 
     async def _add(self, tx: Transaction, table: str, user_id: str, texts: Iterable[tuple[int, str]]) -> None:
         pairs = [(term, place) for place, text in texts for term in sorted(tokens(text))]
@@ -42,8 +60,76 @@ class PostgresWords(RowWords):
             {"tenant": self._tenant, "user": user_id, "place": place, "terms": sorted(tokens(text or ""))},
         )
 
-    async def _drop_all(self, tx: Transaction, table: str, user_id: str) -> None:
-        await tx.execute(f"delete from {table} where tenant = ? and user_id = ?", (self._tenant, user_id))
+    async def add_messages(self, tx: Transaction, user_id: str, texts: Sequence[tuple[int, str]]) -> None:
+        await self._add(tx, "message_words", user_id, texts)
+
+    async def drop_message(self, tx: Transaction, user_id: str, place: int, text: str | None) -> bool:
+        await self._drop(tx, "message_words", user_id, place, text)
+        return True
+
+    async def add_summary(self, tx: Transaction, place: int, summary: Summary) -> None:
+        await self._add(tx, "summary_words", summary.user_id, [(place, summary.text)])
+
+    async def drop_summary(self, tx: Transaction, place: int, summary: Summary) -> None:
+        await self._drop(tx, "summary_words", summary.user_id, place, summary.text)
+
+    async def forget_summary(self, tx: Transaction, user_id: str, place: int) -> bool:
+        await self._drop(tx, "summary_words", user_id, place, None)
+        return True
+
+    # building anew
+
+    async def rebuild_messages(self, tx: Transaction, user_id: str) -> None:
+        key = {"tenant": self._tenant, "user": user_id, "limit": _PAGE}
+        await tx.execute("delete from message_words where tenant = :tenant and user_id = :user", key)
+        columns = ", ".join("messages." + name for name in MESSAGE.split(", "))
+        after = 0
+        while page := await tx.rows(
+            f"select place, {columns} from messages join sessions on sessions.tenant = messages.tenant"
+            " and sessions.id = messages.session_id where messages.tenant = :tenant and user_id = :user"
+            " and place > :after order by place limit :limit",
+            {**key, "after": after},
+        ):
+            await self.add_messages(tx, user_id, [(place, text_of_row(message_row(row)) or "") for place, *row in page])
+            after = page[-1][0]
+
+    async def rebuild_summaries(self, tx: Transaction, user_id: str) -> None:
+        key = {"tenant": self._tenant, "user": user_id}
+        await tx.execute("delete from summary_words where tenant = :tenant and user_id = :user", key)
+        live = await tx.rows(
+            f"select place, {SUMMARY} from summaries where tenant = :tenant and user_id = :user and status = 'live'",
+            key,
+        )
+        for place, *row in live:
+            for summary in whole_summaries([summary_row(row)]):
+                await self.add_summary(tx, place, summary)
+
+    async def drop_strays(self, tx: Transaction) -> None:
+        """Take out words of what is not there."""
+        for table, stray in (("message_words", _STRAY_MESSAGE), ("summary_words", _STRAY_SUMMARY)):
+            await tx.execute(f"delete from {table} as w where tenant = ? and {stray}", (self._tenant,))
+
+    # whether it is whole
+
+    async def lacking(self, tx: Transaction, session: Session, found: Sequence[MessageRow]) -> list[str]:
+        key = {"tenant": self._tenant, "session": session.id}
+        at = await tx.rows("select id, place from messages where tenant = :tenant and session_id = :session", key)
+        places = dict(cast("list[tuple[str, int]]", at))
+        wanted = {places[row.id]: tokens(text_of_row(row) or "") for row in found}
+        there = await self._there(tx, "message_words", session.user_id, wanted)
+        lacking = [row.id for row in found if there.get(places[row.id], 0) < len(wanted[places[row.id]])]
+        rows = await tx.rows(
+            f"select place, {SUMMARY} from summaries where tenant = :tenant and session_id = :session", key
+        )
+        kept = {place: one for place, *row in rows for one in whole_summaries([summary_row(row)])}
+        wanted = {place: tokens(one.text) for place, one in kept.items()}
+        there = await self._there(tx, "summary_words", session.user_id, wanted)
+        stale = [
+            one.id
+            for place, one in kept.items()
+            if there.get(place, 0) != (len(wanted[place]) if one.status == "live" else 0)
+        ]
+        return [*lacking, *stale]
 
     async def _there(self, tx: Transaction, table: str, user_id: str, wanted: Mapping[int, set[str]]) -> dict[int, int]:
         """How many of the terms of each place there are."""
@@ -61,14 +147,9 @@ class PostgresWords(RowWords):
         )
         return dict(cast("list[tuple[int, int]]", found))
 
-    async def drop_strays(self, tx: Transaction) -> None:
-        """Take out words of what is not there."""
-        for table, stray in zip(TABLES, (_STRAY_MESSAGE, _STRAY_SUMMARY), strict=True):
-            await tx.execute(f"delete from {table} as w where tenant = ? and {stray}", (self._tenant,))
-
     async def problems(self, tx: Transaction) -> list[Problem]:
         problems = []
-        for table, stray in zip(TABLES, (_STRAY_MESSAGE, _STRAY_SUMMARY), strict=True):
+        for table, stray in (("message_words", _STRAY_MESSAGE), ("summary_words", _STRAY_SUMMARY)):
             (count,) = await tx.one(f"select count(*) from {table} as w where tenant = ? and {stray}", (self._tenant,))
             if count:
                 text = f"{count} words are of nothing that their user has"
@@ -102,6 +183,6 @@ class PostgresWords(RowWords):
                     "limit": limit,
                 },
             )
-            for table in TABLES
+            for table in ("message_words", "summary_words")
         ]
         return [row[0] for row in messages], [row[0] for row in summaries]

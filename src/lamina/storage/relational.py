@@ -161,26 +161,6 @@ class RelationalStore(Counting):
 
         await self._database.write(work, session=session_id, again=True)
 
-    async def _reindex_users(self) -> None:
-        """The word index of each user built anew, in a transaction of its own."""
-        users = await self._database.read(
-            lambda tx: tx.rows(
-                "select user_id from sessions where tenant = :tenant union select user_id from summaries"
-                " where tenant = :tenant order by 1",
-                {"tenant": self.tenant},
-            )
-        )
-
-        def work_of(user_id: str) -> Work[None]:
-            async def work(tx: Transaction) -> None:
-                await self._words.rebuild_messages(tx, user_id)
-                await self._words.rebuild_summaries(tx, user_id)
-
-            return work
-
-        for (user_id,) in users:
-            await self._database.write(work_of(user_id), user=user_id, again=True)
-
     async def drop_digests(self, user_id: str) -> None:
         async def work(tx: Transaction) -> None:
             gone = await tx.execute(

@@ -155,7 +155,7 @@ class Copying(Queue):
 
         async def work(tx: Transaction) -> None:
             if anew and await self._session(tx, session_id) is not None:
-                await self._drop_session(tx, session_id)
+                await self._drop_session(tx, user_id, session_id)
             await self._put_session(tx, session_id, unfinished)
             await tx.execute("delete from vectors where tenant = ? and session_id = ?", (self.tenant, session_id))
 
@@ -172,8 +172,10 @@ class Copying(Queue):
             (self.tenant, session_id, *row),
         )
 
-    async def _drop_session(self, tx: Transaction, session_id: str) -> None:
-        await self._erase_session(tx, session_id, Losses())
+    async def _drop_session(self, tx: Transaction, user_id: str, session_id: str) -> None:
+        gone = Losses()
+        await self._erase_session(tx, session_id, gone)
+        await self._mend_words(tx, user_id, gone)
 
     async def put_session_rows(self, user_id: str, session_id: str, table: str, rows: Sequence[RawRow]) -> None:
         async def work(tx: Transaction) -> None:
@@ -222,7 +224,9 @@ class Copying(Queue):
             )
         }
         told = {row[0]: row for row in rows}
-        await self._drop_summaries(tx, [one for one, row in known.items() if told.get(one) != row])
+        gone = Losses()
+        await self._drop_summaries(tx, [one for one, row in known.items() if told.get(one) != row], gone)
+        await self._mend_words(tx, user_id, gone)
         for row in rows:
             if known.get(row[0]) != row:
                 named = f"tenant, {SUMMARY}"
@@ -240,7 +244,7 @@ class Copying(Queue):
                 "select id from sessions where tenant = :tenant and user_id = :user", key
             ):
                 if session_id not in sessions:
-                    await self._drop_session(tx, session_id)
+                    await self._drop_session(tx, user_id, session_id)
             await self._put_summaries(tx, user_id, "session_id is null", None, rows["summaries"])
             for table, (columns, _, _) in _OF_USER.items():
                 named = f"tenant, {columns}"

@@ -9,20 +9,11 @@ from lamina.policy.facts import outlived
 from lamina.policy.integrity import faults
 from lamina.policy.messages import OWN_KEY
 from lamina.policy.redaction import FIRST_RECEIPT, kept_episode, kept_facts
-from lamina.ports import Erased, Erasure, FactRow, ReceiptRow, Rewrite
+from lamina.ports import Erased, Erasure, FactRow, MessageRow, ReceiptRow, Rewrite
 from lamina.storage.relational_facts import Slot
-from lamina.storage.relational_rows import (
-    FACT,
-    MESSAGE,
-    SUMMARY,
-    fact_columns,
-    from_us,
-    message_row,
-    summary_row,
-    to_us,
-)
+from lamina.storage.relational_rows import FACT, MESSAGE, fact_columns, from_us, message_row, to_us
 from lamina.storage.relational_vectors import VectorTables
-from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_episodes, whole_facts, whole_summaries
+from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_episodes, whole_facts
 from lamina.storage.transaction import Transaction
 from lamina.types import Fact, Session, Span
 
@@ -39,6 +30,8 @@ class Losses(Gone):
     """With what has to be put right before the transaction ends."""
 
     slots: set[Slot] = field(default_factory=set)
+    stale_words: bool = False  # an entry could not be taken out of the word index of summaries alone
+    stale_message_words: bool = False
 
 
 class Erasing(VectorTables):
@@ -74,6 +67,7 @@ class Erasing(VectorTables):
         )
         gone.slots |= await self._rename_slots(tx, erasure.user_id)
         await self._settle(tx, erasure.user_id, gone.slots, erasure.settle)
+        await self._mend_words(tx, erasure.user_id, gone)
         if erasure.user:
             await self._forget_changes(tx, erasure.user_id)
         else:
@@ -83,6 +77,13 @@ class Erasing(VectorTables):
         if erasure.rehearse:
             raise _Rehearsed(erased)
         return erased
+
+    async def _mend_words(self, tx: Transaction, user_id: str, gone: Losses) -> None:
+        """Build anew what could not be taken out of the word index alone."""
+        if gone.stale_words:
+            await self._words.rebuild_summaries(tx, user_id)
+        if gone.stale_message_words:
+            await self._words.rebuild_messages(tx, user_id)
 
     async def _owned(self, tx: Transaction, erasure: Erasure, session_id: str) -> Session:
         """A session of the user whose memory is erased from; no erasure reaches another's."""
@@ -112,7 +113,7 @@ class Erasing(VectorTables):
     async def _erase_rewrites(self, tx: Transaction, erasure: Erasure, gone: Losses) -> None:
         first: dict[str, int] = dict(erasure.unfold)
         for change in erasure.rewrites:
-            before = await self._rewrite(tx, erasure.user_id, change)
+            before = await self._rewrite(tx, erasure.user_id, change, gone)
             (gone.messages if change.whole else gone.redacted).append(change.message_id)
             first[change.session_id] = min(change.seq, first.get(change.session_id, change.seq))
             if erasure.derived:
@@ -135,7 +136,7 @@ class Erasing(VectorTables):
             else:
                 await self._recount_cursor(tx, session_id)
 
-    async def _rewrite(self, tx: Transaction, user_id: str, change: Rewrite) -> str:
+    async def _rewrite(self, tx: Transaction, user_id: str, change: Rewrite, gone: Losses) -> str:
         """Rewrite a message; gives what it said."""
         found = await tx.row(
             f"select place, {MESSAGE} from messages where tenant = ? and session_id = ? and seq = ?",
@@ -145,7 +146,7 @@ class Erasing(VectorTables):
             raise Conflict(f"message {change.message_id!r} has changed meanwhile; try again")
         place, row = found[0], message_row(found[1:])
         new = log.rewritten(row, change)
-        await self._words.drop_message(tx, user_id, place, text_of_row(row))
+        await self._unindex_message(tx, user_id, place, row, gone)
         await tx.execute(
             "update messages set body = ?, metadata = ?, model = null, tokens = ?, salt = ?, leaf = ?, erased = ?,"
             " unread = unread * ? where tenant = ? and place = ?",
@@ -163,6 +164,11 @@ class Erasing(VectorTables):
         )
         await self._words.add_messages(tx, user_id, [(place, text_of_row(new) or "")])
         return text_of_row(row) or ""
+
+    async def _unindex_message(self, tx: Transaction, user_id: str, place: int, row: MessageRow, gone: Losses) -> None:
+        """What a damaged message said is not known, but its words may be in the index."""
+        alone = await self._words.drop_message(tx, user_id, place, text_of_row(row))
+        gone.stale_message_words = gone.stale_message_words or not alone
 
     async def _erase_said(self, tx: Transaction, erasure: Erasure, change: Rewrite, before: str, gone: Losses) -> None:
         """Erase the facts of a message; where only words were cut out of it, those that tell of them."""
@@ -224,7 +230,7 @@ class Erasing(VectorTables):
         )
         ids = [summary_id for summary_id, _ in doomed]
         gone.summaries.extend(ids)
-        await self._drop_summaries(tx, ids)
+        await self._drop_summaries(tx, ids, gone)
         await self._orphan(tx, session_id, [summary_id for summary_id, status in doomed if status == "replaced"])
         live = await tx.rows(
             "select id, first, last, status from summaries where tenant = ? and session_id = ? and (status = 'live'"
@@ -268,16 +274,14 @@ class Erasing(VectorTables):
             )
             await self._index_summary(tx, summary_id)
 
-    async def _drop_summaries(self, tx: Transaction, ids: Iterable[str]) -> None:
+    async def _drop_summaries(self, tx: Transaction, ids: Iterable[str], gone: Losses) -> None:
         for summary_id in ids:
             await self._unindex_summary(tx, summary_id)
-            for place, *raw in await tx.rows(
-                f"delete from summaries where tenant = ? and id = ? returning place, {SUMMARY}",
-                (self.tenant, summary_id),
+            for user_id, place in await tx.rows(
+                "delete from summaries where tenant = ? and id = ? returning user_id, place", (self.tenant, summary_id)
             ):
-                row = summary_row(raw)
-                if not [*whole_summaries([row])]:  # what it said is not known, but its words may be in the index
-                    await self._words.forget_summary(tx, row.user_id, place)
+                alone = await self._words.forget_summary(tx, user_id, place)
+                gone.stale_words = gone.stale_words or not alone
 
     async def _drop_proposals(self, tx: Transaction, user_id: str) -> None:
         """Proposals quote summaries and facts, so none of them may stay."""
@@ -290,7 +294,7 @@ class Erasing(VectorTables):
         )
         ids = [row[0] for row in found]
         gone.digests.extend(ids)
-        await self._drop_summaries(tx, ids)
+        await self._drop_summaries(tx, ids, gone)
 
     # whole sessions and users
 
@@ -301,14 +305,14 @@ class Erasing(VectorTables):
             f"select place, {MESSAGE} from messages where tenant = ? and session_id = ? order by seq", key
         ):
             row = message_row(raw)
-            await self._words.drop_message(tx, session.user_id, place, text_of_row(row))
+            await self._unindex_message(tx, session.user_id, place, row, gone)
             gone.messages.append(row.id)
         summaries = [
             r[0]
             for r in await tx.rows("select id from summaries where tenant = ? and session_id = ? order by place", key)
         ]
         gone.summaries.extend(summaries)
-        await self._drop_summaries(tx, summaries)
+        await self._drop_summaries(tx, summaries, gone)
         facts = [r[0] for r in await tx.rows("select id from facts where tenant = ? and session_id = ?", key)]
         await self._erase_facts(tx, session.user_id, facts, gone)
         episodes = [

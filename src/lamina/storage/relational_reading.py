@@ -6,8 +6,8 @@ from lamina.policy.window import take_back
 from lamina.ports import Reach, View, WordMatches
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
 from lamina.storage.relational_sessions import SessionTables
-from lamina.storage.shared import weights, whole_messages, whole_summaries
-from lamina.storage.transaction import Row, Transaction
+from lamina.storage.shared import skipped, weights, whole_messages, whole_summaries
+from lamina.storage.transaction import DamagedIndex, Row, Transaction
 from lamina.types import Message, Session, Summary
 
 _PAGE = 64  # messages read at first, where it is not known how many will do
@@ -87,7 +87,14 @@ class Reading(SessionTables):
         return found[:limit]
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
-        return await self._database.read(lambda tx: self._find_words(tx, user_id, terms, limit))
+        async def work(tx: Transaction) -> WordMatches:
+            try:
+                return await self._find_words(tx, user_id, terms, limit)
+            except DamagedIndex as damage:
+                skipped("word index", user_id, damage)  # derived: nothing is found until it is rebuilt
+                return WordMatches(documents=0, frequency=dict.fromkeys(terms, 0), matches=())
+
+        return await self._database.read(work)
 
     async def _find_words(self, tx: Transaction, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
         (documents,) = await tx.one(

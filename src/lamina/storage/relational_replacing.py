@@ -6,7 +6,7 @@ from lamina.policy import log
 from lamina.ports import Replacement
 from lamina.storage.relational_erasing import Erasing, Losses
 from lamina.storage.relational_rows import MESSAGE, message_row
-from lamina.storage.shared import text_of_row, whole_messages
+from lamina.storage.shared import whole_messages
 from lamina.storage.transaction import Transaction
 from lamina.types import Session
 
@@ -26,6 +26,7 @@ class Replacing(Erasing):
         await self._unlink(tx, [*gone.fact_ids, *gone.episodes])
         await self._settle(tx, session.user_id, gone.slots, replaces.settle)
         await tx.execute("delete from proposals where tenant = ? and session_id = ?", (self.tenant, session.id))
+        await self._mend_words(tx, session.user_id, gone)
         await self._cut(tx, session.user_id, [session.id])
         (digest,) = await tx.one("select digest from sessions where tenant = ? and id = ?", (self.tenant, session.id))
         return await self._require_session(tx, session.id), digest
@@ -35,7 +36,7 @@ class Replacing(Erasing):
         found = await tx.rows(f"select place, {MESSAGE} from messages where tenant = ? and session_id = ?", key)
         for place, *raw in found:
             row = message_row(raw)
-            await self._words.drop_message(tx, session.user_id, place, text_of_row(row))
+            await self._unindex_message(tx, session.user_id, place, row, gone)
             gone.messages.append(row.id)
         await tx.execute("delete from messages where tenant = ? and session_id = ?", key)
         await tx.execute(
@@ -56,7 +57,7 @@ class Replacing(Erasing):
         tokens = 0
         for message in whole_messages(map(message_row, found)):
             change = replaces.earlier(message)
-            await self._rewrite(tx, session.user_id, change)
+            await self._rewrite(tx, session.user_id, change, gone)
             gone.messages.append(message.id)
             tokens += change.tokens - message.tokens
         await tx.execute(

@@ -3,17 +3,21 @@
 import asyncio
 import sqlite3
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from lamina.errors import StoreBusy
+from lamina.errors import StoreBusy, StoreReadOnly
 from lamina.storage.migrations import inspect, migrate
 from lamina.storage.relational import RelationalStore
-from lamina.storage.relational_words import TABLES as WORD_TABLES
 from lamina.storage.sqlite_connection import Connections, ForMaintenance
-from lamina.storage.sqlite_words import SqliteWords
+from lamina.storage.sqlite_words import TABLES as WORD_TABLES
+from lamina.storage.sqlite_words import SqliteWords, merge
 from lamina.storage.transaction import Transaction
 from lamina.types import Problem, Scrub
+
+_MERGED = 64  # pages of the word index that are written at once
+_MERGED_FIRST = -_MERGED  # begins to write all of it anew
 
 
 class SqliteStore(RelationalStore):
@@ -85,21 +89,28 @@ class SqliteStore(RelationalStore):
                 Problem(kind="stray", where=f"{table} row {row}", text=f"refers to no {parent}", derived=False)
                 for table, row, parent, _ in await tx.rows("pragma foreign_key_check")
             ]
-            return [*broken, *strays, *await self._index.problems(tx), *await self._problems(tx)]
+            return [*broken, *strays, *await self._problems(tx)]
 
-        return await self._database.read(work)
+        found = await self._database.read(work)
+        with suppress(StoreReadOnly):  # the word index can only be checked where it may be written
+            found += await self._connections.write(self._index.problems)
+        return found
 
     async def reindex(self) -> None:
-        """In steps, between which others write: each user, then words and vectors of what is not there."""
-        await self._reindex_users()
-        for table in WORD_TABLES:
-            while strays := await self._database.read(partial(self._index.strays, table=table)):
-                await self._database.write(partial(self._index.drop_strays, table=table, strays=strays))
-        await self._database.write(self._drop_stray_vectors)
+        async def work(tx: Transaction) -> None:
+            await self._index.rebuild_messages(tx)
+            await self._index.rebuild_summaries(tx)
+            await self._drop_stray_vectors(tx)
+
+        await self._connections.write(work)
 
     async def scrub(self) -> Scrub:
-        """Take what was deleted out of unused parts of the file and out of the log, in steps."""
+        """Take what was deleted out of the word index, out of unused parts of the file and out of the log, in steps."""
         due = await self.setting("scrub")
+        for table in WORD_TABLES:
+            work = _MERGED_FIRST
+            while await self._connections.exclusively(partial(merge, table, work)):
+                work = _MERGED
         if not await self._connections.wipe():
             return "dead"
         if due is not None:  # until then it is still due, also after a crash

@@ -1,101 +1,182 @@
-"""The word index of the SQLite store: a table without row numbers, in the order of its key."""
+"""The word index of the SQLite store: FTS5 over stems that were made in Python."""
 
 import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
-from lamina.storage.relational_words import TABLES, RowWords, token, tokens
-from lamina.storage.transaction import Transaction
-from lamina.types import Problem
+from lamina.policy.words import terms as terms_of
+from lamina.ports import MessageRow
+from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
+from lamina.storage.shared import text_of_row, whole_summaries
+from lamina.storage.transaction import DamagedIndex, Transaction
+from lamina.types import Problem, Session, Summary
 
-_OF = {"message_words": "messages", "summary_words": "summaries where status = 'live'"}  # what each has words of
-_SEVERAL = 1_000
-
-
-def owner_number(tenant: str, user_id: str) -> int:
-    """What stands for a tenant's user in the word index: shorter than their names in each of many rows."""
-    return int.from_bytes(hashlib.sha256(f"{tenant}\0{user_id}".encode()).digest()[:8], "big", signed=True)
+TABLES = ("message_words", "summary_words")
 
 
-class SqliteWords(RowWords):
-    """Words of one tenant, in tables that all tenants share."""
+def owner_token(tenant: str, user_id: str) -> str:
+    """One word that stands for a tenant's user in the word index."""
+    return "o" + hashlib.sha256(f"{tenant}\0{user_id}".encode()).hexdigest()[:20]
 
-    def _owner(self, user_id: str) -> int:
-        return owner_number(self._tenant, user_id)
 
-    async def _add(self, tx: Transaction, table: str, user_id: str, texts: Iterable[tuple[int, str]]) -> None:
+def indexed(text: str) -> str:
+    """The terms of a text as the word index keeps them."""
+    found = " ".join(terms_of(text))
+    return found if found.isascii() and "'" not in found else " ".join(map(token, found.split(" ")))
+
+
+def token(term: str) -> str:
+    """A term as one token, whatever SQLite takes for letters; the first letter keeps it apart from plain terms."""
+    return term if term.isascii() and term.isalnum() else "\u00f8" + term.encode().hex()
+
+
+class SqliteWords:
+    """Words of all tenants of a file; an entry can only be taken out by who knows what was put in."""
+
+    def __init__(self, tenant: str) -> None:
+        self._tenant = tenant
+
+    def _owner(self, user_id: str) -> str:
+        return owner_token(self._tenant, user_id)
+
+    async def add_messages(self, tx: Transaction, user_id: str, texts: Sequence[tuple[int, str]]) -> None:
         owner = self._owner(user_id)
         await tx.many(
-            f"insert into {table} (owner, term, place) values (?, ?, ?) on conflict do nothing",
-            sorted((owner, term, place) for place, text in texts for term in tokens(text)),  # as the table is
+            "insert into message_words (rowid, owner, body) values (?, ?, ?)",
+            [(place, owner, indexed(text)) for place, text in texts],
         )
 
-    async def _drop(self, tx: Transaction, table: str, user_id: str, place: int, text: str | None) -> None:
-        known = "" if text is None else " and term in (select value from json_each(:terms))"
+    async def drop_message(self, tx: Transaction, user_id: str, place: int, text: str | None) -> bool:
+        if text is not None:
+            await tx.execute(
+                "insert into message_words (message_words, rowid, owner, body) values ('delete', ?, ?, ?)",
+                (place, self._owner(user_id), indexed(text)),
+            )
+        return text is not None
+
+    async def add_summary(self, tx: Transaction, place: int, summary: Summary) -> None:
         await tx.execute(
-            f"delete from {table} where owner = :owner and place = :place{known}",
-            {"owner": self._owner(user_id), "place": place, "terms": json.dumps(sorted(tokens(text or "")))},
+            "insert into summary_words (rowid, owner, body) values (?, ?, ?)",
+            (place, self._owner(summary.user_id), indexed(summary.text)),
         )
 
-    async def _drop_all(self, tx: Transaction, table: str, user_id: str) -> None:
-        await tx.execute(f"delete from {table} where owner = ?", (self._owner(user_id),))
-
-    async def _there(self, tx: Transaction, table: str, user_id: str, wanted: Mapping[int, set[str]]) -> dict[int, int]:
-        pairs = [(term, place) for place, terms in wanted.items() for term in terms]
-        found = await tx.rows(
-            "select w.place, count(*) from (select json_extract(value, '$[0]') as term,"
-            f" json_extract(value, '$[1]') as place from json_each(:pairs)) as t join {table} as w"
-            " on w.owner = :owner and w.term = t.term and w.place = t.place group by w.place",
-            {"owner": self._owner(user_id), "pairs": json.dumps(pairs)},
+    async def drop_summary(self, tx: Transaction, place: int, summary: Summary) -> None:
+        await tx.execute(
+            "insert into summary_words (summary_words, rowid, owner, body) values ('delete', ?, ?, ?)",
+            (place, self._owner(summary.user_id), indexed(summary.text)),
         )
-        return dict(cast("list[tuple[int, int]]", found))
+
+    async def forget_summary(self, tx: Transaction, user_id: str, place: int) -> bool:  # noqa: ARG002 - places are unique
+        return await tx.row("select 1 from summary_words_docsize where id = ?", (place,)) is None
+
+    # building anew: always for the whole file, because an entry whose text has changed cannot be taken out alone
+
+    async def rebuild_messages(self, tx: Transaction, user_id: str = "") -> None:  # noqa: ARG002
+        await tx.execute("insert into message_words (message_words) values ('delete-all')")
+        for tenant, owner in await tx.rows("select distinct tenant, user_id from sessions"):
+            found = await tx.rows(
+                f"select place, {', '.join('messages.' + name for name in MESSAGE.split(', '))} from messages"
+                " join sessions on sessions.tenant = messages.tenant and sessions.id = session_id"
+                " where messages.tenant = ? and user_id = ?",
+                (tenant, owner),
+            )
+            texts = [(place, text_of_row(message_row(row)) or "") for place, *row in found]
+            await SqliteWords(tenant).add_messages(tx, owner, texts)
+
+    async def rebuild_summaries(self, tx: Transaction, user_id: str = "") -> None:  # noqa: ARG002
+        await tx.execute("insert into summary_words (summary_words) values ('delete-all')")
+        live = await tx.rows(f"select tenant, place, {SUMMARY} from summaries where status = 'live'")
+        for tenant, place, *row in live:
+            for summary in whole_summaries([summary_row(row)]):
+                await SqliteWords(tenant).add_summary(tx, place, summary)
+
+    # whether it is whole
+
+    async def lacking(self, tx: Transaction, session: Session, found: Sequence[MessageRow]) -> list[str]:
+        key = {"tenant": self._tenant, "session": session.id}
+        stale = await tx.rows(
+            "select id from summaries where tenant = :tenant and session_id = :session and (status = 'live')"
+            " <> exists (select 1 from summary_words_docsize where summary_words_docsize.id = place)",
+            key,
+        )
+        places: dict[Any, Any] = dict(
+            await tx.rows("select id, place from messages where tenant = :tenant and session_id = :session", key)
+        )
+        owner = self._owner(session.user_id)
+        lacking = [row.id for row in found if not await _has_words(tx, places[row.id], owner, text_of_row(row) or "")]
+        return [*lacking, *(row[0] for row in stale)]
 
     async def problems(self, tx: Transaction) -> list[Problem]:
         problems = []
         for table in TABLES:
-            found = await self.strays(tx, table)
-            if found:
-                text = f"{len(found)} words or more are of nothing that is there"
-                problems.append(Problem(kind="index", where=table, text=text, derived=True))
+            try:
+                await tx.execute(f"insert into {table} ({table}) values ('integrity-check')")
+            except sqlite3.DatabaseError as error:
+                problems.append(Problem(kind="index", where=table, text=str(error), derived=True))
         return problems
-
-    async def strays(self, tx: Transaction, table: str) -> list[tuple[int, str, int]]:
-        """Some words of what is not there, of whichever tenant."""
-        found = await tx.rows(
-            f"select owner, term, place from {table} where place not in (select place from {_OF[table]}) limit ?",
-            (_SEVERAL,),
-        )
-        return cast("list[tuple[int, str, int]]", found)
-
-    async def drop_strays(self, tx: Transaction, table: str, strays: Sequence[tuple[int, str, int]]) -> None:
-        await tx.many(
-            f"delete from {table} where owner = ? and term = ? and place = ?"
-            f" and place not in (select place from {_OF[table]})",
-            strays,
-        )
 
     # finding
 
     async def frequency(self, tx: Transaction, user_id: str, terms: Sequence[str]) -> dict[str, int]:
         frequency = {}
-        for term in terms:
-            (frequency[term],) = await tx.one(
-                "select (select count(*) from message_words where owner = :owner and term = :term)"
-                " + (select count(*) from summary_words where owner = :owner and term = :term)",
-                {"owner": self._owner(user_id), "term": token(term)},
-            )
+        with _named_damage():
+            for term in terms:
+                (frequency[term],) = await tx.one(
+                    "select (select count(*) from message_words where message_words match :match)"
+                    " + (select count(*) from summary_words where summary_words match :match)",
+                    {"match": self._match(user_id, term)},
+                )
         return frequency
 
     async def best(
         self, tx: Transaction, user_id: str, weights: Mapping[str, int], limit: int
     ) -> tuple[list[int], list[int]]:
-        owner = self._owner(user_id)
-        values = tuple(value for term, weight in weights.items() for value in (weight, owner, token(term)))
-        messages, summaries = [await tx.rows(_best_sql(table, len(weights)), (*values, limit)) for table in TABLES]
+        values = tuple(value for term, weight in weights.items() for value in (weight, self._match(user_id, term)))
+        with _named_damage():
+            messages, summaries = [await tx.rows(_best_sql(table, len(weights)), (*values, limit)) for table in TABLES]
         return [row[0] for row in messages], [row[0] for row in summaries]
+
+    def _match(self, user_id: str, term: str) -> str:
+        return f'owner : {self._owner(user_id)} AND body : "{token(term)}"'
+
+
+def merge(table: str, pages: int, connection: sqlite3.Connection) -> bool:
+    """Write so many pages of an index anew, without what was taken out of it; whether more is to do.
+
+    A negative number begins with all of it.
+    """
+    before = connection.total_changes
+    connection.execute(f"insert into {table} ({table}, rank) values ('merge', ?)", (pages,))
+    return connection.total_changes - before >= 2  # noqa: PLR2004 - one is the command itself
 
 
 def _best_sql(table: str, terms: int) -> str:
-    having = " union all ".join([f"select place, ? as weight from {table} where owner = ? and term = ?"] * terms)
+    having = " union all ".join([f"select rowid as place, ? as weight from {table} where {table} match ?"] * terms)
     return f"select place from ({having}) group by place order by sum(weight) desc, place desc limit ?"
+
+
+async def _has_words(tx: Transaction, place: int, owner: str, text: str) -> bool:
+    """Whether the word index has this message, with its owner and (a sample of) its words."""
+    found = terms_of(text)
+    sample = dict.fromkeys([*found[:1], *found[len(found) // 2 : len(found) // 2 + 1], *found[-1:]])
+    match = " AND ".join([f"owner : {owner}", *(f'body : "{token(term)}"' for term in sample)])
+    sql = (
+        "select 1 from message_words where message_words match ? and rowid = ?"
+        " and exists (select 1 from message_words_docsize where id = ?)"
+    )
+    try:
+        return await tx.row(sql, (match, place, place)) is not None
+    except sqlite3.DatabaseError:  # the index itself is damaged
+        return False
+
+
+@contextmanager
+def _named_damage() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
+            raise
+        raise DamagedIndex(str(error)) from error

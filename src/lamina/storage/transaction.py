@@ -84,6 +84,10 @@ class Database(Protocol):
         ...
 
 
+class DamagedIndex(Exception):
+    """The word index cannot be read; it is derived, and can be built again."""
+
+
 class WordIndex(Protocol):
     """Finds messages and live summaries of a user by their terms."""
 
@@ -91,20 +95,20 @@ class WordIndex(Protocol):
         """Add texts by their places."""
         ...
 
-    async def drop_message(self, tx: Transaction, user_id: str, place: int, text: str | None) -> None:
-        """Take a message out; None: its text is not known, which takes longer."""
+    async def drop_message(self, tx: Transaction, user_id: str, place: int, text: str | None) -> bool:
+        """Take a message out; False if that cannot be done alone, e.g. because its text is not known."""
         ...
 
     async def add_summary(self, tx: Transaction, place: int, summary: Summary) -> None: ...
 
     async def drop_summary(self, tx: Transaction, place: int, summary: Summary) -> None: ...
 
-    async def forget_summary(self, tx: Transaction, user_id: str, place: int) -> None:
-        """Take a summary out whose text is not known."""
+    async def forget_summary(self, tx: Transaction, user_id: str, place: int) -> bool:
+        """See that nothing is left of a summary that is gone; False if that cannot be done alone."""
         ...
 
     async def rebuild_messages(self, tx: Transaction, user_id: str) -> None:
-        """Build the index of a user's messages anew."""
+        """Build the index of messages anew, at least that of this user."""
         ...
 
     async def rebuild_summaries(self, tx: Transaction, user_id: str) -> None: ...
