@@ -103,7 +103,7 @@ Some = Annotated[list[Item], Field(max_length=_MOST_WORDS, fail_fast=True)]  # t
 _PROMPTS = sorted({name for profile in PROFILES.values() for name in profile.prompts.values()})
 ProfileName = Annotated[str, Field(max_length=_LONGEST_ID, json_schema_extra={"enum": sorted(PROFILES)})]
 Weights = Annotated[
-    dict[Word, float],
+    dict[Word, Annotated[float, Field(le=1e100)]],
     Field(max_length=20),
     WithJsonSchema(
         {

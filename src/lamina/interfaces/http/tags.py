@@ -19,7 +19,7 @@ def _meant(
         Header(
             max_length=2000,
             description="The `ETag` it had when it was read; otherwise nothing changes: 412.",
-            json_schema_extra={"pattern": _SHOWN},
+            json_schema_extra={"minLength": 1, "pattern": _SHOWN},
         ),
     ] = None,
 ) -> tuple[str, ...] | None:
