@@ -1,5 +1,6 @@
 """Profiles: named configurations of the one engine, each a source document, plus `default`."""
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, field, fields, replace
@@ -488,6 +489,11 @@ _RULES: Mapping[str, type[Any]] = {
     rule.__name__: rule
     for rule in (Stepped, Overflow, Periodic, Threshold, Batches, PastWindow, Merge, IntoLong, FanOut)
 }
+
+
+def profile_kept(text: str) -> Profile:
+    """The profile that is kept with data: its values as JSON, or, by early versions, its name."""
+    return PROFILES[text] if text in PROFILES else profile_from(json.loads(text))
 
 
 def profile_from(values: Mapping[str, Any]) -> Profile:

@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib
-import json
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -24,7 +23,7 @@ from lamina.errors import InputError, LaminaError
 from lamina.models.remote.llm import OPENAI, USES, Llm, Price
 from lamina.policy.messages import Limits, checked_tenant
 from lamina.ports import Copyable, Embedder, Extractor, Spotter, Store, Summariser, TokenCounter
-from lamina.profiles import DEFAULT, Profile, profile_from
+from lamina.profiles import DEFAULT, Profile, profile_kept
 from lamina.types import Copied, FoldDone
 
 __all__ = [
@@ -333,7 +332,7 @@ async def _profile(store: Store, chosen: str | Profile | None) -> Profile:
     if chosen is not None:
         return as_profile(chosen)
     known = await store.setting("profile")
-    return DEFAULT if known is None else profile_from(json.loads(known))
+    return DEFAULT if known is None else profile_kept(known)
 
 
 def _store(location: str | Path, chosen: Options) -> Store:

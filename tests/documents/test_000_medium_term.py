@@ -338,7 +338,9 @@ def test_a_new_session_hears_of_the_last_five(opened: Opener, clock: Clock) -> N
     assert "Conversation7 closes with a cup of tea." in context.text
     assert "Conversation2 closes" not in context.text
     assert any(item.kind == "digest" for item in context.manifest.items)
-    assert memory.context("Hello", user_id="somebody else", session_id="other").text == ""
+    assert memory.context("Hello", user_id="somebody else", session_id="other").messages == [
+        {"role": "user", "content": "Hello"}
+    ]
 
 
 def test_the_offline_digest_names_each_session_and_fits(opened: Opener, clock: Clock) -> None:

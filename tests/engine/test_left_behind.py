@@ -43,15 +43,16 @@ def test_on_a_full_disk_a_receipt_says_what_was_done(small_disk: Path) -> None:
     """What is forgotten is gone, though the old bytes are not yet; they go once there is space."""
     with Memory(small_disk / "chat.db", worker=False, embedder="none", profile="chunked") as memory:
         memory.add([f"Remark {n} on the harbour. " * 30 for n in range(300)], session_id="s")
-        memory.add({"role": "user", "content": "The code is 4242.", "id": "secret"}, session_id="s")
+        memory.add({"role": "user", "content": "The code is quokkatwo.", "id": "secret"}, session_id="s")
         free = os.statvfs(small_disk)
         (small_disk / "ballast").write_bytes(b"0" * (free.f_bavail * free.f_frsize - 900_000))
         receipt = memory.forget(message_id="secret")
         assert receipt.messages == ("secret",)
+        assert receipt.scrub == "dead"
         assert not receipt.scrubbed
         assert [one.scrubbed for one in memory.receipts()] == [False]
-        assert "4242" not in memory.message("secret").text
+        assert "quokkatwo" not in memory.message("secret").text
         (small_disk / "ballast").unlink()
         memory.settle()
         assert [one.scrubbed for one in memory.receipts()] == [True]
-    assert all(b"4242" not in path.read_bytes() for path in small_disk.iterdir())
+    assert all(b"quokkatwo" not in path.read_bytes() for path in small_disk.iterdir())

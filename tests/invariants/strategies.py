@@ -209,6 +209,9 @@ class CrashingStore:
         self._left = after
         self._effect = effect
 
+    def for_maintenance(self) -> "CrashingStore":
+        return self
+
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._store, name)
         return self._counted(verb) if callable(verb) else verb

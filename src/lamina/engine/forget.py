@@ -206,7 +206,7 @@ class Forgetting:
             return await self._finished(plan, done, before, progress)
         except StoreError as error:  # it is forgotten all the same; what is left to do stays due
             logger.warning("forgot_not_scrubbed", extra={"receipt": done.id, "reason": str(error)})
-            return done
+            return redaction.with_scrub(done, "dead")
 
     async def _finished(self, plan: _Plan, done: Receipt, before: Sequence[str], progress: Progress | None) -> Receipt:
         """Write anew what is left, and leave no old bytes."""

@@ -1,7 +1,6 @@
 """Verify and repair: what is stored checked against itself, and what is derived made anew."""
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ from lamina.policy import integrity
 from lamina.policy.circles import circles
 from lamina.policy.redaction import is_dropped
 from lamina.ports import Audit, FactsCommit, Settle
-from lamina.profiles import Profile, profile_from
+from lamina.profiles import Profile, profile_kept
 from lamina.types import Episode, Fact, Link, Problem, Report, Session, Summary
 
 T = TypeVar("T")
@@ -87,7 +86,7 @@ class Maintenance:
     async def _settle(self) -> Settle:
         """How facts stand by the profile that is kept with the data; another one holds once it is written with."""
         known = await self._parts.store.setting("profile")
-        rule = rule_of(self._parts.profile if known is None else profile_from(json.loads(known)))
+        rule = rule_of(self._parts.profile if known is None else profile_kept(known))
         return lambda facts: policy.settled(facts, rule)
 
     async def follow(self, before: Profile) -> None:

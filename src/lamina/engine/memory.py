@@ -33,7 +33,7 @@ from lamina.policy.messages import check_text, checked_id, main_session
 from lamina.policy.times import day_of, moment
 from lamina.policy.window import newest_units
 from lamina.ports import Reach
-from lamina.profiles import Profile, profile_from, profile_named, profile_values
+from lamina.profiles import Profile, profile_kept, profile_named, profile_values
 from lamina.types import (
     STATUSES,
     Added,
@@ -124,7 +124,7 @@ class Engine(SearchVerbs, KnownVerbs):
         known = await self._parts.store.setting("profile")
         if known != self.rules:
             if known is not None:
-                await self._maintenance.follow(profile_from(json.loads(known)))
+                await self._maintenance.follow(profile_kept(known))
             await self._parts.store.put_setting("profile", self.rules)
             if known is not None:
                 logger.info("profile_changed", extra={"profile": self._parts.profile.name})

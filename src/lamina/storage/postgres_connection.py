@@ -283,6 +283,7 @@ class PostgresDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """Run `work` on one consistent state."""
+        self._check_process()
         async with self._reading:
             return await self._again(_READ, work, Held(), again=True)
 
@@ -296,6 +297,7 @@ class PostgresDatabase:
         again: bool = False,
     ) -> T:
         """Run `work` after all that is being written of the same user; all of it is kept, or nothing."""
+        self._check_process()
         held = Held(user, session, items)
         until = time.monotonic() + self._options.lock_timeout_s
         try:
@@ -307,6 +309,10 @@ class PostgresDatabase:
     def _too_long(self) -> StoreBusy:
         seconds = self._options.lock_timeout_s
         return StoreBusy(f"{self.where}: other writers of the same user were in the way for {seconds:g} s, try again")
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._shared.process:
+            raise StoreError(FORKED.format(self.where))
 
     async def _again(self, begin: str, work: Work[T], held: Held, *, again: bool) -> T:
         """Run it until it is done: anew after another transaction came first, or a connection was lost in time."""
@@ -348,8 +354,6 @@ class PostgresDatabase:
         if pool is None:
             state = "closed; open it again" if self._shared.closed else "not open; call `open` first"
             raise StoreError(f"{self.where} is {state}")
-        if os.getpid() != self._shared.process:
-            raise StoreError(FORKED.format(self.where))
         try:
             connection = await pool.getconn()
         except PoolTimeout as error:

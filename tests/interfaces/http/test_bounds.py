@@ -14,14 +14,23 @@ from tests.interfaces.http.test_hostile_corpus import JSON, MOMENTS, tool
 
 def unbounded(shape, schemas, place):
     """The places in a schema that may hold anything of any size."""
+    if shape.get("required") == ["role"]:  # a message, which the setting `max_message_bytes` bounds
+        return []
     if "$ref" in shape:
         return unbounded(schemas[shape["$ref"].rpartition("/")[2]], schemas, place)
-    several = [inner for key in ("anyOf", "allOf", "oneOf") for inner in shape.get(key, [])]
+    keys = () if "properties" in shape else ("anyOf", "allOf", "oneOf")  # beside properties they are rules about them
+    several = [inner for key in keys for inner in shape.get(key, [])]
     found = [one for inner in several for one in unbounded(inner, schemas, place)]
     for name, inner in shape.get("properties", {}).items():
-        if shape.get("required") != ["role"]:  # a message
-            found += unbounded(inner, schemas, f"{place}.{name}")
-    kind = shape.get("type")
+        found += unbounded(inner, schemas, f"{place}.{name}")
+    kinds = shape.get("type")
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        found += unbounded_kind(kind, shape, schemas, place)
+    return found
+
+
+def unbounded_kind(kind, shape, schemas, place):
+    found = []
     if kind == "array":
         found += [place] * ("maxItems" not in shape) + unbounded(shape["items"], schemas, f"{place}[]")
     if kind == "string" and not {"enum", "const", "maxLength", "pattern"} & shape.keys():

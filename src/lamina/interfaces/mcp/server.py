@@ -117,7 +117,7 @@ def _plainly(asked: str, error: LaminaError) -> str:
     """An error in words for the caller; what tells of the machine goes to the log."""
     if not isinstance(error, StoreError | ModelError):
         return str(error)
-    logger.warning("tool_failed", extra={"tool": asked, "kind": type(error).__name__, "reason": str(error)[:500]})
+    logger.warning("tool_unavailable", extra={"tool": asked, "kind": type(error).__name__, "reason": str(error)[:500]})
     if isinstance(error, StoreBusy):
         return "others held the store for too long; nothing was changed, and trying again is safe"
     what = "a model did not answer" if isinstance(error, ModelError) else "the store cannot do it now"
