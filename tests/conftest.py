@@ -3,6 +3,7 @@
 One server of each version serves a test process; it is started when a test first asks for it.
 """
 
+import gc
 import logging
 
 import httpx2
@@ -17,6 +18,12 @@ from tests.waiting import CEILING
 
 for kind in ("connect", "read", "write", "pool"):  # on a busy machine an answer may take longer than the usual 5 s
     setattr(httpx2._config.DEFAULT_TIMEOUT_CONFIG, kind, CEILING)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end, and is not looked at again by every collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items) -> None:

@@ -219,6 +219,6 @@ def test_of_many_connections_without_a_request_the_oldest_are_closed(tmp_path):
         serving(Settings(database=str(tmp_path / "a.db"), max_concurrent_requests=6), worker=False) as service,
         ExitStack() as stack,
     ):
-        lines = [stack.enter_context(connected(service)) for _ in range(10)]
+        lines = [stack.enter_context(connected(service)) for _ in range(70)]
         assert lines[0].recv(4096).startswith(b"HTTP/1.1 408")
         assert service.get("/healthz").status_code == 200

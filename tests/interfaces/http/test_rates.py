@@ -102,8 +102,7 @@ def test_a_body_that_does_not_arrive_is_given_up(tmp_path):
 def test_beyond_so_many_at_once_a_request_is_put_off(tmp_path):
     """As soon as one of the others is answered, there is room again; health is always told."""
     settings = Settings(database=str(tmp_path / "a.db"), max_concurrent_requests=2)
-    with serving(settings, worker=False) as service:
-        lines = [begun(service) for _ in range(2)]
+    with serving(settings, worker=False) as service, begun(service) as one, begun(service):
 
         def answered(status):
             answer = service.get("/v1/sessions")
@@ -113,9 +112,8 @@ def test_beyond_so_many_at_once_a_request_is_put_off(tmp_path):
         refused(answer, 503, "busy")
         assert answer.headers["retry-after"] == "1"
         assert service.get("/healthz").status_code == 200
-        lines[0].close()
+        one.close()
         wait_until(lambda: answered(200))
-        lines[1].close()
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/version", "/openapi.json", "/", "/assets/nothing.js"])

@@ -22,6 +22,7 @@ from lamina.types import KeyRole
 from lamina.wiring import tenants
 
 _GRACE_S = 30
+_LEAST_WAITING = 64  # connections on which no request has come yet; many may be made at the same moment
 
 
 class _Server(uvicorn.Server):
@@ -58,11 +59,12 @@ def _who(scope: Scope) -> tuple[str, KeyRole]:
 def configured(app: ASGIApp, settings: Settings, *, host: str, port: int, grace_s: int = _GRACE_S) -> uvicorn.Config:
     """How uvicorn serves it: no word of anybody's in a log, no waiting for heads that do not come."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    waiting = max(settings.max_concurrent_requests, _LEAST_WAITING)
     return uvicorn.Config(
         app,
         host=host,
         port=port,
-        http=timed(settings.header_seconds, min(settings.max_concurrent_requests, files // 2)),
+        http=timed(settings.header_seconds, min(waiting, files // 2)),
         log_config=None,
         access_log=False,
         server_header=False,
