@@ -5,6 +5,7 @@ One server of each version serves a test process; it is started when a test firs
 
 import gc
 import logging
+import sys
 
 import httpx2
 import pytest
@@ -110,6 +111,15 @@ def any_place(request, tmp_path):
     if request.param is Backend.MEMORY:
         return lambda _="": ":memory:"
     return Files(tmp_path) if request.param is Backend.SQLITE else Databases(request.getfixturevalue("databases"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def applications():
+    """Lets applications of a module go at its end: FastAPI keeps their functions in caches, and those keep the rest."""
+    yield
+    for kept in vars(sys.modules.get("fastapi.dependencies.models", object)).values():
+        if hasattr(kept, "cache_clear"):
+            kept.cache_clear()
 
 
 def pytest_runtest_teardown() -> None:
