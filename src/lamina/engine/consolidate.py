@@ -4,7 +4,7 @@ import logging
 from datetime import datetime
 
 from lamina.engine.extract import Reader
-from lamina.engine.pages import every_user
+from lamina.engine.pages import cuts_of, every_user
 from lamina.engine.parts import Parts, Progress
 from lamina.policy.consolidation import fading, plan, rules_of
 from lamina.policy.redaction import is_emptied_episode
@@ -14,7 +14,6 @@ from lamina.types import Consolidated, Fading
 logger = logging.getLogger("lamina.consolidate")
 
 _LAST = "consolidated_at"
-_LATEST = 2**62  # beyond every count of changes: which sessions have changed is not asked for
 
 
 class Consolidation:
@@ -36,7 +35,7 @@ class Consolidation:
 
     async def _one(self, user_id: str) -> Consolidated:
         store, rules = self._parts.store, rules_of(self._parts.profile)
-        cuts = (await store.changes(user_id, _LATEST)).cuts
+        cuts = await cuts_of(store, user_id)
         happened = [one for one in await store.episodes(user_id) if not is_emptied_episode(one)]
         planned = plan(await store.facts(user_id), happened, self._parts.now(), rules)
         if planned.facts or planned.episodes or planned.drop_episodes:

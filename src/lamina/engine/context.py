@@ -1,6 +1,5 @@
 """Context out: what the model should see for the next message, within the budget, with a manifest."""
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from lamina.engine.parts import Parts, on_loop
+from lamina.engine.parts import Parts, beside_loop
 from lamina.engine.requests import HIT_KINDS, Request
 from lamina.engine.retrieve import Retrieval
 from lamina.errors import BudgetTooSmall, InputError
@@ -74,7 +73,7 @@ class ContextBuilder:
             build = _Build(self._parts, profile, view, query, budget, system, sources, at, seen_from)
             words = sum(map(len, (query or "", system or "", *sources)))
             large = budget > _LARGE or words > _LARGE or len(view.facts) + len(view.tail) > _MANY
-            return await asyncio.to_thread(build.context, hits) if large and on_loop() else build.context(hits)
+            return await beside_loop(lambda: build.context(hits)) if large else build.context(hits)
 
         try:
             return await built(view)

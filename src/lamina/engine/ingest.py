@@ -1,11 +1,10 @@
 """Messages in: checked, counted and appended in one transaction, without waiting for any model."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 from lamina.engine.extract import is_unread
-from lamina.engine.parts import Parts, on_loop
+from lamina.engine.parts import Parts, beside_loop
 from lamina.errors import InputError
 from lamina.policy.folding import may_be_due
 from lamina.policy.messages import as_list, checked_id, draft, main_owner, taken
@@ -77,7 +76,7 @@ class Ingest:
 
     async def _drafts(self, given: list[Any]) -> list[MessageDraft]:
         large = len(given) > 1_000 or any(len(str(m.get("content", ""))) > _LARGE for m in given if isinstance(m, dict))  # noqa: PLR2004
-        return await asyncio.to_thread(self._drafted, given) if large and on_loop() else self._drafted(given)
+        return await beside_loop(lambda: self._drafted(given)) if large else self._drafted(given)
 
     def _drafted(self, given: list[Any]) -> list[MessageDraft]:
         parts, now = self._parts, self._parts.now()

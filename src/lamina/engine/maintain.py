@@ -1,14 +1,12 @@
 """Verify and repair: what is stored checked against itself, and what is derived made anew."""
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 from lamina.engine.extract import rule_of
 from lamina.engine.pages import every_message, every_session, every_user
-from lamina.engine.parts import Parts, Progress, on_loop
+from lamina.engine.parts import Parts, Progress, beside_loop
 from lamina.engine.worker import Worker
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from lamina.policy import facts as policy
@@ -18,9 +16,6 @@ from lamina.policy.redaction import is_dropped
 from lamina.ports import Audit, FactsCommit, Settle
 from lamina.profiles import Profile, profile_kept
 from lamina.types import Episode, Fact, Link, Problem, Report, Session, Summary
-
-T = TypeVar("T")
-Given = TypeVar("Given")
 
 
 class Maintenance:
@@ -100,7 +95,7 @@ class Maintenance:
         found, settle = [], await self._settle()
         for user_id in users:
             known = await self._parts.store.facts(user_id)
-            if wrong := await _apart(partial(_misplaced, settle), known):
+            if wrong := await beside_loop(partial(_misplaced, settle, known)):
                 text = f"{len(wrong)} facts do not stand as what was said says, e.g. {wrong[0]}"
                 found.append(Problem(kind="standing", where=f"user {user_id}", text=text, derived=True))
         return found
@@ -111,7 +106,7 @@ class Maintenance:
         for user_id in users:
             known: list[Fact | Summary | Episode | Link] = [*await store.facts(user_id), *await store.episodes(user_id)]
             known += [*await store.links(user_id), *await store.digests(user_id)]
-            for text in await _apart(circles, known):
+            for text in await beside_loop(partial(circles, known)):
                 advice = f"{text}; forget one of them"
                 found.append(Problem(kind="circle", where=f"user {user_id}", text=advice, derived=False))
         return found
@@ -140,7 +135,7 @@ class Maintenance:
             except StoreError as error:
                 found.append(Problem(kind="file", where=f"session {session.id}", text=str(error), derived=False))
                 continue
-            own = await _apart(_wrong_with, audit)
+            own = await beside_loop(partial(_wrong_with, audit))
             messages, summaries, facts = (
                 messages + len(audit.rows),
                 summaries + len(audit.summaries),
@@ -188,8 +183,3 @@ def _misplaced(settle: Settle, known: Sequence[Fact]) -> list[str]:
     """Facts that do not stand as a replay of all that was said says."""
     replayed = {fact.id: fact for slot in policy.by_slot(known).values() for fact in settle(slot)}
     return [fact.id for fact in known if fact != replayed[fact.id]]
-
-
-async def _apart(work: Callable[[Given], T], given: Given) -> T:
-    """Long sums in another thread, if an event loop is to be kept free."""
-    return await asyncio.to_thread(work, given) if on_loop() else work(given)

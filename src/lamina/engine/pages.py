@@ -1,4 +1,4 @@
-"""All there is of a kind, read page by page; and one session that must be there."""
+"""All there is of a kind, read page by page; one session that must be there; and what was cut of a user's memory."""
 
 from collections.abc import AsyncIterator
 
@@ -7,6 +7,7 @@ from lamina.ports import Store
 from lamina.types import Message, Session, Span, Status
 
 _PAGE = 500
+_BEYOND = 2**62  # every count of changes: which sessions have changed is not asked for
 
 
 async def required_session(store: Store, session_id: str) -> Session:
@@ -41,3 +42,8 @@ async def every_message(store: Store, session_id: str, first: int, last: int) ->
     for start in range(first, last + 1, _PAGE):
         for message in await store.messages(session_id, Span(first=start, last=min(last, start + _PAGE - 1))):
             yield message
+
+
+async def cuts_of(store: Store, user_id: str) -> int:
+    """A number that grows when words of a user's memory are taken away or rewritten, by whichever process."""
+    return (await store.changes(user_id, _BEYOND)).cuts

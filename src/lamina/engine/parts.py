@@ -5,11 +5,14 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar
 
 from lamina.policy.messages import Limits
 from lamina.ports import Embedder, Extractor, Lexicon, Prompt, Spotter, Store, Summariser, TokenCounter
 from lamina.profiles import Profile
 from lamina.types import FoldDone
+
+T = TypeVar("T")
 
 Progress = Callable[[int, int], None]  # how far long work is: done, of how many (0: that is not known)
 
@@ -63,3 +66,8 @@ def on_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+async def beside_loop(work: Callable[[], T]) -> T:
+    """Long work in another thread if an event loop is to be kept free, else right here."""
+    return await asyncio.to_thread(work) if on_loop() else work()

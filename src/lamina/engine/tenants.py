@@ -8,12 +8,12 @@ from typing import Self
 
 from lamina.engine.keys import Door, Keys
 from lamina.engine.memory import Engine, close_all
+from lamina.engine.pages import cuts_of
 from lamina.engine.watching import Watch
 from lamina.policy.messages import checked_tenant
 from lamina.ports import Store
 from lamina.types import ApiKey
 
-_NEVER = 2**62  # changes that no memory has had
 _SECRET_BYTES = 32
 _OLD = timedelta(seconds=1)
 _GRACE_S = 10.0  # for what workers have in hand when the process ends
@@ -71,7 +71,7 @@ class Tenants:
 
     async def cuts(self, tenant: str, user_id: str) -> int:
         """A number that grows when words of a user's memory are taken away or rewritten, by whichever process."""
-        return (await self._store.for_tenant(tenant).changes(user_id, _NEVER)).cuts
+        return await cuts_of(self._store.for_tenant(tenant), user_id)
 
     async def secret(self, tenant: str) -> bytes:
         """What only this tenant's memory has, to know again what was signed with it."""

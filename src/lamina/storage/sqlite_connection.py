@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 from lamina.errors import FORKED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from lamina.policy.driving import driven
-from lamina.storage.sqlite_unused import RawFile
+from lamina.storage.sqlite_unused import RawFile, identity
 from lamina.storage.transaction import Row, Values, Work
 
 T = TypeVar("T")
@@ -286,10 +286,9 @@ async def _pause(seconds: float) -> None:
 def _place(file: Path) -> tuple[int, int] | None:
     """Which file has that name."""
     try:
-        found = file.stat()
+        return identity(file.stat())
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
 
 
 def _transacted(connection: sqlite3.Connection, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -22,6 +22,11 @@ _MOST_PAGES = 2**25  # up to here the first byte of a page tells pages of trees 
 _TREES = {2: 12, 5: 12, 10: 8, 13: 8}  # the kinds of pages of trees: bytes of their header
 
 
+def identity(found: os.stat_result) -> tuple[int, int]:
+    """Which file it is, whatever its name."""
+    return found.st_dev, found.st_ino
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """What the header of a file says."""
@@ -51,8 +56,7 @@ class RawFile:
     def __init__(self, path: str) -> None:
         self._file = Path(path).open("r+b", buffering=0)  # noqa: SIM115 - see above
         self._lock = threading.Lock()
-        stat = os.fstat(self._file.fileno())
-        self.identity = (stat.st_dev, stat.st_ino)
+        self.identity = identity(os.fstat(self._file.fileno()))
 
     @classmethod
     def begin(cls, path: Path) -> None:
@@ -74,10 +78,10 @@ class RawFile:
     @classmethod
     def of(cls, path: Path) -> "RawFile":
         name = os.path.realpath(path)
-        stat = os.stat(name)  # noqa: PTH116 - the name is resolved
+        there = identity(os.stat(name))  # noqa: PTH116 - the name is resolved
         with cls._registry:
             known = cls._all.get(name)
-            if known is not None and known.identity != (stat.st_dev, stat.st_ino):  # another file has its name now
+            if known is not None and known.identity != there:  # another file has its name now
                 known.close()
                 known = None
             if known is None:
