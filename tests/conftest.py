@@ -3,8 +3,10 @@
 One server of each version serves a test process; it is started when a test first asks for it.
 """
 
+import functools
 import gc
 import logging
+import ssl
 import sys
 
 import httpx2
@@ -19,6 +21,7 @@ from tests.waiting import CEILING
 
 for kind in ("connect", "read", "write", "pool"):  # on a busy machine an answer may take longer than the usual 5 s
     setattr(httpx2._config.DEFAULT_TIMEOUT_CONFIG, kind, CEILING)
+ssl.create_default_context = functools.cache(ssl.create_default_context)  # reading all certificates takes 20 ms
 
 
 def pytest_collection_finish() -> None:

@@ -94,9 +94,9 @@ def create_app(
     )
     app.state.service = service
     for part in (conversations, known, upkeep, moving, keys, events, about):
-        app.include_router(part.routes)
+        app.router.routes.extend(part.routes.routes)  # `include_router` would make each anew, at its first request
     for prefix in (PREFIX, *(["/v1"] if settings.proxy_at_v1 else [])):
-        app.include_router(proxied(proxy, prefix))
+        app.router.routes.extend(proxied(proxy, prefix).routes)
     _about(app, service)
     app.router.routes.extend(Route(path, endpoint=other) for path, other in beside.items())
     app.add_exception_handler(RequestValidationError, _shape)

@@ -42,7 +42,7 @@ _READ = ["GET", "HEAD"]
 
 def attach(app: FastAPI, folder: Path) -> None:
     """Add the page in a folder to a service that has all the rest."""
-    app.include_router(_routes(Files(folder)))
+    app.router.routes.extend(_routes(Files(folder)).routes)
     app.add_middleware(Guarded)
 
 

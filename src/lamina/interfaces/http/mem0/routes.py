@@ -69,7 +69,7 @@ _INSTEAD = {
 
 def attach(app: FastAPI) -> None:
     """Add the routes to a service that has all the rest."""
-    app.include_router(routes)
+    app.router.routes.extend(routes.routes)
     app.add_middleware(PlainErrors)
 
 

@@ -33,8 +33,10 @@ class Upstream:
         timeout = httpx2.Timeout(settings.proxy_seconds, connect=_CONNECT_S)
         kept = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=_IDLE_S)
         anew = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+        trust = httpx2.create_ssl_context()
         self._client, self._anew = (
-            httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False) for limits in (kept, anew)
+            httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False, verify=trust)
+            for limits in (kept, anew)
         )
 
     def shared(self, given: Mapping[str, str]) -> bool:
