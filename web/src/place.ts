@@ -51,8 +51,9 @@ export function goTo(place: Partial<Place>): void {
 export function usePlace(): Place {
   const [place, setPlace] = useState(read);
   useEffect(() => {
-    const moved = () => setPlace(read());
+    const moved = () => setPlace((was) => (addressOf(was) === addressOf(read()) ? was : read()));
     addEventListener("hashchange", moved);
+    moved(); // the address may have changed since it was first read
     return () => removeEventListener("hashchange", moved);
   }, []);
   return place;
