@@ -21,7 +21,7 @@ from tests.waiting import CEILING
 
 for kind in ("connect", "read", "write", "pool"):  # on a busy machine an answer may take longer than the usual 5 s
     setattr(httpx2._config.DEFAULT_TIMEOUT_CONFIG, kind, CEILING)
-setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))  # reading certificates: 20 ms
+ssl.create_default_context = functools.cache(ssl.create_default_context)  # type: ignore[assignment] # takes 20 ms
 
 
 def pytest_collection_finish() -> None:
