@@ -20,9 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lamina.models.offline.extractor import facts_in
-from lamina.ports import FactDraft
-from lamina.types import Message, Role
+from lamina.models.offline.fact_extractor import facts_in
+from lamina.protocols.models import FactDraft
+from lamina.values.message import Message, Role
 
 FACTS = Path(__file__).parents[1] / "tests" / "data" / "facts"
 LOCOMO = Path(__file__).parents[2] / "shared" / "data" / "locomo_dev.jsonl.gz"

@@ -35,11 +35,11 @@ os.environ.update(  # before any of them is imported
 )
 
 from lamina import Memory
-from lamina.interfaces.bench.readers import Conversation, Message, read
-from lamina.interfaces.bench.recall import TOP, Plan, replay
-from lamina.interfaces.bench.scoring import Found, score
-from lamina.models.local.static import StaticEmbedder
-from lamina.models.tokens import best_counter
+from lamina.bench.readers import Conversation, Message, read
+from lamina.bench.recall_run import TOP, Plan, replay
+from lamina.bench.scoring import Found, score
+from lamina.models.embeddings.static import StaticEmbedder
+from lamina.models.token_counters import best_counter
 
 BUDGET = 2_000
 EMBEDDER = StaticEmbedder()

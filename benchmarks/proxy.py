@@ -23,7 +23,7 @@ from typing import Any
 import httpx2
 
 from benchmarks.run import conversation
-from lamina.testing.postgres import SERVICE, Server
+from lamina.testing.postgres_server import SERVICE, Server
 
 RESULTS = Path(__file__).parent / "results"
 PIECES = 12

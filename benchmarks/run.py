@@ -25,7 +25,7 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 
 from lamina import Memory
-from lamina.policy.words import terms
+from lamina.language.words import terms
 
 mpl.use("Agg")
 

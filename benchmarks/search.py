@@ -28,8 +28,8 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 
 from lamina import Memory
-from lamina.models.local.static import StaticEmbedder
-from lamina.models.local.wordpiece import uncased
+from lamina.models.embeddings.static import StaticEmbedder
+from lamina.models.embeddings.wordpiece import uncased
 from lamina.profiles import PROFILES
 
 mpl.use("Agg")

@@ -18,14 +18,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lamina.language.sentences import sentences
+from lamina.language.words import stem
+from lamina.models.offline.extractive_summariser import OfflineSummariser
 from lamina.models.offline.lexicon import lexicon
-from lamina.models.offline.sentences import sentences
-from lamina.models.offline.summariser import OfflineSummariser
-from lamina.models.offline.words import folded, words
-from lamina.models.tokens import ExactCounter
-from lamina.policy.words import stem
-from lamina.ports import SummaryTask
-from lamina.types import Message
+from lamina.models.offline.word_overlap import folded, words
+from lamina.models.token_counters import ExactCounter
+from lamina.protocols.models import SummaryTask
+from lamina.values.message import Message
 
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "locomo_dev.jsonl.gz"
 QUARTER = 0.25

@@ -27,11 +27,11 @@ import psycopg
 from matplotlib import pyplot as plt
 
 from benchmarks.run import conversation
+from lamina.open import AsyncMemory
 from lamina.profiles import PROFILES
 from lamina.storage import postgres_connection
 from lamina.storage.postgres_dialect import translated
-from lamina.testing.postgres import SERVICE, Server
-from lamina.wiring import AsyncMemory
+from lamina.testing.postgres_server import SERVICE, Server
 
 mpl.use("Agg")
 

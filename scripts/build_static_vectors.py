@@ -33,9 +33,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.models.local.bert import Bert, read_tensors
-from lamina.models.local.minilm import HEADS, SHA256, WEIGHTS
-from lamina.models.local.wordpiece import uncased
+from lamina.models.embeddings.bert import Bert, read_tensors
+from lamina.models.embeddings.minilm import HEADS, SHA256, WEIGHTS
+from lamina.models.embeddings.wordpiece import uncased
 from scripts.teaching import taught
 
 TARGET = Path(__file__).parents[1] / "src/lamina/models/local"

@@ -21,17 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from lamina.interfaces.bench.readers import Conversation, Question, read
-from lamina.models.local.minilm import MiniLmEmbedder
-from lamina.models.local.static import StaticEmbedder
-from lamina.models.offline.extractor import OfflineExtractor
-from lamina.policy.questions import nameless, understand
-from lamina.policy.recall.arrays import packed
-from lamina.policy.recall.catalogue import LIKING, STANDING, Catalogue, Entry, comparable
-from lamina.policy.recall.entries import MARKS
-from lamina.policy.recall.fusion import PARTS
-from lamina.policy.recall.signals import NAMES, Asked, gathered
-from lamina.types import Message
+from lamina.bench.readers import Conversation, Question, read
+from lamina.models.embeddings.minilm import MiniLmEmbedder
+from lamina.models.embeddings.static import StaticEmbedder
+from lamina.models.offline.fact_extractor import OfflineExtractor
+from lamina.search.arrays import packed
+from lamina.search.entries import MARKS
+from lamina.search.index import LIKING, STANDING, Catalogue, Entry, comparable
+from lamina.search.question import nameless, understand
+from lamina.search.ranking import PARTS
+from lamina.search.signals import NAMES, Asked, gathered
+from lamina.values.message import Message
 
 WEIGHTS = Path(__file__).parent.parent / "src/lamina/policy/recall"
 EMBEDDERS: dict[str, Callable[[], StaticEmbedder | MiniLmEmbedder]] = {

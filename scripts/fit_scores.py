@@ -25,15 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from lamina.interfaces.bench.readers import Conversation, Question, read
-from lamina.models.local.minilm import MiniLmEmbedder
-from lamina.models.local.static import StaticEmbedder
-from lamina.policy.questions import nameless, understand
-from lamina.policy.recall.arrays import packed
-from lamina.policy.recall.catalogue import KINDS, Catalogue, Entry, comparable
-from lamina.policy.recall.chances import MEASURES, Calibration, falling, measured
-from lamina.policy.recall.fusion import fitting, fused
-from lamina.policy.recall.signals import Asked, gathered, related
+from lamina.bench.readers import Conversation, Question, read
+from lamina.models.embeddings.minilm import MiniLmEmbedder
+from lamina.models.embeddings.static import StaticEmbedder
+from lamina.search.arrays import packed
+from lamina.search.index import KINDS, Catalogue, Entry, comparable
+from lamina.search.probability import MEASURES, Calibration, falling, measured
+from lamina.search.question import nameless, understand
+from lamina.search.ranking import fitting, fused
+from lamina.search.signals import Asked, gathered, related
 from scripts.fit_recall import Reader
 
 ROOT = Path(__file__).parent.parent

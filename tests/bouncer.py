@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import psycopg
 
-from lamina.testing.postgres import SERVICE, as_nobody
+from lamina.testing.postgres_server import SERVICE, as_nobody
 from tests.waiting import CEILING, wait_until
 
 PORT = 6432  # a part of the socket's name; no port is opened

@@ -12,7 +12,7 @@ import sys
 import httpx2
 import pytest
 
-from lamina.testing.postgres import Server
+from lamina.testing.postgres_server import Server
 from scripts.programs import PGBOUNCER
 from tests import sizes  # noqa: F401 - loads the profile of Hypothesis
 from tests.bouncer import bouncer

@@ -13,7 +13,7 @@ import pytest
 
 from lamina.storage.postgres import PostgresStore
 from lamina.storage.postgres_dialect import TABLES
-from lamina.testing.postgres import SERVICE
+from lamina.testing.postgres_server import SERVICE
 from scripts.programs import Program
 from tests.waiting import CEILING
 

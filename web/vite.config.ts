@@ -7,7 +7,7 @@ export default defineConfig({
   plugins: [sourcesNoted()],
   resolve: { alias: { "d3-geo": fileURLToPath(new URL("src/parts/no-maps.ts", import.meta.url)) } },
   build: {
-    outDir: "../src/lamina/interfaces/http/inspector/page",
+    outDir: "../src/lamina/server/inspector/page",
     emptyOutDir: true,
     target: "es2022",
     modulePreload: false,

@@ -1,6 +1,6 @@
 """Lamina: layered memory for conversations with language models."""
 
-from lamina.engine.parts import Patience
+from lamina.blocking import Memory
 from lamina.errors import (
     BadRecords,
     BudgetTooSmall,
@@ -20,10 +20,10 @@ from lamina.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from lamina.policy.messages import Limits
+from lamina.open import AsyncMemory, Llm, Options, Price
+from lamina.parts import Patience
 from lamina.profiles import PROFILES, Profile
-from lamina.sync import Memory
-from lamina.wiring import AsyncMemory, Llm, Options, Price
+from lamina.values.message import Limits
 
 __version__ = "0.1.0"
 

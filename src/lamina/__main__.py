@@ -1,5 +1,5 @@
 """`python -m lamina`: the command line, where the command itself is not on the path."""
 
-from lamina.interfaces.entry import main
+from lamina.cli.entry import main
 
 main()

@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
 from lamina.errors import InputError
-from lamina.records import dataclass
+from lamina.frozen import dataclass
 
 
 def _at_least(least: int, rule: Any, *names: str) -> None:

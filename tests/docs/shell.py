@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lamina.interfaces.cli.face import console, errors
-from lamina.interfaces.entry import main
+from lamina.cli.command import console, errors
+from lamina.cli.entry import main
 from tests.waiting import CEILING
 
 BIN = Path(sys.executable).parent

@@ -14,14 +14,15 @@ import pytest
 import typer.main
 
 import lamina
-from lamina.interfaces.cli.app import app
-from lamina.interfaces.settings import DOCUMENT_KNOBS, NAMES, Settings
-from lamina.policy.facts import CATEGORIES, TYPES
-from lamina.policy.mixing import MIXED
-from lamina.policy.recall.fusion import PARTS
+from lamina.cli.main import app
+from lamina.knowledge.standing import CATEGORIES, TYPES
+from lamina.open import EMBEDDERS, Options
 from lamina.profiles import KNOBS, PROFILES, Profile
-from lamina.types import EPISODE_KINDS, FACT_STATUSES, LINK_TYPES, Receipt
-from lamina.wiring import EMBEDDERS, Options
+from lamina.search.ranking import PARTS
+from lamina.search.weights import MIXED
+from lamina.settings import DOCUMENT_KNOBS, NAMES, Settings
+from lamina.values.fact import EPISODE_KINDS, FACT_STATUSES, LINK_TYPES
+from lamina.values.receipt import Receipt
 from tests.docs.pages import DOCS, PAGES, ROOT, bodies, body_of, page_name, prose, slug
 
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))

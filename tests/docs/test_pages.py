@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import lamina
-from lamina.interfaces.cli.face import console
+from lamina.cli.command import console
 from tests.docs.pages import LANGUAGES, PAGES, blocks, page_name, sections
 from tests.docs.running import Page
 from tests.docs.shell import BIN, LOGGERS, Done, Shell

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from lamina import Memory, Profile
-from lamina.ports import FactDraft, SummaryDraft, SummaryTask
-from lamina.types import Added, Fact, Message
+from lamina.protocols.models import FactDraft, SummaryDraft, SummaryTask
+from lamina.values.fact import Fact
+from lamina.values.message import Added, Message
 from tests.places import Place
 from tests.sizes import FULL
 

@@ -7,7 +7,8 @@ import pytest
 
 from lamina import PROFILES, Memory
 from lamina.errors import InputError
-from lamina.types import Consolidated, EpisodeKind, Span
+from lamina.values.fact import Consolidated, EpisodeKind
+from lamina.values.message import Span
 from tests.documents.conftest import SESSION, USER, Clock, Talk, values
 
 Opener = Callable[..., Memory]

@@ -7,7 +7,7 @@ import pytest
 
 from lamina import PROFILES, Memory
 from lamina.errors import InputError
-from lamina.types import Fact
+from lamina.values.fact import Fact
 from tests.documents.conftest import SESSION, USER, Clock, Finding, Table, Talk, values
 
 Opener = Callable[..., Memory]

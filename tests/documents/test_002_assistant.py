@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from lamina import PROFILES, Memory
-from lamina.types import Span
+from lamina.values.message import Span
 from tests.documents.conftest import SESSION, USER, Gate, Recorder, Talk, echo, literally, said, spans, verbatim
 from tests.growth import times_longer
 from tests.places import Place

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from lamina import Memory
-from lamina.ports import FactDraft
-from lamina.types import FACT_STATUSES, Message
+from lamina.protocols.models import FactDraft
+from lamina.values.fact import FACT_STATUSES
+from lamina.values.message import Message
 from tests.documents.conftest import SESSION, USER, Clock, Finding, Table, Talk, values
 from tests.places import Place
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from lamina import PROFILES, AsyncMemory, Memory
-from lamina.interfaces.settings import load_settings
-from lamina.models.tokens import ExactCounter
-from lamina.ports import SummaryDraft, SummaryTask
+from lamina.models.token_counters import ExactCounter
+from lamina.protocols.models import SummaryDraft, SummaryTask
+from lamina.settings import load_settings
 from tests.documents.conftest import SESSION, USER, Gate, Recorder, Talk, echo, said, spans, verbatim
 from tests.places import Place
 from tests.waiting import until, wait_until

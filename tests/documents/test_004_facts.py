@@ -7,8 +7,8 @@ import pytest
 
 from lamina import Memory
 from lamina.errors import Conflict
-from lamina.ports import SummaryTask
-from lamina.types import FACT_STATUSES
+from lamina.protocols.models import SummaryTask
+from lamina.values.fact import FACT_STATUSES
 from tests.documents.conftest import SESSION, USER, Clock, Finding, Recorder, Table, Talk, echo, said, spans, values
 
 Opener = Callable[..., Memory]

@@ -8,7 +8,7 @@ import pytest
 
 from lamina import PROFILES, Memory
 from lamina.errors import BudgetTooSmall
-from lamina.ports import SummaryTask
+from lamina.protocols.models import SummaryTask
 from tests.documents.conftest import SESSION, USER, Recorder, Talk, echo, said, spans, verbatim
 from tests.places import Place
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from lamina import PROFILES, Memory
-from lamina.ports import SummaryTask
 from lamina.profiles import Batches
-from lamina.types import FACT_STATUSES, Receipt
+from lamina.protocols.models import SummaryTask
+from lamina.values.fact import FACT_STATUSES
+from lamina.values.receipt import Receipt
 from tests.documents.conftest import SESSION, USER, Clock, Finding, Recorder, Table, Talk, echo, said, spans, values
 from tests.growth import growth, quarters, times_longer
 from tests.places import Place

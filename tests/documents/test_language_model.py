@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, Llm, Memory, Price
-from lamina.interfaces.settings import load_settings
+from lamina.settings import load_settings
 from lamina.testing.llm_server import Answer, Asked, Fault, LlmServer, Said, data_of, sensible
 from tests.documents.conftest import SESSION, USER, Talk, literally, said, spans, values, verbatim
 from tests.waiting import CEILING, wait_until

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lamina import InputError, Memory
-from lamina.policy.records import record_digest
+from lamina.log.records import record_digest
 from tests.engine.transfers import opened, records
 
 SAID = [f"I have {number} lamps in the hall and I live in Porto since March {number}." for number in range(1, 30)]

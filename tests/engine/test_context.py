@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamina.ports import SummaryDraft
+from lamina.protocols.models import SummaryDraft
 from tests.engine.voyages import PROFILE, talk
 
 pytestmark = pytest.mark.anyio

@@ -18,7 +18,7 @@ from lamina import AsyncMemory, Memory
 from lamina.errors import Conflict, InputError, StoreError
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing import FakeClock
-from lamina.types import FACT_STATUSES
+from lamina.values.fact import FACT_STATUSES
 from tests.engine.transfers import a_memory, opened, talk
 from tests.places import Place
 from tests.sizes import share

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from lamina import AsyncMemory, Memory, ModelError
-from lamina.engine import recall
-from lamina.engine.embed import BATCH, Embedding
-from lamina.engine.parts import Patience
-from lamina.engine.recall import Recall
-from lamina.engine.requests import Request
-from lamina.policy.recall.arrays import packed
-from lamina.ports import Changes
+from lamina.parts import Patience
+from lamina.protocols.store import Changes
+from lamina.search import search
+from lamina.search.arrays import packed
+from lamina.search.embed import BATCH, Embedding
+from lamina.search.request import Request
+from lamina.search.search import Recall
 from tests.waiting import CEILING, until
 
 pytestmark = pytest.mark.anyio
@@ -134,7 +134,7 @@ async def test_a_slow_embedder_is_given_up(
     opened: Callable[..., Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After `model_seconds` in the background, and sooner in a search; nothing is lost, nothing waits for it."""
-    monkeypatch.setattr(recall, "_QUICK", 0.02)
+    monkeypatch.setattr(search, "_QUICK", 0.02)
     tiny, patience = Tiny(mood="waits"), Patience(model_seconds=0.05)
     memory = await opened(tiny, patience=patience)
     await say(memory, *SAID)
@@ -144,7 +144,7 @@ async def test_a_slow_embedder_is_given_up(
     (told,) = [record for record in caplog.records if record.message == "not_embedded"]
     assert "gave no vectors within 0.05 s" in told.reason  # type: ignore[attr-defined]
     tiny.go.set()
-    monkeypatch.setattr(recall, "_QUICK", CEILING)
+    monkeypatch.setattr(search, "_QUICK", CEILING)
     object.__setattr__(patience, "model_seconds", CEILING)
     assert (await memory.settle()).vectors >= len(SAID)
     assert (await best(memory, "The train leaves at seven."))[1] > 0.98

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, AsyncMemory, InputError, Memory, NotFound
-from lamina.policy.facts import mark
-from lamina.ports import SummaryDraft, SummaryTask
+from lamina.knowledge.standing import mark
+from lamina.protocols.models import SummaryDraft, SummaryTask
 from lamina.storage.sqlite import SqliteStore
-from lamina.types import Fact
+from lamina.values.fact import Fact
 from tests.places import Place
 from tests.waiting import CEILING, until
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lamina import InputError, Memory
-from lamina.policy import redaction
+from lamina.forgetting import redact
 from tests.growth import growth, quarters
 from tests.places import Place
 
@@ -113,4 +113,4 @@ def test_a_text_that_shows_nothing_is_refused(tmp_path: Path, text: str) -> None
 @pytest.mark.parametrize("piece", ["\\\\", "%25", "\\u00e9", "\u00ad\u0301", '\\"'])
 def test_signs_to_decode_without_end_take_no_longer_than_their_length(piece: str) -> None:
     """Neither is a message decoded for ever, nor are marks sorted."""
-    assert growth(lambda text: redaction.has(text, "zanzibar"), lambda size: piece * size, quarters(100_000)) <= 2.0
+    assert growth(lambda text: redact.has(text, "zanzibar"), lambda size: piece * size, quarters(100_000)) <= 2.0

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from lamina import InputError, Memory, NotFound
-from lamina.engine import importing
 from lamina.errors import BadRecords
-from lamina.policy import folder
+from lamina.formats import folder, importing
 from lamina.testing import FakeClock
-from lamina.types import Span
+from lamina.values.message import Span
 from tests.engine.transfers import PROFILE, everything, opened, records
 from tests.policy.test_folder import OTHERS
 

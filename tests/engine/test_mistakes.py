@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lamina import AsyncMemory, InputError, Memory
-from lamina.types import FACT_STATUSES
-from lamina.wiring import grants, worker_alive
+from lamina.open import grants, worker_alive
+from lamina.values.fact import FACT_STATUSES
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from lamina.open import tenants
 from lamina.storage import sqlite_connection
-from lamina.wiring import tenants
 from tests.waiting import CEILING, until
 
 pytestmark = pytest.mark.anyio
@@ -85,7 +85,7 @@ async def test_a_key_is_looked_up_once_for_many_requests(held, monkeypatch):
         return await real(store, hashed)
 
     monkeypatch.setattr(type(held._store), "find_key", find_key)
-    monkeypatch.setattr("lamina.engine.keys._BELIEVED_S", CEILING)
+    monkeypatch.setattr("lamina.tenancy.keys._BELIEVED_S", CEILING)
     assert all([await held.admitted(secret) for _ in range(100)])
     assert looked == 1
     await held.keys("quick").revoke(key.id)

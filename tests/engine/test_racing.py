@@ -3,8 +3,8 @@
 import pytest
 
 from lamina import Conflict, InputError
-from lamina.ports import FactDraft
-from lamina.types import Consolidated
+from lamina.protocols.models import FactDraft
+from lamina.values.fact import Consolidated
 from tests.engine.voyages import PROFILE, talk, turn
 
 pytestmark = pytest.mark.anyio

@@ -14,7 +14,7 @@ from tests.engine.transfers import a_memory
 from tests.places import Databases
 from tests.sizes import share
 
-STORY = resources.files("lamina.interfaces.story")
+STORY = resources.files("lamina.story")
 ASKED = "2026-01-01T12:00:00+00:00"
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, AsyncMemory, InputError, Memory
-from lamina.engine.recall import Recall
-from lamina.engine.requests import Request
-from lamina.types import Explained
+from lamina.search.request import Request
+from lamina.search.search import Recall
+from lamina.values.hit import Explained
 
 USER = "ann"
 SAID = (

@@ -10,15 +10,15 @@ from datetime import timedelta
 import pytest
 
 from lamina import AsyncMemory, NotFound
-from lamina.engine.memory import Engine
-from lamina.engine.parts import Patience
-from lamina.engine.worker import Worker
 from lamina.errors import StoreBusy
+from lamina.memory import Engine
+from lamina.open import staff
+from lamina.parts import Patience
 from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing import FakeSummariser, WordCounter
 from lamina.testing.samples import a_note
-from lamina.wiring import staff
+from lamina.workers.loop import Worker
 from tests.engine.voyages import PROFILE, talk, turn
 from tests.sizes import share
 from tests.waiting import CEILING, until

@@ -11,9 +11,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from lamina import AsyncMemory, Memory, NotFound
-from lamina.engine import tracing
-from lamina.interfaces.settings import Settings
+from lamina import AsyncMemory, Memory, NotFound, tracing
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 
 EXPORTER = InMemorySpanExporter()
@@ -25,7 +24,7 @@ def spans(monkeypatch):
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
     monkeypatch.setattr(tracing, "tracer", lambda: provider.get_tracer("lamina"))
-    monkeypatch.setattr("lamina.interfaces.http.spans.tracer", lambda: provider.get_tracer("lamina"))
+    monkeypatch.setattr("lamina.server.spans.tracer", lambda: provider.get_tracer("lamina"))
     EXPORTER.clear()
 
     def taken():
@@ -108,9 +107,9 @@ trace.set_tracer_provider(provider)
 
 from mcp import Client, MCPError
 from lamina import AsyncMemory
-from lamina.interfaces.mcp.server import server_for
-from lamina.interfaces.mcp.tools import Desk
-from lamina.interfaces.settings import Settings
+from lamina.server.mcp.protocol import server_for
+from lamina.server.mcp.handlers import Desk
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 
 with serving(Settings(database=sys.argv[1]), worker=False) as service:

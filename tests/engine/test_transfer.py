@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Conflict, InputError, Memory
-from lamina.engine import files
-from lamina.interfaces.story import story
-from lamina.policy import folder
+from lamina.formats import folder, whole_files
+from lamina.story import story
 from lamina.testing import FakeClock, FakeSummariser
 from tests.engine.transfers import a_memory, everything, opened, records
 from tests.policy.values import disturbed
@@ -187,7 +186,7 @@ def test_a_long_export_is_written_in_pieces(tmp_path: Path, monkeypatch: pytest.
     """It is the same file."""
     with a_memory(tmp_path / "a.db", 1) as memory:
         size = memory.export(tmp_path / "whole.jsonl")
-        monkeypatch.setattr(files, "_PIECE", 100)
+        monkeypatch.setattr(whole_files, "_PIECE", 100)
         assert memory.export(tmp_path / "pieces.jsonl") == size == (tmp_path / "whole.jsonl").stat().st_size
     assert (tmp_path / "pieces.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lamina.engine import watching
-from lamina.engine.watching import Watch
 from lamina.errors import StoreBusy
+from lamina.tenancy import changes
+from lamina.tenancy.changes import Watch
 from tests.waiting import CEILING, until
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ async def test_a_store_that_fails_is_looked_at_again(memory, watch, monkeypatch,
 
 async def test_more_users_than_are_kept(memory, watch, monkeypatch):
     """Each change of each of them is told."""
-    monkeypatch.setattr(watching, "_USERS", 1)
+    monkeypatch.setattr(changes, "_USERS", 1)
     heard = watch.listen("e.0", CEILING)
     for user in ("ann", "bob", "ann"):
         await memory.add("Hello.", user_id=user, session_id=user)
@@ -56,7 +56,7 @@ async def test_what_nobody_looked_for_is_a_gap(memory, watch, monkeypatch):
     """A watch ends when nobody listens for long; who comes back is told that something may be missing."""
     await memory.add("Hello.", user_id="ann", session_id="s1")
     await until(lambda: watch.place() == "e.1")
-    monkeypatch.setattr(watching, "_LINGER_S", 0.0)
+    monkeypatch.setattr(changes, "_LINGER_S", 0.0)
     await until(watch._task.done)
     monkeypatch.undo()
     await memory.add("Are you there?", user_id="ann", session_id="s1")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, AsyncMemory, Memory, ModelError, NotFound
-from lamina.engine.compact import NO_WORDS
-from lamina.engine.parts import Patience
+from lamina.folding.fold import NO_WORDS
+from lamina.parts import Patience
 from lamina.testing import FakeClock, FakeSummariser, WordCounter
 from lamina.testing.samples import at
 from tests.engine.voyages import PROFILE, talk, turn

@@ -18,7 +18,7 @@ import pytest
 
 from lamina import PROFILES, Memory
 from lamina.errors import StoreError
-from lamina.testing.postgres import SERVICE, Server
+from lamina.testing.postgres_server import SERVICE, Server
 from tests.places import Backend
 from tests.sizes import FULL, share
 from tests.waiting import CEILING, wait_until

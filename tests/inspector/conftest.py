@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from lamina import Memory
-from lamina.interfaces.story import sessions
+from lamina.story import sessions
 from scripts.programs import CHROMIUM
 from tests.inspector.browser import DESK, place, watched
 from tests.inspector.memories import (

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from lamina import PROFILES, Llm, Memory, Price
-from lamina.engine.parts import Patience
-from lamina.ports import FactsCommit, SummaryDraft
+from lamina.parts import Patience
+from lamina.protocols.models import SummaryDraft
+from lamina.protocols.store import FactsCommit
 from lamina.testing import FakeClock, WordCounter
 from lamina.testing.llm_server import LlmServer
 

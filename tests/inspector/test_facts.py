@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from playwright.sync_api import expect
 
-from lamina.types import FACT_STATUSES
+from lamina.values.fact import FACT_STATUSES
 from tests.inspector.access import assert_accessible
 from tests.inspector.browser import DESK, PHONE, asked_for, assert_laid_out, place
 from tests.inspector.memories import ENDLESS, FORGETFUL, MANY, OF_MANY, TROUBLED, USER

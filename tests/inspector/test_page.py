@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lamina.interfaces.http.inspector.files import PACKAGED
+from lamina.server.inspector.page_files import PACKAGED
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from lamina.interfaces.story import sessions
+from lamina.story import sessions
 from tests.inspector.memories import USER
 from tests.inspector.service import post
 from tests.inspector.test_shell import SCREENS

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lamina.interfaces.cli.app import main
+from lamina.cli.main import main
 from tests.waiting import wait_until
 
 LAMINA = str(Path(sys.executable).with_name("lamina"))

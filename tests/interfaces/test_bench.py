@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from lamina.bench import measure, plots
+from lamina.bench.measure import Bounds
+from lamina.bench.readers import read, when
+from lamina.bench.recall_run import Plan, replay, stages
 from lamina.errors import InputError
-from lamina.interfaces.bench import measure, plots
-from lamina.interfaces.bench.measure import Bounds
-from lamina.interfaces.bench.readers import read, when
-from lamina.interfaces.bench.recall import Plan, replay, stages
 from tests.waiting import wait_until
 
 DATA = Path(__file__).parents[1] / "data" / "bench"
@@ -347,8 +347,6 @@ def test_an_interrupted_command_says_how_to_go_on(cli, monkeypatch):
 
 def test_other_commands_do_not_load_it():
     """The bench package and matplotlib cost nothing until they are used."""
-    probe = (
-        "import sys, lamina.interfaces.cli.app; print(*[m for m in sys.modules if 'bench' in m or 'matplotlib' in m])"
-    )
+    probe = "import sys, lamina.cli.main; print(*[m for m in sys.modules if 'bench' in m or 'matplotlib' in m])"
     with os.popen(f'{sys.executable} -c "{probe}"') as process:
-        assert process.read().split() == ["lamina.interfaces.cli.bench"]
+        assert process.read().split() == ["lamina.cli.bench_commands"]

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from lamina.interfaces.bench.plots import curve
-from lamina.interfaces.bench.readers import Question
-from lamina.interfaces.bench.scoring import Found, score, scored, table
+from lamina.bench.plots import curve
+from lamina.bench.readers import Question
+from lamina.bench.scoring import Found, score, scored, table
 
 
 def question(*gold, sessions=("s1",), category="some", name="q"):

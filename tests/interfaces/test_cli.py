@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 
 from lamina import Memory
-from lamina.interfaces import entry
-from lamina.interfaces.cli import demo, face, service
-from lamina.interfaces.logs import JsonLines
-from lamina.interfaces.mcp import serving
-from lamina.interfaces.settings import load_settings
+from lamina.cli import command as face
+from lamina.cli import demo, entry, service_commands
+from lamina.logs import JsonLines
+from lamina.server.mcp import mcp_process
+from lamina.settings import load_settings
 from tests.interfaces.conftest import LAMINA, plain_environ
 
 
@@ -214,7 +214,7 @@ def test_without_the_packages_of_the_command_line_it_says_what_to_install(monkey
     [pytest.param("mcp", "mcp", "mcp", id="mcp"), pytest.param("serve", "uvicorn", "server", id="serve")],
 )
 def test_a_command_whose_packages_are_missing_says_what_to_install(cli, monkeypatch, command, package, extra):
-    monkeypatch.delitem(sys.modules, "lamina.interfaces.http.serving", raising=False)
+    monkeypatch.delitem(sys.modules, "lamina.server.serve", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     done = cli(command)
     assert done.code == 1
@@ -222,14 +222,14 @@ def test_a_command_whose_packages_are_missing_says_what_to_install(cli, monkeypa
 
 
 def test_the_service_has_no_mcp_where_it_is_not_installed(monkeypatch):
-    assert list(service._beside(load_settings({}))) == ["/mcp"]
+    assert list(service_commands._beside(load_settings({}))) == ["/mcp"]
     monkeypatch.setitem(sys.modules, "mcp", None)
-    assert service._beside(load_settings({})) == {}
+    assert service_commands._beside(load_settings({})) == {}
 
 
 def test_whoever_starts_an_mcp_server_at_a_terminal_is_told_that_it_waits(cli, monkeypatch):
     """A client that starts it reads no such line."""
-    monkeypatch.setattr(serving, "serve_stdio", lambda _plan: None)
+    monkeypatch.setattr(mcp_process, "serve_stdio", lambda _plan: None)
     assert "waiting for an MCP client on standard input" in cli("mcp", keys="").err
     assert cli("mcp").err == ""
 

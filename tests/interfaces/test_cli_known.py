@@ -9,9 +9,10 @@ import pytest
 from rich.console import Console
 
 from lamina import Memory
-from lamina.interfaces.cli import show_known
+from lamina.cli import display_knowledge
 from lamina.testing.samples import at
-from lamina.types import Change, Divergence, Proposal, Span
+from lamina.values.message import Span
+from lamina.values.summary import Change, Divergence, Proposal
 
 SAID = [
     ("s1", "I'm Alex and I live in Ghent.", "2025-01-10T09:00:00+00:00"),
@@ -318,7 +319,7 @@ def test_what_does_not_agree_is_a_table():
         Divergence(kind="stale", fact_id="f1", summary_id="sum-1", session_id="[s1]", text="has Ghent"),
         Divergence(kind="missing", fact_id="f2", summary_id="sum-2", session_id=None, text="lacks Zed"),
     ]
-    table = shown(show_known.divergences_table(found))
+    table = shown(display_knowledge.divergences_table(found))
     assert "kind summary session what" in table
     assert "stale sum-1 [s1] has Ghent" in table
     assert "missing sum-2 digest lacks Zed" in table
@@ -334,7 +335,7 @@ def test_what_was_written_anew_is_shown_sentence_by_sentence():
     made = Proposal(
         id="p1", session_id="s1", status="open", recipe="offline", changes=changes, drift=0.5, created_at=at()
     )
-    text = shown(show_known.proposal(made))
+    text = shown(display_knowledge.proposal(made))
     for title in ("summary · messages 1-9 · changed · drift 0.50", "fact · new · drift 1.00", "fact · gone"):
         assert title in text
     assert "-Tea. │ │ +Rum." in text

@@ -6,10 +6,10 @@ import json
 import pytest
 
 from lamina import Memory
-from lamina.interfaces.cli.moving import _copied
+from lamina.cli.transfer_commands import _copied
+from lamina.open import tenants
 from lamina.testing.samples import a_note, at
-from lamina.types import Copied
-from lamina.wiring import tenants
+from lamina.values.report import Copied
 
 TENANTS = ("acme", "default", "zoo")
 

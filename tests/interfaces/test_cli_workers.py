@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import pytest
 
-from lamina.interfaces.cli import processes
-from lamina.interfaces.cli.processes import Plan
+from lamina.cli import worker_processes
+from lamina.cli.worker_processes import Plan
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing.llm_server import LlmServer, sensible
 from lamina.testing.samples import a_note, at
@@ -57,11 +57,11 @@ def backlog(cli, *words):
 
 
 @pytest.mark.parametrize("processes", [pytest.param("1", marks=pytest.mark.full), "2"])
-def test_a_worker_works_for_all_tenants_until_nothing_is_due(cli, lamina, processes):
+def test_a_worker_works_for_all_tenants_until_nothing_is_due(cli, lamina, worker_processes):
     """It says on standard error who works where, and nothing on standard output."""
     due(cli)
     due(cli, "--tenant", "b")
-    done = lamina("worker", "--once", "--processes", processes)
+    done = lamina("worker", "--once", "--processes", worker_processes)
     assert (done.returncode, done.stdout) == (0, "")
     assert f"worker {socket.gethostname()}/" in done.stderr
     assert "on lamina.db for all tenants, 2 now" in done.stderr
@@ -148,7 +148,7 @@ def a_plan(location, **changes):
 def test_a_process_that_cannot_work_says_why(tmp_path, capsys):
     """In its log, with exit code 1."""
     with pytest.raises(SystemExit) as stop:
-        processes._serve_as_child(a_plan(str(tmp_path / "nowhere" / "a.db")))
+        worker_processes._serve_as_child(a_plan(str(tmp_path / "nowhere" / "a.db")))
     assert stop.value.code == 1
     told = json.loads(capsys.readouterr().err)
     assert (told["action"], "folder must exist" in told["reason"]) == ("worker_process_failed", True)
@@ -174,13 +174,13 @@ while True:
 
 def test_a_process_that_does_not_end_in_time_is_killed(tmp_path, signals):
     """After the grace, and some seconds more."""
-    ready, post = tmp_path / "ready", processes._Post(a_plan("lamina.db"))
+    ready, post = tmp_path / "ready", worker_processes._Post(a_plan("lamina.db"))
     post.process = multiprocessing.get_context("spawn").Process(target=exec, args=(STUBBORN.format(ready=str(ready)),))
     post.process.start()
     pid = post.process.pid
     wait_until(ready.exists)
-    waiting = processes._Signals(count=1)
-    processes._stop(waiting, [post], time.monotonic())
+    waiting = worker_processes._Signals(count=1)
+    worker_processes._stop(waiting, [post], time.monotonic())
     waiting.close()
     assert not post.runs
     with pytest.raises(ProcessLookupError):
@@ -193,10 +193,10 @@ def test_no_process_outlives_its_supervisor(tmp_path, signals, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(processes, "_wait", broken)
+    monkeypatch.setattr(worker_processes, "_wait", broken)
     before = set(multiprocessing.active_children())
     with pytest.raises(ZeroDivisionError):
-        processes.supervise(a_plan(str(tmp_path / "lamina.db"), once=False), 1)
+        worker_processes.supervise(a_plan(str(tmp_path / "lamina.db"), once=False), 1)
     wait_until(lambda: set(multiprocessing.active_children()) <= before)
 
 

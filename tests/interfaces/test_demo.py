@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from lamina import Memory
-from lamina.interfaces.cli.demo_known import CARD, WISH
-from lamina.interfaces.story import USER, questions, story
+from lamina.cli.demo_knowledge import CARD, WISH
+from lamina.story import USER, questions, story
 from tests.interfaces.conftest import LAMINA, plain_environ
 from tests.waiting import CEILING
 

@@ -14,11 +14,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from lamina import Memory
-from lamina.interfaces.adapters.anthropic import LaminaMemoryTool
-from lamina.interfaces.adapters.langchain import LaminaChatMessageHistory, LaminaRetriever
-from lamina.interfaces.adapters.langgraph import LaminaStore
-from lamina.interfaces.adapters.llamaindex import LaminaMemory
-from lamina.interfaces.adapters.openai_agents import LaminaSession
+from lamina.integrations.anthropic import LaminaMemoryTool
+from lamina.integrations.langchain import LaminaChatMessageHistory, LaminaRetriever
+from lamina.integrations.langgraph import LaminaStore
+from lamina.integrations.llamaindex import LaminaMemory
+from lamina.integrations.openai_agents import LaminaSession
 from lamina.testing.llm_server import LlmServer, Said
 from tests.interfaces.conftest import LAMINA, plain_environ, service_process
 from tests.waiting import CEILING

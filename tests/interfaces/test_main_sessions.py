@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Conflict, Memory
-from lamina.interfaces.adapters.langgraph import LaminaStore
-from lamina.policy.messages import given_to, main_owner, main_session
+from lamina.integrations.langgraph import LaminaStore
+from lamina.log.messages import given_to, main_owner, main_session
 
 IDS = st.text("ab:@/%main", min_size=1, max_size=12)
 

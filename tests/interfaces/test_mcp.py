@@ -19,11 +19,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextResourceContents
 
 from lamina import AsyncMemory, Memory
-from lamina.interfaces.mcp.catalogue import offered
-from lamina.interfaces.mcp.server import server_for
-from lamina.interfaces.mcp.serving import Listened
-from lamina.interfaces.mcp.tools import Desk
-from lamina.policy.render import fenced
+from lamina.context.rendering import fenced
+from lamina.server.mcp.handlers import Desk
+from lamina.server.mcp.mcp_process import Listened
+from lamina.server.mcp.protocol import server_for
+from lamina.server.mcp.tool_list import offered
 from tests.interfaces.conftest import LAMINA, plain_environ
 from tests.places import Databases
 from tests.waiting import CEILING

@@ -3,7 +3,7 @@
 import pytest
 
 from lamina import PROFILES, ConfigError, Llm, Price
-from lamina.interfaces.settings import DOCUMENT_KNOBS, load_settings
+from lamina.settings import DOCUMENT_KNOBS, load_settings
 
 
 def test_defaults():

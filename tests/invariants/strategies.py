@@ -9,14 +9,14 @@ from typing import Any
 from hypothesis import strategies as st
 
 from lamina import PROFILES, Profile
-from lamina.engine.memory import Engine
-from lamina.engine.parts import Parts
-from lamina.models.local.lazy import LazyStatic
-from lamina.models.offline.episodes import OfflineSpotter
-from lamina.models.offline.extractor import OfflineExtractor
-from lamina.models.offline.summariser import OfflineSummariser
-from lamina.models.prompts import prompts
-from lamina.ports import Store, Summariser
+from lamina.memory import Engine
+from lamina.models.embeddings.lazy_static import LazyStatic
+from lamina.models.llm.prompts import prompts
+from lamina.models.offline.episode_extractor import OfflineSpotter
+from lamina.models.offline.extractive_summariser import OfflineSummariser
+from lamina.models.offline.fact_extractor import OfflineExtractor
+from lamina.open import new_id
+from lamina.parts import Parts
 from lamina.profiles import (
     Batches,
     FanOut,
@@ -29,8 +29,9 @@ from lamina.profiles import (
     Threshold,
     Window,
 )
+from lamina.protocols.models import Summariser
+from lamina.protocols.store import Store
 from lamina.storage.memory import MemoryStore
-from lamina.wiring import new_id
 
 Log = list[dict[str, Any]]
 

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Memory
-from lamina.policy import facts as policy
-from lamina.policy.facts import Rule
-from lamina.ports import FactsCommit, Store
+from lamina.knowledge import standing as policy
+from lamina.knowledge.standing import Rule
+from lamina.protocols.store import FactsCommit, Store
 from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
-from lamina.types import Fact
+from lamina.values.fact import Fact
 from tests.invariants.strategies import START, USER
 from tests.sizes import examples
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, Memory
-from lamina.policy.words import terms
-from lamina.types import Message, Receipt
+from lamina.language.words import terms
+from lamina.values.message import Message
+from lamina.values.receipt import Receipt
 from tests.invariants.strategies import START, USER, CheapCounter
 from tests.sizes import share
 

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import InputError, Memory
-from lamina.ports import FactDraft
-from lamina.types import Fact, Message
+from lamina.protocols.models import FactDraft
+from lamina.values.fact import Fact
+from lamina.values.message import Message
 from tests.invariants.strategies import START, USER
 from tests.places import Place
 from tests.sizes import examples

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Profile
-from lamina.policy.strata import stretches
-from lamina.types import Block, Outline
+from lamina.maintenance.outline import stretches
+from lamina.values.statistics import Block, Outline
 from tests.invariants.strategies import SESSION, Log, World, logs, profiles, put
 from tests.sizes import examples
 

@@ -19,10 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import PROFILES, AsyncMemory, BudgetTooSmall, Profile
-from lamina.engine.memory import Engine
-from lamina.models.tokens import ExactCounter
-from lamina.ports import SummaryDraft, SummaryTask
-from lamina.types import FACT_STATUSES, Context, Message, Omission, Piece, Span
+from lamina.memory import Engine
+from lamina.models.token_counters import ExactCounter
+from lamina.protocols.models import SummaryDraft, SummaryTask
+from lamina.values.fact import FACT_STATUSES
+from lamina.values.manifest import Context, Omission, Piece
+from lamina.values.message import Message, Span
 from tests.invariants.strategies import (
     SESSION,
     START,

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import PROFILES, InputError, Profile
-from lamina.types import Context, Span
+from lamina.values.manifest import Context
+from lamina.values.message import Span
 from tests.invariants.strategies import SESSION, USER, Log, World, logs, profiles, put
 from tests.sizes import examples
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from lamina import Llm
-from lamina.models.prompts import prompts
-from lamina.models.remote import endpoint as endpoints
-from lamina.models.remote.endpoint import Endpoint
-from lamina.models.remote.questions import Ask, Schema
-from lamina.ports import SummaryTask
+from lamina.models.llm import endpoint as endpoints
+from lamina.models.llm.endpoint import Endpoint
+from lamina.models.llm.prompts import prompts
+from lamina.models.llm.questions import Ask, Schema
+from lamina.protocols.models import SummaryTask
 from lamina.testing.llm_server import LlmServer
-from lamina.types import Message
+from lamina.values.message import Message
 from tests.policy.conftest import message
 from tests.waiting import CEILING
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.remote.answers import (
+from lamina.models.llm.answers import (
     Unreadable,
     chat_reply,
     embedded_vectors,
@@ -16,7 +16,7 @@ from lamina.models.remote.answers import (
     unfenced,
     without_thoughts,
 )
-from lamina.models.remote.quotes import place_of
+from lamina.models.llm.quotes import place_of
 
 
 def chat(message: Any, finish: str | None = "stop", **more: Any) -> dict[str, Any]:

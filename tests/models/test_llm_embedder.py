@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lamina import Llm, Memory, ModelError
-from lamina.models.remote.embedder import HttpEmbedder
+from lamina.models.llm.http_embedder import HttpEmbedder
 from lamina.testing.llm_server import Fault, LlmServer, vector_of
 from tests.models.llm import QUICK, endpoint_to, llm_for
 

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 import pytest
 
 from lamina import InputError, Llm, MissingExtra, ModelError, Price
-from lamina.models.remote.endpoint import Endpoint
-from lamina.models.remote.ledger import MemoryLedger
+from lamina.models.llm.endpoint import Endpoint
+from lamina.models.llm.process_costs import MemoryLedger
 from lamina.profiles import Hosted
 from lamina.testing import FakeClock
 from lamina.testing.llm_server import Answer, Asked, Fault, LlmServer, Said

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from lamina import ModelError
-from lamina.models.remote.extractor import LlmExtractor, category_of, key_of, value_of
-from lamina.models.remote.spotter import LlmSpotter
-from lamina.policy.facts import true_to
-from lamina.ports import EpisodeDraft, FactDraft
+from lamina.knowledge.standing import true_to
+from lamina.models.llm.llm_episodes import LlmSpotter
+from lamina.models.llm.llm_extractor import LlmExtractor, category_of, key_of, value_of
+from lamina.protocols.models import EpisodeDraft, FactDraft
 from lamina.testing.llm_server import Answer, LlmServer, Said, data_of, sensible
-from lamina.types import Message
+from lamina.values.message import Message
 from tests.models.llm import endpoint_to, said
 
 pytestmark = pytest.mark.anyio

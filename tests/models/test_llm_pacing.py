@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamina.models.remote.pacing import MOST_WAIT, Breaker, Bucket, asked_wait, backoff
+from lamina.models.llm.pacing import MOST_WAIT, Breaker, Bucket, asked_wait, backoff
 
 
 def test_a_bucket_gives_a_minutes_worth_at_once_and_then_evenly():

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from lamina import ModelError
-from lamina.models.remote.summariser import LlmSummariser
-from lamina.ports import SummaryDraft, SummaryTask
+from lamina.models.llm.llm_summariser import LlmSummariser
 from lamina.profiles import Hosted
+from lamina.protocols.models import SummaryDraft, SummaryTask
 from lamina.testing.llm_server import Answer, Asked, Fault, LlmServer, Said, data_of, sensible
 from tests.models.llm import endpoint_to, said, summary_task
 

@@ -8,9 +8,9 @@ import pytest
 
 from lamina import PROFILES, AsyncMemory, InputError, Llm, Memory, MissingExtra, Price
 from lamina.errors import StoreBusy
-from lamina.models.remote.endpoint import Endpoint
-from lamina.models.remote.ledger import MemoryLedger
-from lamina.models.remote.summariser import LlmSummariser
+from lamina.models.llm.endpoint import Endpoint
+from lamina.models.llm.llm_summariser import LlmSummariser
+from lamina.models.llm.process_costs import MemoryLedger
 from lamina.testing.llm_server import LlmServer, Said, data_of, sensible
 from tests.models.llm import llm_for
 

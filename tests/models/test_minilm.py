@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from lamina.errors import InputError, ModelError
-from lamina.models.local import minilm
-from lamina.models.local.bert import Bert, read_tensors
-from lamina.models.local.minilm import PACKAGE, MiniLmEmbedder
-from lamina.models.local.wordpiece import uncased
-from lamina.ports import Embedder
+from lamina.models.embeddings import minilm
+from lamina.models.embeddings.bert import Bert, read_tensors
+from lamina.models.embeddings.minilm import PACKAGE, MiniLmEmbedder
+from lamina.models.embeddings.wordpiece import uncased
+from lamina.protocols.models import Embedder
 
 SIZE, WIDE, HEADS, LAYERS, WORDS, PLACES = 12, 20, 3, 2, 50, 16
 SEQUENCES = ((1, 2, 3), (4,), (5, 6, 7, 8, 9, 10, 11), (1, 2, 3), (49, 0, 48, 3))

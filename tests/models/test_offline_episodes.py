@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.knowledge.episodes import KEY_MOMENT
 from lamina.models.offline.episode_cues import languages
-from lamina.models.offline.episodes import (
+from lamina.models.offline.episode_extractor import (
     LEAST,
     LONGEST_CONTEXT,
     LONGEST_SUMMARY,
@@ -19,9 +20,9 @@ from lamina.models.offline.episodes import (
     shortened,
     spotted,
 )
-from lamina.policy.episodes import KEY_MOMENT
-from lamina.ports import EpisodeDraft, Spotter
-from lamina.types import EPISODE_KINDS, Message
+from lamina.protocols.models import EpisodeDraft, Spotter
+from lamina.values.fact import EPISODE_KINDS
+from lamina.values.message import Message
 from tests.growth import growth, quarters, repeated
 
 

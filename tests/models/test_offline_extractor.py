@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.facts import FACTS, message, score
-from lamina.models.offline.extractor import OfflineExtractor, facts_in
+from lamina.models.offline.fact_extractor import OfflineExtractor, facts_in
 from lamina.models.offline.grammar.data import grammars
 from lamina.models.offline.grammar.moments import moments
-from lamina.models.offline.grammar.reading import LONGEST_QUOTE
+from lamina.models.offline.grammar.sentence_reading import LONGEST_QUOTE
 from lamina.models.offline.grammar.tokens import tokens_of
 from tests.growth import repeated, times_longer
 from tests.sizes import examples, share

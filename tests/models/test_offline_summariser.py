@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.models.offline.extractive_summariser import OfflineSummariser
 from lamina.models.offline.statements import of_summary
-from lamina.models.offline.summariser import OfflineSummariser
-from lamina.ports import SummaryTask
-from lamina.types import Message
+from lamina.protocols.models import SummaryTask
+from lamina.values.message import Message
 from tests.growth import growth, quarters, repeated
 from tests.sizes import examples, share
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.offline.dates import dated
-from lamina.models.offline.sentences import LONGEST, sentences
-from lamina.models.offline.words import words
-from lamina.policy.words import stem
+from lamina.language.sentences import LONGEST, sentences
+from lamina.language.words import stem
+from lamina.models.offline.word_overlap import words
+from lamina.models.offline.written_dates import dated
 from tests.growth import growth, quarters, repeated
 
 MONDAY = datetime(2025, 3, 3, 10, 0, tzinfo=UTC)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.local.static import FILE, SHA256, StaticEmbedder
-from lamina.models.local.wordpiece import uncased
-from lamina.ports import Embedder, Lexicon
+from lamina.models.embeddings.static import FILE, SHA256, StaticEmbedder
+from lamina.models.embeddings.wordpiece import uncased
+from lamina.protocols.models import Embedder, Lexicon
 from tests.growth import times_longer
 from tests.sizes import examples, share
 
@@ -23,7 +23,7 @@ TEXTS = ("I moved to Oslo last spring.", "We painted a sunrise", "", "the cat sa
 
 def test_the_file_is_the_one_that_was_built():
     """The vectors in the package are those whose hash the code names: other ones need another name."""
-    assert hashlib.sha256(resources.files("lamina.models.local").joinpath(FILE).read_bytes()).hexdigest() == SHA256
+    assert hashlib.sha256(resources.files("lamina.models.embeddings").joinpath(FILE).read_bytes()).hexdigest() == SHA256
 
 
 def test_fits_the_ports():
@@ -101,7 +101,7 @@ def test_a_long_text_is_the_mean_of_all_of_it():
 def test_the_same_bytes_in_every_process():
     """Another process finds the same vectors to the last bit."""
     program = (
-        "import sys; from lamina.models.local.static import StaticEmbedder;"
+        "import sys; from lamina.models.embeddings.static import StaticEmbedder;"
         f"sys.stdout.write(StaticEmbedder().vectors({TEXTS!r}).tobytes().hex())"
     )
     done = subprocess.run([sys.executable, "-X", "utf8", "-c", program], check=True, capture_output=True, text=True)

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from lamina.models import tokens
-from lamina.models.tokens import ExactCounter, best_counter
+from lamina.models import token_counters
+from lamina.models.token_counters import ExactCounter, best_counter
 
 
 def test_without_tiktoken_tokens_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,7 +18,7 @@ def test_without_tiktoken_tokens_are_estimated(monkeypatch: pytest.MonkeyPatch) 
 
 def test_counts_are_the_same_when_too_many_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The counts of long texts are remembered, so many and no more."""
-    monkeypatch.setattr(tokens, "_REMEMBERED", 2)
+    monkeypatch.setattr(token_counters, "_REMEMBERED", 2)
     counter = ExactCounter()
     texts = [f"{word} " * 70 for word in ("one", "two", "six", "one")]
     assert counter.count_many(texts) == [ExactCounter().count(text) for text in texts]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.local.wordpiece import UNKNOWN, WordPiece, numbered, uncased
+from lamina.models.embeddings.wordpiece import UNKNOWN, WordPiece, numbered, uncased
 
 
 @pytest.mark.parametrize(

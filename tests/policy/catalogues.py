@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from lamina.policy.questions import understand
-from lamina.policy.recall.arrays import packed, unit
-from lamina.policy.recall.catalogue import Catalogue, Entry
-from lamina.policy.recall.fusion import OF_PIECES, PARTS, fused
-from lamina.policy.recall.signals import NAMES, Asked, Signals, gathered
-from lamina.policy.words import words
+from lamina.language.words import words
+from lamina.search.arrays import packed, unit
+from lamina.search.index import Catalogue, Entry
+from lamina.search.question import understand
+from lamina.search.ranking import OF_PIECES, PARTS, fused
+from lamina.search.signals import NAMES, Asked, Signals, gathered
 
 START = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
 ASKED = START + timedelta(days=30)

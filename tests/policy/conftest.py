@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lamina.types import Message, Recipe, Span, Summary
+from lamina.values.message import Message, Span
+from lamina.values.summary import Recipe, Summary
 
 START = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
 

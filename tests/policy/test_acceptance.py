@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lamina.policy.acceptance import inputs_of, objection
-from lamina.ports import SummaryTask
+from lamina.folding.acceptance import inputs_of, objection
+from lamina.protocols.models import SummaryTask
 from tests.policy.conftest import message
 
 SAID = "We decided to use PostgreSQL for the invoices because transactions matter and the budget is 4000 euros."

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, Profile
-from lamina.policy.budget import CUT_MARK, HEADING_TOKENS, Filled, Item, cut_text, fill, reserve, trimmed
+from lamina.context.budget import CUT_MARK, HEADING_TOKENS, Filled, Item, cut_text, fill, reserve
+from lamina.language.trim import trim
 from lamina.profiles import Step, Window
-from lamina.types import Span
+from lamina.values.message import Span
 from tests.policy.conftest import message, words
 
 
@@ -200,9 +201,9 @@ def test_cut_text(text: str, tokens: int, expected: str) -> None:
 )
 def test_trimmed(text: str, tokens: int, expected: str) -> None:
     """The beginning of a text, to a sentence if it can."""
-    assert trimmed(text, tokens, words) == expected
+    assert trim(text, tokens, words) == expected
 
 
 def test_trimmed_without_any_space() -> None:
     """A text of one endless word is cut within the word."""
-    assert trimmed("x" * 1000, 10, len) == "x" * 10
+    assert trim("x" * 1000, 10, len) == "x" * 10

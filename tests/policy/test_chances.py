@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.questions_keys import sought
-from lamina.policy.recall.chances import MEASURES, OF_MINILM, OF_STATIC, OF_WORDS, Calibration, calibration, falling
+from lamina.search.probability import MEASURES, OF_MINILM, OF_STATIC, OF_WORDS, Calibration, calibration, falling
+from lamina.search.question_keys import sought
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300))

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.consolidation import Plan, Rules, fading, plan
-from lamina.types import EPISODE_KINDS, Consolidated, Episode, Fact, Fading, Span
+from lamina.knowledge.consolidation import Plan, Rules, fading, plan
+from lamina.values.fact import EPISODE_KINDS, Consolidated, Episode, Fact, Fading
+from lamina.values.message import Span
 from tests.growth import calls, growth, quarters
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lamina.policy import coverage
-from lamina.types import Span
+from lamina.folding import coverage
+from lamina.values.message import Span
 
 
 def spans(*pairs: tuple[int, int]) -> tuple[Span, ...]:

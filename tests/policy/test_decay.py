@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.decay import decay, decayed
-from lamina.types import Episode, Fact, Span
+from lamina.knowledge.decay import decay, decayed
+from lamina.values.fact import Episode, Fact
+from lamina.values.message import Span
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 

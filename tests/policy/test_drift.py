@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.errors import InputError
-from lamina.policy.consistency import divergences
-from lamina.policy.drift import adds_nothing, diff, drift
-from lamina.policy.facts import settled
-from lamina.policy.times import moment
-from lamina.policy.user_profile import profile
+from lamina.folding.drift import adds_nothing, diff, drift
+from lamina.knowledge.consistency import divergences
+from lamina.knowledge.standing import settled
+from lamina.knowledge.user_profile import profile
+from lamina.language.times import moment
 from lamina.testing.samples import a_summary, at
-from lamina.types import Span
+from lamina.values.message import Span
 from tests.policy.test_facts import NEWEST, a_fact, day
 
 

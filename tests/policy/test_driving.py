@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from lamina.policy.driving import driven
+from lamina.coroutines import driven
 
 
 def test_what_never_waits_is_driven() -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.episodes import LONGEST_MOMENT, LONGEST_SUMMARY, arc, capped, merged
-from lamina.types import EPISODE_KINDS, Episode, Span
+from lamina.knowledge.episodes import LONGEST_MOMENT, LONGEST_SUMMARY, arc, capped, merged
+from lamina.values.fact import EPISODE_KINDS, Episode
+from lamina.values.message import Span
 
 START = datetime(2025, 6, 1, 12, tzinfo=UTC)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from lamina import Memory
-from lamina.policy.budget import Item, fill
+from lamina.context.budget import Item, fill
 from lamina.profiles import PROFILES
 
 DAYS = 12

@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import InputError
-from lamina.policy import folder, lines
-from lamina.policy.folder_reading import read
-from lamina.types import Counters, Link, Message, Session, Summary
+from lamina.formats import folder, lines
+from lamina.formats.folder_reading import read
+from lamina.values.fact import Link
+from lamina.values.message import Message
+from lamina.values.session import Counters, Session
+from lamina.values.summary import Summary
 from tests.policy.conftest import START, log, message, summary
 from tests.policy.test_lines import FACT
 from tests.policy.values import (

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, Profile
-from lamina.policy.folding import Fold, may_be_due, next_fold
-from lamina.policy.log import recounted
+from lamina.folding.schedule import Fold, may_be_due, next_fold
+from lamina.log.chain import recounted
 from lamina.profiles import Batches, FanOut, IntoLong, Merge, Overflow, PastWindow, Periodic, Stepped, Threshold
-from lamina.types import Counters, Message, Status, Summary
+from lamina.values.message import Message
+from lamina.values.session import Counters, Status
+from lamina.values.summary import Summary
 from tests.policy.conftest import log, message, summary
 
 SUMMARY_TOKENS = 20

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import InputError
-from lamina.policy import foreign, lines
-from lamina.policy.lines import Converted
-from lamina.policy.messages import Limits, draft
+from lamina.formats import foreign, lines
+from lamina.formats.lines import Converted
+from lamina.log.messages import draft
+from lamina.values.message import Limits
 from tests.policy.conftest import words
 from tests.policy.values import disturbed
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from lamina import InputError
-from lamina.policy import foreign
-from lamina.policy.foreign.reading import REPAIRED
+from lamina.formats import foreign
+from lamina.formats.foreign_values import REPAIRED
 from tests.policy.test_foreign import of_type, said, sample
 
 

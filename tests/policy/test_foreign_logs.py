@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import InputError
-from lamina.policy import foreign
+from lamina.formats import foreign
 from tests.policy.test_foreign import LOG, TALK, of_type, said, sample
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lamina import InputError
-from lamina.policy import foreign, lines
+from lamina.formats import foreign, lines
 from tests.policy.test_foreign import of_type, said, sample
 
 # ShareGPT

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from lamina.policy import log, records
-from lamina.policy.integrity import problems
-from lamina.ports import Audit
-from lamina.types import Counters, Episode, MessageDraft, Session, Span
+from lamina.log import chain, records
+from lamina.maintenance.integrity import problems
+from lamina.protocols.store import Audit
+from lamina.values.fact import Episode
+from lamina.values.message import MessageDraft, Span
+from lamina.values.session import Counters, Session
 from tests.policy.conftest import summary
 
 AT = datetime(2025, 3, 1, 9, tzinfo=UTC)
@@ -30,7 +32,7 @@ def an_audit(**changes: Any) -> Audit:
         )
         for number in (1, 2)
     ]
-    rows, counters, last = log.placed("s1", Counters(), log.first_digest("s1"), drafts, [b"1", b"2"])
+    rows, counters, last = chain.placed("s1", Counters(), chain.first_digest("s1"), drafts, [b"1", b"2"])
     session = Session(
         id="s1", user_id="ann", status="active", started_at=AT, last_at=AT, touched_at=AT, counters=counters
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamina.policy.language import is_foreign, language_of, scripts
+from lamina.language.languages import is_foreign, language_of, scripts
 
 TEXTS = {
     "en": "The user decided to use PostgreSQL for the invoices as transactions matter and the budget is 4000 euros.",

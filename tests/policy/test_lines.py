@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 
 from lamina import InputError
-from lamina.policy import lines
-from lamina.types import Fact, Link, Message
+from lamina.formats import lines
+from lamina.values.fact import Fact, Link
+from lamina.values.message import Message
 from tests.policy.conftest import START, message
 from tests.policy.values import everything, messages
 

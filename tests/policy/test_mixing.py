@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.errors import InputError
-from lamina.policy.mixing import MIXED, checked_weights
-from lamina.policy.recall.catalogue import Entry
-from lamina.policy.recall.fusion import Scored
-from lamina.policy.recall.mixing import mixed
 from lamina.profiles import PROFILES
+from lamina.search.index import Entry
+from lamina.search.ranking import Scored
+from lamina.search.weighted_sum import mixed
+from lamina.search.weights import MIXED, checked_weights
 from tests.policy.catalogues import START, an_entry, entries, filled, questions, signals
 from tests.sizes import examples
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.local.wordpiece import WordPiece
-from lamina.policy import normal
-from lamina.policy.facts import folded
-from lamina.policy.normal import normalise, without_unseen
-from lamina.policy.render import fenced
-from lamina.policy.words import plain
+from lamina.context.rendering import fenced
+from lamina.knowledge.standing import folded
+from lamina.language import unicode
+from lamina.language.unicode import normalise, without_unseen
+from lamina.language.words import plain
+from lamina.models.embeddings.wordpiece import WordPiece
 from tests.growth import growth, quarters
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
@@ -38,14 +38,14 @@ def longest_run(text):
 
 
 def mark(sign):
-    return unicodedata.combining(sign) or ord(sign) in normal._SPLIT_INTO_MARKS
+    return unicodedata.combining(sign) or ord(sign) in unicode._SPLIT_INTO_MARKS
 
 
 def test_every_mark_is_known():
     """What is looked for first leaves none of them out, in this Python's version of Unicode."""
-    assert max(MARKS) <= normal._LAST_MARK
-    for code in (*MARKS, *normal._SPLIT_INTO_MARKS):
-        assert normal._MAYBE_A_RUN.search(chr(code) * 31), hex(code)
+    assert max(MARKS) <= unicode._LAST_MARK
+    for code in (*MARKS, *unicode._SPLIT_INTO_MARKS):
+        assert unicode._MAYBE_A_RUN.search(chr(code) * 31), hex(code)
         assert len(normalise("NFC", "a" + chr(code) * 500)) < 100, hex(code)
 
 

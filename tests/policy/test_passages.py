@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.budget import CUT_MARK, Item
-from lamina.policy.passages import excerpt, worth
-from lamina.policy.words import query_terms
+from lamina.context.budget import CUT_MARK, Item
+from lamina.context.passages import excerpt, worth
+from lamina.language.words import query_terms
 from tests.policy.conftest import words
 from tests.sizes import examples
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.documents import fenced, filled, harmless, numbered, prompt_values, turns_input
-from lamina.ports import SummaryTask
+from lamina.folding.layouts import fenced, filled, harmless, numbered, prompt_values, turns_input
+from lamina.protocols.models import SummaryTask
 from tests.policy.conftest import message
 
 PIECES = st.sampled_from(

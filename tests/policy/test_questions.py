@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lamina.policy.questions import MOST_TERMS, Question, understand, with_context
+from lamina.search.question import MOST_TERMS, Question, understand, with_context
 
 AT = datetime(2023, 5, 17, 10, 30, tzinfo=UTC)
 NAMES = ("Melanie Brook", "Caroline", "Will", "Søren", "田中")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.recall import catalogue as module
-from lamina.policy.recall import vectors as kept
-from lamina.policy.recall.arrays import Growing, packed, ranges, signs_of, unit, unpacked
-from lamina.policy.recall.catalogue import ROLES, Entry
-from lamina.policy.recall.vectors import Vectors
-from lamina.policy.words import STOP_WORDS, stem, words
+from lamina.language.words import STOP_WORDS, stem, words
+from lamina.search import index as module
+from lamina.search import vectors as kept
+from lamina.search.arrays import Growing, packed, ranges, signs_of, unit, unpacked
+from lamina.search.index import ROLES, Entry
+from lamina.search.vectors import Vectors
 from tests.policy.catalogues import (
     DIMENSIONS,
     VOCABULARY,

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.questions import understand
-from lamina.policy.recall import signals as module
-from lamina.policy.recall import vectors, weights_minilm, weights_static
-from lamina.policy.recall.arrays import Floats
-from lamina.policy.recall.catalogue import Catalogue, Entry
-from lamina.policy.recall.fusion import OF_PIECES, OF_TEXTS, PARTS, Fit, Scored, fitting, fused
-from lamina.policy.recall.signals import NAMES, Asked, topped
+from lamina.search import signals as module
+from lamina.search import vectors, weights_minilm, weights_static
+from lamina.search.arrays import Floats
+from lamina.search.index import Catalogue, Entry
+from lamina.search.question import understand
+from lamina.search.ranking import OF_PIECES, OF_TEXTS, PARTS, Fit, Scored, fitting, fused
+from lamina.search.signals import NAMES, Asked, topped
 from tests.policy.catalogues import (
     ASKED,
     START,

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lamina.interfaces.story import questions, story
-from lamina.models.local.static import StaticEmbedder
-from lamina.policy.questions import nameless, understand
-from lamina.policy.recall import weights_minilm, weights_static
-from lamina.policy.recall.arrays import packed
-from lamina.policy.recall.catalogue import Catalogue, Entry, comparable
-from lamina.policy.recall.signals import NAMES, Asked, gathered
+from lamina.models.embeddings.static import StaticEmbedder
+from lamina.search import weights_minilm, weights_static
+from lamina.search.arrays import packed
+from lamina.search.index import Catalogue, Entry, comparable
+from lamina.search.question import nameless, understand
+from lamina.search.signals import NAMES, Asked, gathered
+from lamina.story import questions, story
 
 Weights = Mapping[str, tuple[float, float]]
 

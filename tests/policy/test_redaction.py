@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy import matching, redaction
-from lamina.types import Message, Receipt
+from lamina.forgetting import find, redact
+from lamina.log import erased
+from lamina.values.message import Message
+from lamina.values.receipt import Receipt
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 
@@ -57,7 +59,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments"
 )
 def test_an_emptied_message_keeps_its_place(body: dict[str, Any], want: dict[str, Any]) -> None:
     """Calls and results still find each other; nothing else is left."""
-    assert redaction.emptied(a_message(body), redaction.FORGOTTEN) == {**want, "content": "[forgotten]"}
+    assert redact.emptied(a_message(body), erased.FORGOTTEN) == {**want, "content": "[forgotten]"}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_an_emptied_message_keeps_its_place(body: dict[str, Any], want: dict[str
 )
 def test_words_are_found_wherever_they_are(value: Any, wanted: str, has: bool) -> None:
     """In any text of a value, names of fields too; case, width and spaces do not count."""
-    assert redaction.has(value, wanted) is has
+    assert redact.has(value, wanted) is has
 
 
 texts = st.text(st.sampled_from("ab [forgotten]é猫İıßﬁＡ한\u00ad\u200b"), max_size=30)
@@ -84,24 +86,24 @@ bodies = st.recursive(texts, lambda inner: st.lists(inner, max_size=3) | st.dict
 @given(
     content=bodies,
     metadata=st.dictionaries(texts, bodies, max_size=2),
-    pieces=st.lists(texts.filter(matching.needle), min_size=1, max_size=2),
+    pieces=st.lists(texts.filter(find.needle), min_size=1, max_size=2),
 )
 def test_a_piece_taken_out_is_gone_or_nothing_is_left(content: Any, metadata: Any, pieces: list[str]) -> None:
     """Either no text of the message has a piece any more, or the message has to go whole."""
     message = a_message({"role": "user", "content": content}, metadata=metadata)
-    left = redaction.without(message, pieces)
+    left = redact.without(message, pieces)
     if left is not None:
-        found = [text for part in (left[0]["content"], left[1]) for text in redaction.strings(part)]
+        found = [text for part in (left[0]["content"], left[1]) for text in redact.strings(part)]
         assert not any(piece in text for piece in pieces for text in found)
 
 
-@given(text=texts, piece=texts.filter(matching.needle))
+@given(text=texts, piece=texts.filter(find.needle))
 def test_only_what_is_looked_for_is_cut(text: str, piece: str) -> None:
     """The rest stays as it was written, sign for sign."""
-    spans = matching.spans(f"{text}{piece}{text}", [matching.needle(piece)])
+    spans = find.spans(f"{text}{piece}{text}", [find.needle(piece)])
     assert spans == sorted(spans)
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
-    assert any(matching.needle(piece) in matching.comparable(f"{text}{piece}{text}"[start:end]) for start, end in spans)
+    assert any(find.needle(piece) in find.comparable(f"{text}{piece}{text}"[start:end]) for start, end in spans)
 
 
 def a_receipt(number: int, previous: str) -> Receipt:
@@ -125,16 +127,16 @@ def a_receipt(number: int, previous: str) -> Receipt:
         previous="",
         digest="",
     )
-    return redaction.signed(empty, previous)
+    return redact.signed(empty, previous)
 
 
 def test_receipts_are_chained() -> None:
     """A receipt that was changed, or one that is missing, breaks the chain at that place."""
-    first = a_receipt(1, redaction.FIRST_RECEIPT)
+    first = a_receipt(1, redact.FIRST_RECEIPT)
     second = a_receipt(2, first.digest)
-    rows = [redaction.receipt_row(receipt) for receipt in (first, second)]
-    assert list(redaction.broken_receipts(rows)) == []
-    assert redaction.receipt_of(rows[1]) == second
-    assert list(redaction.broken_receipts(rows[1:])) == ["r2"]
-    changed = rows[0]._replace(record=redaction.receipt_record(replace(first, values_blocked=9)))
-    assert list(redaction.broken_receipts([changed, rows[1]])) == ["r1"]
+    rows = [redact.receipt_row(receipt) for receipt in (first, second)]
+    assert list(redact.broken_receipts(rows)) == []
+    assert redact.receipt_of(rows[1]) == second
+    assert list(redact.broken_receipts(rows[1:])) == ["r2"]
+    changed = rows[0]._replace(record=redact.receipt_record(replace(first, values_blocked=9)))
+    assert list(redact.broken_receipts([changed, rows[1]])) == ["r1"]

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lamina.policy.budget import Item
-from lamina.policy.render import LAYOUTS, PREAMBLE, Picked, fenced, rendered, unfenced
+from lamina.context.budget import Item
+from lamina.context.rendering import LAYOUTS, PREAMBLE, Picked, fenced, rendered, unfenced
 from tests.policy.conftest import log, message
 
 # Signs that do not show, some of each kind.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.resent import Sign, compared, sign
+from lamina.log.resent import Sign, compared, sign
 
 
 def talk(text):

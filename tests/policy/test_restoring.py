@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from lamina.policy.facts import claim
-from lamina.policy.redaction import hashed
-from lamina.policy.restoring import flaw, forgotten, is_said_in
-from lamina.types import Receipt, Span
+from lamina.forgetting.redact import hashed
+from lamina.formats.restorable import flaw, forgotten, is_said_in
+from lamina.knowledge.standing import claim
+from lamina.values.message import Span
+from lamina.values.receipt import Receipt
 from tests.policy.conftest import START, message, summary
 from tests.policy.test_lines import FACT
 

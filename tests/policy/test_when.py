@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lamina.policy.when import EARLIEST, LATEST, Window, windows
+from lamina.language.dates import EARLIEST, LATEST, Window, windows
 
 AT = datetime(2023, 5, 17, 10, 30, tzinfo=UTC)  # a Wednesday
 MONTH_NAMES = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lamina.policy.window import groups, newest_units, safe_end, take_back, units
-from lamina.ports import Reach
+from lamina.log.window import groups, newest_units, safe_end, take_back, units
+from lamina.protocols.store import Reach
 from tests.policy.conftest import log
 
 

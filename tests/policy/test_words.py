@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamina.policy.words import _Terms, overlap, plain, query_terms, stem, terms, words
+from lamina.language.words import _Terms, overlap, plain, query_terms, stem, terms, words
 
 
 @pytest.mark.parametrize(

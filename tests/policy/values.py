@@ -8,8 +8,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
-from lamina.policy.messages import text_of
-from lamina.types import ROLES, Episode, Fact, Link, Message, Milestone, Receipt, Session, Span, Summary
+from lamina.log.messages import text_of
+from lamina.values.fact import Episode, Fact, Link
+from lamina.values.message import ROLES, Message, Span
+from lamina.values.receipt import Receipt
+from lamina.values.session import Milestone, Session
+from lamina.values.summary import Summary
 
 characters = st.characters(codec="utf-8", exclude_characters="\0")
 texts = st.text(characters, max_size=12)

@@ -17,8 +17,8 @@ from lamina.storage.sqlite import SqliteStore
 from lamina.storage.sqlite_words import indexed, owner_token
 from lamina.testing import WordCounter
 from lamina.testing.samples import a_fold, a_rewrite, a_summary, a_told_episode, a_told_fact, an_erasure, some_facts
-from lamina.testing.suites.checks import ALL, embedded
-from lamina.types import Span
+from lamina.testing.suites.checks_suite import ALL, embedded
+from lamina.values.message import Span
 
 PROFILE = PROFILES["layered"].but(archive_days=None, digest_sessions=5, facts=True, episodes=True)
 SAID = [

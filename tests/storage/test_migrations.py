@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from lamina import Memory
-from lamina.policy import integrity, log, records
-from lamina.policy.words import terms
-from lamina.ports import ChangedSession, Changes
+from lamina.language.words import terms
+from lamina.log import chain, records
+from lamina.maintenance import integrity
+from lamina.protocols.store import ChangedSession, Changes
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
 from lamina.storage.relational_rows import to_us
 from lamina.storage.sqlite import SqliteStore
@@ -27,8 +28,9 @@ from lamina.testing.samples import (
     at,
     some_facts,
 )
-from lamina.testing.suites.checks import embedded, with_vectors
-from lamina.types import Counters, Span
+from lamina.testing.suites.checks_suite import embedded, with_vectors
+from lamina.values.message import Span
+from lamina.values.session import Counters
 
 ALL = Span(first=1, last=100)
 MESSAGE = "session_id, seq, turn, id, role, body, created_at, metadata, model, tokens, salt, leaf, digest"
@@ -56,7 +58,7 @@ def schema_1(path):
 def fill(connection, tenant):
     drafts = [*a_turn(1, text="I like green tea."), *a_turn(2, text="I like the café."), *a_turn(3, text="And rain?")]
     append = an_append("s1", *drafts)
-    rows, counters, digest = log.placed("s1", Counters(), log.first_digest("s1"), drafts, append.salts)
+    rows, counters, digest = chain.placed("s1", Counters(), chain.first_digest("s1"), drafts, append.salts)
     connection.execute(
         "insert into sessions (tenant, id, user_id, status, started_us, last_us, touched_us, messages, turns, tokens,"
         " closed, cursor, cursor_turn, cursor_tokens, version, digest, pending)"

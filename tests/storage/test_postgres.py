@@ -15,9 +15,9 @@ import pytest
 
 from lamina import AsyncMemory, InputError, Memory
 from lamina.errors import NotFound, SchemaTooNew, StoreBusy, StoreError, StoreReadOnly
-from lamina.policy.recall.arrays import packed
-from lamina.policy.words import terms
-from lamina.ports import Access
+from lamina.language.words import terms
+from lamina.protocols.store import Access
+from lamina.search.arrays import packed
 from lamina.storage.migrations import steps
 from lamina.storage.postgres import PostgresStore
 from lamina.storage.postgres_connection import Held
@@ -25,10 +25,10 @@ from lamina.storage.postgres_dialect import translated
 from lamina.storage.postgres_errors import named
 from lamina.storage.postgres_migrations import grants, oldest_code
 from lamina.testing import WordCounter
-from lamina.testing.postgres import SERVICE
+from lamina.testing.postgres_server import SERVICE
 from lamina.testing.samples import a_draft, a_fact, a_milestone, a_rewrite, an_append, an_erasure, at, some_facts
-from lamina.testing.suites.checks import ALL, is_whole
-from lamina.testing.suites.erasing import remembered
+from lamina.testing.suites.checks_suite import ALL, is_whole
+from lamina.testing.suites.erasing_suite import remembered
 from tests.sizes import share
 from tests.waiting import CEILING, until
 

@@ -13,9 +13,9 @@ from lamina import Memory, Patience
 from lamina.errors import StoreError
 from lamina.storage.postgres import PostgresStore
 from lamina.testing import WordCounter
-from lamina.testing.postgres import SERVICE, Server
+from lamina.testing.postgres_server import SERVICE, Server
 from lamina.testing.samples import a_draft, an_append, at
-from lamina.testing.suites.checks import ALL, is_whole
+from lamina.testing.suites.checks_suite import ALL, is_whole
 from scripts.programs import PGBOUNCER
 from tests.bouncer import bouncer
 from tests.places import PATIENT, needed

@@ -2,10 +2,10 @@
 
 import pytest
 
-from lamina.policy import integrity
+from lamina.maintenance import integrity
 from lamina.testing.samples import a_digest, a_rewrite, an_erasure
-from lamina.testing.suites.checks import ALL, embedded, found_ids, is_whole
-from lamina.testing.suites.erasing import remembered
+from lamina.testing.suites.checks_suite import ALL, embedded, found_ids, is_whole
+from lamina.testing.suites.erasing_suite import remembered
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from lamina.errors import LaminaError
-from lamina.ports import Access, Claim, Copyable, Reach, Store
-from lamina.testing.postgres import SERVICE
+from lamina.protocols.store import Access, Claim, Copyable, Reach, Store
+from lamina.testing.postgres_server import SERVICE
 from lamina.testing.samples import (
     a_digest,
     a_draft,
@@ -27,10 +27,12 @@ from lamina.testing.samples import (
     settle,
     some_facts,
 )
-from lamina.testing.suites.checks import ALL, embedded, everything, meaning
-from lamina.testing.suites.costs import ENTRY
-from lamina.testing.suites.erasing import remembered
-from lamina.types import ApiKey, Span, WorkerNote
+from lamina.testing.suites.checks_suite import ALL, embedded, everything, meaning
+from lamina.testing.suites.costs_suite import ENTRY
+from lamina.testing.suites.erasing_suite import remembered
+from lamina.values.access_key import ApiKey
+from lamina.values.message import Span
+from lamina.values.report import WorkerNote
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 

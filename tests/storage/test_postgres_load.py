@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from lamina.errors import LaminaError, StoreError
-from lamina.ports import Reach
+from lamina.protocols.store import Reach
 from lamina.storage.postgres import PostgresStore
-from lamina.testing.postgres import SERVICE, Server
+from lamina.testing.postgres_server import SERVICE, Server
 from lamina.testing.samples import a_digest, a_draft, a_fact, a_fold, a_summary, an_append, an_erasure, at, some_facts
-from lamina.testing.suites.checks import ALL, is_whole
-from lamina.types import Span
+from lamina.testing.suites.checks_suite import ALL, is_whole
+from lamina.values.message import Span
 from tests.places import PATIENT
 from tests.sizes import share
 from tests.waiting import until

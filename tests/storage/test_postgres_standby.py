@@ -9,7 +9,7 @@ from lamina import AsyncMemory
 from lamina.errors import LaminaError, StoreReadOnly
 from lamina.storage.postgres import PostgresStore
 from lamina.testing import WordCounter
-from lamina.testing.postgres import SERVICE, Server
+from lamina.testing.postgres_server import SERVICE, Server
 from lamina.testing.samples import a_draft, an_append
 from tests.waiting import CEILING, wait_until
 

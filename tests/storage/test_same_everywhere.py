@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.policy.recall.arrays import packed
-from lamina.ports import Store
+from lamina.protocols.store import Store
+from lamina.search.arrays import packed
 from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing.samples import a_draft, a_fold, a_rewrite, a_summary, an_append, an_erasure
-from lamina.types import Span
+from lamina.values.message import Span
 from tests.sizes import examples
 
 WORDS = ["tea", "green", "café", "日本", "rum", "O'Brien", "running", "x" * 90]

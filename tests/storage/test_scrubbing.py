@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lamina.policy import integrity
-from lamina.policy.words import terms
+from lamina.language.words import terms
+from lamina.maintenance import integrity
 from lamina.storage.sqlite import SqliteStore
 from lamina.storage.sqlite_words import token
 from lamina.testing.samples import (
@@ -29,7 +29,8 @@ from lamina.testing.samples import (
     an_erasure,
     some_facts,
 )
-from lamina.types import Source, Span
+from lamina.values.message import Span
+from lamina.values.summary import Source
 
 # each word is in one place only, so that a find says which place was not cleaned
 SECRETS = {

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from lamina import Memory, NotALaminaFile, SchemaTooNew, StoreBusy, StoreError, StoreFull, StoreReadOnly
-from lamina.policy import log
+from lamina.log import chain
 from lamina.storage import sqlite
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
 from lamina.storage.sqlite import SqliteStore
@@ -37,9 +37,9 @@ from lamina.testing.samples import (
     settle,
     some_facts,
 )
-from lamina.testing.suites.checks import embedded
-from lamina.testing.suites.erasing import remembered
-from lamina.types import Span
+from lamina.testing.suites.checks_suite import embedded
+from lamina.testing.suites.erasing_suite import remembered
+from lamina.values.message import Span
 from tests.sizes import share
 
 ALL = Span(first=1, last=10_000)
@@ -569,12 +569,12 @@ def test_nothing_is_acknowledged_that_was_written_to_a_file_that_is_gone(tmp_pat
     path = tmp_path / "chat.db"
     with Memory(path, worker=False) as memory:
         memory.add("hello")
-        placed = log.placed
+        placed = chain.placed
 
         def unlinked(*given):
             path.unlink()
             return placed(*given)
 
-        monkeypatch.setattr(log, "placed", unlinked)
+        monkeypatch.setattr(chain, "placed", unlinked)
         with pytest.raises(StoreError, match="the file was deleted"):
             memory.add("lost")

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from lamina.errors import LaminaError
-from lamina.policy import integrity
-from lamina.policy.facts import Rule, by_slot, mark, settled
-from lamina.policy.redaction import broken_receipts
-from lamina.policy.words import terms
-from lamina.ports import Access, Erased, Reach
+from lamina.forgetting.redact import broken_receipts
+from lamina.knowledge.standing import Rule, by_slot, mark, settled
+from lamina.language.words import terms
+from lamina.maintenance import integrity
+from lamina.protocols.store import Access, Erased, Reach
 from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing.samples import (
@@ -41,7 +41,10 @@ from lamina.testing.samples import (
     settle,
     some_facts,
 )
-from lamina.types import EPISODE_KINDS, STATUSES, Source, Span
+from lamina.values.fact import EPISODE_KINDS
+from lamina.values.message import Span
+from lamina.values.session import STATUSES
+from lamina.values.summary import Source
 from tests.sizes import share
 
 SESSIONS = st.sampled_from(["s1", "s2", "s3", "é"])

@@ -6,10 +6,10 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
-from lamina.policy import log, messages, records
-from lamina.policy.window import take_back
-from lamina.policy.words import terms as terms_of
-from lamina.ports import (
+from lamina.language.words import terms as terms_of
+from lamina.log import chain, messages, records
+from lamina.log.window import take_back
+from lamina.protocols.store import (
     Append,
     Appended,
     Audit,
@@ -34,18 +34,11 @@ from lamina.storage.shared import (
     whole_messages,
     whole_summaries,
 )
-from lamina.types import (
-    Counters,
-    Json,
-    Message,
-    Milestone,
-    Problem,
-    Scrub,
-    Session,
-    Span,
-    Status,
-    Summary,
-)
+from lamina.values.message import Json, Message, Span
+from lamina.values.receipt import Scrub
+from lamina.values.report import Problem
+from lamina.values.session import Counters, Milestone, Session, Status
+from lamina.values.summary import Summary
 
 Kind = TypeVar("Kind", Message, Summary)
 
@@ -102,11 +95,11 @@ class MemoryStore(MemoryCounting):
             raise messages.taken(append.session_id)
         goes = append.session_id if append.replaces is not None and append.replaces.earlier is None else None
         taken = (self._by_id[draft.id] for draft in append.drafts if draft.id in self._by_id)
-        fresh, salts, duplicates = log.unstored(append, {row.id: row for row in taken if row.session_id != goes})
+        fresh, salts, duplicates = chain.unstored(append, {row.id: row for row in taken if row.session_id != goes})
         if kept is not None and append.replaces is not None:
             self._replace(kept, append.replaces)
         kept = kept or self._new_session(append)
-        placed, counters, digest = log.placed(append.session_id, kept.session.counters, kept.digest, fresh, salts)
+        placed, counters, digest = chain.placed(append.session_id, kept.session.counters, kept.digest, fresh, salts)
         self._sessions[append.session_id] = kept
         if placed:
             kept.rows.extend(placed)
@@ -150,7 +143,7 @@ class MemoryStore(MemoryCounting):
                 counters=Counters(version=self._generation),
                 erasures=self._generation,
             ),
-            digest=log.first_digest(append.session_id),
+            digest=chain.first_digest(append.session_id),
         )
 
     async def messages(self, session_id: str, span: Span) -> list[Message]:
@@ -411,7 +404,7 @@ class MemoryStore(MemoryCounting):
         kept.session = replace(
             kept.session,
             counters=replace(
-                log.recounted(kept.rows),
+                chain.recounted(kept.rows),
                 cursor=old.cursor,
                 cursor_turn=max((row.turn for row in covered), default=0),
                 cursor_tokens=sum(row.tokens for row in covered),
@@ -419,7 +412,7 @@ class MemoryStore(MemoryCounting):
                 extracted=old.extracted,
             ),
         )
-        kept.digest = kept.rows[-1].digest if kept.rows else log.first_digest(session_id)
+        kept.digest = kept.rows[-1].digest if kept.rows else chain.first_digest(session_id)
         touched(kept)
         self._cut(kept.session.user_id, [session_id])
 

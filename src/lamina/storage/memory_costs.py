@@ -3,10 +3,10 @@
 from dataclasses import replace
 from datetime import date
 
-from lamina.policy.times import day_of
-from lamina.ports import LedgerEntry
+from lamina.language.times import day_of
+from lamina.protocols.models import LedgerEntry
 from lamina.storage.memory_keys import MemoryKeys
-from lamina.types import Cost
+from lamina.values.cost import Cost
 
 
 class MemoryCosts(MemoryKeys):

@@ -2,13 +2,16 @@
 
 from datetime import datetime
 
-from lamina.policy import counting, strata
-from lamina.policy.times import day_of
-from lamina.ports import Imprint, Mark
+from lamina.language.times import day_of
+from lamina.maintenance import counting
+from lamina.maintenance import outline as strata
+from lamina.protocols.store import Imprint, Mark
 from lamina.storage.memory_costs import MemoryCosts
 from lamina.storage.memory_tables import Kept
 from lamina.storage.shared import whole_summaries
-from lamina.types import Outline, Span, Stats, Summary
+from lamina.values.message import Span
+from lamina.values.statistics import Outline, Stats
+from lamina.values.summary import Summary
 
 
 class MemoryCounting(MemoryCosts):

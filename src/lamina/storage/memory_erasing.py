@@ -5,16 +5,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from lamina.errors import Conflict, NotFound
-from lamina.policy import log
-from lamina.policy.facts import outlived
-from lamina.policy.integrity import faults
-from lamina.policy.messages import OWN_KEY
-from lamina.policy.redaction import FIRST_RECEIPT, kept_episode, kept_facts
-from lamina.ports import Erased, Erasure, ReceiptRow, Replacement, Rewrite
+from lamina.forgetting.redact import FIRST_RECEIPT, kept_episode, kept_facts
+from lamina.knowledge.standing import outlived
+from lamina.log import chain
+from lamina.log.messages import OWN_KEY
+from lamina.maintenance.integrity import faults
+from lamina.protocols.store import Erased, Erasure, ReceiptRow, Replacement, Rewrite
 from lamina.storage.memory_tables import Kept, mended
 from lamina.storage.memory_vectors import MemoryVectors
 from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_messages
-from lamina.types import Scrub, Span
+from lamina.values.message import Span
+from lamina.values.receipt import Scrub
 
 
 class MemoryErasing(MemoryVectors):
@@ -80,7 +81,7 @@ class MemoryErasing(MemoryVectors):
             row = next((row for row in kept.rows if row.seq == change.seq), None) if kept else None
             if kept is None or row is None or row.leaf != change.expect:
                 raise Conflict(f"message {change.message_id!r} has changed meanwhile; try again")
-            new = log.rewritten(row, change)
+            new = chain.rewritten(row, change)
             kept.rows[kept.rows.index(row)] = new
             self._by_id[new.id] = new
             if erasure.derived:
@@ -194,12 +195,12 @@ class MemoryErasing(MemoryVectors):
         if replaces.earlier is None:
             for message_id in ids:
                 del self._by_id[message_id]
-            kept.rows, kept.unread, kept.digest = [], set(), log.first_digest(kept.session.id)
+            kept.rows, kept.unread, kept.digest = [], set(), chain.first_digest(kept.session.id)
             counters = replace(kept.session.counters, messages=0, turns=0, closed=True, extracted=0)
             kept.session = replace(kept.session, counters=counters)
         else:
             for message in whole_messages(old):
-                new = log.rewritten(self._by_id[message.id], replaces.earlier(message))
+                new = chain.rewritten(self._by_id[message.id], replaces.earlier(message))
                 kept.rows[new.seq - 1] = self._by_id[new.id] = new
         kept.session = replace(kept.session, erasures=kept.session.erasures + 1)
         gone = Gone()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from lamina.storage.memory_workers import MemoryQueue
-from lamina.types import ApiKey
+from lamina.values.access_key import ApiKey
 
 
 class MemoryKeys(MemoryQueue):

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from lamina.errors import NotFound
-from lamina.policy import facts as policy
-from lamina.policy import records
-from lamina.policy.episodes import capped
-from lamina.ports import (
+from lamina.knowledge import standing
+from lamina.knowledge.episodes import capped
+from lamina.log import records
+from lamina.protocols.store import (
     Access,
     Appended,
     FactsCommit,
@@ -21,7 +21,12 @@ from lamina.ports import (
     SummaryRow,
 )
 from lamina.storage.shared import joined, reworded, said_where, searchable, stale, whole_messages
-from lamina.types import ApiKey, Cost, Episode, Fact, Link, Message, Milestone, Session, Span, WorkerNote
+from lamina.values.access_key import ApiKey
+from lamina.values.cost import Cost
+from lamina.values.fact import Episode, Fact, Link
+from lamina.values.message import Message, Span
+from lamina.values.report import WorkerNote
+from lamina.values.session import Milestone, Session
 
 
 @dataclass(slots=True)
@@ -154,11 +159,11 @@ class MemoryTables:
         own = [
             fact for fact in self._facts.values() if fact.user_id == user_id and session_id in {None, fact.session_id}
         ]
-        return sorted(own, key=policy.order)
+        return sorted(own, key=standing.order)
 
     async def facts_in(self, session_id: str, span: Span) -> list[Fact]:
         own = [fact for fact in self._facts.values() if fact.session_id == session_id and fact.seq in span]
-        return sorted(own, key=policy.order)
+        return sorted(own, key=standing.order)
 
     async def fact(self, fact_id: str) -> Fact | None:
         return self._facts.get(fact_id)
@@ -254,7 +259,7 @@ class MemoryTables:
 
     def _said_before(self, fact: Fact) -> bool:
         return fact.message_id is not None and any(
-            policy.claim(known) == policy.claim(fact) for known in self._facts.values()
+            standing.claim(known) == standing.claim(fact) for known in self._facts.values()
         )
 
     def _drop_facts(self, user_id: str, ids: Iterable[str], settle: Settle) -> list[Fact]:

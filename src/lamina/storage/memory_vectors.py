@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from lamina.ports import ChangedSession, Changes, Unembedded, VectorRow
+from lamina.protocols.store import ChangedSession, Changes, Unembedded, VectorRow
 from lamina.storage.memory_tables import Embedding, MemoryTables
 from lamina.storage.shared import Best, needs_vector, whole_messages, whole_summaries
-from lamina.types import Episode, Fact, Message, Summary
+from lamina.values.fact import Episode, Fact
+from lamina.values.message import Message
+from lamina.values.summary import Summary
 
 
 class MemoryVectors(MemoryTables):

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from lamina.ports import Claim, Lease
+from lamina.protocols.store import Claim, Lease
 from lamina.storage.memory_erasing import MemoryErasing
 from lamina.storage.memory_tables import Kept, mended, touched
 from lamina.storage.shared import FAILING, REASON
-from lamina.types import Backlog, Failing, WorkerNote
+from lamina.values.report import Backlog, Failing, WorkerNote
 
 
 class MemoryQueue(MemoryErasing):

@@ -20,7 +20,8 @@ from lamina.storage.postgres_options import PostgresOptions, split_url
 from lamina.storage.postgres_words import PostgresWords
 from lamina.storage.relational import RelationalStore
 from lamina.storage.transaction import Transaction
-from lamina.types import Problem, Scrub
+from lamina.values.receipt import Scrub
+from lamina.values.report import Problem
 
 logger = logging.getLogger("lamina.storage")
 

@@ -4,12 +4,14 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from lamina.policy.words import terms as terms_of
-from lamina.ports import MessageRow
+from lamina.language.words import terms as terms_of
+from lamina.protocols.store import MessageRow
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
 from lamina.storage.shared import text_of_row, whole_summaries
 from lamina.storage.transaction import Transaction
-from lamina.types import Problem, Session, Summary
+from lamina.values.report import Problem
+from lamina.values.session import Session
+from lamina.values.summary import Summary
 
 _LONGEST = 64  # characters of a term that are kept as they are
 _PAGE = 1_000

@@ -2,14 +2,14 @@
 
 from datetime import datetime
 
-from lamina.policy import log, records
-from lamina.policy.redaction import broken_receipts
-from lamina.ports import Audit, FactRow, Settle, SummaryRow
+from lamina.forgetting.redact import broken_receipts
+from lamina.log import chain, records
+from lamina.protocols.store import Audit, FactRow, Settle, SummaryRow
 from lamina.storage.relational_counting import Counting
 from lamina.storage.relational_rows import FACT, SUMMARY, summary_row, to_us
 from lamina.storage.shared import whole_episodes
 from lamina.storage.transaction import Transaction, Work
-from lamina.types import Problem
+from lamina.values.report import Problem
 
 
 class RelationalStore(Counting):
@@ -90,7 +90,7 @@ class RelationalStore(Counting):
         for row in map(summary_row, await tx.rows(sql, (self.tenant,))):
             try:
                 records.decoded(row)
-            except log.Damaged as damage:
+            except chain.Damaged as damage:
                 problems.append(Problem(kind="digest", where=f"user {row.user_id}", text=str(damage), derived=True))
         return problems
 
@@ -101,7 +101,7 @@ class RelationalStore(Counting):
         for row in await tx.rows(sql, (self.tenant,)):
             try:
                 records.fact_of(FactRow(*row))
-            except log.Damaged as damage:
+            except chain.Damaged as damage:
                 problems.append(Problem(kind="told", where=f"fact {row[0]}", text=str(damage), derived=False))
         return problems
 
@@ -117,7 +117,7 @@ class RelationalStore(Counting):
         async def work(tx: Transaction) -> None:
             session = await self._require_session(tx, session_id)
             found = await self._raw_messages(tx, session_id)
-            counters = log.recounted(found)
+            counters = chain.recounted(found)
             (cursor_turn, cursor_tokens) = await tx.one(
                 "select coalesce(max(m.turn), 0), cast(coalesce(sum(m.tokens), 0) as bigint) from messages m"
                 " join sessions s on s.tenant = m.tenant and s.id = m.session_id"
@@ -128,7 +128,7 @@ class RelationalStore(Counting):
                 "update sessions set messages = ?, turns = ?, tokens = ?, closed = ?, digest = ?, cursor_turn = ?,"
                 " cursor_tokens = ?, touch = touch + 1, pending = 1, aside = 0 where tenant = ? and id = ?",
                 (counters.messages, counters.turns, counters.tokens, int(counters.closed),
-                 found[-1].digest if found else log.first_digest(session_id), cursor_turn, cursor_tokens,
+                 found[-1].digest if found else chain.first_digest(session_id), cursor_turn, cursor_tokens,
                  self.tenant, session_id),
             )  # fmt: skip
             await self._cut(tx, session.user_id, [session_id])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from lamina.ports import ChangedSession, Changes
+from lamina.protocols.store import ChangedSession, Changes
 from lamina.storage.relational_tables import Tables
 from lamina.storage.transaction import Transaction
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lamina.ports import RawRow, Standing
+from lamina.protocols.store import RawRow, Standing
 from lamina.storage.relational_erasing import Losses
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row
 from lamina.storage.relational_workers import Queue

@@ -3,10 +3,10 @@
 from datetime import date
 from typing import cast
 
-from lamina.policy.times import day_of
-from lamina.ports import LedgerEntry
+from lamina.language.times import day_of
+from lamina.protocols.models import LedgerEntry
 from lamina.storage.relational_keys import KeyTables
-from lamina.types import Cost, Purpose
+from lamina.values.cost import Cost, Purpose
 
 
 class CostTables(KeyTables):

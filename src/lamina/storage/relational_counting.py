@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from lamina.policy import counting, strata
-from lamina.ports import Imprint, Mark
+from lamina.maintenance import counting
+from lamina.maintenance import outline as strata
+from lamina.protocols.store import Imprint, Mark
 from lamina.storage.relational_costs import CostTables
 from lamina.storage.shared import skipped
 from lamina.storage.transaction import Row, Transaction
-from lamina.types import Outline, Session, Stats
+from lamina.values.session import Session
+from lamina.values.statistics import Outline, Stats
 
 _DAY_US = 86_400_000_000
 _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC).date()

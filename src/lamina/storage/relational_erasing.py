@@ -4,18 +4,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from lamina.errors import Conflict, NotFound
-from lamina.policy import log
-from lamina.policy.facts import outlived
-from lamina.policy.integrity import faults
-from lamina.policy.messages import OWN_KEY
-from lamina.policy.redaction import FIRST_RECEIPT, kept_episode, kept_facts
-from lamina.ports import Erased, Erasure, FactRow, MessageRow, ReceiptRow, Rewrite
+from lamina.forgetting.redact import FIRST_RECEIPT, kept_episode, kept_facts
+from lamina.knowledge.standing import outlived
+from lamina.log import chain
+from lamina.log.messages import OWN_KEY
+from lamina.maintenance.integrity import faults
+from lamina.protocols.store import Erased, Erasure, FactRow, MessageRow, ReceiptRow, Rewrite
 from lamina.storage.relational_facts import Slot
 from lamina.storage.relational_rows import FACT, MESSAGE, fact_columns, from_us, message_row, to_us
 from lamina.storage.relational_vectors import VectorTables
 from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_episodes, whole_facts
 from lamina.storage.transaction import Transaction
-from lamina.types import Fact, Session, Span
+from lamina.values.fact import Fact
+from lamina.values.message import Span
+from lamina.values.session import Session
 
 
 class _Rehearsed(Exception):
@@ -145,7 +147,7 @@ class Erasing(VectorTables):
         if found is None or message_row(found[1:]).leaf != change.expect:
             raise Conflict(f"message {change.message_id!r} has changed meanwhile; try again")
         place, row = found[0], message_row(found[1:])
-        new = log.rewritten(row, change)
+        new = chain.rewritten(row, change)
         await self._unindex_message(tx, user_id, place, row, gone)
         await tx.execute(
             "update messages set body = ?, metadata = ?, model = null, tokens = ?, salt = ?, leaf = ?, erased = ?,"

@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from lamina.policy.episodes import capped
-from lamina.policy.facts import by_slot, order
-from lamina.policy.records import episode_row, fact_row
-from lamina.ports import Access, EpisodeRow, FactRow, FactsCommit, Reading, Settle
+from lamina.knowledge.episodes import capped
+from lamina.knowledge.standing import by_slot, order
+from lamina.log.records import episode_row, fact_row
+from lamina.protocols.store import Access, EpisodeRow, FactRow, FactsCommit, Reading, Settle
 from lamina.storage.relational_changes import ChangeTables
 from lamina.storage.relational_rows import EPISODE, FACT, MESSAGE, episode_columns, fact_columns, message_row, to_us
 from lamina.storage.shared import (
@@ -23,7 +23,8 @@ from lamina.storage.shared import (
     whole_messages,
 )
 from lamina.storage.transaction import Transaction
-from lamina.types import Episode, Fact, Link, Message, Span
+from lamina.values.fact import Episode, Fact, Link
+from lamina.values.message import Message, Span
 
 Slot = tuple[str, str]  # category and slot
 

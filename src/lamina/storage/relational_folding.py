@@ -1,10 +1,10 @@
 """Folds, digests and proposals."""
 
-from lamina.ports import FoldCommit, ProposalRow, Swap
+from lamina.protocols.store import FoldCommit, ProposalRow, Swap
 from lamina.storage.relational_reading import Reading
 from lamina.storage.relational_rows import from_us, to_us
 from lamina.storage.transaction import Transaction
-from lamina.types import Source, Summary
+from lamina.values.summary import Source, Summary
 
 
 class Folding(Reading):

@@ -7,7 +7,7 @@ from typing import cast
 from lamina.storage.relational_copying import Copying
 from lamina.storage.relational_rows import from_us, maybe_from_us, maybe_us, to_us
 from lamina.storage.transaction import Row, Transaction
-from lamina.types import ApiKey, KeyRole
+from lamina.values.access_key import ApiKey, KeyRole
 
 _KEY = "tenant, id, name, role, created_us, expires_us, revoked_us, used_us"
 

@@ -4,14 +4,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lamina.policy import log
-from lamina.policy.messages import taken
-from lamina.ports import Append, Appended, MessageRow
+from lamina.log import chain
+from lamina.log.messages import taken
+from lamina.protocols.store import Append, Appended, MessageRow
 from lamina.storage.relational_replacing import Replacing
 from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
 from lamina.storage.shared import FORGOTTEN_APPEND, append_fingerprint, reused_key, whole_messages
 from lamina.storage.transaction import Transaction
-from lamina.types import Counters, Message, MessageDraft, Session, Span, Status
+from lamina.values.message import Message, MessageDraft, Span
+from lamina.values.session import Counters, Session, Status
 
 
 class LogTables(Replacing):
@@ -33,8 +34,8 @@ class LogTables(Replacing):
         if append.replaces is not None and session.counters.messages:
             session, digest = await self._replace(tx, session, append.replaces)
         stored = await self._stored(tx, [draft.id for draft in append.drafts if draft.named])
-        fresh, salts, duplicates = log.unstored(append, stored)
-        placed, counters, digest = log.placed(append.session_id, session.counters, digest, fresh, salts)
+        fresh, salts, duplicates = chain.unstored(append, stored)
+        placed, counters, digest = chain.placed(append.session_id, session.counters, digest, fresh, salts)
         if placed:
             changed = await self._changed(tx, append.user_id)
             session = await self._touched(tx, append, session, counters, digest, fresh, changed)
@@ -59,7 +60,7 @@ class LogTables(Replacing):
                 raise taken(append.session_id)
             return session, found[0]
         started = to_us(append.drafts[0].created_at)
-        digest = log.first_digest(append.session_id)
+        digest = chain.first_digest(append.session_id)
         generation = await self._generation(tx)
         await self._note_tenant(tx)
         await tx.execute(

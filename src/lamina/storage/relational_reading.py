@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from lamina.policy.window import take_back
-from lamina.ports import Reach, View, WordMatches
+from lamina.log.window import take_back
+from lamina.protocols.store import Reach, View, WordMatches
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
 from lamina.storage.relational_sessions import SessionTables
 from lamina.storage.shared import skipped, weights, whole_messages, whole_summaries
 from lamina.storage.transaction import DamagedIndex, Row, Transaction
-from lamina.types import Message, Session, Summary
+from lamina.values.message import Message
+from lamina.values.session import Session
+from lamina.values.summary import Summary
 
 _PAGE = 64  # messages read at first, where it is not known how many will do
 _HIGHEST = 2**62

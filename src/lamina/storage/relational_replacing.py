@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from lamina.policy import log
-from lamina.ports import Replacement
+from lamina.log import chain
+from lamina.protocols.store import Replacement
 from lamina.storage.relational_erasing import Erasing, Losses
 from lamina.storage.relational_rows import MESSAGE, message_row
 from lamina.storage.shared import whole_messages
 from lamina.storage.transaction import Transaction
-from lamina.types import Session
+from lamina.values.session import Session
 
 
 class Replacing(Erasing):
@@ -42,7 +42,7 @@ class Replacing(Erasing):
         await tx.execute(
             "update sessions set messages = 0, turns = 0, tokens = 0, closed = 1, extracted = 0, digest = ?,"
             " erasures = erasures + 1 where tenant = ? and id = ?",
-            (log.first_digest(session.id), *key),
+            (chain.first_digest(session.id), *key),
         )
         await self._unfold_from(tx, session.id, 0, gone)
 

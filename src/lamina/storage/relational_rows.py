@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lamina.policy import records
-from lamina.policy.facts import normalised
-from lamina.ports import MessageRow, SummaryRow
-from lamina.types import Counters, Episode, Fact, Session
+from lamina.knowledge.standing import normalised
+from lamina.log import records
+from lamina.protocols.store import MessageRow, SummaryRow
+from lamina.values.fact import Episode, Fact
+from lamina.values.session import Counters, Session
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

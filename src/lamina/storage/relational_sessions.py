@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from lamina.ports import Newest
+from lamina.protocols.store import Newest
 from lamina.storage.relational_log import LogTables
 from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
 from lamina.storage.shared import behind, escaped, fitting, stale, whole_messages
 from lamina.storage.transaction import Row, Transaction
-from lamina.types import Json, Milestone, Session, Status
+from lamina.values.message import Json
+from lamina.values.session import Milestone, Session, Status
 
 _PAGE = 500  # rows that are looked at in one go
 _SESSION, _MESSAGE = SESSION.split(", "), MESSAGE.split(", ")

@@ -1,12 +1,13 @@
 """What every part of a relational store stands on: its database, and the rows that several parts touch."""
 
 from lamina.errors import NotFound, StoreError
-from lamina.policy import records
-from lamina.ports import MessageRow
+from lamina.log import records
+from lamina.protocols.store import MessageRow
 from lamina.storage.relational_rows import MESSAGE, SESSION, SUMMARY, message_row, session_value, summary_row
 from lamina.storage.shared import whole_summaries
 from lamina.storage.transaction import Database, Transaction, WordIndex
-from lamina.types import Session, Summary
+from lamina.values.session import Session
+from lamina.values.summary import Summary
 
 
 class Tables:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from lamina.ports import EpisodeRow, FactRow, Unembedded, VectorRow
+from lamina.protocols.store import EpisodeRow, FactRow, Unembedded, VectorRow
 from lamina.storage.relational_facts import FactTables
 from lamina.storage.relational_rows import EPISODE, FACT, MESSAGE, SUMMARY, message_row, summary_row
 from lamina.storage.shared import (
@@ -15,7 +15,10 @@ from lamina.storage.shared import (
     whole_summaries,
 )
 from lamina.storage.transaction import Row, Transaction
-from lamina.types import Episode, Fact, Message, Problem, Summary
+from lamina.values.fact import Episode, Fact
+from lamina.values.message import Message
+from lamina.values.report import Problem
+from lamina.values.summary import Summary
 
 Item = Message | Summary | Fact | Episode
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from lamina.ports import Claim, Lease
+from lamina.protocols.store import Claim, Lease
 from lamina.storage.relational_folding import Folding
 from lamina.storage.relational_rows import SESSION, from_us, maybe_from_us, maybe_us, session_value, to_us
 from lamina.storage.shared import FAILING, REASON
 from lamina.storage.transaction import Row, Transaction
-from lamina.types import Backlog, Failing, WorkerNote
+from lamina.values.report import Backlog, Failing, WorkerNote
 
 _NOTE = "id, started_us, seen_us, session_id, since_us, done, failed"
 

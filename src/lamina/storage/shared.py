@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from lamina.errors import Conflict, Stale
-from lamina.policy import log, records
-from lamina.policy.redaction import says_something
-from lamina.ports import Append, EpisodeRow, Erased, FactRow, FactsCommit, MessageRow, SummaryRow
-from lamina.types import Episode, Fact, Json, Message, Summary
+from lamina.log import chain, records
+from lamina.log.erased import says_something
+from lamina.protocols.store import Append, EpisodeRow, Erased, FactRow, FactsCommit, MessageRow, SummaryRow
+from lamina.values.fact import Episode, Fact
+from lamina.values.message import Json, Message
+from lamina.values.summary import Summary
 
 Row = TypeVar("Row", MessageRow, SummaryRow, FactRow, EpisodeRow)
 Value = TypeVar("Value")
@@ -64,7 +66,7 @@ class Gone:
 
 def whole_messages(found: Iterable[MessageRow]) -> Iterator[Message]:
     """The messages whose rows are undamaged; the others are skipped with a warning."""
-    return _whole("messages", log.decoded, found)
+    return _whole("messages", chain.decoded, found)
 
 
 def whole_summaries(found: Iterable[SummaryRow]) -> Iterator[Summary]:
@@ -83,7 +85,7 @@ def _whole(table: str, decoded: Callable[[Row], Value], found: Iterable[Row]) ->
     for row in found:
         try:
             yield decoded(row)
-        except log.Damaged as damage:
+        except chain.Damaged as damage:
             skipped(table, row.id, damage)
 
 

@@ -14,7 +14,8 @@ from lamina.storage.sqlite_connection import Connections, ForMaintenance
 from lamina.storage.sqlite_words import TABLES as WORD_TABLES
 from lamina.storage.sqlite_words import SqliteWords, merge
 from lamina.storage.transaction import Transaction
-from lamina.types import Problem, Scrub
+from lamina.values.receipt import Scrub
+from lamina.values.report import Problem
 
 _MERGED = 64  # pages of the word index that are written at once
 _MERGED_FIRST = -_MERGED  # begins to write all of it anew

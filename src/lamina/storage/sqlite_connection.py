@@ -15,8 +15,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from lamina.coroutines import driven
 from lamina.errors import FORKED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
-from lamina.policy.driving import driven
 from lamina.storage.sqlite_unused import RawFile, identity
 from lamina.storage.transaction import Row, Values, Work
 

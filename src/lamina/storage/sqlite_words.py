@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lamina.policy.words import terms as terms_of
-from lamina.ports import MessageRow
+from lamina.language.words import terms as terms_of
+from lamina.protocols.store import MessageRow
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
 from lamina.storage.shared import text_of_row, whole_summaries
 from lamina.storage.transaction import DamagedIndex, Transaction
-from lamina.types import Problem, Session, Summary
+from lamina.values.report import Problem
+from lamina.values.session import Session
+from lamina.values.summary import Summary
 
 TABLES = ("message_words", "summary_words")
 

@@ -7,8 +7,10 @@ made by `listed` and asked for as `in (select value from json_each(?))`, which P
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from lamina.ports import MessageRow
-from lamina.types import Problem, Session, Summary
+from lamina.protocols.store import MessageRow
+from lamina.values.report import Problem
+from lamina.values.session import Session
+from lamina.values.summary import Summary
 
 T = TypeVar("T")
 

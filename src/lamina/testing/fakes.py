@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from lamina.errors import ModelError
-from lamina.policy.acceptance import inputs_of
-from lamina.ports import SummaryDraft, SummaryTask
+from lamina.folding.acceptance import inputs_of
+from lamina.protocols.models import SummaryDraft, SummaryTask
 
 Mood = Literal[
     "answers",  # with words of its input, within the cap

@@ -6,9 +6,10 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lamina.policy.facts import Rule, mark, settled, slot_of
-from lamina.policy.redaction import FORGOTTEN, chained
-from lamina.ports import (
+from lamina.forgetting.redact import chained
+from lamina.knowledge.standing import Rule, mark, settled, slot_of
+from lamina.log.erased import FORGOTTEN
+from lamina.protocols.store import (
     Append,
     Erased,
     Erasure,
@@ -21,23 +22,11 @@ from lamina.ports import (
     Rewrite,
     Swap,
 )
-from lamina.types import (
-    Counters,
-    Episode,
-    EpisodeKind,
-    Fact,
-    Link,
-    MessageDraft,
-    Milestone,
-    Recipe,
-    Role,
-    Session,
-    Source,
-    Span,
-    Status,
-    Summary,
-    WorkerNote,
-)
+from lamina.values.fact import Episode, EpisodeKind, Fact, Link
+from lamina.values.message import MessageDraft, Role, Span
+from lamina.values.report import WorkerNote
+from lamina.values.session import Counters, Milestone, Session, Status
+from lamina.values.summary import Recipe, Source, Summary
 
 SECRET = b"secret"
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lamina import Memory
-from lamina.interfaces.adapters import anthropic
-from lamina.interfaces.adapters.anthropic import LaminaAsyncMemoryTool, LaminaMemoryTool
+from lamina.integrations import anthropic
+from lamina.integrations.anthropic import LaminaAsyncMemoryTool, LaminaMemoryTool
 from tests.sizes import examples
 
 PREFS = "/memories/prefs.md"

@@ -9,7 +9,7 @@ WITHOUT = """
 import sys
 sys.modules[sys.argv[1]] = None
 try:
-    __import__(f"lamina.interfaces.adapters.{sys.argv[2]}")
+    __import__(f"lamina.integrations.{sys.argv[2]}")
 except ImportError as error:
     print(type(error).__name__, error)
 """

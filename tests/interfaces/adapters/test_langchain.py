@@ -20,7 +20,7 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda
 
 from lamina import InputError, Memory
-from lamina.interfaces.adapters.langchain import LaminaChatMessageHistory, LaminaRetriever
+from lamina.integrations.langchain import LaminaChatMessageHistory, LaminaRetriever
 
 SAID: list[BaseMessage] = [
     SystemMessage("Be brief."),

@@ -13,8 +13,8 @@ from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, ListNa
 from langgraph.store.memory import InMemoryStore
 
 from lamina import InputError, Memory
-from lamina.engine import documents
-from lamina.interfaces.adapters.langgraph import LaminaStore
+from lamina.documents import documents
+from lamina.integrations.langgraph import LaminaStore
 from tests.growth import calls
 from tests.sizes import examples
 from tests.waiting import wait_until

@@ -10,7 +10,7 @@ from llama_index.core.memory import BaseMemory
 from llama_index.core.schema import QueryBundle
 
 from lamina import InputError, Memory
-from lamina.interfaces.adapters.llamaindex import LaminaMemory
+from lamina.integrations.llamaindex import LaminaMemory
 
 SAID = [
     ChatMessage(role=MessageRole.USER, content="What is the weather in Ghent?"),

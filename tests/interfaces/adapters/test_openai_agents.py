@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from openai import AsyncOpenAI
 
 from lamina import AsyncMemory, InputError, Memory
-from lamina.interfaces.adapters.openai_agents import LaminaSession
+from lamina.integrations.openai_agents import LaminaSession
 from lamina.testing.llm_server import LlmServer, Said
 from tests.sizes import examples
 

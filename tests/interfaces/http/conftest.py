@@ -16,13 +16,13 @@ import httpx2
 import pytest
 import uvicorn
 
-from lamina.interfaces.http import border
-from lamina.interfaces.http.app import create_app, opening
-from lamina.interfaces.http.audits import Audits
-from lamina.interfaces.http.metrics import Metrics
-from lamina.interfaces.http.serving import configured
-from lamina.interfaces.settings import Settings
-from lamina.wiring import tenants
+from lamina.open import tenants
+from lamina.server import middleware
+from lamina.server.app import create_app, opening
+from lamina.server.audit import Audits
+from lamina.server.metrics import Metrics
+from lamina.server.serve import configured
+from lamina.settings import Settings
 from tests.waiting import CEILING, wait_until
 
 
@@ -149,4 +149,4 @@ def kept(running, place):
 def standing_still(monkeypatch):
     """A clock for rates that stands still."""
     stopped = SimpleNamespace(monotonic=lambda: 0.0, perf_counter=time.perf_counter)
-    monkeypatch.setattr(border, "time", stopped)
+    monkeypatch.setattr(middleware, "time", stopped)

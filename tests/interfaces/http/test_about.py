@@ -3,10 +3,10 @@
 import pytest
 
 from lamina import __version__
-from lamina.interfaces.http.audits import Audit, Audits
-from lamina.interfaces.settings import Settings
-from lamina.interfaces.story import sessions
 from lamina.profiles import PROFILES, profile_named
+from lamina.server.audit import Audit, Audits
+from lamina.settings import Settings
+from lamina.story import sessions
 from lamina.testing import FakeClock
 from tests.interfaces.http.conftest import made_key, serving
 from tests.interfaces.http.test_refusals import refused

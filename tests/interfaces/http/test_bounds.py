@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from lamina.interfaces.http.app import create_app
-from lamina.interfaces.mcp.catalogue import offered
-from lamina.interfaces.settings import Settings
+from lamina.server.app import create_app
+from lamina.server.mcp.tool_list import offered
+from lamina.settings import Settings
 from lamina.testing.stalls import moment, stalls
 from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_hostile_corpus import JSON, MOMENTS, tool

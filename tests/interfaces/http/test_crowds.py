@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 import httpx2
 import pytest
 
-from lamina.interfaces.settings import Settings
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_refusals import refused
 from tests.waiting import CEILING, wait_until

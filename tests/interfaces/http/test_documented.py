@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from lamina.interfaces.http.app import create_app
-from lamina.interfaces.http.problems import KINDS, STATUS_KINDS
-from lamina.interfaces.settings import Settings
+from lamina.server.app import create_app
+from lamina.server.problems import KINDS, STATUS_KINDS
+from lamina.settings import Settings
 from tests.interfaces.http.test_keys import NAMES, NEEDS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "service.md").read_text("utf-8")

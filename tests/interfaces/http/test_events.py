@@ -12,12 +12,12 @@ import httpx2
 import pytest
 
 from lamina import Memory
-from lamina.engine import tenants as engines
-from lamina.engine.watching import Watch
-from lamina.interfaces.http import events
+from lamina.open import tenants
+from lamina.server.rest import event_routes
 from lamina.storage.memory import MemoryStore
+from lamina.tenancy import tenants as engines
+from lamina.tenancy.changes import Watch
 from lamina.testing.samples import a_draft, an_append
-from lamina.wiring import tenants
 from tests.interfaces.conftest import service_process
 from tests.interfaces.http.conftest import made_key
 from tests.waiting import CEILING, until
@@ -215,7 +215,7 @@ def test_a_slow_listener_is_told_of_the_gap_and_nothing_piles_up():
 
 
 def test_there_is_a_heart_beat(service, monkeypatch):
-    monkeypatch.setattr(events, "_BEAT_S", 0.05)
+    monkeypatch.setattr(event_routes, "_BEAT_S", 0.05)
     with service.client.stream("GET", "/v1/events") as response:
         lines = response.iter_lines()
         for _ in range(2):
@@ -225,7 +225,7 @@ def test_there_is_a_heart_beat(service, monkeypatch):
 @pytest.mark.parametrize("how", ["revoked", "rotated"])
 def test_who_has_a_key_that_does_no_longer_is_let_go_at_once(service, monkeypatch, how):
     """Not at the next beat: there is none here."""
-    monkeypatch.setattr(events, "LOOK_S", 2 * CEILING)
+    monkeypatch.setattr(event_routes, "LOOK_S", 2 * CEILING)
     admin = service.with_key(service.key("admin"))
     key, secret = made_key(service.settings, "read")
     with service.with_key(secret).stream("GET", "/v1/events") as response:

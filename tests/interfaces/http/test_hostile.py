@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 import httpx2
 import pytest
 
-from lamina.interfaces.settings import Settings
+from lamina.settings import Settings
 from tests.interfaces.conftest import service_process
 from tests.interfaces.http.conftest import made_key
 from tests.places import Backend, kept_place

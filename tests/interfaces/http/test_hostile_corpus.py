@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import pytest
 
-from lamina.interfaces.http.serving import _who
-from lamina.interfaces.mcp.beside import Beside
-from lamina.interfaces.mcp.catalogue import TOOLS
-from lamina.interfaces.settings import Settings
+from lamina.server.mcp.mount import Beside
+from lamina.server.mcp.tool_list import TOOLS
+from lamina.server.serve import _who
+from lamina.settings import Settings
 from lamina.testing.hostile import BODIES, MESSAGES, NAMES, TEXTS, VALUES
 from lamina.testing.llm_server import LlmServer, Said
 from lamina.testing.stalls import moment, stalls

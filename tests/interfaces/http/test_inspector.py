@@ -10,8 +10,8 @@ from shutil import copy, copytree, ignore_patterns
 
 import pytest
 
-from lamina.interfaces.http.inspector.files import KINDS, PACKAGED
-from lamina.interfaces.settings import Settings
+from lamina.server.inspector.page_files import KINDS, PACKAGED
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_refusals import refused
 from tests.waiting import wait_until

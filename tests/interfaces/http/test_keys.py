@@ -8,9 +8,9 @@ import httpx2
 import pytest
 
 from lamina.errors import LaminaError
-from lamina.interfaces.http.app import create_app
-from lamina.interfaces.settings import Settings
-from lamina.wiring import tenants
+from lamina.open import tenants
+from lamina.server.app import create_app
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import made_key
 from tests.interfaces.http.test_refusals import refused
 from tests.waiting import wait_until

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from lamina.interfaces.settings import Settings
+from lamina.settings import Settings
 from tests.interfaces.conftest import service_process
 from tests.interfaces.http.conftest import made_key
 from tests.waiting import CEILING

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lamina.interfaces.http.mem0 import writing
-from lamina.interfaces.settings import Settings
+from lamina.server.mem0 import writes
+from lamina.settings import Settings
 from tests.engine.test_circles import rewritten
 from tests.interfaces.http.conftest import serving
 
@@ -144,7 +144,7 @@ def test_an_add_is_not_waited_for_unless_it_shall_be(client, served):
 
 
 def test_an_add_that_takes_too_long_goes_on_in_the_background(client, monkeypatch):
-    monkeypatch.setattr(writing, "_WAIT_S", 0)
+    monkeypatch.setattr(writes, "_WAIT_S", 0)
     done = client.add("I live in Porto.", user_id="alex", async_mode=False)
     assert (done["status"], [one["status"] for one in done["results"]]) == ("PENDING", ["PENDING"])
     assert client.client.get(f"/v1/event/{done['event_id']}/").status_code == 200

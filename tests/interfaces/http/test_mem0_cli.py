@@ -5,7 +5,7 @@ The requests are those of `mem0-cli` 0.2.13 (Python and Node) and of `mem0ai` 3.
 
 import pytest
 
-from lamina.interfaces.settings import Settings
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 
 CLI = {"source": "CLI"}

@@ -5,9 +5,9 @@ import ast
 import pytest
 
 from lamina.errors import InputError
-from lamina.interfaces.http.mem0.filters import matches, parsed
-from lamina.interfaces.http.mem0.literals import as_object
-from lamina.interfaces.settings import Settings
+from lamina.server.mem0.filters import matches, parsed
+from lamina.server.mem0.literals import as_object
+from lamina.settings import Settings
 from tests.growth import growth
 from tests.interfaces.http.conftest import serving
 from tests.sizes import FULL

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from lamina.interfaces.settings import Settings
 from lamina.profiles import profile_named
+from lamina.settings import Settings
 from lamina.testing.llm_server import LlmServer
 from tests.interfaces.http.conftest import serving
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.interfaces.http.nesting import Nesting, Surrogates
+from lamina.server.json_depth import Nesting, Surrogates
 from tests.growth import growth, quarters
 
 LEVELS = st.recursive(

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from lamina.interfaces.http.origins import is_foreign
-from lamina.interfaces.settings import Settings
+from lamina.server.origins import is_foreign
+from lamina.settings import Settings
 from lamina.testing.llm_server import LlmServer, Said
 from tests.interfaces.http.conftest import serving
 

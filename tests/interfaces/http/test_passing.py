@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from lamina.interfaces.http.passing import PassingFolder
-from lamina.interfaces.settings import Settings
+from lamina.server.temporary import PassingFolder
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 
 KILLED = """
 import os, signal
-from lamina.interfaces.http.passing import PassingFolder
+from lamina.server.temporary import PassingFolder
 folder = PassingFolder()
 (folder.path / "export.jsonl.part").write_text("The code is 4242.")
 os.utime(folder.path, (0, 0))

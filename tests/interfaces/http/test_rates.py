@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from lamina.interfaces.http import rates as counted
-from lamina.interfaces.http.rates import Rates
-from lamina.interfaces.settings import Settings
+from lamina.server import rate_limit as counted
+from lamina.server.rate_limit import Rates
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_refusals import refused
 from tests.waiting import CEILING, wait_until

@@ -20,8 +20,8 @@ from lamina.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from lamina.interfaces.http.app import create_app
-from lamina.interfaces.settings import Settings
+from lamina.server.app import create_app
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 
 

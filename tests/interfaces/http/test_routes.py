@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lamina import Memory
-from lamina.interfaces.settings import Settings
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 
 SAID = "I'm Alex and I live in Porto. I prefer Python. My password is kingfisher kingfisher."
@@ -331,7 +331,7 @@ def test_the_service_tells_of_itself(service):
 
 
 def test_without_opentelemetry_requests_are_answered_too(service, monkeypatch):
-    monkeypatch.setattr("lamina.interfaces.http.spans.tracer", lambda: None)
+    monkeypatch.setattr("lamina.server.spans.tracer", lambda: None)
     assert good(service.get("/healthz")) == {"status": "ok"}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from lamina.interfaces.settings import Settings
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 from tests.sizes import FULL, share
 from tests.waiting import CEILING

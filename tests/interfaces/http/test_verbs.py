@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lamina import AsyncMemory
-from lamina.interfaces import http
-from lamina.interfaces.settings import Settings
+from lamina import AsyncMemory, server
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_refusals import refused
 from tests.interfaces.http.test_routes import good, tell
@@ -24,7 +23,7 @@ WITHOUT_A_ROUTE = {
 
 def test_every_verb_of_the_library_has_a_route():
     """A new verb needs a route, or a reason here; a reason for a verb that has one, or is gone, is not kept."""
-    trees = [ast.parse(path.read_text("utf-8")) for path in Path(inspect.getfile(http)).parent.glob("*.py")]
+    trees = [ast.parse(path.read_text("utf-8")) for path in Path(inspect.getfile(server)).parent.glob("*.py")]
     called = {
         node.attr
         for tree in trees

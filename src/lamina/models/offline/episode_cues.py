@@ -8,8 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from lamina.models.offline.words import folded
-from lamina.types import EPISODE_KINDS, EpisodeKind
+from lamina.models.offline.word_overlap import folded
+from lamina.values.fact import EPISODE_KINDS, EpisodeKind
 
 _LIFTS = {"strong": 0.12, "plain": 0.0, "minor": -0.1, "assistant": -0.12}
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from lamina.models.offline.words import folded
-from lamina.policy.words import stem
+from lamina.language.words import stem
+from lamina.models.offline.word_overlap import folded
 
 Phrases = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]  # first word -> (words, label)
 

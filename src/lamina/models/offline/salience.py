@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lamina.language.words import stem, unspaced
 from lamina.models.offline.lexicon import labels, lexicon
 from lamina.models.offline.statements import DATE, Statement
-from lamina.models.offline.words import folded
-from lamina.policy.words import stem, unspaced
+from lamina.models.offline.word_overlap import folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from lamina.models.offline.lexicon import lexicon
 from lamina.models.offline.salience import Scored, contents
-from lamina.models.offline.words import folded, tokens_of
+from lamina.models.offline.word_overlap import folded, tokens_of
 
 _CATCH_ALL = ("situation", "context", "general", "other", "misc", "note", "background", "summary")
 _OVERLAP = 1.5

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lamina.models.offline.dates import dated
+from lamina.language.sentences import Sentence, sentences
 from lamina.models.offline.lexicon import labels, leads, lexicon
-from lamina.models.offline.sentences import Sentence, sentences
-from lamina.models.offline.words import folded, tokens_of
-from lamina.types import Message
+from lamina.models.offline.word_overlap import folded, tokens_of
+from lamina.models.offline.written_dates import dated
+from lamina.values.message import Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from lamina.language.words import WORD, stem, unspaced
 from lamina.models.offline.lexicon import lexicon
 from lamina.models.offline.salience import Scored
-from lamina.models.offline.words import folded, pairs
-from lamina.policy.words import WORD, stem, unspaced
+from lamina.models.offline.word_overlap import folded, pairs
 
 MOST_TOPICS = 8
 _LONGEST = 40

@@ -7,8 +7,8 @@ from typing import Any
 import openai
 import pytest
 
-from lamina.interfaces.http.proxy import remembering
-from lamina.interfaces.settings import Settings
+from lamina.server.proxy import exchange
+from lamina.settings import Settings
 from lamina.testing.llm_server import LlmServer, Said
 from tests.interfaces.http.conftest import Served, serving
 from tests.waiting import CEILING
@@ -61,7 +61,7 @@ class Proxied:
 def proxied(database, *, worker=False, retries=0, patience=CEILING, **settings):
     """A proxy and its endpoint; `patience` is for memory, so many seconds."""
     with ExitStack() as stack:
-        stack.enter_context(pytest.MonkeyPatch.context()).setattr(remembering, "PATIENCE_S", patience)
+        stack.enter_context(pytest.MonkeyPatch.context()).setattr(exchange, "PATIENCE_S", patience)
         upstream = stack.enter_context(LlmServer(lambda asked: Said(text="I see.", plain=True)))
         chosen = replace(Settings(database=str(database), proxy_base_url=upstream.url), **settings)
         service = stack.enter_context(serving(chosen, worker=worker))

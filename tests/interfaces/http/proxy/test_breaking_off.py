@@ -13,11 +13,11 @@ import openai
 import pytest
 
 from lamina import Memory
-from lamina.interfaces.http.app import create_app
-from lamina.interfaces.http.proxy import remembering
-from lamina.interfaces.http.proxy.stream import Events
-from lamina.interfaces.settings import Settings
 from lamina.profiles import profile_named
+from lamina.server.app import create_app
+from lamina.server.proxy import exchange
+from lamina.server.proxy.stream import Events
+from lamina.settings import Settings
 from lamina.testing.llm_server import LlmServer, Said
 from tests.interfaces.conftest import service_process
 from tests.interfaces.http.proxy.conftest import IDS, SESSION, proxied
@@ -215,7 +215,7 @@ def test_memory_that_comes_too_late_is_left_out(tmp_path):
 
 def test_what_is_still_to_be_stored_is_stored_before_the_end(tmp_path, monkeypatch):
     """The store is free again only once the service is told to end."""
-    monkeypatch.setattr(remembering, "PATIENCE_S", 0)
+    monkeypatch.setattr(exchange, "PATIENCE_S", 0)
     file = tmp_path / "chat.db"
 
     async def run(url):

@@ -9,8 +9,8 @@ import openai
 import pydantic
 import pytest
 
-from lamina.interfaces.http.proxy.chat import Chat
 from lamina.profiles import profile_named
+from lamina.server.proxy.chat import Chat
 from lamina.testing.llm_server import Fault, Said
 from tests.interfaces.http.conftest import made_key
 from tests.interfaces.http.proxy.conftest import IDS, SESSION, USER, proxied

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from lamina.interfaces.settings import Settings
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.proxy.conftest import IDS
 

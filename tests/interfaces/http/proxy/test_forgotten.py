@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from lamina import Memory
-from lamina.interfaces.http.proxy.dialect import Remembered
-from lamina.interfaces.http.proxy.remembering import LASTS_S, Showing, Shown
+from lamina.server.proxy.dialect import Remembered
+from lamina.server.proxy.exchange import LASTS_S, Showing, Shown
 from lamina.testing.llm_server import Said
 from tests.interfaces.conftest import LAMINA, plain_environ
 from tests.interfaces.http.proxy.conftest import IDS, USER

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from lamina import InputError, Memory
-from lamina.interfaces.http.proxy.chat import Chat
-from lamina.interfaces.http.proxy.responses import Responses
-from lamina.interfaces.settings import Settings
+from lamina.server.proxy.chat import Chat
+from lamina.server.proxy.responses import Responses
+from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.proxy.conftest import IDS
 from tests.interfaces.http.proxy.test_endpoint import endpoint

@@ -6,7 +6,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from lamina.interfaces.http.proxy.responses import Responses
+from lamina.server.proxy.responses import Responses
 from lamina.testing.llm_server import Said
 from tests.interfaces.http.proxy.conftest import SESSION, USER
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lamina.language.sentences import Sentence, sentences
 from lamina.models.offline.grammar.tokens import MASK, folded
-from lamina.models.offline.sentences import Sentence, sentences
 
 LONGEST_SENTENCE = 600  # characters; what is longer is pasted, or nothing that a fact could be read from
 _FEWEST_LABELS = 2

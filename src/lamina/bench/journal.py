@@ -1,0 +1,102 @@
+"""A run on disk: predictions as they come, so that one that was stopped goes on where it was."""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lamina.bench.recall_run import Answer, Replay
+from lamina.errors import InputError
+
+
+class Journal:
+    """The files of one data set's run.
+
+    `predictions.jsonl` has a row a question, `timings.jsonl` one a conversation, written behind its predictions:
+    a conversation without that row is asked again.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.predictions = folder / "predictions.jsonl"
+        self._timings = folder / "timings.jsonl"
+        self._settings = folder / "run.json"
+
+    def begin(self, settings: dict[str, Any], *, resume: bool) -> list[Replay]:
+        """What an earlier run of these settings has finished, if it is to be gone on with; else nothing."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            kept = self._finished(settings) if resume and self._settings.exists() else []
+            _write(self._settings, [json.dumps(settings, indent=2)])
+            _write(self.predictions, [line for one in kept for line in _prediction_lines(one)])
+            _write(self._timings, map(_timing_line, kept))
+        except OSError as error:
+            raise InputError(f"{self.folder} cannot be written: {error}; --out names another folder") from None
+        return kept
+
+    def _finished(self, settings: dict[str, Any]) -> list[Replay]:
+        before = json.loads(self._settings.read_text("utf-8"))
+        if differing := sorted(name for name in settings if before.get(name) != settings[name]):
+            was = ", ".join(f"{name} {before.get(name)!r}" for name in differing)
+            raise InputError(f"{self.folder} is of a run with {was}; give the same, or another --out, to resume")
+        answers: dict[str, list[Answer]] = {}
+        for row in _rows(self.predictions):
+            answers.setdefault(row["conversation"], []).append(_answer(row))
+        return [Replay(answers=tuple(answers.get(row["conversation_id"], ())), **row) for row in _rows(self._timings)]
+
+    def add(self, done: Replay) -> None:
+        """Keep what one conversation gave."""
+        _append(self.predictions, _prediction_lines(done))
+        _append(self._timings, [_timing_line(done)])
+
+
+def _prediction_lines(done: Replay) -> list[str]:
+    return [
+        json.dumps(
+            {
+                "qid": answer.question_id,
+                "ranked": answer.ranked,
+                "contexts": answer.contexts,
+                "conversation": done.conversation_id,
+                "search_ms": answer.search_ms,
+                "context_ms": answer.context_ms,
+            }
+        )
+        for answer in done.answers
+    ]
+
+
+def _timing_line(done: Replay) -> str:
+    return json.dumps({name: value for name, value in asdict(done).items() if name != "answers"})
+
+
+def _answer(row: dict[str, Any]) -> Answer:
+    return Answer(
+        question_id=row["qid"],
+        ranked=tuple(row["ranked"]),
+        contexts={int(budget): tuple(found) for budget, found in row["contexts"].items()},
+        search_ms=row["search_ms"],
+        context_ms={int(budget): took for budget, took in row["context_ms"].items()},
+    )
+
+
+def _rows(path: Path) -> Iterable[dict[str, Any]]:
+    """The whole rows of a file; a last one that was cut off is left out."""
+    lines = path.read_text("utf-8").split("\n")
+    return [json.loads(line) for line in lines[:-1]]
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    """Replace a file at one stroke."""
+    beside = path.with_name(f"{path.name}.new")
+    beside.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    beside.replace(path)
+
+
+def _append(path: Path, lines: Iterable[str]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,204 @@
+"""`Memory`: the verbs of `AsyncMemory`, blocking.
+
+The background worker lives on a private event loop. A verb that does nothing but ask an embedded store is driven in the
+caller's own thread, which saves two changes of thread; every other verb is handed to the loop.
+"""
+
+import asyncio
+import functools
+import os
+import threading
+import weakref
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+
+from lamina.coroutines import driven
+from lamina.documents.documents import Documents as AsyncDocuments
+from lamina.errors import FORKED, LaminaError
+from lamina.open import AsyncMemory
+from lamina.parts import on_loop
+from lamina.profiles import Profile
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Loop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="lamina", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+def _blocking(
+    verb: Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]], *, here: bool = False
+) -> Callable[Concatenate["Memory", P], T]:
+    """An awaited verb as a blocking one of the same signature; `here` for one that waits for nothing but the store."""
+
+    @functools.wraps(verb)
+    def call(self: "Memory", *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._run(verb(self._memory, *args, **kwargs), here=here)
+
+    return cast(Callable[Concatenate["Memory", P], T], call)
+
+
+def _of_documents(
+    verb: Callable[Concatenate[AsyncDocuments, P], Coroutine[Any, Any, T]], *, here: bool = False
+) -> Callable[Concatenate["Documents", P], T]:
+    """The same for a verb of documents."""
+
+    @functools.wraps(verb)
+    def call(self: "Documents", *args: P.args, **kwargs: P.kwargs) -> T:
+        found: T = self._run(verb(self._documents, *args, **kwargs), here=here)
+        return found
+
+    return cast(Callable[Concatenate["Documents", P], T], call)
+
+
+class Documents:
+    """Documents under names, blocking."""
+
+    def __init__(self, run: Callable[..., Any], documents: AsyncDocuments) -> None:
+        self._run = run
+        self._documents = documents
+
+    put = _of_documents(AsyncDocuments.put, here=True)
+    get = _of_documents(AsyncDocuments.get, here=True)
+    under = _of_documents(AsyncDocuments.under, here=True)
+    nearest = _of_documents(AsyncDocuments.nearest, here=True)
+    folders = _of_documents(AsyncDocuments.folders, here=True)
+    renew = _of_documents(AsyncDocuments.renew, here=True)
+    drop = _of_documents(AsyncDocuments.drop)
+    move = _of_documents(AsyncDocuments.move)
+    sweep = _of_documents(AsyncDocuments.sweep)
+
+
+class Memory:
+    """Layered memory for conversations, blocking.
+
+    >>> with Memory("chat.db") as memory:
+    ...     memory.add("I'm Alex. I prefer Python.", user_id="alex")
+    ...     memory.context("which language do I like?", user_id="alex").text
+    """
+
+    def __init__(self, location: str | Path = "lamina.db", **options: Any) -> None:
+        self._memory = AsyncMemory(location, **options)
+        self._loop: _Loop | None = _Loop()
+        self._process = os.getpid()
+        try:
+            self._loop.run(self._memory.open())
+        except BaseException:
+            self._loop.stop()
+            raise
+        self._end = weakref.finalize(self, _close, self._loop, self._memory, self._process)
+
+    @property
+    def profile(self) -> Profile:
+        return self._memory.profile
+
+    @property
+    def documents(self) -> Documents:
+        """Documents under names, each put in the place of what was there."""
+        return Documents(self._run, self._memory.documents)
+
+    def _run(self, work: Coroutine[Any, Any, T], *, here: bool) -> T:
+        if self._loop is None:
+            work.close()
+            raise LaminaError("this memory is closed; open it again with Memory(path)")
+        if os.getpid() != self._process:
+            work.close()
+            raise LaminaError(FORKED.format("this memory"))
+        if here and self._memory.inline and not on_loop():
+            return driven(work)
+        return self._loop.run(work)
+
+    add = _blocking(AsyncMemory.add, here=True)
+    context = _blocking(AsyncMemory.context, here=True)
+    search = _blocking(AsyncMemory.search, here=True)
+    search_explained = _blocking(AsyncMemory.search_explained, here=True)
+    session = _blocking(AsyncMemory.session, here=True)
+    sessions = _blocking(AsyncMemory.sessions, here=True)
+    users = _blocking(AsyncMemory.users, here=True)
+    conversation = _blocking(AsyncMemory.conversation, here=True)
+    messages = _blocking(AsyncMemory.messages, here=True)
+    message = _blocking(AsyncMemory.message, here=True)
+    end = _blocking(AsyncMemory.end, here=True)
+    pause = _blocking(AsyncMemory.pause, here=True)
+    resume = _blocking(AsyncMemory.resume, here=True)
+    archive = _blocking(AsyncMemory.archive, here=True)
+    milestone = _blocking(AsyncMemory.milestone, here=True)
+    summaries = _blocking(AsyncMemory.summaries, here=True)
+    outline = _blocking(AsyncMemory.outline, here=True)
+    zoom = _blocking(AsyncMemory.zoom, here=True)
+    digest = _blocking(AsyncMemory.digest, here=True)
+    facts = _blocking(AsyncMemory.facts, here=True)
+    fact = _blocking(AsyncMemory.fact, here=True)
+    history = _blocking(AsyncMemory.history, here=True)
+    why = _blocking(AsyncMemory.why, here=True)
+    user_profile = _blocking(AsyncMemory.user_profile, here=True)
+    remember = _blocking(AsyncMemory.remember, here=True)
+    update = _blocking(AsyncMemory.update, here=True)
+    promote = _blocking(AsyncMemory.promote, here=True)
+    demote = _blocking(AsyncMemory.demote, here=True)
+    retract = _blocking(AsyncMemory.retract, here=True)
+    link = _blocking(AsyncMemory.link, here=True)
+    graph = _blocking(AsyncMemory.graph, here=True)
+    episodes = _blocking(AsyncMemory.episodes, here=True)
+    add_episode = _blocking(AsyncMemory.add_episode, here=True)
+    arc = _blocking(AsyncMemory.arc, here=True)
+    consolidate = _blocking(AsyncMemory.consolidate)
+    fading = _blocking(AsyncMemory.fading, here=True)
+    consistency = _blocking(AsyncMemory.consistency, here=True)
+    regenerate = _blocking(AsyncMemory.regenerate)
+    proposals = _blocking(AsyncMemory.proposals, here=True)
+    accept = _blocking(AsyncMemory.accept, here=True)
+    roll_back = _blocking(AsyncMemory.roll_back, here=True)
+    forget = _blocking(AsyncMemory.forget)
+    receipts = _blocking(AsyncMemory.receipts, here=True)
+    settle = _blocking(AsyncMemory.settle)
+    lag = _blocking(AsyncMemory.lag, here=True)
+    costs = _blocking(AsyncMemory.costs, here=True)
+    stats = _blocking(AsyncMemory.stats, here=True)
+    backlog = _blocking(AsyncMemory.backlog, here=True)
+    workers = _blocking(AsyncMemory.workers, here=True)
+    retry = _blocking(AsyncMemory.retry, here=True)
+    verify = _blocking(AsyncMemory.verify)
+    repair = _blocking(AsyncMemory.repair)
+    export = _blocking(AsyncMemory.export)
+    import_ = _blocking(AsyncMemory.import_)
+    copy_to = _blocking(AsyncMemory.copy_to)
+
+    def close(self) -> None:
+        """Stop the worker and close the file; what is due stays due. Closing twice is fine.
+
+        In a forked process it only lets go: worker and file are the other process's.
+        """
+        if self._loop is not None:
+            self._loop = None
+            self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _close(loop: _Loop, memory: AsyncMemory, process: int) -> None:
+    if os.getpid() == process:
+        loop.run(memory.close())
+        loop.stop()

@@ -1,0 +1,211 @@
+"""The demo: a bundled conversation replayed, looked into, and asked about."""
+
+import shutil
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from lamina import Memory
+from lamina.cli import display
+from lamina.cli.demo_knowledge import DAYS, Forgotten, Known, forget_card, show_facts
+from lamina.errors import InputError
+from lamina.story import USER, questions, sessions, story
+from lamina.values.manifest import Context
+
+ENDLESS = "mara-in-one"
+_BUDGET = 2_000
+_LOOKS = (1, 7, 14)  # after these sessions the demo stops to look
+_ASKED = 8  # questions shown in full
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What the demo did, for scripts."""
+
+    file: str
+    sessions: int
+    messages: int
+    summaries: int
+    questions: int
+    answered: int  # questions whose answer stands in a context of the budget
+    budget: int
+    known: Known
+    forgotten: Forgotten
+    clean: bool
+    seconds: float
+
+
+def run_demo(console: Console, file: Path) -> Shown:
+    """Replay, show, ask, forget; leaves the memory in `file`."""
+    started = time.perf_counter()
+    _clear(file)
+    with Memory(file) as memory:
+        console.rule("[bold]Lamina: a conversation of eight months, replayed")
+        _replay(console, memory)
+        _show_endless(console, memory)
+        asked, answered = _ask(console, memory)
+        known = show_facts(console, memory, USER)
+        forgotten = forget_card(console, memory, file, (USER, ENDLESS))
+        report = memory.verify()
+        console.rule("[bold]Proof")
+        display.report(console, report)
+    seconds = time.perf_counter() - started
+    console.print(f"\nReady in {seconds:.1f} s. The memory is in [bold]{file}[/]; look into it:")
+    _show_next(console, file)
+    return Shown(
+        file=str(file),
+        sessions=report.sessions,
+        messages=report.messages,
+        summaries=report.summaries,
+        questions=asked,
+        answered=answered,
+        budget=_BUDGET,
+        known=known,
+        forgotten=forgotten,
+        clean=report.ok,
+        seconds=round(seconds, 2),
+    )
+
+
+def _show_next(console: Console, file: Path) -> None:
+    """The commands with which to go on, as they work in this folder with what is installed."""
+    lamina = f"{_program('lamina')} --db {file}"
+    commands = [
+        f"{lamina} sessions --user {USER}",
+        f"{lamina} session 2025-09-30-launch-week",
+        f'{lamina} context "when is the wedding?" --user {USER} --budget 1500',
+        f'{lamina} search "physio" --user {USER}',
+        f"{lamina} user-profile {USER} --as-of {DAYS[0]}",
+        f"{lamina} facts --user {USER} --status active --status superseded",
+        f"{lamina} receipts",
+        f"{lamina} verify",
+    ]
+    inspector = [f"{lamina} serve   # then open http://127.0.0.1:8640/"]
+    if find_spec("uvicorn") is None:
+        inspector.insert(0, f"{_program('pip')} install 'lamina[server]'")
+    for command in (*commands, None, *inspector):
+        text = "or in a browser, with the inspector:" if command is None else f"  {command}"
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _program(name: str) -> str:
+    """How a program of this environment is called from here: by its name, or else by its path."""
+    path = Path(sys.executable).with_name(name)
+    if shutil.which(name) == str(path) or not path.exists():
+        return name
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def _clear(file: Path) -> None:
+    """Take away an earlier demo; any other file is left alone."""
+    if not file.exists():
+        return
+    with Memory(file, worker=False) as memory:
+        earlier = any(session.id == ENDLESS for session in memory.sessions(ENDLESS))
+    if not earlier:
+        raise InputError(f"{file} exists and is no demo; give another place with --file")
+    for old in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")):
+        with suppress(FileNotFoundError):
+            old.unlink()
+
+
+def _replay(console: Console, memory: Memory) -> None:
+    told = sessions()
+    total = sum(map(len, told.values()))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=not console.is_terminal) as progress:
+        task = progress.add_task("replaying", total=total)
+        for number, (session_id, messages) in enumerate(told.items(), 1):
+            for message in messages:
+                memory.add(message, user_id=USER, session_id=session_id)
+                progress.advance(task)
+            if number in _LOOKS:
+                memory.settle()
+                _look(progress.console, memory, session_id, number, len(told))
+            memory.end(session_id)
+        memory.settle()
+
+
+def _look(console: Console, memory: Memory, session_id: str, number: int, of: int) -> None:
+    context = memory.context(user_id=USER, session_id=session_id, budget=_BUDGET)
+    console.print(f"\n[bold]Session {number} of {of}: {session_id}[/]")
+    _picture(console, memory, session_id, context)
+
+
+def _picture(console: Console, memory: Memory, session_id: str, context: Context) -> None:
+    session = memory.session(session_id)
+    history = memory.summaries(session_id, live=False)
+    console.print(display.strata(session, history, context.manifest.coverage.verbatim))
+    console.print(display.budget_bar(context))
+    console.print(display.coverage_line(context.manifest.coverage))
+
+
+def _show_endless(console: Console, memory: Memory) -> None:
+    """The same messages as one session without end, to see the layers grow."""
+    messages = []
+    for message in story():
+        del message["session_id"]
+        messages.append({**message, "id": f"one-{message['id']}"})
+    memory.add(messages, user_id=ENDLESS, session_id=ENDLESS)
+    memory.settle()
+    console.rule("[bold]The same talk as one session without end")
+    context = memory.context(user_id=ENDLESS, session_id=ENDLESS, budget=_BUDGET * 2)
+    _picture(console, memory, ENDLESS, context)
+    full = memory.session(ENDLESS).counters.tokens
+    console.print(f"{full:,} tokens of history in a context of {context.tokens:,}: 1 to {full / context.tokens:.1f}\n")
+
+
+def _ask(console: Console, memory: Memory) -> tuple[int, int]:
+    """Ask every question; how many there are, and how many answers stand in the context."""
+    console.rule(f"[bold]Questions about long ago, each within {_BUDGET:,} tokens")
+    asked = list(questions())
+    carried = 0
+    for number, question in enumerate(asked):
+        context = memory.context(question["question"], user_id=USER, session_id="today", budget=_BUDGET)
+        carriers = _carriers(context, question)
+        carried += bool(carriers)
+        if number < _ASKED:
+            _show_answer(console, question, context, carriers)
+    console.print(
+        f"\n[bold]{carried} of {len(asked)}[/] answers stand in a context of {_BUDGET:,} tokens, "
+        "found by words and meaning, offline."
+    )
+    return len(asked), carried
+
+
+def _carriers(context: Context, question: dict[str, Any]) -> list[str]:
+    """What in the context carries the answer: passages with the evidence, or a summary with its words."""
+    found = [
+        f"{piece.kind} {piece.id} of {piece.session_id}"
+        for piece in context.manifest.items
+        if piece.id in question["evidence"] or set(piece.message_ids) & set(question["evidence"])
+    ]
+    if not found and question["answer"].casefold() in context.text.casefold():
+        found = ["the words of another passage, summary or fact"]
+    return found
+
+
+def _show_answer(console: Console, question: dict[str, Any], context: Context, carriers: list[str]) -> None:
+    body = Text()
+    answer = question["answer"].casefold()
+    for line in context.text.splitlines():
+        if answer in line.casefold():
+            body.append(line[:400] + "\n")
+            break
+    body.highlight_regex(f"(?i){_pattern(question['answer'])}", "bold green")
+    body.append(f"carried by {carriers[0]}" if carriers else "not carried", style="dim" if carriers else "red")
+    body.append(f" · {context.tokens:,} tokens", style="dim")
+    console.print(Panel(body, title=Text(question["question"]), title_align="left"))
+
+
+def _pattern(text: str) -> str:
+    return "".join(character if character.isalnum() or character.isspace() else f"\\{character}" for character in text)

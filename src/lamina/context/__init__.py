@@ -1,0 +1,1 @@
+"""What a model should see for the next message: budget, passages, layout, manifest."""

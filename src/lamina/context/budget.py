@@ -1,0 +1,258 @@
+"""Filling a context: which items get in, within the budget, by the profile's steps."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lamina.profiles import Profile, Step
+from lamina.values.message import Message, Span
+
+HEADING_TOKENS = 16  # what a section's heading costs at the most
+_DAY_TOKENS = 8  # what the line costs under which passages of a day stand
+CUT_MARK = "[…] "
+_OVER = "over budget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Something that may go into a context."""
+
+    section: str
+    kind: str
+    tokens: int
+    reason: str
+    text: str = ""
+    id: str | None = None
+    session_id: str | None = None
+    messages: tuple[Message, ...] = ()
+    message_ids: tuple[str, ...] = ()  # where it comes from, when the messages themselves are not shown
+    span: Span | None = None
+    label: str = ""
+    heading: str = ""  # under which it stands with others
+    value: float = 0.0  # how much speaks for it beside others of its section
+    score: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+    required: bool = False
+    spare: bool = False  # wanted only where room is left: nobody is warned without it
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """What was taken, in the order of taking, and what was left with the reason."""
+
+    taken: tuple[Item, ...] = ()
+    left: tuple[tuple[Item, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    price: int = 0  # what the taken items cost, with their headings
+
+    def lacks(self, section: str) -> bool:
+        """Whether something of a section did not fit."""
+        return any(item.section == section and why == _OVER for item, why in self.left)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reserve:
+    """Tokens held back for the caller's system prompt and the current turn: never more than half of a budget."""
+
+    system_prompt: int
+    working_memory: int
+
+    @property
+    def total(self) -> int:
+        return self.system_prompt + self.working_memory
+
+
+def reserve(profile: Profile, budget: int) -> Reserve:
+    """What the profile holds back of a budget."""
+    system, working = profile.system_prompt_tokens, profile.working_memory_tokens
+    if system + working > budget // 2:
+        system = budget // 2 * system // (system + working)
+        working = budget // 2 - system
+    return Reserve(system_prompt=system, working_memory=working)
+
+
+def fill(
+    profile: Profile,
+    candidates: Mapping[str, Sequence[Item]],
+    budget: int,
+    spent: int,
+    cursor: int,
+    count: Callable[[str], int],
+    spare: int = 0,
+) -> Filled:
+    """Take items by the profile's steps until the budget is spent. Required items are always taken.
+
+    `spent` is what the system prompt, sources and the current message cost; candidates are in order of preference.
+    What would say again what stands in the context word for word is left out, and its room is used. `spare` tokens more
+    are for passages alone, where the profile takes these as far as they fit.
+    """
+    available = max(0, budget - max(spent, reserve(profile, budget).total))
+    filling = _Filling(profile, candidates, available, cursor, count)
+    filling.take_all()
+    while filling.drop_repeated():
+        filling.take_all()
+    filling.top_up(spare)
+    return filling.result()
+
+
+class _Filling:
+    def __init__(
+        self,
+        profile: Profile,
+        candidates: Mapping[str, Sequence[Item]],
+        available: int,
+        cursor: int,
+        count: Callable[[str], int],
+    ) -> None:
+        self._profile = profile
+        self._waiting = {section: list(items) for section, items in candidates.items()}
+        self._taken: list[Item] = []
+        self._repeated: list[Item] = []
+        self._used: dict[str, int] = {}
+        self._headings: set[str] = set()
+        self._available = self._left = available
+        self._cursor = cursor
+        self._count = count
+        self._cut: list[str] = []
+        for section, items in self._waiting.items():
+            for item in [item for item in items if item.required]:
+                items.remove(item)
+                self._put(section, item)
+
+    def take_all(self) -> None:
+        """Go through the profile's steps once."""
+        for step in self._profile.steps:
+            self._take(step)
+
+    def top_up(self, spare: int) -> None:
+        """Take more passages, if the profile takes as many as fit."""
+        for step in self._profile.steps:
+            if spare and step.section == "recalled" and step.share is None:
+                self._left += spare
+                self._take(step)
+                return
+
+    def _take(self, step: Step) -> None:
+        section = "recent" if step.section == "gap" else step.section
+        room = self._left
+        if step.share is not None:
+            room = min(room, int(step.share * self._available) - self._used.get(section, 0))
+        gone: set[int] = set()
+        for place, item in enumerate(self._waiting.get(section, ())):
+            if self._enough(step, section, item):
+                break
+            price = self._price(section, item)
+            if price <= room:
+                self._put(section, item)
+                gone.add(place)
+                room -= price
+            elif step.cut:
+                if self._take_part(section, item, room - HEADING_TOKENS):
+                    gone.add(place)
+                break
+            elif self._in_order(section):
+                break
+        if gone:
+            self._waiting[section] = [item for place, item in enumerate(self._waiting[section]) if place not in gone]
+
+    def _enough(self, step: Step, section: str, item: Item) -> bool:
+        if step.section == "gap" and item.span is not None and item.span.last <= self._cursor:
+            return True
+        return step.limit is not None and self._number(section) >= step.limit
+
+    def _in_order(self, section: str) -> bool:
+        """Whether what follows an item that does not fit must stay out too, so that there are no holes."""
+        return section == "recent" or (section == "summaries" and self._profile.summary_order == "newest")
+
+    def _number(self, section: str) -> int:
+        return sum(1 for item in self._taken if item.section == section)
+
+    def _price(self, section: str, item: Item) -> int:
+        day = _DAY_TOKENS if item.heading and item.heading not in self._headings else 0
+        return item.tokens + day + (0 if section in self._used else HEADING_TOKENS)
+
+    def _put(self, section: str, item: Item) -> None:
+        price = self._price(section, item)
+        self._used[section] = self._used.get(section, 0) + price
+        self._left -= price
+        self._headings.add(item.heading)
+        self._taken.append(item)
+
+    def _take_part(self, section: str, item: Item, room: int) -> bool:
+        part = self._shortened(item, room)
+        if part is not None:
+            self._put(section, part)
+            self._cut.append(section)
+        return part is not None
+
+    def drop_repeated(self) -> bool:
+        """Take out what stands among the recent messages word for word; whether there was any."""
+        here = {(item.session_id, m.seq) for item in self._taken if item.section == "recent" for m in item.messages}
+        repeated = [item for item in self._taken if self._may_repeat(item) and here.issuperset(_places(item))]
+        for item in repeated:
+            self._taken.remove(item)
+            self._used[item.section] -= item.tokens
+            self._left += item.tokens
+        self._repeated += repeated
+        return bool(repeated)
+
+    def _may_repeat(self, item: Item) -> bool:
+        if item.span is None:
+            return False
+        return item.kind == "passage" or (item.section == "summaries" and self._profile.window.fill)
+
+    def _shortened(self, item: Item, room: int) -> Item | None:
+        overhead = item.tokens - self._count(item.text)
+        text = cut_text(item.text, room - overhead, self._count)
+        if not text:
+            return None
+        return replace(item, text=text, tokens=self._count(text) + overhead, cut=True)
+
+    def result(self) -> Filled:
+        reasons = {section: self._why_left(section) for section in self._waiting}
+        left = [(item, reasons[section]) for section, items in self._waiting.items() for item in items]
+        left += [(item, "its messages are here word for word") for item in self._repeated]
+        missed = {
+            section: sum(not item.spare for item in items) if reasons[section] == _OVER else 0
+            for section, items in self._waiting.items()
+        }
+        warnings = [
+            f"{section}: {number} of {number + self._number(section)} did not fit the budget"
+            for section, number in missed.items()
+            if number
+        ]
+        warnings += [f"{section}: cut to fit the budget" for section in self._cut]
+        price = sum(self._used.values())
+        return Filled(taken=tuple(self._taken), left=tuple(left), warnings=tuple(warnings), price=price)
+
+    def _why_left(self, section: str) -> str:
+        """Why the rest of a section is not taken."""
+        limits = [step.limit for step in self._profile.steps if step.section == section]
+        most = max((limit for limit in limits if limit is not None), default=0)
+        if None not in limits and self._number(section) >= most:
+            return f"beyond the {most} that the profile shows"
+        return _OVER
+
+
+def _places(item: Item) -> Iterator[tuple[str | None, int]]:
+    if item.span is not None:
+        yield from ((item.session_id, seq) for seq in range(item.span.first, item.span.last + 1))
+
+
+def cut_text(text: str, tokens: int, count: Callable[[str], int]) -> str:
+    """The end of a text within so many tokens, beginning at a sentence or line, marked as cut; '' if nothing fits."""
+    if count(text) <= tokens:
+        return text
+    starts = [match.end() for match in re.finditer(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+", text)]
+    starts = starts or [match.end() for match in re.finditer(r"\s+", text)]
+    low, high = 0, len(starts)
+    while low < high:
+        middle = (low + high) // 2
+        if count(CUT_MARK + text[starts[middle] :]) <= tokens:
+            high = middle
+        else:
+            low = middle + 1
+    if low == len(starts) or not text[starts[low] :].strip():
+        return ""
+    return CUT_MARK + text[starts[low] :]

@@ -1,1 +1,0 @@
-"""The engine: message in → folds → facts → recall → context out. It knows no backend."""

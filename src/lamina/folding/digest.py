@@ -1,0 +1,113 @@
+"""The digest: what a new session hears of the user's last ones."""
+
+import logging
+from collections.abc import Sequence
+
+from lamina.folding import layouts
+from lamina.folding.fold import Compactor
+from lamina.log.transcript import line
+from lamina.parts import Parts
+from lamina.protocols.models import SummaryTask
+from lamina.values.message import Span
+from lamina.values.session import Session
+from lamina.values.summary import Recipe, Source, Summary
+
+logger = logging.getLogger("lamina.digest")
+
+_SHORT_TERM = 10  # messages of each session that are read beside its summaries
+_LONGEST = 4_000  # characters that are read of each of them
+
+
+class Digester:
+    """Keeps each user's digest in step with their sessions."""
+
+    def __init__(self, parts: Parts, compactor: Compactor) -> None:
+        self._parts = parts
+        self._compactor = compactor
+
+    async def refresh(self, user_id: str, *, thorough: bool) -> bool:
+        """Write a new digest if one is due; whether one was written."""
+        if not self._parts.profile.digest_sessions:
+            return False
+        sessions = await self._sessions(user_id)
+        if not sessions:
+            return False
+        digests = await self._parts.store.digests(user_id)
+        newest = digests[0] if digests else None
+        sources = tuple(
+            Source(session_id=s.id, messages=s.counters.messages, version=s.counters.version) for s in sessions
+        )
+        if newest is not None and _unchanged(newest.sources, sources, thorough=thorough):
+            return False
+        digest = await self._written(user_id, sessions, sources, newest)
+        written = await self._parts.store.commit_digest(digest)
+        if written:
+            logger.info("digested", extra={"sessions": len(sources), "tokens": digest.tokens})
+        return written
+
+    async def _sessions(self, user_id: str) -> list[Session]:
+        """The last sessions, oldest first; not the newest one while it goes on."""
+        wanted = self._parts.profile.digest_sessions
+        newest = await self._parts.store.newest_sessions(user_id, wanted + 1)
+        if newest and newest[0].status in {"active", "paused"}:
+            newest = newest[1:]
+        return newest[:wanted][::-1]
+
+    async def _written(
+        self, user_id: str, sessions: Sequence[Session], sources: tuple[Source, ...], newest: Summary | None
+    ) -> Summary:
+        profile = self._parts.profile
+        task = SummaryTask(
+            kind="digest",
+            profile=profile.name,
+            messages=(),
+            previous=None,
+            summaries=tuple([await self._account(session) for session in sessions]),
+            sections=(),
+            cap=profile.digest_cap,
+            least=0,
+            model=profile.summarizer_model,
+        )
+        written = await self._compactor.written(self._compactor.prompted(task), self._parts.patience.attempts)
+        return Summary(
+            id=self._parts.new_id("sum"),
+            user_id=user_id,
+            session_id=None,
+            kind="digest",
+            layer=0,
+            version=newest.version + 1 if newest else 1,
+            covers=None,
+            turns=None,
+            reads=None,
+            inputs=(),
+            text=written.text,
+            topics=written.topics,
+            tokens=self._parts.counter.count(written.text),
+            recipe=Recipe(
+                profile=profile.name,
+                kind="digest",
+                model=written.model,
+                prompt=written.prompt,
+                cap=profile.digest_cap,
+                fallback=written.fallback,
+            ),
+            updated_at=max(session.last_at for session in sessions),
+            created_at=self._parts.now(),
+            sources=sources,
+        )
+
+    async def _account(self, session: Session) -> str:
+        """One session for the digest: its heading, its summaries, its last messages."""
+        store, title = self._parts.store, self._parts.profile.title
+        summaries = [layouts.unframed(title, summary.text) for summary in await store.summaries(session.id)]
+        count = session.counters.messages
+        recent = await store.messages(session.id, Span(first=max(1, count - _SHORT_TERM + 1), last=count))
+        state = "ended" if session.status in {"ended", "archived"} else session.status
+        heading = f"Session {session.started_at.date().isoformat()} ({state})"
+        return "\n".join((heading, *summaries, *(line(message)[:_LONGEST] for message in recent)))
+
+
+def _unchanged(old: Sequence[Source], new: Sequence[Source], *, thorough: bool) -> bool:
+    if thorough:
+        return tuple(old) == tuple(new)
+    return [(s.session_id, s.version) for s in old] == [(s.session_id, s.version) for s in new]

@@ -1,0 +1,293 @@
+"""Folds made: read, summarise, accept or refuse, and ready to commit."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+
+from lamina.errors import ModelError
+from lamina.folding import layouts
+from lamina.folding.acceptance import inputs_of, objection
+from lamina.folding.drift import adds_nothing
+from lamina.folding.schedule import Fold, next_fold
+from lamina.knowledge import standing as policy
+from lamina.language.trim import trim
+from lamina.log.erased import is_emptied
+from lamina.log.records import head_hash
+from lamina.parts import Parts
+from lamina.protocols.models import Prompt, Summariser, SummaryDraft, SummaryTask
+from lamina.protocols.store import FoldCommit
+from lamina.values.message import Message, Span
+from lamina.values.session import Session
+from lamina.values.summary import Recipe, Summary
+
+logger = logging.getLogger("lamina.fold")
+
+NO_WORDS = "(messages without words)"
+_FIRST_LOOK = 128  # unfolded messages read at first; doubled while no fold is found
+GONE = "(messages that were forgotten)"
+_LONGEST_STAMP = datetime(2025, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """An accepted text and how it came about."""
+
+    text: str
+    topics: tuple[str, ...]
+    model: str
+    prompt: str | None
+    fallback: str | None
+
+
+class Compactor:
+    """Writes summaries that may stand for what they cover."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def due(self, session: Session, live: Sequence[Summary]) -> Fold | None:
+        """The next fold of a session with these live summaries, found with few reads of its log."""
+        counters, limit = session.counters, _FIRST_LOOK
+        while True:
+            last = min(counters.cursor + limit, counters.messages)
+            tail = await self._parts.store.messages(session.id, Span(first=counters.cursor + 1, last=last))
+            whole = last == counters.messages
+            fold = next_fold(self._parts.profile, counters, session.status, live, tail, whole=whole)
+            if fold is not None or whole:
+                return fold
+            limit *= 2
+
+    async def compacted(self, session: Session, live: Sequence[Summary], fold: Fold) -> FoldCommit:
+        """One fold, ready to commit. Raises ModelError when the configured model should be tried again later."""
+        messages = await self._parts.store.messages(session.id, fold.reads) if fold.reads else []
+        if fold.task == "merge":
+            written = await self._merged(fold, session.attempts)
+        elif messages and not fold.retire and all(is_emptied(message) for message in messages):
+            written = Written(text=GONE, topics=(), model="none", prompt=None, fallback=None)
+        else:
+            keep = await self._values(session, fold)
+            written = await self.written(self._task(fold, messages, keep), session.attempts)
+        summary = self._summary(session, fold, messages, written)
+        summary, retire = self._without_twin(summary, live, fold)
+        summary, retire = self._unless_idle(summary, retire, fold)
+        return FoldCommit(
+            session_id=session.id,
+            expect=session.counters.version,
+            summary=summary,
+            retire=retire,
+            cursor=max(session.counters.cursor, fold.covers.last),
+        )
+
+    # the task
+
+    async def _values(self, session: Session, fold: Fold) -> tuple[str, ...]:
+        """The values of facts that the summary must keep: those that held at its end, by its own messages alone.
+
+        What was said later, or elsewhere, does not count: the same log must give the same summary at any time.
+        """
+        if not self._parts.profile.facts or fold.reads is None:
+            return ()
+        said = await self._parts.store.facts_in(session.id, fold.reads)
+        known = [fact for fact in said if fact.verdict is None]
+        slots = policy.by_slot(known).values()
+        standing = [fact for slot in slots for fact in policy.settled(slot, policy.rule_of(self._parts.profile))]
+        return policy.worth_keeping(standing, fold.cap)
+
+    def _task(self, fold: Fold, messages: Sequence[Message], keep: tuple[str, ...]) -> SummaryTask:
+        profile = self._parts.profile
+        previous = "\n\n".join(layouts.unframed(profile.title, summary.text) for summary in fold.previous) or None
+        task = SummaryTask(
+            kind=fold.task,
+            profile=profile.name,
+            messages=tuple(message for message in messages if not is_emptied(message)),
+            previous=previous,
+            summaries=tuple(summary.text for summary in fold.folds),
+            sections=profile.sections if fold.kind == "rolling" else (),
+            cap=max(1, fold.cap - self._frame_tokens(fold)),
+            least=fold.least,
+            model=profile.summarizer_model,
+            hosted=profile.hosted,
+            keep=keep,
+        )
+        return self.prompted(task)
+
+    def _frame_tokens(self, fold: Fold) -> int:
+        if fold.kind != "rolling" or self._parts.profile.title is None:
+            return 0
+        frame = layouts.framed(self._parts.profile.title, "x", _LONGEST_STAMP, 10_000)
+        return self._parts.counter.count(frame) + 2
+
+    def prompted(self, task: SummaryTask) -> SummaryTask:
+        """The task with its prompt filled in."""
+        name = self._parts.profile.prompts.get(task.kind)
+        prompt = self._parts.prompts.get(name) if name else None
+        if prompt is None:
+            return task
+        return replace(
+            task,
+            instructions=layouts.filled(prompt.text, layouts.prompt_values(task)),
+            input=_input(task, prompt),
+            prompt=prompt.label,
+            template=prompt.text,
+        )
+
+    # writing
+
+    async def written(self, task: SummaryTask, attempts: int) -> Written:
+        """A text that was accepted: by the configured model; after too many failures, by the offline one."""
+        configured, offline = self._parts.summariser, self._parts.offline
+        try:
+            draft = await self._accepted(configured, task)
+        except ModelError as error:
+            if configured is not offline and not error.lasting and attempts + 1 < self._parts.patience.attempts:
+                raise
+            return await self._last_resort(task, f"{configured.name}: {error}")
+        prompt = draft.prompt or task.prompt
+        return Written(text=draft.text, topics=draft.topics, model=configured.name, prompt=prompt, fallback=None)
+
+    async def _last_resort(self, task: SummaryTask, reason: str) -> Written:
+        offline = self._parts.offline
+        logger.warning("summary_fallback", extra={"task": task.kind, "reason": reason})
+        try:
+            draft = await self._accepted(offline, task)
+        except ModelError as error:
+            reason = f"{reason}; {offline.name}: {error}"
+            opening = trim(inputs_of(task).strip(), task.cap, self._parts.counter.count)
+            draft = SummaryDraft(text=opening or NO_WORDS)
+        return Written(text=draft.text, topics=draft.topics, model=offline.name, prompt=None, fallback=reason)
+
+    async def _accepted(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
+        draft = await self._asked(summariser, task)
+        if reason := objection(task, draft.text):
+            raise ModelError(f"the summary was refused: {reason}")
+        if self._parts.counter.count(draft.text) <= task.cap:
+            return draft
+        compress = self.prompted(replace(task, kind="compress", previous=draft.text, messages=(), summaries=()))
+        offline = self._parts.offline
+        for writer in (summariser, offline) if summariser is not offline else (offline,):
+            shorter = await self._asked(writer, compress)
+            if self._parts.counter.count(shorter.text) <= task.cap and objection(task, shorter.text) is None:
+                return replace(draft, text=shorter.text)
+        text = trim(draft.text, task.cap, self._parts.counter.count)
+        if not text:
+            raise ModelError(f"the summary does not fit {task.cap} tokens")
+        return replace(draft, text=text)
+
+    async def _asked(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
+        try:
+            async with asyncio.timeout(self._parts.patience.model_seconds):
+                return await summariser.summarise(task)
+        except TimeoutError as error:
+            raise ModelError(f"no answer within {self._parts.patience.model_seconds:g} s") from error
+        except ModelError:
+            raise
+        except Exception as error:
+            # anything a model or its plug-in throws is a failed fold, which stays due; it must never reach a caller
+            raise ModelError(f"{type(error).__name__}: {error}") from error
+
+    async def _merged(self, fold: Fold, attempts: int) -> Written:
+        """Two chunks joined as document 001 says; the earlier part is shortened once the whole passes the cap."""
+        first, second = fold.folds
+        topics = layouts.merged_topics(first.topics, second.topics)
+        text = layouts.merged(first.text, second.text)
+        written = Written(text=text, topics=topics, model="join", prompt=None, fallback=None)
+        count = self._parts.counter.count
+        if count(text) <= fold.cap:
+            return written
+        room = max(1, fold.cap - count(layouts.merged("", second.text)) - 2)
+        task = SummaryTask(
+            kind="compress",
+            profile=self._parts.profile.name,
+            messages=(),
+            previous=layouts.merged(first.text, "").removeprefix("Earlier: ").removesuffix("\n\nThen: "),
+            summaries=(),
+            sections=(),
+            cap=room,
+            least=0,
+        )
+        shortened = await self.written(self.prompted(task), attempts)
+        text = trim(layouts.merged(shortened.text, second.text), fold.cap, count)
+        return replace(shortened, text=text or NO_WORDS, topics=topics)
+
+    # the result
+
+    def _summary(self, session: Session, fold: Fold, messages: Sequence[Message], written: Written) -> Summary:
+        parts, profile = self._parts, self._parts.profile
+        taken = (*fold.previous, *fold.folds)
+        version = max((summary.version for summary in fold.previous), default=0) + 1
+        updated_at = (
+            messages[-1].created_at if messages else max((s.updated_at for s in taken), default=session.last_at)
+        )
+        title = profile.title if fold.kind == "rolling" else None
+        text = layouts.framed(title, written.text, updated_at, version)
+        return Summary(
+            id=parts.new_id("sum"),
+            user_id=session.user_id,
+            session_id=session.id,
+            kind=fold.kind,
+            layer=fold.layer,
+            version=version,
+            covers=fold.covers,
+            turns=_turns(messages, taken),
+            reads=fold.reads,
+            inputs=fold.retire,
+            text=text,
+            topics=written.topics or layouts.merged_topics(*(summary.topics for summary in taken)),
+            tokens=parts.counter.count(text),
+            recipe=Recipe(
+                profile=profile.name,
+                kind=fold.task,
+                model=written.model,
+                prompt=written.prompt,
+                cap=fold.cap,
+                fallback=written.fallback,
+                attempts=session.attempts + 1,
+                details={} if fold.due is None else {"due": fold.due},
+            ),
+            updated_at=updated_at,
+            created_at=parts.now(),
+        )
+
+    def _unless_idle(self, summary: Summary, retire: tuple[str, ...], fold: Fold) -> tuple[Summary, tuple[str, ...]]:
+        """A long summary that adds nothing to the last is no new version; the last one stands for more (004)."""
+        if fold.kind != "long" or len(fold.previous) != 1 or not adds_nothing(fold.previous[0].text, summary.text):
+            return summary, retire
+        (last,) = fold.previous
+        logger.info("summary_unchanged", extra={"session": summary.session_id, "version": last.version})
+        inputs = tuple(dict.fromkeys((*last.inputs, *(one.id for one in fold.folds))))
+        recipe = replace(last.recipe, details={**last.recipe.details, **summary.recipe.details})
+        wider = replace(
+            last,
+            covers=summary.covers,
+            turns=summary.turns,
+            inputs=inputs,
+            recipe=recipe,
+            updated_at=summary.updated_at,
+        )
+        return wider, tuple(one for one in retire if one != last.id)
+
+    def _without_twin(self, summary: Summary, live: Sequence[Summary], fold: Fold) -> tuple[Summary, tuple[str, ...]]:
+        """A summary that begins like the one before it takes its place, covering both (document 004)."""
+        before = [(s, s.covers.first) for s in live if s.covers and s.covers.last == fold.covers.first - 1]
+        if fold.retire or not before or head_hash(before[0][0].text) != head_hash(summary.text):
+            return summary, fold.retire
+        ((twin, first),) = before
+        covers = Span(first=first, last=fold.covers.last)
+        turns = Span(first=twin.turns.first, last=summary.turns.last) if twin.turns and summary.turns else None
+        joined = replace(summary, covers=covers, turns=turns, inputs=(twin.id,), version=twin.version + 1)
+        return joined, (twin.id,)
+
+
+def _input(task: SummaryTask, prompt: Prompt) -> str:
+    """What a prompt works on, alone: in the form of document 003 where the prompt is of that form."""
+    if "[TURNS_INPUT]" in prompt.text:
+        return layouts.turns_input(task.previous, task.messages)
+    return layouts.plain_input(task)
+
+
+def _turns(messages: Sequence[Message], taken: Sequence[Summary]) -> Span | None:
+    firsts = [summary.turns.first for summary in taken if summary.turns] + [m.turn for m in messages[:1]]
+    lasts = [summary.turns.last for summary in taken if summary.turns] + [m.turn for m in messages[-1:]]
+    return Span(first=min(firsts), last=max(lasts)) if firsts and lasts else None

@@ -1,0 +1,1 @@
+"""Forgetting: what is meant is found, redacted, erased and certified."""

@@ -1,0 +1,356 @@
+"""Forgetting: what is meant is found, erased with all that came of it, written anew from the rest, and certified."""
+
+import json
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from lamina.errors import DoesNotFit, InputError, NotFound, StoreError
+from lamina.forgetting import find, redact
+from lamina.knowledge import standing
+from lamina.knowledge.extract import Reader
+from lamina.log import erased
+from lamina.log.messages import text_of
+from lamina.log.pages import every_message, every_session, required_session
+from lamina.parts import Parts, Progress, Settling
+from lamina.protocols.store import Erased, Erasure, ReceiptRow, Rewrite
+from lamina.values.fact import Fact
+from lamina.values.message import Json, Message, Span
+from lamina.values.receipt import Receipt
+from lamina.values.session import Session
+
+logger = logging.getLogger("lamina.forget")
+
+_SALT_BYTES = 16
+_SHORTEST = 2  # characters of a text to forget
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What one forgetting is about to take."""
+
+    user_id: str
+    target: str
+    rewrites: list[Rewrite] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+    episodes: list[str] = field(default_factory=list)
+    milestones: list[str] = field(default_factory=list)
+    unfold: dict[str, int] = field(default_factory=dict)
+    mentions: list[str] = field(default_factory=list)
+    digests: bool = False
+    user: bool = False
+    derived: bool = True
+    unless_touched: dict[str, datetime] = field(default_factory=dict)
+
+    @property
+    def affected(self) -> set[str]:
+        """Sessions of which something stays, though not all that was made of them."""
+        return {change.session_id for change in self.rewrites} | set(self.unfold)
+
+    @property
+    def empty(self) -> bool:
+        named = (self.rewrites, self.sessions, self.facts, self.episodes, self.milestones, self.unfold)
+        return not self.user and not self.digests and not any(named)
+
+
+class Forgetting:
+    """Forgets, and shows what it did."""
+
+    def __init__(self, parts: Parts, reader: Reader, settle: Settling) -> None:
+        self._parts = parts
+        self._reader = reader
+        self._settle = settle
+
+    # what is meant
+
+    async def messages(self, ids: Sequence[str], *, dry_run: bool, progress: Progress | None) -> Receipt:
+        """Forget whole messages, of one user."""
+        found = [await self._message(message_id) for message_id in dict.fromkeys(ids)]
+        users = {(await required_session(self._parts.store, message.session_id)).user_id for message in found}
+        if len(users) != 1:
+            raise DoesNotFit("give messages of one user at a time")
+        plan = _Plan(user_id=users.pop(), target=f"{len(found)} messages")
+        plan.rewrites = [self._emptied(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def span(self, session_id: str, span: Span, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        """Forget consecutive messages of a session."""
+        session = await required_session(self._parts.store, session_id)
+        found = await self._parts.store.messages(session_id, span)
+        plan = _Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of a session")
+        plan.rewrites = [self._emptied(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def session(self, session_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        session = await required_session(self._parts.store, session_id)
+        plan = _Plan(user_id=session.user_id, target="a session", sessions=[session_id])
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def documents(self, found: Sequence[Session], *, unless_used: bool = False) -> int:
+        """Forget sessions that tell nothing to any digest; how many. With `unless_used`, those not used since then."""
+        gone = 0
+        for user_id, own in _by_user(found).items():
+            touched = {session.id: session.touched_at for session in own} if unless_used else {}
+            plan = _Plan(user_id=user_id, target="documents", sessions=[one.id for one in own], derived=False)
+            plan.unless_touched = touched
+            receipt = await self._carried_out(plan, dry_run=False, progress=None)
+            gone += len(receipt.sessions)
+        return gone
+
+    async def user(self, user_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        plan = _Plan(user_id=user_id, target="a user", user=True)
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def fact(self, fact_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        """Forget one value: wherever it was said as this fact, its words are taken out of the message."""
+        fact = await self._parts.store.fact(fact_id)
+        if fact is None:
+            raise NotFound(f"no fact {fact_id!r}")
+        known = await self._parts.store.facts(fact.user_id)
+        same = [one for one in known if _same_value(one, fact)]
+        plan = _Plan(user_id=fact.user_id, target=f"fact {fact_id}", facts=[one.id for one in same])
+        for message_id in dict.fromkeys(one.message_id for one in same if one.message_id is not None):
+            message = await self._parts.store.message(message_id)
+            if message is not None and not _is_gone(message):
+                own = [one for one in known if one.message_id == message_id]
+                plan.rewrites.append(self._without(message, own, plan.facts))
+        await self._note_traces(plan, fact)
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def _note_traces(self, plan: _Plan, fact: Fact) -> None:
+        """Name the messages that have the value elsewhere."""
+        words = standing.own_words(fact)
+        rewritten = {change.message_id: (change.body, change.metadata) for change in plan.rewrites}
+        async for message in self._all_messages(plan.user_id, None):
+            body, metadata = message.body, message.metadata
+            if message.id in rewritten:
+                body, metadata = [json.loads(text) for text in rewritten[message.id]]
+            if redact.mentions(body, metadata, words):
+                plan.mentions.append(message.id)
+
+    async def text(
+        self, wanted: str, user_id: str, session_id: str | None, *, dry_run: bool, progress: Progress | None
+    ) -> Receipt:
+        """Forget every message that has the words, and whatever else has them, however they are written."""
+        if not isinstance(wanted, str) or len(find.needle(wanted)) < _SHORTEST:
+            raise InputError(f"text must have at least {_SHORTEST} characters, so that not everything matches")
+        if session_id is not None:
+            user_id = (await required_session(self._parts.store, session_id)).user_id
+        plan = _Plan(user_id=user_id, target="messages that have a text")
+        async for message in self._all_messages(user_id, session_id):
+            if redact.message_has(message, wanted) and not _is_gone(message):
+                plan.rewrites.append(self._emptied(message, erased.FORGOTTEN))
+        await self._match_derived(plan, wanted, session_id)
+        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+
+    async def _match_derived(self, plan: _Plan, wanted: str, session_id: str | None) -> None:
+        """What has the words though no message of it has: told by hand, or written by a model in its own words."""
+        store = self._parts.store
+        for fact in await store.facts(plan.user_id, session_id):
+            if redact.has(redact.fact_words(fact), wanted):
+                plan.facts.append(fact.id)
+        for one in await store.episodes(plan.user_id, session_id):
+            if redact.has(redact.episode_words(one), wanted):
+                plan.episodes.append(one.id)
+        for session in await self._sessions(plan.user_id, session_id):
+            await self._match_session(plan, wanted, session)
+        digests = await store.digests(plan.user_id)
+        plan.digests = any(redact.has((digest.text, digest.topics), wanted) for digest in digests)
+
+    async def _match_session(self, plan: _Plan, wanted: str, session: Session) -> None:
+        store = self._parts.store
+        for summary in await store.summaries(session.id, live=False):
+            if summary.covers is not None and redact.has((summary.text, summary.topics), wanted):
+                first = plan.unfold.get(session.id, summary.covers.first)
+                plan.unfold[session.id] = min(first, summary.covers.first)
+        if any(redact.has(json.loads(row.record), wanted) for row in await store.proposals(session.id)):
+            plan.unfold.setdefault(session.id, session.counters.messages + 1)
+        for milestone in await store.milestones(session.id):
+            if redact.has(milestone.title, wanted):
+                plan.milestones.append(milestone.id)
+
+    # carrying it out
+
+    async def _carried_out(self, plan: _Plan, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        secret = await self._reader.secret() if not dry_run else b""
+        made: list[Receipt] = []
+
+        def receipt(erased: Erased, previous: str) -> ReceiptRow:
+            made.append(redact.signed(self._receipt(plan, erased, rehearsal=dry_run), previous))
+            return redact.receipt_row(made[-1])
+
+        named = frozenset(plan.facts)
+        if plan.empty:
+            return self._receipt(plan, Erased(), rehearsal=dry_run)
+        before = await self._live(plan.affected)
+        await self._parts.store.erase(
+            Erasure(
+                user_id=plan.user_id,
+                settle=self._reader.settle,
+                receipt=receipt,
+                block=lambda facts: [standing.mark(secret, fact) for fact in facts if fact.id in named],
+                rewrites=tuple(plan.rewrites),
+                sessions=tuple(plan.sessions),
+                unless_touched=plan.unless_touched,
+                facts=tuple(plan.facts),
+                episodes=tuple(plan.episodes),
+                milestones=tuple(plan.milestones),
+                unfold=plan.unfold,
+                user=plan.user,
+                derived=plan.derived,
+                rehearse=dry_run,
+            )
+        )
+        (done,) = made
+        if dry_run:
+            return done
+        try:
+            return await self._finished(plan, done, before, progress)
+        except StoreError as error:  # it is forgotten all the same; what is left to do stays due
+            logger.warning("forgot_not_scrubbed", extra={"receipt": done.id, "reason": str(error)})
+            return redact.with_scrub(done, "dead")
+
+    async def _finished(self, plan: _Plan, done: Receipt, before: Sequence[str], progress: Progress | None) -> Receipt:
+        """Write anew what is left, and leave no old bytes."""
+        if plan.derived:
+            await self._settle(progress=progress, tidy=False)
+        affected = plan.affected
+        rewritten = tuple(one for one in await self._live(affected) if one not in before)
+        scrub = await self._parts.store.scrub()
+        logger.info(
+            "forgot",
+            extra={"receipt": done.id, "messages": len(done.messages), "redacted": len(done.redacted),
+                   "sessions": len(done.sessions), "summaries": len(done.summaries), "facts": len(done.facts),
+                   "episodes": len(done.episodes), "scrub": scrub},
+        )  # fmt: skip
+        return redact.with_scrub(replace(done, rewritten=rewritten), scrub)
+
+    async def _live(self, sessions: set[str]) -> tuple[str, ...]:
+        found = [await self._parts.store.summaries(session_id) for session_id in sorted(sessions)]
+        return tuple(summary.id for summaries in found for summary in summaries)
+
+    def _receipt(self, plan: _Plan, erased: Erased, *, rehearsal: bool) -> Receipt:
+        receipt_id = self._parts.new_id("rcpt")
+
+        def hidden(ids: tuple[str, ...]) -> tuple[str, ...]:
+            """Ids as they may stay when the user is forgotten, too: none that tells who it was."""
+            whole = plan.user or bool(plan.sessions)
+            if whole:
+                return tuple(redact.hashed(item, receipt_id) for item in ids)
+            return tuple(redact.unnamed(item, plan.user_id, receipt_id) for item in ids)
+
+        return Receipt(
+            id=receipt_id,
+            at=self._parts.now(),
+            target=plan.target,
+            rehearsal=rehearsal,
+            messages=hidden(erased.messages),
+            redacted=hidden(erased.redacted),
+            sessions=hidden(erased.sessions),
+            summaries=erased.summaries,
+            digests=erased.digests,
+            facts=erased.facts,
+            episodes=erased.episodes,
+            milestones=erased.milestones,
+            values_blocked=erased.values_blocked,
+            rewritten=(),
+            mentions_left=tuple(plan.mentions),
+            scrubbed=False,
+            previous="",
+            digest="",
+        )
+
+    # retention
+
+    async def retain(self) -> int:
+        """Drop what the profile's retention rules say is too old; how many messages went. Scrubs what is still due."""
+        profile, now = self._parts.profile, self._parts.now()
+        dropped = 0
+        store = self._parts.store
+        if redact.scrub_state(await store.setting("scrub"), store.clean) != store.clean:
+            await store.scrub()
+        if profile.drop_archived_days is not None:
+            dropped += await self._drop_archived(now - timedelta(days=profile.drop_archived_days))
+        if profile.keep_message_days is not None:
+            dropped += await self._drop_raw(now - timedelta(days=profile.keep_message_days))
+        return dropped
+
+    async def _drop_archived(self, before: datetime) -> int:
+        dropped = 0
+        for session in await self._sessions(None, None):
+            if session.status == "archived" and session.archived_at is not None and session.archived_at < before:
+                plan = _Plan(user_id=session.user_id, target="an archived session", sessions=[session.id])
+                receipt = await self._carried_out(plan, dry_run=False, progress=None)
+                dropped += len(receipt.messages)
+        return dropped
+
+    async def _drop_raw(self, before: datetime) -> int:
+        """Drop the words of old messages that summaries stand for; these and the facts stay."""
+        dropped = 0
+        for session in await self._sessions(None, None):
+            cursor = min(session.counters.cursor, session.counters.extracted or session.counters.cursor)
+            plan = _Plan(user_id=session.user_id, target="old messages of a session", derived=False)
+            async for message in every_message(self._parts.store, session.id, 1, cursor):
+                if message.created_at < before and not erased.is_emptied(message):
+                    plan.rewrites.append(self._emptied(message, erased.DROPPED))
+            if not plan.empty:
+                receipt = await self._carried_out(plan, dry_run=False, progress=None)
+                dropped += len(receipt.messages)
+        return dropped
+
+    # pieces
+
+    def _emptied(self, message: Message, placeholder: str) -> Rewrite:
+        return self._rewrite(message, redact.emptied(message, placeholder), {}, whole=True)
+
+    def _without(self, message: Message, said: Sequence[Fact], forgotten: Sequence[str]) -> Rewrite:
+        """A message without what is forgotten of the facts that were said in it."""
+        gone = [fact for fact in said if fact.id in forgotten]
+        others = [fact for fact in said if fact.id not in forgotten]
+        words = redact.words_of(gone, others)
+        left = redact.without(message, words)
+        if left is None:
+            change = self._emptied(message, erased.FORGOTTEN)
+        else:
+            change = self._rewrite(message, *left, whole=False)
+        telling = [told for fact in gone for told in standing.telling(fact) or [fact.value]]
+        return replace(change, words=tuple(words), telling=tuple(telling))
+
+    def _rewrite(self, message: Message, body: Json, metadata: Json, *, whole: bool) -> Rewrite:
+        tokens, salt = self._parts.counter.count(text_of(body)), self._parts.random_bytes(_SALT_BYTES)
+        return redact.rewrite(message, body, metadata, tokens=tokens, salt=salt, whole=whole)
+
+    async def _message(self, message_id: str) -> Message:
+        found = await self._parts.store.message(message_id)
+        if found is None:
+            raise NotFound(f"no message {message_id!r}")
+        return found
+
+    async def _sessions(self, user_id: str | None, session_id: str | None) -> list[Session]:
+        store = self._parts.store
+        if session_id is not None:
+            return [await required_session(store, session_id)]
+        return [session async for session in every_session(store, user_id)]
+
+    async def _all_messages(self, user_id: str, session_id: str | None) -> AsyncIterator[Message]:
+        for session in await self._sessions(user_id, session_id):
+            async for message in every_message(self._parts.store, session.id, 1, session.counters.messages):
+                yield message
+
+
+def _by_user(found: Sequence[Session]) -> dict[str, list[Session]]:
+    owned: dict[str, list[Session]] = {}
+    for session in found:
+        owned.setdefault(session.user_id, []).append(session)
+    return owned
+
+
+def _is_gone(message: Message) -> bool:
+    return message.forgotten and message.body.get("content") == erased.FORGOTTEN
+
+
+def _same_value(one: Fact, fact: Fact) -> bool:
+    same_slot = (one.category, one.slot) == (fact.category, fact.slot)
+    return same_slot and standing.normalised(one.value) == standing.normalised(fact.value)

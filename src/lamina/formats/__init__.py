@@ -1,0 +1,1 @@
+"""Files out and in: JSON Lines, the readable folder, session markdown, and other tools' exports."""

@@ -1,0 +1,39 @@
+"""Chains of an import that go in a circle, alone or with what is stored: refused before anything is written."""
+
+from lamina.errors import InputError
+from lamina.formats.importing import Records
+from lamina.log import cycles
+from lamina.log.cycles import Steps
+from lamina.protocols.store import Store
+from lamina.values.fact import Episode, Fact, Link
+from lamina.values.summary import Summary
+
+
+async def refuse_circles(store: Store, records: Records) -> None:
+    """Raise InputError if something that is to be imported comes before itself."""
+    chains: dict[str, Steps] = {}
+    async for _, record in records:
+        cycles.add_record(chains, record)
+    for name, steps in chains.items():
+        await _add_stored(store, name, steps)
+        if found := cycles.circle(steps):
+            raise InputError(f"{cycles.told(name, found)}; take that out of the file, nothing was imported")
+
+
+async def _add_stored(store: Store, name: str, steps: Steps) -> None:
+    """Go on with what is stored where the steps of the file lead out of it."""
+    todo = {other for others in steps.values() for other in others} - steps.keys()
+    users: set[str] = set()
+    while todo:
+        item = todo.pop()
+        known = await store.fact(item) or await store.episode(item) or await store.summary(item)
+        if known is None:
+            continue
+        items: list[Fact | Summary | Episode | Link] = [known]
+        if name in cycles.ORDERED and known.user_id not in users:
+            users.add(known.user_id)
+            items += await store.links(known.user_id)
+        more = cycles.steps_of(items).get(name, {})
+        for one, others in more.items():
+            todo |= {other for other in others if other not in steps}
+            steps.setdefault(one, []).extend(others)

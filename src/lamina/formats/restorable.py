@@ -1,0 +1,78 @@
+"""What of an export may come back as it was, and what was forgotten here and must not."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lamina.forgetting.redact import hashed
+from lamina.log.erased import is_dropped
+from lamina.maintenance.integrity import faults
+from lamina.values.fact import Fact
+from lamina.values.message import Message
+from lamina.values.receipt import Receipt
+from lamina.values.summary import Summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """Whole sessions that one receipt tells of, and their messages, all as hashes that it salts."""
+
+    receipt_id: str
+    sessions: frozenset[str]
+    messages: frozenset[str]
+
+    def has_session(self, session_id: str) -> bool:
+        return hashed(session_id, self.receipt_id) in self.sessions
+
+    def has_message(self, message_id: object) -> bool:
+        return isinstance(message_id, str) and hashed(message_id, self.receipt_id) in self.messages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    """What receipts tell of things that are gone."""
+
+    ids: frozenset[str]  # of facts, episodes and summaries
+    erased: tuple[Erased, ...]
+
+    def of_session(self, session_id: str) -> tuple[Erased, ...]:
+        """The erasures in which a session went whole; another may have its id now, with other messages."""
+        return tuple(one for one in self.erased if one.has_session(session_id))
+
+
+def forgotten(receipts: Iterable[Receipt]) -> Forgotten:
+    """What was forgotten here, as far as receipts can tell."""
+    known = list(receipts)
+    return Forgotten(
+        ids=frozenset(one for receipt in known for one in (*receipt.facts, *receipt.episodes, *receipt.summaries)),
+        erased=tuple(
+            Erased(receipt_id=receipt.id, sessions=frozenset(receipt.sessions), messages=frozenset(receipt.messages))
+            for receipt in known
+            if receipt.sessions
+        ),
+    )
+
+
+def flaw(summaries: Sequence[Summary], cursor: int, messages: int) -> str | None:
+    """Why a session's summaries cannot stand as they are: they must cover its first messages and know their sources."""
+    known = {summary.id for summary in summaries}
+    if len(known) < len(summaries):
+        return "two summaries have one id"
+    if not 0 <= cursor <= messages:
+        return f"messages 1 to {cursor} are said to be covered, there are {messages}"
+    for summary in summaries:
+        covers = summary.covers
+        if covers is None or summary.kind == "digest" or not 1 <= covers.first <= covers.last <= messages:
+            return "a summary covers no messages of its session"
+        if not known.issuperset(summary.inputs) or (summary.status == "folded" and summary.folded_into not in known):
+            return "a summary comes from one that is not there"
+        if summary.reads is None and not summary.inputs:
+            return "a summary was made from nothing"
+    live = [summary.covers for summary in summaries if summary.status == "live" and summary.covers is not None]
+    return next(faults(live, cursor), None)
+
+
+def is_said_in(fact: Fact, message: Message | None) -> bool:
+    """Whether a message says what a fact quotes; of one whose words were dropped by a retention rule, it stays."""
+    if message is None or message.session_id != fact.session_id or not fact.quote:
+        return False
+    return is_dropped(message) or message.text[fact.start : fact.end] == fact.quote

@@ -1,0 +1,348 @@
+"""What an export had derived, told or marked, put back: as it was where that is safe, else left to be made anew."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from lamina.forgetting import redact
+from lamina.formats import restorable
+from lamina.formats.lines import SessionHead
+from lamina.formats.restorable import Forgotten
+from lamina.knowledge import standing
+from lamina.knowledge.extract import Reader
+from lamina.parts import Parts
+from lamina.protocols.store import Erased, Erasure, FactsCommit, Reading, ReceiptRow, Rewrite, Swap
+from lamina.values.fact import LINK_TYPES, Episode, Fact, Link
+from lamina.values.message import Message
+from lamina.values.receipt import Receipt
+from lamina.values.session import Milestone, Session
+from lamina.values.summary import Source, Summary
+
+_SALT_BYTES = 16
+_BY_HAND = frozenset(("promoted", "demoted", "retracted"))
+
+
+@dataclass(slots=True, kw_only=True)
+class Incoming:
+    """A session while it comes in."""
+
+    id: str
+    head: SessionHead | None = None
+    owner: str | None = None
+    messages: int = 0  # seen in the file
+    aligned: bool = True  # each of them is stored at its place
+    redacted: bool = False  # something of them was forgotten here, though not where the file comes from
+    gone: tuple[restorable.Erased, ...] = ()  # in which it went whole before
+    emptied: list[str] = field(default_factory=list)  # that were forgotten where the file comes from
+    mark: str = ""  # of all that was said, where messages have no ids
+    summaries: list[Summary] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    episodes: list[Episode] = field(default_factory=list)
+    closed: bool = False  # all of it came, and was put back
+    folded: bool = False  # with its summaries as they were
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that the file was to have of it has come."""
+        head = self.head
+        if self.closed or head is None or head.counters is None or head.holds is None:
+            return False
+        seen = (self.messages, len(self.summaries), len(self.facts), len(self.episodes))
+        return seen == (head.counters.messages, head.holds.summaries, head.holds.facts, head.holds.episodes)
+
+    def drop_derived(self) -> None:
+        self.summaries, self.facts, self.episodes = [], [], []
+
+
+@dataclass(slots=True)
+class Tally:
+    """What an import brought in, and what it left out and why."""
+
+    came: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+class Restoring:
+    """Puts back what was not said in messages themselves."""
+
+    def __init__(self, parts: Parts, reader: Reader, tally: Tally, forgotten: Forgotten) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._reader = reader
+        self._tally = tally
+        self._forgotten = forgotten
+        self._known_as: dict[str, str] = {}  # facts of the file that were found here under other ids
+
+    # a whole session
+
+    async def session(self, incoming: Incoming) -> None:
+        """Put back what was derived from a session of which everything came."""
+        incoming.closed = True
+        session = await self._marked(incoming)
+        if session is not None:
+            incoming.folded = await self._fold(incoming, session)
+            await self._say(incoming, session)
+            await self.episodes(incoming)
+        else:
+            self._tally.skipped["session of which nothing is here"] += 1
+        incoming.drop_derived()
+
+    async def _marked(self, incoming: Incoming) -> Session | None:
+        """The session as it is stored; messages that came as forgotten are so here, too."""
+        session = await self._store.session(incoming.id)
+        found = [await self._store.message(message_id) for message_id in incoming.emptied]
+        rewrites = tuple(
+            self._as_forgotten(message)
+            for message in found
+            if message is not None and not message.forgotten and message.session_id == incoming.id
+        )
+        if session is None or not rewrites:
+            return session
+        await self._store.erase(
+            Erasure(
+                user_id=session.user_id,
+                settle=self._reader.settle,
+                receipt=lambda erased, previous: self._receipt(session, erased, previous),
+                block=lambda _: (),
+                rewrites=rewrites,
+                derived=False,
+            )
+        )
+        return await self._store.session(incoming.id)
+
+    def _as_forgotten(self, message: Message) -> Rewrite:
+        salt = self._parts.random_bytes(_SALT_BYTES)
+        return redact.rewrite(message, message.body, message.metadata, tokens=message.tokens, salt=salt, whole=True)
+
+    def _receipt(self, session: Session, erased: Erased, previous: str) -> ReceiptRow:
+        nothing: tuple[str, ...] = ()
+        receipt_id = self._parts.new_id("rcpt")
+        receipt = Receipt(
+            id=receipt_id,
+            at=self._parts.now(),
+            target="messages of a session that were forgotten before they were imported",
+            rehearsal=False,
+            messages=tuple(redact.unnamed(item, session.user_id, receipt_id) for item in erased.messages),
+            redacted=erased.redacted,
+            sessions=nothing,
+            summaries=nothing,
+            digests=nothing,
+            facts=nothing,
+            episodes=nothing,
+            milestones=0,
+            values_blocked=0,
+            rewritten=nothing,
+            mentions_left=nothing,
+            scrubbed=False,
+            previous=previous,
+            digest="",
+        )
+        return redact.receipt_row(redact.signed(receipt, previous))
+
+    async def _fold(self, incoming: Incoming, session: Session) -> bool:
+        """Put back a session's summaries; whether they, if there are any, stand as they did."""
+        known = {one.id for one in await self._store.summaries(session.id, live=False)}
+        counters = incoming.head.counters if incoming.head else None
+        if counters is None or known or session.counters.cursor:
+            return self._left([one for one in incoming.summaries if one.id not in known], "it was folded here already")
+        put = tuple(replace(one, user_id=session.user_id) for one in incoming.summaries)
+        if incoming.redacted or not self._forgotten.ids.isdisjoint(one.id for one in put):
+            return self._left(put, "something of it was forgotten here")
+        taken = [one.id for one in put if await self._store.summary(one.id) is not None]
+        flaw = restorable.flaw(put, counters.cursor, session.counters.messages)
+        if not incoming.aligned or taken or flaw is not None:
+            return self._left(put, flaw or "its messages are not the same here")
+        if not put:
+            return True
+        swap = Swap(session_id=session.id, expect=session.counters.version, retire=(), put=put, cursor=counters.cursor)
+        if not await self._store.swap(swap):
+            return self._left(put, "it was folded meanwhile")
+        self._tally.came["summaries"] += len(put)
+        return True
+
+    def _left(self, summaries: Sequence[Summary], why: str) -> bool:
+        if summaries:
+            self._tally.skipped[f"summary of a session, to be written anew: {why}"] += len(summaries)
+        return False
+
+    async def _say(self, incoming: Incoming, session: Session) -> None:
+        """Put back the facts and episodes found in a session, and that it was read; or know which are here."""
+        known = await self._store.facts(session.user_id, session.id)
+        counters = incoming.head.counters if incoming.head else None
+        unread = counters is not None and not session.counters.extracted and not known
+        if counters is None or not unread or not incoming.aligned or incoming.redacted:
+            await self._recognise(incoming, session, known)
+            return
+        facts = [fact for one in incoming.facts if (fact := await self._true(one, session)) is not None]
+        episodes = [one for one in incoming.episodes if one.origin == "said" and await self._happened(one, session)]
+        commit = FactsCommit(
+            user_id=session.user_id,
+            settle=self._reader.settle,
+            put=tuple(facts),
+            marks=await self._reader.marks(facts),
+            episodes=tuple(replace(one, user_id=session.user_id) for one in episodes),
+            reading=Reading(
+                session_id=session.id,
+                expect=0,
+                erasures=session.erasures,
+                upto=min(counters.extracted, session.counters.messages),
+            ),
+        )
+        if not await self._store.commit_facts(commit):
+            await self._recognise(incoming, session, await self._store.facts(session.user_id, session.id))
+            return
+        stored = len(await self._store.facts(session.user_id, session.id))
+        self._tally.came["facts"] += stored
+        self._skip("fact whose value was forgotten here", len(facts) - stored)
+        self._tally.came["episodes"] += len(episodes)
+
+    async def _true(self, fact: Fact, session: Session) -> Fact | None:
+        """A fact as it may be stored, if its message says it here."""
+        message = None if fact.message_id is None else await self._store.message(fact.message_id)
+        gone = fact.id in self._forgotten.ids
+        if message is None or gone or fact.origin != "said" or not restorable.is_said_in(fact, message):
+            self._skip("fact that was forgotten here" if gone else "fact that its message does not say here", 1)
+            return None
+        return replace(fact, user_id=session.user_id, seq=message.seq)
+
+    async def _happened(self, episode: Episode, session: Session) -> bool:
+        found = [await self._store.message(message_id) for message_id in episode.message_ids]
+        here = all(message is not None and message.session_id == session.id for message in found)
+        if episode.id in self._forgotten.ids or not here:
+            self._skip("episode whose messages are not here", 1)
+            return False
+        return await self._store.episode(episode.id) is None
+
+    async def _recognise(self, incoming: Incoming, session: Session, known: Sequence[Fact]) -> None:
+        """Of a session that was read here: which facts are those of the file, and what was decided of them by hand."""
+        by_claim = {standing.claim(fact): fact for fact in known}
+        change = []
+        for fact in incoming.facts:
+            own = by_claim.get(standing.claim(fact))
+            if own is None:
+                gone = fact.id in self._forgotten.ids
+                self._skip("fact that was forgotten here" if gone else "fact to be found again in its messages", 1)
+                continue
+            self._known_as[fact.id] = own.id
+            if own.verdict is None and fact.verdict in _BY_HAND:
+                change.append(replace(own, verdict=fact.verdict, verdict_at=fact.verdict_at))
+        if change:
+            await self._store.commit_facts(
+                FactsCommit(user_id=session.user_id, settle=self._reader.settle, change=tuple(change))
+            )
+
+    # by hand
+
+    async def episodes(self, incoming: Incoming) -> None:
+        """Episodes told by hand, which come back whenever their session is there."""
+        told = [one for one in incoming.episodes if one.origin == "told"]
+        session = await self._store.session(incoming.id) if told else None
+        if session is None:
+            self._skip("episode whose session is not here", len(told))
+            return
+        put = []
+        for one in told:
+            if one.id in self._forgotten.ids:
+                self._skip("episode that was forgotten here", 1)
+            elif await self._store.episode(one.id) is None:
+                put.append(replace(one, user_id=session.user_id))
+        if put:
+            await self._store.commit_facts(
+                FactsCommit(user_id=session.user_id, settle=self._reader.settle, episodes=tuple(put))
+            )
+            self._tally.came["episodes"] += len(put)
+
+    async def told(self, facts: Sequence[Fact]) -> None:
+        """Facts told by hand, but not those whose value was forgotten here."""
+        fresh: dict[str, list[Fact]] = {}
+        for fact in facts:
+            known = await self._store.fact(fact.id)
+            if known is not None and known.user_id != fact.user_id:
+                self._skip("fact whose id another user has", 1)
+            elif fact.id in self._forgotten.ids:
+                self._skip("fact that was forgotten here", 1)
+            elif known is None:
+                fresh.setdefault(fact.user_id, []).append(fact)
+        for user_id, put in fresh.items():
+            marks = await self._reader.marks(put)
+            commit = FactsCommit(user_id=user_id, settle=self._reader.settle, put=tuple(put), marks=marks)
+            await self._store.commit_facts(commit)
+            stored = sum([await self._store.fact(fact.id) is not None for fact in put])
+            self._tally.came["facts"] += stored
+            self._skip("fact whose value was forgotten here", len(put) - stored)
+
+    async def links(self, links: Sequence[Link]) -> None:
+        """Links between memories that are here."""
+        known: dict[str, set[tuple[str, str, str]]] = {}
+        fresh: dict[str, list[Link]] = {}
+        for link in links:
+            source, target = self._known_as.get(link.source, link.source), self._known_as.get(link.target, link.target)
+            owner = await self._owner(source)
+            if owner is None or source == target or await self._owner(target) != owner:
+                self._skip("link to a memory that is not here", 1)
+                continue
+            if link.type not in LINK_TYPES:
+                self._skip(f"link of the unknown type {link.type!r:.40}", 1)
+                continue
+            if owner not in known:
+                known[owner] = {(one.source, one.target, one.type) for one in await self._store.links(owner)}
+            if (source, target, link.type) not in known[owner]:
+                known[owner].add((source, target, link.type))
+                fresh.setdefault(owner, []).append(replace(link, source=source, target=target))
+        for owner, put in fresh.items():
+            await self._store.commit_facts(FactsCommit(user_id=owner, settle=self._reader.settle, links=tuple(put)))
+            self._tally.came["links"] += len(put)
+
+    async def _owner(self, memory_id: str) -> str | None:
+        found = await self._store.fact(memory_id) or await self._store.episode(memory_id)
+        return None if found is None else found.user_id
+
+    async def milestones(self, milestones: Sequence[Milestone]) -> None:
+        known: dict[str, set[str]] = {}
+        for one in milestones:
+            if one.session_id not in known:
+                known[one.session_id] = {old.id for old in await self._store.milestones(one.session_id)}
+            if await self._store.session(one.session_id) is None:
+                self._skip("milestone whose session is not here", 1)
+            elif one.id not in known[one.session_id]:
+                known[one.session_id].add(one.id)
+                await self._store.add_milestone(one)
+                self._tally.came["milestones"] += 1
+
+    # the rest
+
+    async def status(self, incoming: Incoming) -> None:
+        """Pause, end or archive a session as it was, unless something has been said in it since."""
+        head, session = incoming.head, await self._store.session(incoming.id)
+        if head is None or session is None or session.status != "active" or head.status == "active":
+            return
+        if session.counters.messages > incoming.messages:
+            return
+        now = self._parts.now()
+        if head.status == "archived":
+            await self._store.set_status(session.id, "ended", head.ended_at or now)
+        at = head.archived_at if head.status == "archived" else head.ended_at if head.status == "ended" else None
+        await self._store.set_status(session.id, head.status, at or now)
+
+    async def digest(self, digest: Summary, user_id: str, sessions: dict[str, Incoming]) -> None:
+        """A user's digest, if it knows its sessions as they are now and none was written here."""
+        sources = [await self._source(source, sessions.get(source.session_id)) for source in digest.sources]
+        whole = tuple(source for source in sources if source is not None)
+        wanted = self._parts.profile.digest_sessions and digest.covers is None and digest.kind == "digest"
+        if not wanted or not whole or len(whole) < len(sources) or await self._store.digests(user_id):
+            return
+        put = replace(digest, user_id=user_id, sources=whole, status="live", folded_into=None)
+        if await self._store.summary(digest.id) is None and await self._store.commit_digest(put):
+            self._tally.came["summaries"] += 1
+
+    async def _source(self, source: Source, incoming: Incoming | None) -> Source | None:
+        session = await self._store.session(source.session_id)
+        counters = incoming.head.counters if incoming and incoming.head else None
+        if incoming is None or session is None or counters is None or not incoming.folded:
+            return None
+        same = counters.version == source.version and session.counters.messages == source.messages
+        return replace(source, version=session.counters.version) if same else None
+
+    def _skip(self, why: str, number: int) -> None:
+        if number > 0:
+            self._tally.skipped[why] += number

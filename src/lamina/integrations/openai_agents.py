@@ -1,0 +1,163 @@
+"""A `Session` of the OpenAI Agents SDK that is kept in Lamina."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from lamina import AsyncMemory, Conflict, InputError, Memory, MissingExtra, NotFound
+from lamina.integrations.awaiting import Awaited
+from lamina.integrations.history import newest
+from lamina.values.message import Message
+
+try:
+    from agents import SessionSettings, TResponseInputItem
+except ImportError as error:
+    raise MissingExtra("openai-agents", "openai-agents") from error
+
+_ITEM = "openai_agents"  # the key in a message's metadata
+_ROLES = ("system", "developer", "user", "assistant")
+_BESIDE = ("id", "created_at", "metadata", "model")  # keys of an item that a stored message has for itself
+
+
+class LaminaSession:
+    """The items of one conversation: kept losslessly, given back as they were, or as what is remembered of them.
+
+    With `remembered`, `get_items()` gives what Lamina would show a model: the newest items word for word, with what it
+    knows and recalls in developer items, within `budget` tokens.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        memory: AsyncMemory | Memory,
+        *,
+        user_id: str = "default",
+        remembered: bool = False,
+        budget: int | None = None,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+    ) -> None:
+        if budget is not None and not remembered:
+            raise InputError("a budget is for what is remembered; give remembered=True as well")
+        self.session_id = session_id
+        self.user_id = user_id
+        self.session_settings = _settings(session_settings)
+        self._call = Awaited(memory)
+        self._remembered = remembered
+        self._budget = budget
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """All items in order, or the last `limit`; with `remembered` and no limit, what is remembered."""
+        if limit is None and self.session_settings is not None:
+            limit = self.session_settings.limit
+        if limit is None and self._remembered:
+            return await self._recalled(None)
+        if limit is not None and limit <= 0:
+            return []
+        found = await newest(self._call, self.session_id, limit)
+        items = [item for message in found for item in _stored(message)]
+        return items if limit is None else items[-limit:]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Append items: all of them, or none."""
+        if items:
+            messages = [_message(item) for item in items]
+            await self._call("add", messages, user_id=self.user_id, session_id=self.session_id)
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Take the newest item out and forget it, with whatever was made of it; of many who ask, each gets another."""
+        while found := await newest(self._call, self.session_id, 1):
+            (message,) = found
+            with suppress(Conflict, NotFound):  # another took it, or cleared the session, first
+                receipt = await self._call("forget", message_id=message.id)
+                if message.id in receipt.messages:
+                    item: TResponseInputItem = _stored(message)[-1]
+                    return item
+        return None
+
+    async def clear_session(self) -> None:
+        """Forget the whole session; there is no undo."""
+        with suppress(NotFound):
+            await self._call("forget", session_id=self.session_id)
+
+    async def recall(
+        self, history: list[TResponseInputItem], new: list[TResponseInputItem]
+    ) -> list[TResponseInputItem]:
+        """A `session_input_callback`: what is remembered for the new input takes the place of the history."""
+        said = [item for item in new if isinstance(item, dict) and item.get("role") == "user"]
+        query = _words(said[-1].get("content")) if said else ""
+        history[:] = await self._recalled(query or None)  # in place, so that none of it is stored as new
+        return [*history, *new]
+
+    async def _recalled(self, query: str | None) -> list[TResponseInputItem]:
+        context = await self._call(
+            "context", query, user_id=self.user_id, session_id=self.session_id, budget=self._budget
+        )
+        messages = list(context.messages)
+        if query is not None and messages and messages[-1] == {"role": "user", "content": query}:
+            del messages[-1]
+        return [item for message in messages for item in _items(message)]
+
+
+def _settings(given: SessionSettings | dict[str, Any] | None) -> SessionSettings | None:
+    try:
+        return None if given is None else SessionSettings().resolve(given)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"session_settings must be SessionSettings or such a dict, not {given!r:.80}: {error}"
+        ) from None
+
+
+def _message(item: Any) -> dict[str, Any]:
+    """An item as a chat message whose words can be found; what such a message has no place for is kept beside it."""
+    if not isinstance(item, Mapping):
+        raise InputError(f"an item must be a dict such as {{'role': 'user', 'content': 'hi'}}, not {item!r:.80}")
+    if item.get("role") in _ROLES and isinstance(item.get("content"), str | list):
+        beside = {key: item[key] for key in _BESIDE if key in item}
+        body = {key: value for key, value in item.items() if key not in _BESIDE}
+        return {**body, "metadata": {_ITEM: {"beside": beside}}}
+    return {**_chat(item), "metadata": {_ITEM: {"whole": dict(item)}}}
+
+
+def _chat(item: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call, its output, a thought or another item is in a chat."""
+    kind, call = str(item.get("type", "item")), item.get("call_id")
+    if not isinstance(call, str):
+        return {"role": "assistant", "content": "" if kind == "reasoning" else f"[{kind}]"}
+    if kind.endswith("_output"):
+        return {"role": "tool", "tool_call_id": call, "content": _words(item.get("output")) or f"[{kind}]"}
+    given = item.get("arguments", item.get("input"))
+    function = {"name": str(item.get("name", kind)), "arguments": given if isinstance(given, str) else "{}"}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": call, "type": "function", "function": function}],
+    }
+
+
+def _words(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list | tuple) else ()
+    return "\n".join(str(part["text"]) for part in parts if isinstance(part, Mapping) and part.get("text"))
+
+
+def _stored(message: Message) -> list[Any]:
+    """The item that a message was made from; of a message from elsewhere, the items that say the same."""
+    kept = message.metadata.get(_ITEM)
+    if not isinstance(kept, Mapping):
+        return [*_items(message.body)] or [{"role": message.role, "content": ""}]
+    return [dict(kept["whole"])] if "whole" in kept else [{**message.to_openai(), **kept["beside"]}]
+
+
+def _items(message: Mapping[str, Any]) -> Iterator[Any]:
+    """A message of a context as items: text, calls and their outputs apart."""
+    content = message.get("content")
+    if message["role"] == "tool":
+        yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": content}
+        return
+    if content:
+        role = "developer" if message["role"] == "system" else message["role"]
+        yield {"role": role, "content": _words(content) if role == "assistant" else content}
+    for call in message.get("tool_calls") or ():
+        function = call["function"]
+        yield {"type": "function_call", "call_id": call["id"], **{key: function[key] for key in ("name", "arguments")}}

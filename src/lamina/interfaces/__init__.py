@@ -1,1 +1,0 @@
-"""Faces of the engine: settings, logs and the command line."""

@@ -1,0 +1,31 @@
+"""How fresh a memory is: it halves with every half life since its last use, and each use lifts it again."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from lamina.values.fact import Episode, Fact
+
+HALF_LIFE_DAYS = 30.0
+_LIFT = 0.1  # for each access
+_MOST_LIFT = 0.5
+_DAY = timedelta(days=1)
+
+
+def decay(accesses: int, last: datetime, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
+    """The freshness of a memory last used at `last`: 1 just used, 0 long forgotten."""
+    days = max((now - last) / _DAY, 0.0)
+    lift = min(_LIFT * max(accesses, 0), _MOST_LIFT)
+    return min(1.0, float(fade(days, half_life_days)) + lift)
+
+
+def decayed(item: Fact | Episode, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
+    """The freshness of a fact since it was learnt, of an episode since it happened, or since the last access."""
+    came = item.learnt_at if isinstance(item, Fact) else item.happened_at
+    return decay(item.accesses, item.accessed_at or came, now, half_life_days)
+
+
+def fade(days: Any, half_life_days: float) -> Any:
+    """What is left after `days`, a number or an array of them: a half after every half life."""
+    if half_life_days <= 0:  # nothing lasts
+        return (days <= 0) * 1.0
+    return 0.5 ** (days / half_life_days)

@@ -1,0 +1,190 @@
+"""Episodes of a session: its narrative arc, which of them to keep, and which tell of one moment."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lamina.language.words import terms
+from lamina.values.fact import Arc, Episode
+from lamina.values.message import Span
+from lamina.values.session import Milestone
+
+KEY_MOMENT = 0.7  # significance
+ALIKE = 0.6  # share of common terms from which two episodes say the same
+LONGEST_SUMMARY = 400  # characters of a joined one
+LONGEST_MOMENT = 8  # turns; a chain of episodes is not joined beyond this
+_THIRDS = 3
+
+
+def arc(episodes: Sequence[Episode], turns: int) -> Arc:
+    """The episodes by the third of the session's turns in which they begin."""
+    thirds: tuple[list[Episode], ...] = ([], [], [])
+    ordered = sorted(episodes, key=_place)
+    for episode in ordered:
+        third = (episode.turns.first - 1) * _THIRDS // max(turns, 1)
+        thirds[min(max(third, 0), _THIRDS - 1)].append(episode)
+    key_moments = [episode for episode in ordered if episode.significance >= KEY_MOMENT]
+    return Arc(
+        beginning=tuple(thirds[0]),
+        middle=tuple(thirds[1]),
+        end=tuple(thirds[2]),
+        key_moments=tuple(sorted(key_moments, key=lambda episode: -episode.significance)),
+    )
+
+
+def milestone_of(episode: Episode) -> Milestone:
+    """An episode as a mark in its session."""
+    return Milestone(
+        id=episode.id,
+        session_id=episode.session_id,
+        turn=episode.turns.last,
+        title=episode.title,
+        created_at=episode.happened_at,
+    )
+
+
+def capped(episodes: Sequence[Episode], most: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
+    """The most significant episodes to keep, and the rest, each in the order they happened."""
+    ranked = _ranked(episodes)
+    keep, drop = ranked[: max(most, 0)], ranked[max(most, 0) :]
+    return tuple(sorted(keep, key=_happened)), tuple(sorted(drop, key=_happened))
+
+
+def merged(episodes: Sequence[Episode]) -> list[tuple[Episode, tuple[Episode, ...]]]:
+    """Episodes that tell of one moment, each joined into the most significant of them, with the others that go.
+
+    They are of one session, in turns that overlap or touch, and of one kind or in nearly the same words.
+    """
+    sessions: dict[tuple[str, str], list[_Moment]] = {}
+    for episode in sorted(episodes, key=_place):
+        sessions.setdefault((episode.user_id, episode.session_id), []).append(_moment([episode]))
+    found: list[tuple[Episode, tuple[Episode, ...]]] = []
+    for key in sorted(sessions):
+        for moment in _settled(sessions[key]):
+            if len(moment.members) > 1:
+                others = tuple(one for one in moment.members if one.id != moment.value.id)
+                found.append((moment.value, others))
+    return found
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """How much of what two sets have between them is common."""
+    return len(one & other) / len(one | other) if one and other else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    members: tuple[Episode, ...]  # as they were given
+    value: Episode  # joined
+    words: frozenset[str]
+
+
+def _moment(members: Iterable[Episode]) -> _Moment:
+    ordered = tuple(sorted(members, key=_place))
+    value = _joined(ordered) if len(ordered) > 1 else ordered[0]
+    return _Moment(ordered, value, _words(value.title, value.summary))
+
+
+def _settled(moments: list[_Moment]) -> list[_Moment]:
+    """The moments joined until no two of them are one."""
+    while True:
+        fewer: list[_Moment] = []
+        near: list[int] = []  # those that reach as far as the next one
+        for moment in sorted(moments, key=lambda one: _place(one.value)):
+            near = [at for at in near if fewer[at].value.turns.last + 1 >= moment.value.turns.first]
+            at = next((at for at in near if _one(fewer[at], moment)), None)
+            if at is None:
+                near.append(len(fewer))
+                fewer.append(moment)
+            else:
+                fewer[at] = _moment((*fewer[at].members, *moment.members))
+        if len(fewer) == len(moments):
+            return fewer
+        moments = fewer
+
+
+def _one(earlier: _Moment, later: _Moment) -> bool:
+    one, other = earlier.value.turns, later.value.turns
+    if len(_union((one, other))) > max(LONGEST_MOMENT, len(one), len(other)):
+        return False
+    return earlier.value.kind == later.value.kind or jaccard(earlier.words, later.words) >= ALIKE
+
+
+def _joined(members: Sequence[Episode]) -> Episode:
+    """The most significant of the members, with what the others add; ids that they link among themselves go."""
+    main = _ranked(members)[0]
+    ids = {member.id for member in members}
+    told = _told(main, members)
+    outcomes = [member.outcome for member in sorted(members, key=_end) if member.outcome]
+    return replace(
+        main,
+        turns=_union([member.turns for member in members]),
+        message_ids=_united(member.message_ids for member in members),
+        participants=_united(member.participants for member in members),
+        linked=tuple(link for link in _united(member.linked for member in members) if link not in ids),
+        summary=" ".join(member.summary.strip() for member in told),
+        outcome=outcomes[-1] if outcomes else None,
+        valence=_valence(members),
+        merged=tuple(one for one in _united((member.id, *member.merged) for member in members) if one != main.id),
+        happened_at=min(member.happened_at for member in members),
+        tokens=sum(member.tokens for member in told),
+        accesses=sum(member.accesses for member in members),
+        accessed_at=max((member.accessed_at for member in members if member.accessed_at), default=None),
+    )
+
+
+def _told(main: Episode, members: Sequence[Episode]) -> list[Episode]:
+    """Those whose summaries say different things, in order, as many as there is room for."""
+    told = [main]
+    length = len(main.summary.strip())
+    for member in members:
+        summary = member.summary.strip()
+        if not summary or length + len(summary) + 1 > LONGEST_SUMMARY or _said(summary, told):
+            continue
+        told.append(member)
+        length += len(summary) + 1
+    return sorted(told, key=_place)
+
+
+def _said(summary: str, told: Sequence[Episode]) -> bool:
+    own = _words(summary)
+    return any(jaccard(own, _words(one.summary)) >= ALIKE or summary in one.summary for one in told)
+
+
+def _valence(members: Sequence[Episode]) -> float:
+    weights = [member.significance for member in members]
+    if not math.fsum(weights):
+        weights = [1.0] * len(members)
+    weighed = math.fsum(member.valence * weight for member, weight in zip(members, weights, strict=True))
+    return round(min(max(weighed / math.fsum(weights), -1.0), 1.0), 6)
+
+
+def _ranked(episodes: Iterable[Episode]) -> list[Episode]:
+    """The most significant first; among equals the newest, then by id."""
+    newest = sorted(sorted(episodes, key=lambda one: one.id), key=lambda one: one.happened_at, reverse=True)
+    return sorted(newest, key=lambda one: -one.significance)
+
+
+def _place(episode: Episode) -> tuple[int, int, datetime, str]:
+    return episode.turns.first, episode.turns.last, episode.happened_at, episode.id
+
+
+def _end(episode: Episode) -> tuple[int, datetime, str]:
+    return episode.turns.last, episode.happened_at, episode.id
+
+
+def _happened(episode: Episode) -> tuple[datetime, str]:
+    return episode.happened_at, episode.id
+
+
+def _union(spans: Sequence[Span]) -> Span:
+    return Span(first=min(span.first for span in spans), last=max(span.last for span in spans))
+
+
+def _united(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for listed in lists for one in listed))
+
+
+def _words(*texts: str) -> frozenset[str]:
+    return frozenset(terms(" ".join(texts)))

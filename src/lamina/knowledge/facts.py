@@ -1,0 +1,430 @@
+"""What is known: facts at any time and why, memories told by hand, links between them, episodes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from lamina.errors import DoesNotFit, InputError, NotFound, Stale
+from lamina.knowledge import consistency, standing, user_profile
+from lamina.knowledge import episodes as episode_policy
+from lamina.knowledge.extract import Reader
+from lamina.knowledge.standing import Filter
+from lamina.language.times import moment
+from lamina.log.cycles import ORDERED, circles
+from lamina.log.pages import every_session, required_session
+from lamina.parts import Parts
+from lamina.protocols.store import FactsCommit
+from lamina.values.fact import (
+    FACT_TYPES,
+    LINK_TYPES,
+    Arc,
+    Episode,
+    EpisodeKind,
+    Fact,
+    FactType,
+    Graph,
+    Link,
+    Memorable,
+    UserProfile,
+    Verdict,
+    Why,
+)
+from lamina.values.message import Span
+from lamina.values.summary import Divergence, Summary
+
+LONGEST_VALUE = 4_000  # characters of a memory told by hand
+_DEEPEST = 10
+
+
+class Knowledge:
+    """Asks and changes what is known of users."""
+
+    def __init__(self, parts: Parts, reader: Reader) -> None:
+        self._parts = parts
+        self._reader = reader
+
+    # facts in time
+
+    async def facts(
+        self,
+        user_id: str,
+        *,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        session_id: str | None = None,
+        wanted: Filter,
+    ) -> list[Fact]:
+        """The facts that hold at a time, with what was known at another; with statuses, all facts that have them."""
+        known = await self._parts.store.facts(user_id, None)
+        if known_at is not None:
+            known = standing.known_at(known, known_at, standing.rule_of(self._parts.profile))
+        held = known if wanted.statuses else standing.holding(known, as_of or known_at or self._parts.now())
+        found = [fact for fact in held if wanted.takes(fact) and session_id in {None, fact.session_id}]
+        return sorted(found, key=lambda fact: (-fact.importance, *standing.order(fact)))
+
+    async def fact(self, fact_id: str) -> Fact:
+        found = await self._parts.store.fact(fact_id)
+        if found is None:
+            raise NotFound(f"no fact {fact_id!r}")
+        return found
+
+    async def _slot(self, fact: Fact) -> list[Fact]:
+        """All facts about the same thing."""
+        known = await self._parts.store.facts(fact.user_id)
+        return [one for one in known if (one.category, one.slot) == (fact.category, fact.slot)]
+
+    async def history(self, fact_id: str) -> list[Fact]:
+        """Every value of what a fact is about, in the order they were learnt."""
+        slot = await self._slot(await self.fact(fact_id))
+        return [fact for fact in slot if fact.status != "evidence" or not fact.holds]
+
+    async def why(self, fact_id: str) -> Why:
+        fact = await self.fact(fact_id)
+        slot = await self._slot(fact)
+        by_id = {one.id: one for one in slot}
+        before = next((one for one in reversed(slot) if one.of == fact.id and one.status == "superseded"), None)
+        links = await self._parts.store.links(fact.user_id)
+        why = Why(
+            fact=fact,
+            message=None if fact.message_id is None else await self._parts.store.message(fact.message_id),
+            evidence=tuple(one for one in slot if one.status == "evidence" and one.of == fact.id),
+            before=before,
+            after=by_id.get(fact.of or "") if fact.status in {"superseded", "archived"} else None,
+            conflicts=tuple(one for one in slot if one.status == "conflicted" and fact.id in {one.of, one.id})
+            if fact.status != "conflicted"
+            else tuple(one for one in slot if one.id == fact.of),
+            links=tuple(link for link in links if fact.id in {link.source, link.target}),
+            reasons=(),
+        )
+        return replace(why, reasons=tuple(standing.reasons(why, standing.rule_of(self._parts.profile))))
+
+    async def user_profile(self, user_id: str, as_of: datetime | None, known_at: datetime | None) -> UserProfile:
+        now = self._parts.now()
+        facts = await self.facts(user_id, as_of=as_of, known_at=known_at, wanted=Filter())
+        return user_profile.profile(user_id, facts, as_of or known_at or now, known_at or now)
+
+    # by hand
+
+    async def remember(self, fact: Fact) -> Fact:
+        """Store a memory told by hand; a value that had been forgotten may be known again."""
+        marks = await self._reader.marks([fact])
+        commit = FactsCommit(
+            user_id=fact.user_id,
+            settle=self._reader.settle,
+            put=(fact,),
+            unblock=tuple(marks.values()),
+            newest=True,
+        )
+        await self._parts.store.commit_facts(commit)
+        stored = await self.fact(fact.id)
+        if stored.status == "evidence" and stored.of is not None:
+            return await self.fact(stored.of)
+        return stored
+
+    def told(
+        self,
+        text: str,
+        *,
+        user_id: str,
+        type: FactType,  # noqa: A002 - the word of the glossary
+        category: str | None,
+        key: str | None,
+        tags: Sequence[str],
+        importance: float | None,
+        confidence: float,
+        valid_from: Any,
+        valid_until: Any,
+    ) -> Fact:
+        """A memory by hand, checked."""
+        if type not in FACT_TYPES:
+            raise InputError(f"no type {type!r}; there are {list(FACT_TYPES)}")
+        now = self._parts.now()
+        fact = Fact(
+            id=self._parts.new_id("fact"),
+            user_id=user_id,
+            type=type,
+            category=type if category is None else _word(category, "category"),
+            key=None if key is None else _word(key, "key"),
+            slot=standing.slot_of(key, _value(text)),
+            value=_value(text),
+            origin="told",
+            confidence=_share(confidence, "confidence"),
+            importance=FACT_TYPES[type] if importance is None else _share(importance, "importance"),
+            learnt_at=now,
+            valid_from=now if valid_from is None else moment(valid_from, "valid_from"),
+            created_at=now,
+            until=None if valid_until is None else moment(valid_until, "valid_until"),
+            tags=_tags(tags),
+        )
+        if fact.until is not None and fact.until <= fact.valid_from:
+            raise InputError("valid_until must be later than valid_from")
+        return replace(fact, tokens=self._parts.counter.count(standing.said(fact)))
+
+    async def update(
+        self,
+        fact_id: str,
+        value: str | None,
+        *,
+        tags: Sequence[str] | None,
+        importance: float | None,
+        valid_until: Any,
+        expect: str | None = None,
+    ) -> Fact:
+        """A new version of a memory; the old one stays in its history."""
+        old = _meant(await self.fact(fact_id), expect)
+        if old.status not in {"active", "candidate", "conflicted"}:
+            raise DoesNotFit(f"fact {fact_id!r} is {old.status}; update the one that holds, see history({fact_id!r})")
+        now = self._parts.now()
+        new = replace(
+            old,
+            id=self._parts.new_id("fact"),
+            value=old.value if value is None else _value(value),
+            origin="told",
+            tags=old.tags if tags is None else _tags(tags),
+            importance=old.importance if importance is None else _share(importance, "importance"),
+            confidence=1.0,
+            learnt_at=now,
+            valid_from=now,
+            created_at=now,
+            until=old.until if valid_until is None else moment(valid_until, "valid_until"),
+            session_id=None,
+            message_id=None,
+            seq=0,
+            role=None,
+            quote="",
+            start=0,
+            end=0,
+            model=None,
+            replaces=old.id,
+            verdict=None,
+            verdict_at=None,
+            verdict_by=None,
+            accesses=0,
+            accessed_at=None,
+            decay=1.0,
+        )
+        new = replace(new, tokens=self._parts.counter.count(standing.said(new)))
+        link = Link(source=new.id, target=old.id, type="supersedes", strength=1.0, created_at=now)
+        marks = await self._reader.marks([new])
+        await self._parts.store.commit_facts(
+            FactsCommit(
+                user_id=old.user_id,
+                settle=self._reader.settle,
+                put=(new,),
+                links=(link,),
+                unblock=tuple(marks.values()),
+                expect=_expected(fact_id, expect),
+                newest=True,
+            )
+        )
+        return await self.fact(new.id)
+
+    async def judge(self, fact_id: str, verdict: Verdict, expect: str | None = None) -> Fact:
+        """Promote, demote or retract a fact."""
+        fact = _meant(await self.fact(fact_id), expect)
+        if fact.status == "evidence":
+            raise DoesNotFit(f"fact {fact_id!r} only bears on {fact.of!r}; name that one")
+        judged = replace(fact, verdict=verdict, verdict_at=self._parts.now(), verdict_by=None)
+        await self._parts.store.commit_facts(
+            FactsCommit(
+                user_id=fact.user_id,
+                settle=self._reader.settle,
+                change=(judged,),
+                expect=_expected(fact_id, expect),
+            )
+        )
+        return await self.fact(fact_id)
+
+    # links
+
+    async def link(self, source: str, target: str, kind: str, strength: float) -> Link:
+        one, other = await self._memory(source), await self._memory(target)
+        if one.user_id != other.user_id:
+            raise DoesNotFit("two memories can only be linked if they are of the same user")
+        if one.id == other.id:
+            raise InputError("a memory cannot be linked to itself")
+        if kind not in LINK_TYPES:
+            raise InputError(f"no link type {kind!r}; there are {list(LINK_TYPES)}")
+        strength = _share(strength, "strength")
+        link = Link(source=source, target=target, type=kind, strength=strength, created_at=self._parts.now())
+        if kind in ORDERED:
+            links = [*await self._parts.store.links(one.user_id), link]
+            if circle := next(circles([each for each in links if each.type == kind]), None):
+                raise InputError(f"{circle}; link them the other way round, or by another type")
+        await self._parts.store.commit_facts(
+            FactsCommit(user_id=one.user_id, settle=self._reader.settle, links=(link,))
+        )
+        known = await self._parts.store.links(one.user_id)
+        return next((old for old in known if (old.source, old.target, old.type) == (source, target, kind)), link)
+
+    async def _memory(self, memory_id: str) -> Memorable:
+        found = await self._known(memory_id)
+        if found is None:
+            raise NotFound(f"no memory {memory_id!r}; give the id of a fact or an episode")
+        return found
+
+    async def graph(self, memory_id: str, depth: int, types: frozenset[str]) -> Graph:
+        """What can be reached from a memory in so many steps."""
+        if not isinstance(depth, int) or not 0 <= depth <= _DEEPEST:
+            raise InputError(f"depth must be a whole number from 0 to {_DEEPEST}, not {depth!r}")
+        if unknown := sorted(types - set(LINK_TYPES)):
+            raise InputError(f"no link types {unknown}; there are {list(LINK_TYPES)}")
+        start = await self._memory(memory_id)
+        links = await self._parts.store.links(start.user_id)
+        for episode in await self._parts.store.episodes(start.user_id):
+            links.extend(
+                Link(source=episode.id, target=linked, type="related_to", strength=1.0, created_at=episode.created_at)
+                for linked in episode.linked
+            )
+        usable = [link for link in links if not types or link.type in types]
+        reached, edge = {memory_id}, {memory_id}
+        for _ in range(depth):
+            edge = {
+                end for link in usable for end in (link.source, link.target) if edge & {link.source, link.target}
+            } - reached
+            reached |= edge
+        nodes = [await self._known(node) for node in sorted(reached - {memory_id})]
+        kept = [start, *(node for node in nodes if node is not None)]
+        ids = {node.id for node in kept}
+        within = [link for link in usable if {link.source, link.target} <= ids]
+        return Graph(nodes=tuple(kept), links=tuple(within))
+
+    async def _known(self, memory_id: str) -> Memorable | None:
+        return await self._parts.store.fact(memory_id) or await self._parts.store.episode(memory_id)
+
+    # episodes
+
+    async def episodes(
+        self,
+        user_id: str,
+        *,
+        session_id: str | None,
+        kinds: frozenset[str],
+        wanted: Filter,
+    ) -> list[Episode]:
+        found = await self._parts.store.episodes(user_id, session_id)
+        return [
+            one
+            for one in found
+            if (not kinds or one.kind in kinds)
+            and one.significance >= wanted.min_importance
+            and wanted.in_time(one.happened_at)
+        ]
+
+    async def add_episode(
+        self,
+        session_id: str,
+        kind: EpisodeKind,
+        title: str,
+        *,
+        summary: str,
+        context: str,
+        participants: Sequence[str],
+        outcome: str | None,
+        valence: float,
+        significance: float,
+        turns: Span | None,
+        linked: Sequence[str],
+    ) -> Episode:
+        """Store an episode told by hand."""
+        session = await required_session(self._parts.store, session_id)
+        last = max(1, session.counters.turns)
+        span = Span(first=last, last=last) if turns is None else turns
+        if not 1 <= span.first <= span.last <= last:
+            raise DoesNotFit(f"turns must lie within 1 to {last}, first before last")
+        for memory_id in linked:
+            await self._memory(memory_id)
+        if not isinstance(valence, int | float) or not -1 <= valence <= 1:
+            raise InputError(f"valence must be a number from -1 to 1, not {valence!r}")
+        now = self._parts.now()
+        episode = Episode(
+            id=self._parts.new_id("epi"),
+            user_id=session.user_id,
+            kind=kind,
+            title=_value(title),
+            summary=summary or title,
+            context=context,
+            participants=tuple(participants),
+            outcome=outcome,
+            valence=float(valence),
+            significance=_share(significance, "significance"),
+            session_id=session_id,
+            turns=span,
+            message_ids=(),
+            happened_at=session.last_at,
+            created_at=now,
+            origin="told",
+            linked=tuple(linked),
+            tokens=self._parts.counter.count(f"{title}\n{summary}"),
+        )
+        await self._parts.store.commit_facts(
+            FactsCommit(
+                user_id=session.user_id,
+                settle=self._reader.settle,
+                episodes=(episode,),
+                most_episodes=self._parts.profile.max_episodes,
+            )
+        )
+        return episode
+
+    async def arc(self, session_id: str) -> Arc:
+        session = await required_session(self._parts.store, session_id)
+        found = await self._parts.store.episodes(session.user_id, session_id)
+        return episode_policy.arc(found, session.counters.turns)
+
+    # agreement
+
+    async def divergences(self, user_id: str) -> list[Divergence]:
+        """Where live summaries do not agree with the facts."""
+        summaries: list[Summary] = []
+        async for session in every_session(self._parts.store, user_id):
+            summaries.extend(await self._parts.store.summaries(session.id))
+        summaries.extend((await self._parts.store.digests(user_id))[:1])
+        return list(consistency.divergences(await self._parts.store.facts(user_id), summaries))
+
+
+def _value(text: Any) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise InputError("a memory needs text")
+    if len(text) > LONGEST_VALUE:
+        raise InputError(
+            f"a memory may have {LONGEST_VALUE:,} characters, not {len(text):,}; add long texts as messages"
+        )
+    if "\0" in text:
+        raise InputError("the text has a NUL character; remove it")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError("the text has a lone surrogate, which is no valid Unicode; remove it") from None
+    return text.strip()
+
+
+def _word(text: Any, name: str) -> str:
+    try:
+        return _value(text)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _share(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"{name} must be a number from 0 to 1, not {value!r}")
+    return float(value)
+
+
+def _tags(tags: Any) -> tuple[str, ...]:
+    if isinstance(tags, str) or not all(isinstance(tag, str) and tag.strip() for tag in tags):
+        raise InputError("tags must be a list of words")
+    return tuple(dict.fromkeys(_word(tag, "tag") for tag in tags))
+
+
+def _meant(fact: Fact, tag: str | None) -> Fact:
+    """The fact, if it is as it was when it was read; the store looks again when it is changed."""
+    if tag is not None and fact.tag != tag:
+        raise Stale(f"fact {fact.id!r} is not as it was when it was read, and was left as it is; read it again")
+    return fact
+
+
+def _expected(fact_id: str, tag: str | None) -> tuple[str, str] | None:
+    return None if tag is None else (fact_id, tag)

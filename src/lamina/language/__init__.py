@@ -1,0 +1,1 @@
+"""Reading text: sentences, words, languages, dates."""

@@ -1,0 +1,245 @@
+"""The time that words speak of: dates, weekdays, months and phrases such as "two weeks ago" as stretches of time."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, tzinfo
+
+from lamina.language import calendar
+from lamina.language import date_phrases as phrases
+from lamina.language import date_words as words
+from lamina.language.calendar import Yearly
+from lamina.language.date_phrases import Phrase, Words
+
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+LATEST = datetime.max.replace(tzinfo=UTC)
+_MOST = 32  # of one text
+_WHOLE = {"day", "weekday", "open", "part", "rolling", "vague"}  # has no early or late part
+_BACK = 4  # a phrase takes in this many more operators at most: "early on the Friday before last Christmas"
+
+# Words are of these letters, in UTF-8; every other byte parts them.
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789äöüáéíóúñ".encode())
+_BYTES = bytes(code if code in _LETTERS else ord(" ") for code in range(256))
+_CUES = frozenset(word.encode() for word in phrases.READERS.keys() - {"q", "/"} | {"q1", "q2", "q3", "q4"})
+_SHORT_DATE = re.compile(r"[0-9]/[0-9]{1,2}/[0-9]{2}")
+_TOKEN = re.compile(r"[A-Za-z\u00c0-\u1fff]+|[0-9]+|\S")
+_LONG = 400  # characters; of longer texts only the lines with a cue are read
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of time that words speak of: from start up to, but not including, end."""
+
+    start: datetime
+    end: datetime
+    exact: bool
+    """Whether it can mean only this; "recently" or "a few weeks ago" are vague."""
+
+
+def windows(text: str, at: datetime) -> tuple[Window, ...]:
+    """The stretches of time that a text written at a moment speaks of, in order; its days are those of that zone."""
+    if not _has_cue(text):
+        return ()
+    lines = [line for line in text.splitlines() if _has_cue(line)] if len(text) > _LONG else [text]
+    spans: dict[tuple[int, int, bool], None] = {}
+    for line in lines:
+        spans.update(((phrase.start, phrase.end, phrase.exact), None) for phrase in _read(line, at.date()))
+        if len(spans) >= _MOST:
+            break
+    return tuple(
+        Window(_midnight(start, at.tzinfo), _midnight(end, at.tzinfo), exact)
+        for start, end, exact in tuple(spans)[:_MOST]
+        if max(start, 1) < min(end, calendar.LAST)
+    )
+
+
+def _has_cue(text: str) -> bool:
+    """Whether any word may speak of a time; cheap, because every text is asked."""
+    listed = text.lower().encode("utf-8", "replace").translate(_BYTES).split()
+    return not _CUES.isdisjoint(listed) or ("/" in text and _SHORT_DATE.search(text) is not None)
+
+
+def _read(text: str, today: date) -> list[Phrase]:
+    cased = _TOKEN.findall(text)
+    low = list(map(str.lower, cased))
+    said = Words(low, cased, today)
+    found: list[Phrase] = []
+    past = -1
+    readers = phrases.READERS
+    for index in [index for index, word in enumerate(low) if word in readers]:
+        if index < past:
+            continue
+        try:
+            phrase = readers[low[index]](said, index)
+            if phrase is None:
+                continue
+            phrase = _extended(said, phrase, past)
+        except (ValueError, OverflowError):  # 31 February, year 0
+            continue
+        past = phrase.past
+        _add(said, found, phrase)
+        if len(found) > _MOST:
+            break
+    return found
+
+
+def _midnight(number: int, zone: tzinfo | None) -> datetime:
+    if number <= calendar.FIRST + 1:
+        return EARLIEST
+    if number >= calendar.LAST - 1:
+        return LATEST
+    day = date.fromordinal(number)
+    return datetime(day.year, day.month, day.day, tzinfo=zone)
+
+
+def _add(said: Words, found: list[Phrase], phrase: Phrase) -> None:
+    """Adds the phrase: in place of what it took in, and as the end of a range that the last one began."""
+    while found and found[-1].past > phrase.first:
+        found.pop()
+    if found and _one_range(said, found[-1], phrase):
+        phrase = _ranged(found.pop(), phrase)
+    elif found and said.at(found[-1].past) in words.AND and found[-1].past + 1 == phrase.first:
+        found[-1] = _of_year(found[-1], phrase)
+    found.append(phrase)
+
+
+def _of_year(one: Phrase, other: Phrase) -> Phrase:
+    """`March or April 2026`: the year is said once."""
+    if one.yearly is None or other.yearly is not None or one.grain != other.grain:
+        return one
+    days = next(_around(one.yearly, other.start, (0,)), (one.start, one.end))
+    return one._replace(start=days[0], end=days[1], exact=other.exact, yearly=None)
+
+
+def _one_range(said: Words, one: Phrase, other: Phrase) -> bool:
+    """`between X and Y`, `from X to Y`, `X - Y`."""
+    link = said.at(one.past)
+    if other.first - one.past not in {1, 2} or said.at(other.first - 1) not in words.THE | {link}:
+        return False
+    opener = said.at(one.first - 1)
+    if opener in words.THE or opener in words.WHICH:
+        opener = said.at(one.first - 2)
+    if link in words.AND:
+        return opener in words.BETWEEN
+    return link in words.TO
+
+
+def _ranged(one: Phrase, other: Phrase) -> Phrase:
+    """From the one to the other; what has no year takes it from the one that has."""
+    start, end, exact = one.start, other.end, one.exact and other.exact
+    if one.yearly and not other.yearly:
+        exact = other.exact
+        start = next((days[0] for days in _around(one.yearly, other.start, (0, -1)) if days[0] < end), start)
+    elif other.yearly:
+        exact = one.exact
+        end = next((days[1] for days in _around(other.yearly, start, (0, 1)) if days[1] > start), end)
+    elif other.grain == "weekday" and end <= start:
+        end += 7
+    return Phrase(one.first, other.past, start, end, exact, grain="range")
+
+
+def _around(yearly: Yearly, number: int, years: Sequence[int]) -> Iterator[calendar.Days]:
+    """What has no year, in the years around a day."""
+    day = calendar.to_date(number)
+    return calendar.in_years(yearly, [day.year + ahead for ahead in years] if day else ())
+
+
+def _extended(said: Words, phrase: Phrase, past: int) -> Phrase:
+    """The phrase with what stands before it: `early`, `the week of`, `three days before`, `since`."""
+    for _ in range(_BACK):
+        at = phrase.first - 1
+        if said.at(at) in words.THE:
+            at -= 1
+        wider = _opened(said, phrase, at, past) or _narrowed(said, phrase, at)
+        if wider is None:
+            break
+        phrase = wider
+    return phrase
+
+
+def _opened(said: Words, phrase: Phrase, at: int, past: int) -> Phrase | None:
+    """`before X`, `after X`, `since X`, `until X`; the last only if no range ends with it."""
+    word = said.at(at)
+    if phrase.grain == "open":
+        return None
+    if word in words.BEFORE or word in words.AFTER:
+        return _beside(said, phrase, at, after=word in words.AFTER)
+    if word in words.SINCE:
+        now = said.today.toordinal() + 1
+        return phrase._replace(first=at, end=now if phrase.start < now else calendar.LAST, grain="open")
+    if word in words.UNTIL and at != past:
+        return phrase._replace(first=at, start=calendar.FIRST, yearly=None, grain="open")
+    return None
+
+
+def _narrowed(said: Words, phrase: Phrase, at: int) -> Phrase | None:
+    """`early X`, `mid-X`, `the end of X`, `Friday, X`."""
+    word = said.at(at)
+    if word in words.OF:
+        return _of(said, phrase, at)
+    if word in {"-", ","}:
+        at -= 1
+    if said.at(at) in words.PARTS and word != "," and phrase.grain not in _WHOLE:
+        start, end = calendar.part((phrase.start, phrase.end), words.PARTS[said.at(at)])
+        return phrase._replace(first=at, start=start, end=end, exact=False, grain="part")
+    if said.at(at) in words.WEEKDAYS and phrase.grain == "day":
+        return _on_weekday(said, phrase._replace(first=at, grain="weekday"), words.WEEKDAYS[said.at(at)])
+    return None
+
+
+def _on_weekday(said: Words, phrase: Phrase, wanted: int) -> Phrase:
+    """`Friday, May 8` is of the year in which that was a Friday."""
+    if phrase.yearly is not None:
+        for start, end in _around(phrase.yearly, said.today.toordinal(), (0, -1, 1)):
+            if calendar.weekday(start) == wanted:
+                return phrase._replace(start=start, end=end, exact=True, yearly=None)
+    return phrase
+
+
+def _beside(said: Words, phrase: Phrase, at: int, *, after: bool) -> Phrase | None:
+    """`two days before X`, `the week after X`, `the Friday before X`; else all that is before or after X."""
+    word = said.at(at - 1)
+    sign = 1 if after else -1
+    edge = phrase.end if after else phrase.start
+    if word in words.WEEKDAYS or words.UNITS.get(word) == "weekend":
+        wanted = words.WEEKDAYS.get(word, 5)
+        start = calendar.weekday_from(edge, wanted) if after else calendar.weekday_before(edge, wanted)
+        long = 1 if word in words.WEEKDAYS else 2
+        return Phrase(at - 1, phrase.past, start, start + long, exact=phrase.exact)
+    kind = words.UNITS.get(word)
+    if kind is None or kind == "night":
+        span = (edge, calendar.LAST) if after else (calendar.FIRST, edge)
+        return phrase._replace(first=at, start=span[0], end=span[1], yearly=None, grain="open")
+    first, counted = phrases.count(said, at - 2)
+    day = calendar.to_date(edge - 1 if after else edge)
+    if day is None:
+        return None
+    if counted:
+        low, high = sorted((sign * counted[0], sign * counted[1]))
+        start, end = calendar.around(day.toordinal(), day, kind, low, high)
+        return Phrase(first, phrase.past, start, end, exact=phrase.exact and kind == "day" and low == high)
+    start, end = calendar.rolling(day, kind, sign)
+    start, end = (start + 1, end) if after else (start, end - 1)
+    return Phrase(at - 1, phrase.past, start, end, exact=phrase.exact)
+
+
+def _of(said: Words, phrase: Phrase, at: int) -> Phrase | None:
+    """`the first week of X`, `the week of X`, `the end of X`, `Friday of X`."""
+    word = said.at(at - 1)
+    kind = words.UNITS.get(word)
+    days = phrase.start, phrase.end
+    if word in (words.PARTS_OF if said.at(at) in {"of", "de"} else words.PARTS) and phrase.grain not in _WHOLE:
+        start, end = calendar.part(days, words.PARTS_OF[word])
+        return phrase._replace(first=at - 1, start=start, end=end, exact=False, grain="part")
+    count = words.ORDINALS.get(said.at(at - 2), 0)
+    if word in words.WEEKDAYS and (count or phrase.grain == "week"):
+        start, end = calendar.nth(days, count or 1, "weekday", words.WEEKDAYS[word])
+        return Phrase(at - 2 if count else at - 1, phrase.past, start, end, exact=phrase.exact)
+    if kind in {"day", "week", "weekend"} and count and phrase.grain in {"month", "season", "year"}:
+        start, end = calendar.nth(days, count, kind)
+        return Phrase(at - 2, phrase.past, start, end, exact=phrase.exact and kind == "day")
+    if kind in {"week", "weekend"} and phrase.grain in {"day", "weekday"}:
+        monday = calendar.week_of(phrase.start)
+        start = monday + 5 if kind == "weekend" else monday
+        return Phrase(at - 1, phrase.past, start, monday + 7, exact=phrase.exact)
+    return phrase._replace(first=at - 1) if word in words.SAME_OF else None

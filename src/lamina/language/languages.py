@@ -1,0 +1,79 @@
+"""Which language a text is in, as far as its letters and commonest words tell."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+
+from lamina.language.words import WORD
+
+_COMMON: Mapping[str, frozenset[str]] = {
+    language: frozenset(words.split())
+    for language, words in {
+        "en": "the and of to is in that it was for with you are this have not they be but from at by were had what",
+        "de": "der die das und ist nicht ich ein eine mit zu den von auf für sich auch dem wir sie hat wird sind wie",
+        "es": "el los las y que es en una por con para su como más pero sus está son muy del lo al yo hay tiene",
+        "fr": "le les et est une des que pour pas dans ce qui sur avec il elle nous vous mais au sont ne plus du je",
+        "it": "il che è di una per non con sono gli della del ma anche come più nel questo si ha dei alla lo io",
+        "pt": "o os que é em uma para com não por mais como mas ao está são dos das ele ela seu sua foi tem eu",
+        "nl": "de het een en van is dat niet op te met voor zijn ik er maar om ook aan die heeft wij naar bij",
+    }.items()
+}
+_SPEAKERS: Mapping[str, tuple[str, ...]] = {
+    word: tuple(language for language, common in _COMMON.items() if word in common)
+    for word in frozenset[str]().union(*_COMMON.values())
+}
+_LEAST_WORDS = 12  # below which nothing can be told
+_LEAST_LETTERS = 20
+_LEAST_SHARE = 0.06  # of the words are common ones of the language
+_CLEARLY = 1.5  # times as many as of the next language
+_PRESENT = 0.15  # share of the letters, or of the words that the main language has, that makes one at home in a text
+_MAIN = 0.6  # share of the letters that makes a script a text's own
+_HAN = frozenset(("CJK", "HIRAGANA", "KATAKANA"))
+
+
+def scripts(text: str) -> dict[str, float]:
+    """The scripts of a text by their share of its letters; Chinese characters and kana are one."""
+    found = Counter[str]()
+    for letter, times in Counter(text).items():
+        if letter.isalpha():
+            name = unicodedata.name(letter, "?").split(maxsplit=1)[0].split("-")[0]
+            found["CJK" if name in _HAN else name] += times
+    letters = sum(found.values())
+    return {script: times / letters for script, times in found.items()} if letters >= _LEAST_LETTERS else {}
+
+
+def languages(text: str) -> dict[str, float]:
+    """How much of a text each known language could have said: the share of words that are common ones of it."""
+    words = Counter(WORD.findall(text.casefold()))
+    number = words.total()
+    if number < _LEAST_WORDS:
+        return {}
+    hits = Counter[str]()
+    for word in words.keys() & _SPEAKERS.keys():
+        for language in _SPEAKERS[word]:
+            hits[language] += words[word]
+    return {language: count / number for language, count in hits.items()}
+
+
+def language_of(text: str) -> str | None:
+    """The one language that a text is clearly in."""
+    ranked = sorted(languages(text).items(), key=lambda one: -one[1])
+    if not ranked or ranked[0][1] < _LEAST_SHARE:
+        return None
+    if len(ranked) > 1 and ranked[0][1] < _CLEARLY * ranked[1][1]:
+        return None
+    return ranked[0][0]
+
+
+def is_foreign(text: str, given: str) -> bool:
+    """Whether a text is in a script or language that what was given hardly has; when in doubt it is not."""
+    own, known = scripts(text), scripts(given)
+    main = max(own, key=lambda script: own[script], default=None)
+    if main is not None and known and own[main] >= _MAIN and known.get(main, 0.0) < _PRESENT:
+        return True
+    language, spoken = language_of(text), languages(given)
+    if language is None or not spoken or max(spoken.values()) < _LEAST_SHARE:
+        return False
+    if spoken.get(language, 0.0) * _CLEARLY >= max(spoken.values()):
+        return False
+    return not any(language_of(line) == language for line in given.splitlines())

@@ -1,0 +1,1 @@
+"""What was said: messages read, chained, appended; turns and tool pairs kept together."""

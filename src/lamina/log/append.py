@@ -1,0 +1,99 @@
+"""Messages in: checked, counted and appended in one transaction, without waiting for any model."""
+
+from collections.abc import Callable
+from typing import Any
+
+from lamina.errors import InputError
+from lamina.log.messages import as_list, checked_id, draft, main_owner, taken
+from lamina.parts import Parts, beside_loop
+from lamina.protocols.store import Append, Appended
+from lamina.values.message import Added, MessageDraft
+from lamina.values.session import Counters, Status
+
+_LARGE = 200_000  # characters beyond which counting tokens leaves the event loop
+_SALT_BYTES = 16
+
+
+class Ingest:
+    """Appends messages to sessions."""
+
+    def __init__(self, parts: Parts, wake: Callable[[], None], due: Callable[[Counters, Status], bool]) -> None:
+        self._parts = parts
+        self._wake = wake
+        self._due = due  # whether a session needs a worker
+
+    async def add(
+        self, messages: Any, *, user_id: str, session_id: str, agent_id: str | None, key: str | None
+    ) -> Added:
+        """Store messages at the end of a session; returns once they are safe."""
+        append = await self.checked(messages, user_id=user_id, session_id=session_id, agent_id=agent_id, key=key)
+        await self._check_owner(append)
+        return await self.append(append)
+
+    async def checked(
+        self, messages: Any, *, user_id: str, session_id: str, agent_id: str | None, key: str | None = None
+    ) -> Append:
+        """What is to be stored, if it can be."""
+        given = as_list(messages)
+        if not given:
+            raise InputError("there are no messages to add; give at least one")
+        if len(given) > self._parts.limits.append_messages:
+            raise InputError(
+                f"{len(given):,} messages at once; at most {self._parts.limits.append_messages:,}: add them in parts"
+            )
+        return Append(
+            user_id=checked_id(user_id, "user_id"),  # first: a session that is not named is named after the user
+            session_id=checked_id(session_id, "session_id"),
+            agent_id=None if agent_id is None else checked_id(agent_id, "agent_id"),
+            drafts=await self._drafts(given),
+            salts=self._salts(len(given)),
+            now=self._parts.now(),
+            due=self._due,
+            key=None if key is None else checked_id(key, "idempotency_key"),
+        )
+
+    async def append(self, append: Append) -> Added:
+        appended = await self._parts.store.append(append)
+        self._notice(appended)
+        return Added(
+            session_id=append.session_id,
+            user_id=append.user_id,
+            ids=appended.ids,
+            span=appended.span,
+            duplicates=appended.duplicates,
+        )
+
+    async def _check_owner(self, append: Append) -> None:
+        """Leave the main sessions of other users to them; one that a user has from earlier stays theirs."""
+        if main_owner(append.session_id) not in {None, append.user_id}:
+            session = await self._parts.store.session(append.session_id)
+            if session is None or session.user_id != append.user_id:
+                raise taken(append.session_id)
+
+    def _salts(self, number: int) -> list[bytes]:
+        drawn = self._parts.random_bytes(number * _SALT_BYTES)
+        return [drawn[at : at + _SALT_BYTES] for at in range(0, len(drawn), _SALT_BYTES)]
+
+    async def _drafts(self, given: list[Any]) -> list[MessageDraft]:
+        large = len(given) > 1_000 or any(len(str(m.get("content", ""))) > _LARGE for m in given if isinstance(m, dict))  # noqa: PLR2004
+        return await beside_loop(lambda: self._drafted(given)) if large else self._drafted(given)
+
+    def _drafted(self, given: list[Any]) -> list[MessageDraft]:
+        parts, now = self._parts, self._parts.now()
+        single = len(given) == 1
+        return [
+            draft(
+                raw,
+                place="message" if single else f"message {index}",
+                now=now,
+                new_id=lambda: parts.new_id("msg"),
+                count=parts.counter.count,
+                limits=parts.limits,
+            )
+            for index, raw in enumerate(given)
+        ]
+
+    def _notice(self, appended: Appended) -> None:
+        counters = appended.session.counters
+        if counters.messages == len(appended.ids) or self._due(counters, "active"):
+            self._wake()

@@ -1,0 +1,50 @@
+"""All there is of a kind, read page by page; one session that must be there; and what was cut of a user's memory."""
+
+from collections.abc import AsyncIterator
+
+from lamina.errors import NotFound
+from lamina.protocols.store import Store
+from lamina.values.message import Message, Span
+from lamina.values.session import Session, Status
+
+_PAGE = 500
+_BEYOND = 2**62  # every count of changes: which sessions have changed is not asked for
+
+
+async def required_session(store: Store, session_id: str) -> Session:
+    found = await store.session(session_id)
+    if found is None:
+        raise NotFound(f"no session {session_id!r}")
+    return found
+
+
+async def every_session(
+    store: Store, user_id: str | None = None, status: Status | None = None
+) -> AsyncIterator[Session]:
+    """Sessions by id, of a user or of all."""
+    after = None
+    while page := await store.sessions(user_id=user_id, status=status, limit=_PAGE, after=after):
+        for session in page:
+            yield session
+        after = page[-1].id
+
+
+async def every_user(store: Store) -> AsyncIterator[str]:
+    """Users who have a session or a fact, by id."""
+    after = None
+    while page := await store.users(limit=_PAGE, after=after):
+        for user_id in page:
+            yield user_id
+        after = page[-1]
+
+
+async def every_message(store: Store, session_id: str, first: int, last: int) -> AsyncIterator[Message]:
+    """Messages of a session by sequence number, first and last included."""
+    for start in range(first, last + 1, _PAGE):
+        for message in await store.messages(session_id, Span(first=start, last=min(last, start + _PAGE - 1))):
+            yield message
+
+
+async def cuts_of(store: Store, user_id: str) -> int:
+    """A number that grows when words of a user's memory are taken away or rewritten, by whichever process."""
+    return (await store.changes(user_id, _BEYOND)).cuts

@@ -1,0 +1,1 @@
+"""Keeping a store whole: verify, repair, copy, count."""

@@ -1,0 +1,123 @@
+"""How much there is of everything, put together from counts by day."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+from typing import NamedTuple
+
+from lamina.values.session import Session
+from lamina.values.statistics import FactCount, Growth, Stats, SummaryCount
+
+
+class Totals(NamedTuple):
+    """Sums over sessions."""
+
+    sessions: int
+    messages: int
+    tokens: int
+    unfolded_tokens: int
+
+
+class Said(NamedTuple):
+    """Messages of one day."""
+
+    day: date
+    number: int
+    tokens: int
+
+
+class Told(NamedTuple):
+    """Summaries of one kind, layer and status that know messages up to one day; the day is None if it is not known."""
+
+    kind: str
+    layer: int
+    status: str
+    day: date | None
+    number: int
+    tokens: int
+
+
+class Learnt(NamedTuple):
+    """Facts of one status that were learnt on one day."""
+
+    status: str
+    day: date
+    number: int
+
+
+def totals(sessions: Iterable[Session]) -> Totals:
+    """The sums over these sessions."""
+    counters = [session.counters for session in sessions]
+    return Totals(
+        len(counters),
+        sum(one.messages for one in counters),
+        sum(one.tokens for one in counters),
+        sum(one.unfolded_tokens for one in counters),
+    )
+
+
+def counted(
+    sums: Totals, said: Iterable[Said], told: Iterable[Told], learnt: Iterable[Learnt], *, episodes: int, days: int
+) -> Stats:
+    """Counts of every store in one shape; growth for at most so many days, the newest that have something."""
+    told, learnt = list(told), list(learnt)
+    summaries = _summaries(told)
+    live = sum(one.tokens for one in summaries if one.status == "live" and one.kind != "digest")
+    return Stats(
+        sessions=sums.sessions,
+        messages=sums.messages,
+        tokens=sums.tokens,
+        at_hand_tokens=sums.unfolded_tokens + live,
+        summaries=summaries,
+        facts=_facts(learnt),
+        episodes=episodes,
+        growth=_growth(said, told, learnt, days),
+    )
+
+
+def _summaries(told: Iterable[Told]) -> tuple[SummaryCount, ...]:
+    found: dict[tuple[str, int, str], SummaryCount] = {}
+    for one in told:
+        key = (one.kind, one.layer, one.status)
+        before = found.get(key)
+        found[key] = SummaryCount(
+            kind=one.kind,  # type: ignore[arg-type]  # written by us, and only from the literals
+            layer=one.layer,
+            status=one.status,  # type: ignore[arg-type]
+            count=one.number + (before.count if before else 0),
+            tokens=one.tokens + (before.tokens if before else 0),
+        )
+    return tuple(found[key] for key in sorted(found))
+
+
+def _facts(learnt: Iterable[Learnt]) -> tuple[FactCount, ...]:
+    found: dict[str, int] = {}
+    for one in learnt:
+        found[one.status] = found.get(one.status, 0) + one.number
+    return tuple(
+        FactCount(status=status, count=found[status])  # type: ignore[arg-type]  # one of the literals
+        for status in sorted(found)
+    )
+
+
+def _growth(said: Iterable[Said], told: Iterable[Told], learnt: Iterable[Learnt], days: int) -> tuple[Growth, ...]:
+    found: dict[date, Growth] = {}
+
+    def of(day: date) -> Growth:
+        return found.get(day) or Growth(day=day)
+
+    for one in said:
+        day = of(one.day)
+        found[one.day] = replace(
+            day, messages=day.messages + one.number, message_tokens=day.message_tokens + one.tokens
+        )
+    for written in told:
+        if written.day is not None:
+            day = of(written.day)
+            found[written.day] = replace(
+                day, summaries=day.summaries + written.number, summary_tokens=day.summary_tokens + written.tokens
+            )
+    for fact in learnt:
+        day = of(fact.day)
+        found[fact.day] = replace(day, facts=day.facts + fact.number)
+    return tuple(found[day] for day in sorted(found)[-days:])

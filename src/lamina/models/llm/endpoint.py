@@ -1,0 +1,387 @@
+"""One server that speaks the OpenAI API: calls that are paced, tried again, paid for, and never wait for ever."""
+
+import asyncio
+import importlib
+import importlib.util
+import json
+import logging
+import random
+import re
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, TypeVar
+
+from lamina.errors import InputError, MissingExtra, ModelError
+from lamina.models.llm.answers import Reply, Unreadable, chat_reply, embedded_vectors, reason_in, response_reply
+from lamina.models.llm.options import Llm
+from lamina.models.llm.pacing import Breaker, Bucket, asked_wait, backoff
+from lamina.models.llm.process_costs import MemoryLedger
+from lamina.models.llm.questions import WAYS, Ask, Way, structured
+from lamina.models.token_counters import best_counter
+from lamina.profiles import Hosted
+from lamina.protocols.models import Ledger, LedgerEntry, TokenCounter
+from lamina.values.cost import Purpose
+
+logger = logging.getLogger("lamina.llm")
+
+T = TypeVar("T")
+_UNABLE = frozenset((400, 415, 422, 501))  # statuses by which a server says that it cannot do it this way
+_NO_PROMPTS = frozenset((404, 405, 501))  # by which it says that it has no such prompt, and will have none
+_UNKNOWN_PROMPT = _NO_PROMPTS | {400, 422}
+_MAY_PASS = frozenset((408, 409, 425, 429))
+_BROKEN = 500  # and above: the server's own fault, which may pass
+_LONGEST_REASON = 300  # characters of what a server says that an error repeats
+
+
+class Refused(ModelError):
+    """The server refused the request itself; sending it again would not help. `body` is never shown to anyone."""
+
+    def __init__(self, message: str, status: int, body: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = body
+
+
+class _Failed(ModelError):
+    """A call failed in a way that may pass."""
+
+    def __init__(self, message: str, *, wait: float | None = None, down: bool = True) -> None:
+        super().__init__(message)
+        self.wait = wait  # what the server asks for
+        self.down = down  # counts against the server
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What belongs to one event loop."""
+
+    sdk: Any
+    client: Any
+    slots: asyncio.Semaphore
+
+
+@dataclass(slots=True)
+class _Knacks:
+    """What was found out about a server."""
+
+    way: Way | None = None
+    limits: tuple[str, ...] = ("max_tokens", "max_completion_tokens")  # names for the room of an answer, in turn
+    temperature: bool = True
+    hosted: bool = True
+    dimensions: bool = True
+
+
+class Endpoint:
+    """A server with one model; may be used from any event loop, and again after `close`."""
+
+    def __init__(
+        self,
+        llm: Llm,
+        *,
+        tenant: str = "default",
+        counter: TokenCounter | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        require_sdk()
+        if llm.model is None:
+            raise InputError("an llm needs a model, e.g. Llm(base_url=..., model='gpt-5-nano')")
+        self.llm = llm
+        self.model = llm.model
+        self.ledger: Ledger = llm.ledger or MemoryLedger()
+        self._tenant = tenant
+        self._counter = counter
+        self._now = now
+        self._knacks = _Knacks()
+        self._breaker = Breaker(llm.breaker_failures, llm.breaker_seconds)
+        self._requests = Bucket(llm.requests_per_minute)
+        self._tokens = Bucket(llm.tokens_per_minute)
+        self._lanes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Lane] = weakref.WeakKeyDictionary()
+        self._chance = random.Random()  # noqa: S311 - spreads calls, keeps no secret
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.llm.hidden(self.llm.base_url)!r}, model={self.model!r})"
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        return self._counter or best_counter()
+
+    @property
+    def way(self) -> Way | None:
+        """How this server gives structured answers; None until it was found out."""
+        return self._knacks.way
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        lane = self._lanes.pop(asyncio.get_running_loop(), None)
+        if lane is not None:
+            await lane.client.close()
+
+    # questions
+
+    async def answer(self, ask: Ask) -> Reply:
+        """The model's answer; a structured one in the best way that the server can do."""
+        if ask.schema is None:
+            return await self._chat(ask, "text")
+        refusal: Refused | None = None
+        ways = WAYS[WAYS.index(self._knacks.way) :] if self._knacks.way else WAYS
+        for way in ways:
+            try:
+                reply = await self._chat(ask, way)
+            except Refused as error:
+                if error.status not in _UNABLE:
+                    raise
+                refusal = error
+                continue
+            self._learn_way(way)
+            return reply
+        raise refusal or ModelError("the server gives no structured answers")
+
+    def _learn_way(self, way: Way) -> None:
+        if self._knacks.way != way:
+            self._knacks.way = way
+            logger.info("llm_way_found", extra={"model": self.model, "way": way})
+
+    async def hosted(self, prompt: Hosted, text: str, purpose: Purpose) -> Reply | None:
+        """The answer to a prompt that the server keeps; None where it knows no such prompt."""
+        if not self._knacks.hosted:
+            return None
+        kept = {"id": prompt.id} | ({} if prompt.version is None else {"version": prompt.version})
+        body = {"prompt": kept, "input": text, "store": False}
+        try:
+            expected = self.counter.count(text)
+            reply = await self._call("/responses", body, expected, response_reply)
+        except Refused as error:
+            if error.status not in _UNKNOWN_PROMPT:
+                raise
+            self._knacks.hosted = error.status not in _NO_PROMPTS
+            logger.warning("hosted_prompt_refused", extra={"prompt": prompt.id, "reason": str(error)})
+            return None
+        return await self._paid(reply, purpose, text, expected)
+
+    async def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vectors of some texts, in their order."""
+        body: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        sized = self.llm.dimensions is not None and self._knacks.dimensions
+        counted = sum(self.counter.count_many(texts))
+
+        def read(found: Any) -> tuple[list[list[float]], int | None]:
+            return embedded_vectors(found, len(texts))
+
+        try:
+            asked = body | ({"dimensions": self.llm.dimensions} if sized else {})
+            rows, tokens = await self._call("/embeddings", asked, counted, read)
+        except Refused as error:
+            if not sized or error.status not in _UNABLE:
+                raise
+            rows, tokens = await self._call("/embeddings", body, counted, read)
+            self._knacks.dimensions = False  # many servers know one size only, and refuse to be asked for it
+        await self._note("embedding", counted if tokens is None else tokens, 0)
+        return rows
+
+    async def _chat(self, ask: Ask, way: Way) -> Reply:
+        expected = self.counter.count(ask.text) + ask.room
+        while True:
+            try:
+                reply = await self._call("/chat/completions", self._body(ask, way), expected, chat_reply)
+                return await self._paid(reply, ask.purpose, ask.text, expected)
+            except Refused as error:
+                if not self._adapted(error):
+                    raise
+
+    def _body(self, ask: Ask, way: Way) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": role, "content": text} for role, text in ask.messages],
+        }
+        if self._knacks.limits:
+            body[self._knacks.limits[0]] = ask.room + self.llm.thinking_tokens
+        if self.llm.temperature is not None and self._knacks.temperature:
+            body["temperature"] = self.llm.temperature
+        return body | (structured(ask.schema, way) if ask.schema else {})
+
+    def _adapted(self, error: Refused) -> bool:
+        """Whether something was changed about how this server is asked, so that it may be asked again."""
+        if self._knacks.limits and re.search(r"max(?:_completion|_output)?[_ ]tokens", error.body):
+            self._knacks.limits = self._knacks.limits[1:]  # it has another name there, or what was asked is too much
+        elif "temperature" in error.body and self.llm.temperature is not None and self._knacks.temperature:
+            self._knacks.temperature = False
+        else:
+            return False
+        return True
+
+    # money
+
+    async def _paid(self, reply: Reply, purpose: Purpose, given: str, expected: int) -> Reply:
+        read = self.counter.count(given) if reply.tokens_in is None else reply.tokens_in
+        written = self.counter.count(reply.text) if reply.tokens_out is None else reply.tokens_out
+        self._tokens.take(read + written - expected, time.monotonic())
+        await self._note(purpose, read, written)
+        return reply
+
+    async def _note(self, purpose: Purpose, read: int, written: int) -> None:
+        cost = self.llm.cost(self.model, read, written)
+        await self.ledger.add(
+            LedgerEntry(
+                at=self._now(),
+                tenant=self._tenant,
+                purpose=purpose,
+                model=self.model,
+                tokens_in=read,
+                tokens_out=written,
+                cost=cost,
+            )
+        )
+
+    async def _check_budget(self) -> None:
+        day = self._now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        spans = (
+            ("day", day, self.llm.budget_per_day),
+            ("month", day.replace(day=1), self.llm.budget_per_month),
+        )
+        for name, since, most in spans:
+            if most is not None and await self.ledger.spent(self._tenant, since) >= most:
+                raise ModelError(f"the budget of this {name}, {most:g}, is spent", lasting=True)
+
+    # calls
+
+    async def _call(self, path: str, body: Mapping[str, Any], tokens: int, read: Callable[[Any], T]) -> T:
+        """What `read` makes of the server's answer to a request, tried as often as is allowed."""
+        await self._check_budget()
+        llm = self.llm
+        try:
+            async with asyncio.timeout(llm.total_seconds):
+                lane = await self._lane()
+                async with lane.slots:
+                    return await self._tried(tokens, lambda: self._received(path, body, read))
+        except TimeoutError:
+            raise ModelError(f"{self.model}: no answer within {llm.total_seconds:g} s") from None
+
+    async def _tried(self, tokens: int, send: Callable[[], Awaitable[T]]) -> T:
+        deadline = time.monotonic() + self.llm.total_seconds
+        attempt = 0
+        while True:
+            await self._turn(tokens, deadline)
+            try:
+                return await self._sent(send)
+            except _Failed as error:
+                if attempt >= self.llm.retries:
+                    raise ModelError(f"{error} (tried {attempt + 1} times)") from error
+                wait = error.wait
+                if wait is None:
+                    wait = backoff(attempt, self.llm.backoff_seconds, self._chance.random())
+                if time.monotonic() + wait > deadline:
+                    raise ModelError(f"{error}; it asks to wait {wait:.0f} s") from error
+                attempt += 1
+                logger.info("llm_retried", extra={"model": self.model, "attempt": attempt, "reason": str(error)})
+                await asyncio.sleep(wait)
+
+    async def _turn(self, tokens: int, deadline: float) -> None:
+        """Wait until the rates allow another call."""
+        now = time.monotonic()
+        wait = max(self._requests.take(1, now), self._tokens.take(tokens, now))
+        if now + wait > deadline:
+            self._requests.take(-1, now)
+            self._tokens.take(-tokens, now)
+            raise ModelError(f"the rate limit would make this call wait {wait:.0f} s")
+        if wait:
+            await asyncio.sleep(wait)
+
+    async def _sent(self, send: Callable[[], Awaitable[T]]) -> T:
+        """One request; its outcome is told to the breaker."""
+        left = self._breaker.refusal(time.monotonic())
+        if left is not None:
+            raise ModelError(f"{self.model} has failed too often; it is asked again in {left:.0f} s")
+        try:
+            found = await send()
+        except _Failed as error:
+            if error.down:
+                self._breaker.failed(time.monotonic())
+            else:
+                self._breaker.succeeded()
+            raise
+        except Refused:
+            self._breaker.succeeded()
+            raise
+        except BaseException:
+            self._breaker.abandoned()
+            raise
+        self._breaker.succeeded()
+        return found
+
+    async def _received(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+        lane = await self._lane()  # another one, if someone else has closed the last
+        sdk = lane.sdk
+        try:
+            response = await lane.client.post(path, cast_to=sdk.raw, body=body)
+            text = response.text
+        except sdk.openai.APIStatusError as error:
+            raise self._status(error.response, body) from None
+        except sdk.openai.APITimeoutError:
+            raise _Failed("the server did not answer in time") from None
+        except sdk.openai.OpenAIError as error:
+            reason = error.__cause__ or error
+            raise _Failed(f"no connection: {self._short(f'{type(reason).__name__}: {reason}', body)}") from None
+        try:
+            return read(json.loads(text))
+        except Unreadable as error:
+            told = f": {self._short(text, body)}" if '"error"' in text else ""
+            raise _Failed(f"{error}{told}") from None
+        except (ValueError, RecursionError):
+            raise _Failed("the answer is no JSON") from None
+
+    def _status(self, response: Any, body: Mapping[str, Any]) -> ModelError:
+        status, text = int(response.status_code), str(response.text)
+        said = f"the server answers {status}: {self._short(text, body)}"
+        if status in _UNABLE or (status < _BROKEN and status not in _MAY_PASS):
+            return Refused(said, status, text)
+        known = {name.lower(): value for name, value in response.headers.items()}
+        return _Failed(said, wait=asked_wait(known, time.time()), down=status >= _BROKEN)
+
+    def _short(self, text: str, body: Mapping[str, Any]) -> str:
+        """What a server says of a failure: without keys, and without what people have said."""
+        given = json.dumps(body.get("messages", body.get("input", "")), ensure_ascii=False)
+        shown = self.llm.hidden(reason_in(text, given))
+        return shown if len(shown) <= _LONGEST_REASON else f"{shown[:_LONGEST_REASON]}…"
+
+    async def _lane(self) -> _Lane:
+        loop = asyncio.get_running_loop()
+        lane = self._lanes.get(loop)
+        if lane is None:
+            sdk = await asyncio.to_thread(_sdk)
+            lane = self._lanes.get(loop)
+        if lane is None:
+            lane = _Lane(sdk=sdk, client=self._client(sdk), slots=asyncio.Semaphore(self.llm.concurrency))
+            self._lanes[loop] = lane
+        return lane
+
+    def _client(self, sdk: "_Sdk") -> Any:
+        llm = self.llm
+        return sdk.openai.AsyncOpenAI(
+            base_url=llm.base_url,
+            api_key=llm.key or "none",
+            default_headers=dict(llm.headers),
+            max_retries=0,  # tries are ours to count
+            timeout=sdk.openai.Timeout(llm.read_seconds or llm.total_seconds, connect=llm.connect_seconds),
+        )
+
+
+def require_sdk() -> None:
+    """Raises MissingExtra where the client is not installed."""
+    if importlib.util.find_spec("openai") is None:
+        raise MissingExtra("openai", "openai")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sdk:
+    openai: Any
+    raw: Any  # what a response is before it is read
+
+
+def _sdk() -> _Sdk:
+    """The SDK, whose import takes a second: never on the event loop."""
+    openai = importlib.import_module("openai")
+    return _Sdk(openai=openai, raw=importlib.import_module("httpx2").Response)

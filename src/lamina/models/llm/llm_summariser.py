@@ -1,0 +1,79 @@
+"""Summaries by a language model."""
+
+import re
+
+from lamina.errors import ModelError
+from lamina.folding.acceptance import objection
+from lamina.folding.layouts import fenced, filled, prompt_values
+from lamina.models.llm.answers import Reply, unfenced
+from lamina.models.llm.ask import Unfit, fit, system
+from lamina.models.llm.endpoint import Endpoint
+from lamina.models.llm.prompts import prompts
+from lamina.models.llm.questions import Ask
+from lamina.models.offline.salience import scored
+from lamina.models.offline.statements import of_messages
+from lamina.models.offline.topics import topics
+from lamina.profiles import Hosted
+from lamina.protocols.models import SummaryDraft, SummaryTask
+
+_PREFACE = re.compile(
+    r"\A(?:(?:sure|certainly|of course|okay)\b[^\n:]{0,40}[,.!:]\s*)?here(?:'s| is| are)\b[^\n]{0,120}:\s*\n+",
+    re.IGNORECASE,
+)
+_WITHOUT_HOSTED = frozenset(("compress", "digest"))
+_HOSTED_TRIES = 2
+
+
+class LlmSummariser:
+    """Writes summaries by the prompts of the task, or by one that the provider keeps where the profile names it."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.name = endpoint.model
+
+    async def summarise(self, task: SummaryTask) -> SummaryDraft:
+        chosen = (task.prompt or "").endswith("@0")  # by whoever regenerates
+        if task.hosted is not None and task.input and task.kind not in _WITHOUT_HOSTED and not chosen:
+            draft = await self._by_hosted(task, task.hosted)
+            if draft is not None:
+                return draft
+        messages = (("system", system("guard")), ("user", _prompt(task)))
+        ask = Ask(purpose="summary", messages=messages, room=2 * task.cap + 256)
+        return await fit(self.endpoint, ask, lambda reply: self._checked(task, reply))
+
+    async def _by_hosted(self, task: SummaryTask, hosted: Hosted) -> SummaryDraft | None:
+        """By the provider's own prompt: its input is exactly the one of document 003."""
+        problem = ""
+        for _ in range(_HOSTED_TRIES):
+            reply = await self.endpoint.hosted(hosted, task.input, "summary")
+            if reply is None:
+                return None
+            label = f"{hosted.id}@{hosted.version or 'latest'}"
+            try:
+                return self._checked(task, reply, label)
+            except Unfit as unfit:
+                problem = str(unfit)
+                if isinstance(unfit.enough, SummaryDraft):
+                    return unfit.enough
+        raise ModelError(f"{self.name} gave no fit answer to the hosted prompt: {problem}")
+
+    def _checked(self, task: SummaryTask, reply: Reply, prompt: str | None = None) -> SummaryDraft:
+        text = _PREFACE.sub("", unfenced(reply.text)).strip()
+        problem = "it is a refusal" if reply.refused else objection(task, text, cut=reply.cut)
+        if problem:
+            raise Unfit[SummaryDraft](problem)
+        found = topics(scored(of_messages(task.messages, 0))) if task.messages else ()
+        draft = SummaryDraft(text=text, topics=found, prompt=prompt)
+        size = self.endpoint.counter.count(text)
+        if size > task.cap:
+            raise Unfit(f"it has {size} tokens where {task.cap} are the most", draft)
+        return draft
+
+
+def _prompt(task: SummaryTask) -> str:
+    """The task's prompt with everything that was said set apart."""
+    template = task.template or prompts()["layer"].text
+    text = filled(template, prompt_values(task, fenced))
+    if task.keep:
+        text += filled(prompts()["keep"].text, {"WORDS": fenced("\n".join(task.keep))})
+    return text

@@ -1,0 +1,108 @@
+"""Token counters: exact with tiktoken and the vocabulary in this package, an estimate without."""
+
+import base64
+import gzip
+import hashlib
+import importlib
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from lamina.errors import MissingExtra
+from lamina.protocols.models import TokenCounter
+
+# The pre-tokenisation rule of o200k_base.
+_PATTERN = "|".join(  # noqa: FLY002 - one alternative a line
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+
+# Longer texts are counted in slices, so that no text is slow to count; a slice's border costs at most a token or two.
+_SLICE = 100_000
+# Contexts count the same summaries and turns again and again: the counts of the last texts of some length are kept.
+_SHORT = 64
+_REMEMBERED = 20_000
+
+
+class ExactCounter:
+    """Counts as OpenAI's o200k models do; loads its vocabulary at the first count."""
+
+    name = "o200k_base"
+    exact = True
+
+    def __init__(self) -> None:
+        self._encode: Callable[[str], list[int]] | None = None
+        self._lock = threading.Lock()
+        self._known: dict[bytes, int] = {}  # by digest: no text is kept in memory for longer than it is needed
+        try:
+            self._tiktoken = importlib.import_module("tiktoken")
+        except ImportError as error:
+            raise MissingExtra("tiktoken", "cli") from error
+
+    def count(self, text: str) -> int:
+        if len(text) < _SHORT:
+            return self._counted(text)
+        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            found = self._known[key] = self._counted(text)
+        return found
+
+    def _counted(self, text: str) -> int:
+        encode = self._encode or self._loaded()
+        if len(text) <= _SLICE:
+            return len(encode(text))
+        return sum(len(encode(text[at : at + _SLICE])) for at in range(0, len(text), _SLICE))
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        return [self.count(text) for text in texts]
+
+    def _loaded(self) -> Callable[[str], list[int]]:
+        with self._lock:
+            if self._encode is None:
+                self._encode = self._load().encode_ordinary
+        return self._encode
+
+    def _load(self) -> Any:
+        packed = resources.files("lamina.models").joinpath("vocabulary/o200k_base.tiktoken.gz").read_bytes()
+        ranks = {}
+        for line in gzip.decompress(packed).splitlines():
+            token, rank = line.split()
+            ranks[base64.b64decode(token)] = int(rank)
+        return self._tiktoken.Encoding(
+            name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={}, explicit_n_vocab=len(ranks)
+        )
+
+
+class EstimatingCounter:
+    """A guess for when nothing exact can be had: by bytes, so that other scripts are not undercounted much."""
+
+    name = "estimate"
+    exact = False
+
+    def count(self, text: str) -> int:
+        wide = sum(1 for character in text if character > "\u2e7f")
+        return (len(text.encode("utf-8", "replace")) - 3 * wide + 3) // 4 + wide
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        return [self.count(text) for text in texts]
+
+
+@cache
+def best_counter() -> TokenCounter:
+    """The exact counter where it can be had, else the estimate."""
+    try:
+        return ExactCounter()
+    except MissingExtra:
+        return EstimatingCounter()

@@ -1,0 +1,417 @@
+"""The only place that names backends: a memory put together from a path and a profile."""
+
+import asyncio
+import importlib
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self, cast
+from urllib.parse import unquote, urlsplit
+
+import uuid_utils
+
+from lamina.errors import InputError, LaminaError
+from lamina.log.messages import checked_tenant
+from lamina.memory import Engine, as_profile
+from lamina.models.llm.options import OPENAI, USES, Llm, Price
+from lamina.models.llm.store_costs import StoreLedger
+from lamina.parts import Parts, Patience, Progress
+from lamina.profiles import DEFAULT, Profile, profile_kept
+from lamina.protocols.models import Embedder, Extractor, Spotter, Summariser, TokenCounter
+from lamina.protocols.store import Copyable, Store
+from lamina.tenancy.tenants import Tenants
+from lamina.tenancy.worker_pool import Staff
+from lamina.values.message import Limits
+from lamina.values.report import Copied, FoldDone
+
+__all__ = [
+    "EMBEDDERS", "OPENAI", "USES", "AsyncMemory", "Llm", "Options", "Price", "grants", "new_id", "staff",
+    "tenants", "worker_alive",
+]  # fmt: skip
+
+_URLS = "sqlite:///path or postgresql://user@host/database"
+
+EMBEDDERS = {"static": ("lazy", "LazyStatic"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What may be chosen when a memory is opened; everything has a default."""
+
+    profile: str | Profile | None = None  # None: the one the file was last opened with, else `default`
+    tenant: str = "default"
+    llm: Llm | None = None  # writes summaries, finds facts and episodes, as its `use` says; None: all offline
+    summariser: Summariser | None = None  # None: that of the llm, or offline
+    extractor: Extractor | None = None  # None: that of the llm, or offline
+    spotter: Spotter | None = None  # finds episodes; None: that of the llm, or offline
+    embedder: Embedder | Llm | str = "static"  # "static", "minilm", an endpoint, one of your own; "none": words alone
+    minilm_path: str | Path | None = None  # folder or file of MiniLM's weights; None: the installed package has them
+    counter: TokenCounter | None = None  # None: exact
+    worker: bool = True  # fold in the background of this process
+    durable: bool = False  # wait for the disk at each append: survives power loss too
+    cache_mb: int = 256  # memory for what is kept at hand to search
+    limits: Limits = field(default_factory=Limits)
+    patience: Patience = field(default_factory=Patience)
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    on_fold: Callable[[FoldDone], None] | None = None  # is told of each fold that was made in this process
+
+
+class AsyncMemory(Engine):
+    """Layered memory for conversations, awaited.
+
+    `location` is a path, ':memory:', a sqlite:/// or a postgresql:// URL; `Options` has the rest. Use it as
+    `async with AsyncMemory("chat.db") as memory:`, or call `open` and `close`.
+    """
+
+    def __init__(self, location: str | Path = "lamina.db", **options: Any) -> None:
+        self._location = location
+        self._options = _options(options)
+        self._is_target = False  # of a copy
+
+    async def open(self) -> Self:
+        """Open the store and start the embedded worker."""
+        self._opening = AsyncExitStack()
+        try:
+            opened = await self._opening.enter_async_context(_opened(self._location, self._options))
+            parts = await opened.parts(opened.store, self._options.profile, unfinished=self._is_target)
+            super().__init__(parts, worker=self._options.worker)
+            return await super().open()
+        except BaseException:
+            await self._opening.aclose()
+            raise
+
+    async def copy_to(
+        self,
+        location: str | Path,
+        *,
+        rounds: int = 5,
+        progress: Progress | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Copied:
+        """Copy everything to another store, row by row, also while this memory is in use; then compare every row.
+
+        An earlier copy is brought up to date. What changes meanwhile is copied again, in so many rounds at the most;
+        nobody may write to the copy until it is complete. `options` are for opening the other store.
+        """
+        if str(location) == str(self._location):
+            raise InputError(f"{location} is this memory; give another place to copy it to")
+        chosen = {"tenant": self._options.tenant, **(options or {}), "worker": False, "profile": self.profile}
+        target = AsyncMemory(location, **chosen)
+        target._is_target = True
+        async with target:
+            copy = _backend("lamina.maintenance.copy", "Copy")(
+                _copyable(self._parts.store.for_maintenance()), _copyable(target._parts.store)
+            )
+            copied: Copied = await copy.run(new_id("mem"), rounds, progress)
+            return replace(copied, problems=(await target.verify()).problems)
+
+    async def close(self, grace: float = 0.0) -> None:
+        """Stop the worker and close the store and the connections of models; what is due stays due."""
+        await super().close(grace)
+        await self._opening.aclose()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and not name.startswith("__"):  # what `open` would have set
+            raise LaminaError("this memory is not open; use `async with AsyncMemory(...)` or `await memory.open()`")
+        raise AttributeError(name)
+
+
+@asynccontextmanager
+async def staff(
+    location: str | Path, *, tenants: Sequence[str] = (), concurrency: int = 1, **options: Any
+) -> AsyncIterator[Staff]:
+    """Workers for the tenants of a store, all or these, with so many sessions in work at once."""
+    chosen = _options(options)
+    if location == ":memory:":
+        raise InputError("a worker needs a memory that others can open, too: give a path, not ':memory:'")
+    turns = asyncio.Semaphore(concurrency)
+    async with _opened(location, chosen) as opened:
+
+        async def engage(own: Store) -> Engine:
+            parts = await opened.parts(own, None if await own.setting("profile") else chosen.profile)
+            return Engine(replace(parts, hands=concurrency, turns=turns), follows=True)
+
+        yield Staff(opened.store, engage, tenants=tenants, poll_seconds=chosen.patience.poll_seconds)
+
+
+@asynccontextmanager
+async def tenants(location: str | Path, **options: Any) -> AsyncIterator[Tenants]:
+    """The memories of all tenants of one store, each opened when it is first asked for."""
+    chosen = _options(options)
+    async with _opened(location, chosen) as opened:
+
+        async def engage(own: Store) -> Engine:
+            return Engine(await opened.parts(own, chosen.profile), worker=chosen.worker)
+
+        async with Tenants(opened.store, engage, now=chosen.now, new_id=new_id, random_bytes=os.urandom) as held:
+            yield held
+
+
+@dataclass(slots=True)
+class _Opened:
+    """A store that is open, and the models that its engines were given."""
+
+    store: Store
+    embedder: Embedder | None
+    chosen: Options
+    models: list[Any]
+
+    async def parts(self, own: Store, profile: str | Profile | None, *, unfinished: bool = False) -> Parts:
+        """What the engine of one tenant is built from; of an unfinished copy only for the copy itself."""
+        if not unfinished:
+            await _backend("lamina.maintenance.copy", "refuse_unfinished")(own)
+        parts = await _parts(own, self.embedder, replace(self.chosen, tenant=own.tenant, profile=profile))
+        self.models += [parts.summariser, parts.extractor, parts.spotter]
+        return parts
+
+
+@asynccontextmanager
+async def _opened(location: str | Path, chosen: Options) -> AsyncIterator[_Opened]:
+    """A store, closed in the end with the connections of all models that were made for it."""
+    embedder = _embedder(chosen)  # may be refused, before a file is made
+    if chosen.llm is not None:
+        _backend("lamina.models.llm.endpoint", "require_sdk")()
+    opened = _Opened(_store(location, chosen), embedder, chosen, [embedder])
+    if isinstance(chosen.embedder, Llm):
+        _keep_costs(embedder, chosen.embedder, opened.store)
+    try:
+        await opened.store.open()
+        await _know_dimensions(opened.store, embedder)
+        yield opened
+    finally:
+        for model in opened.models:
+            if hasattr(model, "endpoint"):
+                await model.endpoint.close()
+        await opened.store.close()
+
+
+def _options(given: dict[str, Any]) -> Options:
+    known = sorted(Options.__dataclass_fields__)
+    if unknown := sorted(set(given) - set(known)):
+        raise InputError(f"unknown options {unknown}; there are {known}")
+    options = Options(**given)
+    checked_tenant(options.tenant)
+    for name, verb in (
+        ("summariser", "summarise"),
+        ("extractor", "extract"),
+        ("spotter", "spot"),
+        ("counter", "count"),
+    ):
+        model = getattr(options, name)
+        if model is not None and not callable(getattr(model, verb, None)):
+            raise InputError(
+                f"{name} must have the verb `{verb}` (see lamina.protocols.ports), {type(model).__name__} has not"
+            )
+    if options.llm is not None and not isinstance(options.llm, Llm):
+        raise InputError(f"llm must be an Llm, e.g. Llm(base_url=..., model=...), not {type(options.llm).__name__}")
+    _check_recall(options)
+    if not callable(options.now):
+        raise InputError("now must be a function that gives the time, with its zone")
+    return options
+
+
+def _check_recall(options: Options) -> None:
+    embedder = options.embedder
+    if isinstance(embedder, str):
+        if embedder not in EMBEDDERS:
+            raise InputError(f"no embedder {embedder!r}; there are {list(EMBEDDERS)}, or give one of your own")
+    elif not isinstance(embedder, Llm) and not callable(getattr(embedder, "embed", None)):
+        raise InputError(
+            f"embedder must have the verb `embed` (see lamina.protocols.ports), {type(embedder).__name__} has not"
+        )
+    if options.minilm_path is not None and not isinstance(options.minilm_path, str | Path):
+        raise InputError(f"minilm_path must be a path, not {options.minilm_path!r}")
+    if isinstance(options.cache_mb, bool) or not isinstance(options.cache_mb, int) or options.cache_mb < 1:
+        raise InputError(f"cache_mb must be a whole number of megabytes above 0, not {options.cache_mb!r}")
+
+
+def _embedder(chosen: Options) -> Embedder | None:
+    if isinstance(chosen.embedder, Llm):
+        remote: Embedder = _backend("lamina.models.llm.http_embedder", "HttpEmbedder")(
+            _endpoint(chosen.embedder, chosen)
+        )
+        return remote
+    if not isinstance(chosen.embedder, str):
+        return chosen.embedder
+    if chosen.embedder == "none":
+        return None
+    module, name = EMBEDDERS[chosen.embedder]
+    given = (chosen.minilm_path,) if chosen.embedder == "minilm" else ()
+    embedder: Embedder = _backend(f"lamina.models.embeddings.{module}", name)(*given)
+    return embedder
+
+
+def _endpoint(llm: Llm, chosen: Options) -> Any:
+    make = _backend("lamina.models.llm.endpoint", "Endpoint")
+    return make(llm, tenant=chosen.tenant, counter=chosen.counter, now=chosen.now)
+
+
+async def _know_dimensions(store: Store, embedder: Embedder | None) -> None:
+    """Have an embedder that must ask for the size of its vectors asked once for each store."""
+    if embedder is None or embedder.dimensions or not hasattr(embedder, "ask_dimensions"):
+        return
+    name = f"dimensions of {embedder.name}"
+    known = await store.setting(name)
+    if known is None:
+        await store.put_setting(name, str(await embedder.ask_dimensions()))
+    else:
+        embedder.dimensions = int(known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Remote:
+    """The models of an llm that are wanted."""
+
+    summariser: Summariser | None = None
+    extractor: Extractor | None = None
+    spotter: Spotter | None = None
+
+
+def _keep_costs(model: Any, llm: Llm, store: Store) -> None:
+    """Have a model's calls counted in the store, unless its ledger was chosen."""
+    if llm.ledger is None:
+        model.endpoint.ledger = StoreLedger(store)
+
+
+def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
+    if chosen.llm is None:
+        return _Remote()
+    llm = replace(chosen.llm, model=chosen.llm.model or profile.summarizer_model)
+    endpoint = _endpoint(llm, chosen)
+    made = {
+        "summariser": ("summaries", "LlmSummariser"),
+        "extractor": ("facts", "LlmExtractor"),
+        "spotter": ("episodes", "LlmSpotter"),
+    }
+    models = {
+        name: _backend(f"lamina.models.llm.{name}", kind)(endpoint)
+        for name, (use, kind) in made.items()
+        if use in llm.use
+    }
+    for model in models.values():
+        _keep_costs(model, llm, store)
+    return _Remote(**models)
+
+
+async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Parts:
+    counter = chosen.counter or _backend("lamina.models.token_counters", "best_counter")()
+    static = _backend("lamina.models.embeddings.lazy_static", "LazyStatic")()
+    offline = _backend("lamina.models.offline.extractive_summariser", "OfflineSummariser")(counter)
+    extractor = _backend("lamina.models.offline.fact_extractor", "OfflineExtractor")()
+    spotter = _backend("lamina.models.offline.episode_extractor", "OfflineSpotter")()
+    profile = await _profile(store, chosen.profile)
+    remote = _remote(store, chosen, profile)
+    return Parts(
+        store=store,
+        counter=counter,
+        summariser=chosen.summariser or remote.summariser or offline,
+        offline=offline,
+        extractor=chosen.extractor or remote.extractor or extractor,
+        spotter=chosen.spotter or remote.spotter or spotter,
+        offline_extractor=extractor,
+        offline_spotter=spotter,
+        embedder=embedder,
+        lexicon=static,
+        static=static,
+        prompts=_backend("lamina.models.llm.prompts", "summary_prompts")(),
+        profile=profile,
+        on_fold=chosen.on_fold,
+        now=chosen.now,
+        new_id=new_id,
+        random_bytes=os.urandom,
+        owner=_owner(),
+        alive=worker_alive,
+        limits=chosen.limits,
+        patience=chosen.patience,
+        cache_bytes=chosen.cache_mb * 2**20,
+    )
+
+
+def _backend(module: str, name: str) -> Any:
+    """A store or model by name, imported when a memory is opened: `import lamina` stays quick."""
+    return getattr(importlib.import_module(module), name)
+
+
+async def _profile(store: Store, chosen: str | Profile | None) -> Profile:
+    if chosen is not None:
+        return as_profile(chosen)
+    known = await store.setting("profile")
+    return DEFAULT if known is None else profile_kept(known)
+
+
+def _store(location: str | Path, chosen: Options) -> Store:
+    if not isinstance(location, str | Path) or not str(location):
+        raise InputError(f"location must be a path, ':memory:' or a URL ({_URLS}), not {location!r}")
+    if location == ":memory:":
+        memory: Store = _backend("lamina.storage.memory", "MemoryStore")(tenant=chosen.tenant)
+        return memory
+    if isinstance(location, str) and location.startswith(("postgresql://", "postgres://")):
+        postgres: Store = _postgres()(location, tenant=chosen.tenant)
+        return postgres
+    path = location if isinstance(location, Path) or "://" not in location else _path(location)
+    sqlite: Store = _backend("lamina.storage.sqlite", "SqliteStore")(path, tenant=chosen.tenant, durable=chosen.durable)
+    return sqlite
+
+
+def _postgres() -> Any:
+    """The store, if its driver is installed."""
+    try:
+        return _backend("lamina.storage.postgres", "PostgresStore")
+    except ModuleNotFoundError as error:
+        if error.name not in {"psycopg", "psycopg_pool"}:
+            raise
+        raise InputError("PostgreSQL needs a driver; get it with: pip install 'lamina[postgres]'") from error
+
+
+def grants(location: str, role: str) -> str:
+    """The SQL that lets a role use the tables of a PostgreSQL store that it does not own."""
+    store = _store(location, Options())
+    if not hasattr(store, "grants"):
+        raise InputError(f"{location} needs no grants; give the URL of a PostgreSQL store ({_URLS})")
+    told: str = store.grants(role)
+    return told
+
+
+def _copyable(store: Store) -> Copyable:
+    if not hasattr(store, "everyone"):
+        raise InputError("a memory in the process cannot be copied row by row; `export` and `import_` move it")
+    return cast("Copyable", store)
+
+
+def _path(url: str) -> str:
+    """The path in a sqlite:/// URL."""
+    parts = urlsplit(url)
+    if parts.scheme != "sqlite":
+        raise InputError(f"no store for {parts.scheme}://; give a path, ':memory:' or a URL ({_URLS})")
+    path = unquote(parts.path)[1:]
+    if not path:
+        raise InputError(f"{url!r} names no file; e.g. sqlite:///chat.db or sqlite:////absolute/chat.db")
+    return path
+
+
+def new_id(prefix: str) -> str:
+    """A unique id that sorts by the time it was made."""
+    return f"{prefix}_{uuid_utils.uuid7().hex}"
+
+
+def _owner() -> str:
+    return f"{socket.gethostname()}/{os.getpid()}/{os.urandom(4).hex()}"
+
+
+def worker_alive(owner: str) -> bool:
+    """Whether the process that took a lease may still be at work; of other machines we cannot know."""
+    host, _, rest = owner.partition("/")
+    pid = rest.partition("/")[0]
+    if host != socket.gethostname() or not pid.isdigit():
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,1 +1,0 @@
-"""Decisions: pure functions of their arguments, without I/O, clock or chance."""

@@ -1,0 +1,1 @@
+"""The seams of Lamina: what is asked of stores and of models."""

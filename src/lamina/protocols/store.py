@@ -1,0 +1,836 @@
+"""What the engine asks of a store, and the rows that pass between them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from datetime import date, datetime
+from typing import Any, NamedTuple, Protocol
+
+from lamina.frozen import dataclass
+from lamina.protocols.models import LedgerEntry
+from lamina.values.access_key import ApiKey
+from lamina.values.cost import Cost
+from lamina.values.fact import Episode, Fact, Link
+from lamina.values.message import Json, Message, MessageDraft, Span
+from lamina.values.receipt import Scrub
+from lamina.values.report import Backlog, Problem, WorkerNote
+from lamina.values.session import Counters, Milestone, Session, Status
+from lamina.values.statistics import Outline, Stats
+from lamina.values.summary import Summary
+
+
+class MessageRow(NamedTuple):
+    """A message as it lies in a store. `leaf` is the digest of its content, `digest` chains the leaves."""
+
+    session_id: str
+    seq: int
+    turn: int
+    id: str
+    role: str
+    body: str
+    created_at: str
+    metadata: str
+    model: str | None
+    tokens: int
+    salt: bytes
+    leaf: bytes
+    digest: bytes
+    erased: bytes | None = None  # the leaf of what it said before something of it was forgotten; the chain goes by it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRow:
+    """A summary as it lies in a store: `record` is everything but status, as JSON; `digest` is the record's."""
+
+    id: str
+    user_id: str
+    session_id: str | None
+    kind: str
+    layer: int
+    version: int
+    first: int | None
+    last: int | None
+    status: str
+    folded_into: str | None
+    record: str
+    digest: bytes
+
+
+class FactRow(NamedTuple):
+    """A fact as it lies in a store: `record` is what was said or told, as JSON; the rest is its standing and use."""
+
+    id: str
+    user_id: str
+    category: str
+    slot: str
+    session_id: str | None
+    message_id: str | None
+    status: str
+    valid_until: str | None
+    of: str | None
+    version: int
+    accesses: int
+    accessed_at: str | None
+    decay: float
+    record: str
+    digest: bytes
+
+
+class EpisodeRow(NamedTuple):
+    """An episode as it lies in a store."""
+
+    id: str
+    user_id: str
+    session_id: str
+    accesses: int
+    accessed_at: str | None
+    decay: float
+    record: str
+    digest: bytes
+
+
+Settle = Callable[[Sequence[Fact]], Sequence[Fact]]  # all facts of a slot -> the same with their standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """A message with other words in its place: what was forgotten is gone, its place in the chain is kept."""
+
+    session_id: str
+    seq: int
+    message_id: str
+    expect: bytes  # the leaf of what it says now
+    body: str
+    metadata: str
+    tokens: int
+    salt: bytes
+    whole: bool  # nothing is left of it
+    words: tuple[str, ...] = ()  # that were cut out; what else was said in it stays known. Without: nothing does
+    telling: tuple[str, ...] = ()  # words that give away what was forgotten, in whatever else came of the message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """What an append takes the place of: the session's messages, with all that was derived from them.
+
+    The session stays, with the time it began. With `earlier`, the messages stay, too, in the words that it gives them:
+    those that were so rewritten before are left as they are.
+    """
+
+    settle: Settle
+    status: Status  # of the session afterwards
+    earlier: Callable[[Message], Rewrite] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """One atomic append."""
+
+    session_id: str
+    user_id: str
+    agent_id: str | None
+    drafts: Sequence[MessageDraft]
+    salts: Sequence[bytes]
+    now: datetime
+    due: Callable[[Counters, Status], bool]  # whether the session is worth a worker's look afterwards
+    key: str | None = None  # idempotency key
+    replaces: Replacement | None = None  # None: goes on from what is there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    session: Session
+    ids: tuple[str, ...]
+    span: Span | None
+    duplicates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How far back a view of the newest messages goes: it stops, at a turn's start, once all of this is reached."""
+
+    messages: int = 0
+    turns: int = 0
+    back_to_cursor: bool = False
+    fill: bool = False  # go on until `tokens` are read
+    tokens: int  # never much further than this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One consistent look at a session and its user."""
+
+    session: Session | None
+    summaries: tuple[Summary, ...]  # live, by what they cover
+    tail: tuple[Message, ...]  # newest messages, oldest first
+    digest: Summary | None
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A session that this worker may fold until the lease runs out. `touch` tells whether it has changed since."""
+
+    session: Session
+    owner: str
+    touch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldCommit:
+    """One fold, committed whole or not at all, and only if no other fold came first (`expect` is its version)."""
+
+    session_id: str
+    expect: int
+    summary: Summary
+    retire: tuple[str, ...]  # live summaries that the new one stands for
+    cursor: int  # messages 1..cursor are covered afterwards
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How far a session was read for facts; refused if something else read it, or forgot of it, in between."""
+
+    session_id: str
+    expect: int  # `extracted` when the reading began
+    erasures: int
+    upto: int  # messages 1..upto are read afterwards
+    again: tuple[int, ...] = ()  # earlier messages that were read again, because a part of them was forgotten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactsCommit:
+    """Facts and episodes put, changed and dropped, and each slot they touch settled anew, in one transaction.
+
+    A fact that was said at a place where the same one stands already is left as it is, and so is one whose value was
+    forgotten. What is to be changed but is gone stays gone, and where a fact was said stays as it is.
+    """
+
+    user_id: str
+    settle: Settle
+    put: tuple[Fact, ...] = ()
+    marks: Mapping[str, bytes] = field(default_factory=dict)  # fact -> its mark
+    change: tuple[Fact, ...] = ()  # known ones with other values, by id
+    drop: tuple[str, ...] = ()
+    episodes: tuple[Episode, ...] = ()
+    change_episodes: tuple[Episode, ...] = ()
+    drop_episodes: tuple[str, ...] = ()
+    most_episodes: int | None = None  # beyond these, the least significant go
+    links: tuple[Link, ...] = ()
+    unblock: tuple[bytes, ...] = ()  # marks of forgotten values that may be known again
+    reading: Reading | None = None
+    expect: tuple[str, str] | None = None  # a fact and the tag that it must have
+    cuts: int | None = None  # of the user's changes when all this was read; with others by now, nothing is committed
+    newest: bool = False  # what is put was told just now, behind all that was said, told and decided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How often a memory was used since the last note of it."""
+
+    id: str
+    times: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap:
+    """A session's summaries exchanged for others that cover the same, committed whole or not at all."""
+
+    session_id: str
+    expect: int  # the session's version
+    retire: tuple[str, ...]  # become `replaced`
+    put: tuple[Summary, ...]  # new, or `replaced` ones that come back with the status they bring
+    cursor: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalRow:
+    """A proposal as it lies in a store: `record` is everything else, as JSON."""
+
+    id: str
+    user_id: str
+    session_id: str
+    status: str
+    record: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """One forgetting: what is taken away, with all that was derived from it, in one transaction."""
+
+    user_id: str
+    settle: Settle
+    receipt: Callable[["Erased", str], "ReceiptRow"]  # from what was erased and the digest of the receipt before
+    block: Callable[[Sequence[Fact]], Sequence[bytes]]  # values not to be extracted again
+    rewrites: tuple[Rewrite, ...] = ()
+    sessions: tuple[str, ...] = ()  # go whole
+    unless_touched: Mapping[str, datetime] = field(default_factory=dict)  # those that were since then stay
+    facts: tuple[str, ...] = ()
+    episodes: tuple[str, ...] = ()
+    milestones: tuple[str, ...] = ()
+    unfold: Mapping[str, int] = field(default_factory=dict)  # session -> summaries that cover this message or more go
+    user: bool = False  # everything of the user goes
+    derived: bool = True  # False: what was derived from rewritten messages stays (retention)
+    rehearse: bool = False  # say what would go, and leave everything
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """What an erasure took away."""
+
+    messages: tuple[str, ...] = ()
+    redacted: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    summaries: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    episodes: tuple[str, ...] = ()
+    milestones: int = 0
+    values_blocked: int = 0
+
+
+class ReceiptRow(NamedTuple):
+    """A receipt as it lies in a store: nothing in its record tells what was forgotten."""
+
+    id: str
+    created_at: datetime
+    record: str
+    previous: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordMatches:
+    """Word matches of one user with that user's own statistics."""
+
+    documents: int
+    frequency: Mapping[str, int]  # term -> how many documents of this user have it
+    matches: tuple[Message | Summary, ...]  # that have some of the words
+
+
+class Newest(NamedTuple):
+    """A session and its newest message."""
+
+    session: Session
+    message: Message
+
+
+class ChangedSession(NamedTuple):
+    id: str
+    messages: int  # how many it has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What has changed of a user's memory since an earlier look; neither number ever goes back."""
+
+    count: int  # grows with every change of anything searchable of the user
+    cuts: int  # grows when words were taken away or rewritten: what was read before must be read again
+    sessions: tuple[ChangedSession, ...]  # with messages added or changed since, by id
+
+
+class VectorRow(NamedTuple):
+    place: int  # grows: what came later has a higher one
+    item_id: str
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unembedded:
+    """What of a user's memory has no vector of an embedder yet; `count` and `cuts` are those of its changes."""
+
+    count: int
+    cuts: int
+    items: tuple[Message | Summary | Fact | Episode, ...]  # messages of each session in order
+    done: bool  # nothing is left beyond these items
+
+
+class Mark(NamedTuple):
+    """A message at which something begins or ends, and the tokens since the mark before it."""
+
+    seq: int
+    turn: int
+    created_at: str
+    tokens: int
+
+
+class Imprint(NamedTuple):
+    """What is told of a summary without its words, as it lies in a store."""
+
+    id: str
+    kind: str
+    layer: int
+    version: int
+    first: int
+    last: int
+    status: str
+    folded_into: str | None
+    tokens: int
+    due: int | None
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    session_id: str
+    owner: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """Everything stored of one session, undecoded, for `verify`."""
+
+    session: Session
+    last_digest: bytes
+    rows: tuple[MessageRow, ...]
+    summaries: tuple[SummaryRow, ...]
+    facts: tuple[FactRow, ...]  # said in it
+    episodes: tuple[EpisodeRow, ...]
+    unindexed: tuple[str, ...] = field(default=())  # ids that the word index lacks, or has too many of
+
+
+class Store(Protocol):
+    """Keeps one tenant's log and what is derived from it. Every verb is one transaction.
+
+    Raises Conflict, NotFound and StoreError as `lamina.errors` says. A damaged row is skipped with a warning.
+    """
+
+    tenant: str
+    inline: bool  # its verbs may also be driven without an event loop, in any thread
+    clean: Scrub  # what `scrub` comes to when nothing is in its way
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    # tenants
+    async def tenants(self) -> list[str]:
+        """The tenants that have written something, by name."""
+        ...
+
+    def for_tenant(self, tenant: str) -> "Store":
+        """The same data for another tenant. It is open while this store is; closing it leaves this one open."""
+        ...
+
+    def for_maintenance(self) -> "Store":
+        """The same data for work that reads much, without keeping requests waiting. Closed as `for_tenant` is."""
+        ...
+
+    # the log
+    async def append(self, append: Append) -> Appended: ...
+
+    async def messages(self, session_id: str, span: Span) -> list[Message]: ...
+
+    async def message(self, message_id: str) -> Message | None: ...
+
+    # sessions
+    async def session(self, session_id: str) -> Session | None: ...
+
+    async def sessions(
+        self, *, user_id: str | None = None, status: Status | None = None, limit: int = 1000, after: str | None = None
+    ) -> list[Session]:
+        """Sessions by id; with `after`, those behind that id."""
+        ...
+
+    async def newest_sessions(self, user_id: str, limit: int) -> list[Session]:
+        """The user's sessions in which someone took a turn, the one that began last first."""
+        ...
+
+    async def newest_messages(self, ids: Sequence[str]) -> list[Newest]:
+        """The newest message of each of these sessions that has any, by id of the session."""
+        ...
+
+    async def newest_messages_under(
+        self,
+        prefix: str,
+        *,
+        after: str = "",
+        has: Sequence[str] = (),
+        fits: Callable[[Json], bool] | None = None,
+        limit: int,
+    ) -> list[Newest]:
+        """The first so many of sessions whose ids go on from a prefix, behind an id, with metadata that fits.
+
+        `has` are pieces of the metadata as it lies in the store: of what lacks one, nothing more is looked at.
+        """
+        ...
+
+    async def first_sessions(self, prefix: str, mark: str) -> list[str]:
+        """Of the sessions whose ids go on from a prefix and are the same up to a mark behind it, the first one each.
+
+        The mark is one character; ids without it are left out. What is found is paid for, not what is leapt over.
+        """
+        ...
+
+    async def touch_sessions(self, ids: Sequence[str], at: datetime) -> None:
+        """Note that sessions were used."""
+        ...
+
+    async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:
+        """Give a session another status; raises Stale if it has not the expected tag."""
+        ...
+
+    async def add_milestone(self, milestone: Milestone) -> None: ...
+
+    async def milestones(self, session_id: str) -> list[Milestone]: ...
+
+    # reading
+    async def view(self, user_id: str, session_id: str | None, reach: Reach) -> View: ...
+
+    async def summaries(self, session_id: str, *, live: bool = True) -> list[Summary]: ...
+
+    async def summary(self, summary_id: str) -> Summary | None: ...
+
+    async def digests(self, user_id: str) -> list[Summary]: ...
+
+    async def outline(self, session_id: str, parts: int) -> Outline:
+        """A session as strata, in at most so many parts. Raises NotFound."""
+        ...
+
+    async def stats(self, user_id: str | None = None, *, days: int) -> Stats:
+        """How much there is of everything, of a user or of all; growth for at most so many days, the newest."""
+        ...
+
+    async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
+        """All facts of a user, or those said in a session, whatever their status, in the order they were learnt."""
+        ...
+
+    async def facts_in(self, session_id: str, span: Span) -> list[Fact]:
+        """The facts said in these messages, whatever their status."""
+        ...
+
+    async def fact(self, fact_id: str) -> Fact | None: ...
+
+    async def episodes(self, user_id: str, session_id: str | None = None) -> list[Episode]:
+        """Episodes in the order they happened."""
+        ...
+
+    async def episode(self, episode_id: str) -> Episode | None: ...
+
+    async def links(self, user_id: str) -> list[Link]: ...
+
+    async def users(self, *, limit: int = 1000, after: str | None = None) -> list[str]:
+        """Users who have a session or a fact, by id."""
+        ...
+
+    async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches: ...
+
+    # meaning
+    async def changes(self, user_id: str, since: int) -> Changes:
+        """What has changed since the user's changes had that count; cheap if nothing has.
+
+        Of a user who is not there both numbers are 0, or past those of all users that were forgotten.
+        """
+        ...
+
+    async def change_counts(self) -> dict[str, int]:
+        """How far the memory of each user of this tenant has changed; a user who is forgotten is not there."""
+        ...
+
+    async def messages_by_id(self, ids: Sequence[str]) -> list[Message]:
+        """Those that exist, in any order."""
+        ...
+
+    async def summaries_by_id(self, ids: Sequence[str]) -> list[Summary]:
+        """Those that exist, whatever their status, in any order."""
+        ...
+
+    async def live_summaries(self, user_id: str) -> list[Summary]:
+        """The live summaries of all sessions of a user, and the digest, by id."""
+        ...
+
+    async def vectors(self, user_id: str, embedder: str, after: int) -> list[VectorRow]:
+        """The vectors behind a place, in order of place."""
+        ...
+
+    async def vectors_of(self, user_id: str, embedder: str, ids: Sequence[str]) -> list[VectorRow]:
+        """The vectors of these items, as far as there are any, in order of place."""
+        ...
+
+    async def nearest(self, user_id: str, embedder: str, vector: bytes, limit: int) -> list[str]:
+        """The items whose vectors are most alike, best first; exact.
+
+        `vector` is packed as vectors are kept. What is of another size, or of nothing, is like nothing; of equals the
+        first by id comes first.
+        """
+        ...
+
+    async def unembedded(self, user_id: str, embedder: str, limit: int) -> Unembedded:
+        """What is to be given a vector next: live summaries, facts that are no evidence, episodes, then messages.
+
+        What has no text needs none, nor does a message of which nothing is left.
+        """
+        ...
+
+    async def put_vectors(
+        self, user_id: str, embedder: str, cuts: int, vectors: Mapping[str, bytes], upto: int | None
+    ) -> bool:
+        """Store vectors by item; False, and nothing is stored, if the user's memory has other `cuts` by now.
+
+        Vectors of messages come in the order of `unembedded`, without gaps. What is gone meanwhile is passed over, so
+        is a summary that is no longer live; an older vector of the same embedder is replaced, at a new place. `upto`
+        is the count of changes up to which everything has vectors now; None if there is more to come.
+        """
+        ...
+
+    async def unembedded_users(self, embedder: str, limit: int) -> list[str]:
+        """Users whose memory has changed beyond what has vectors of this embedder, by id."""
+        ...
+
+    async def embedders(self) -> dict[str, int]:
+        """The embedders that there are vectors of, and how many."""
+        ...
+
+    async def drop_vectors(self, embedder: str) -> None:
+        """Drop all vectors of an embedder that nobody works with any more."""
+        ...
+
+    # folding
+    async def claim(
+        self, owner: str, now: datetime, until: datetime, *, impatient: bool = False, skip: Sequence[str] = ()
+    ) -> Claim | None:
+        """Lease a session that may be due; `impatient` ignores waits after failures, but not that one is set aside."""
+        ...
+
+    async def renew(self, claim: Claim, until: datetime) -> bool: ...
+
+    async def release(self, claim: Claim) -> None:
+        """Give the lease back; what has not changed since the claim is no longer pending."""
+        ...
+
+    async def fail(self, claim: Claim, retry_at: datetime | None, reason: str) -> None:
+        """Give the lease back, count the failure, keep up to 500 characters of the reason, and wait.
+
+        Without a time the session is set aside: nobody can claim it until messages are added to it, its status changes,
+        it is repaired, unfolded or swapped, something of it is forgotten, the rules change, or `retry` asks for it. If
+        that has happened since the claim, it is due at once. A good commit or release forgets failures and reason.
+        """
+        ...
+
+    async def retry(self, session_id: str | None = None) -> int:
+        """Have a session that is set aside, or all of them, be due again, as if nothing had failed; how many."""
+        ...
+
+    async def commit(self, commit: FoldCommit) -> bool:
+        """Commit a fold; False if another came first."""
+        ...
+
+    async def commit_digest(self, digest: Summary) -> bool: ...
+
+    # facts and episodes
+    async def unread(self, session_id: str, limit: int) -> list[Message]:
+        """The next messages to read for facts: those marked to be read again, then those not read yet."""
+        ...
+
+    async def commit_facts(self, commit: FactsCommit) -> bool:
+        """Commit facts and episodes; False if what was read, or is to be joined, was read or erased in between.
+
+        Raises NotFound for a session that is gone, Stale if a fact has not the expected tag.
+        """
+        ...
+
+    async def note_accesses(self, accesses: Sequence[Access]) -> None:
+        """Count uses of facts and episodes, which are as fresh as new afterwards."""
+        ...
+
+    async def secret(self, fresh: bytes) -> bytes:
+        """What the marks of forgotten values are made with; `fresh` becomes it if there is none yet."""
+        ...
+
+    # making anew
+    async def swap(self, swap: Swap) -> bool:
+        """Exchange summaries; False if a fold or an erasure came first."""
+        ...
+
+    async def put_proposal(self, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
+        """Store a proposal; False if something of its session was forgotten since it had so many erasures."""
+        ...
+
+    async def proposals(self, session_id: str | None = None) -> list[ProposalRow]: ...
+
+    # forgetting
+    async def erase(self, erasure: Erasure) -> Erased:
+        """Take away, or say what would go. Raises Conflict if a message has changed since it was read."""
+        ...
+
+    async def scrub(self) -> Scrub:
+        """Do away with old bytes in the files; "dead" if that is not possible now, e.g. because others read them."""
+        ...
+
+    async def receipts(self) -> list[ReceiptRow]:
+        """All receipts, the oldest first."""
+        ...
+
+    async def pending(self, skip: Sequence[str] = ()) -> int:
+        """How many sessions may be due or are in work, but for those to skip; those that are set aside are not."""
+        ...
+
+    async def mark_pending(self) -> None:
+        """Have every session looked at again, because the rules have changed."""
+        ...
+
+    async def wait_for_work(self, seconds: float) -> bool:
+        """True at once when another process said that there may be work; False after so many seconds."""
+        ...
+
+    async def leases(self) -> list[Lease]: ...
+
+    async def revoke(self, owner: str) -> None:
+        """Free every lease of a worker that is known to be dead."""
+        ...
+
+    # workers
+    async def backlog(self, now: datetime, embedder: str | None = None) -> Backlog:
+        """What there is to do; `unembedded` counts users without all vectors of that embedder."""
+        ...
+
+    async def note_worker(self, note: WorkerNote) -> None:
+        """Keep what a worker tells of itself, in place of what it told before."""
+        ...
+
+    async def workers(self) -> list[WorkerNote]:
+        """What workers told of themselves, by id."""
+        ...
+
+    async def drop_worker(self, worker_id: str) -> None: ...
+
+    # keys of the service
+    async def add_key(self, key: ApiKey, hashed: bytes) -> None:
+        """Let a key in that has this hash; the key itself is stored nowhere."""
+        ...
+
+    async def find_key(self, hashed: bytes) -> ApiKey | None:
+        """The key of whichever tenant that has this hash."""
+        ...
+
+    async def has_keys(self) -> bool:
+        """Whether any tenant has, or had, a key."""
+        ...
+
+    async def keys(self) -> list[ApiKey]:
+        """This tenant's keys by id, also those that are revoked."""
+        ...
+
+    async def revoke_key(self, key_id: str, at: datetime) -> bool:
+        """Let a key in no longer; False if there is none."""
+        ...
+
+    async def succeed_key(self, key_id: str, successor: ApiKey, hashed: bytes, until: datetime | None) -> bool:
+        """Let a successor in, and the key itself until then at the most; without a time, no longer from now on.
+
+        False, and nothing is changed, if there is no such key or it is revoked.
+        """
+        ...
+
+    async def keyed_tenants(self) -> list[str]:
+        """The tenants that have, or had, a key, by name."""
+        ...
+
+    async def note_key(self, key_id: str, at: datetime) -> None:
+        """Note when a key was last used."""
+        ...
+
+    # costs
+
+    async def add_cost(self, entry: LedgerEntry) -> None:
+        """Count a call of a model, for this tenant."""
+        ...
+
+    async def costs(self, since: date | None = None) -> list[Cost]:
+        """What models have cost, by day, purpose and model."""
+        ...
+
+    # keeping house
+    async def end_idle(self, touched_before: datetime, at: datetime) -> list[str]: ...
+
+    async def archive_ended(self, ended_before: datetime, at: datetime) -> list[str]: ...
+
+    async def setting(self, key: str) -> str | None: ...
+
+    async def put_setting(self, key: str, value: str) -> None: ...
+
+    async def audit(self, session_id: str) -> Audit: ...
+
+    async def check(self) -> list[Problem]:
+        """The store's own integrity: file structure, rows without an owner."""
+        ...
+
+    async def reindex(self) -> None:
+        """Build the word index anew, and drop vectors of what is not there."""
+        ...
+
+    async def recount(self, session_id: str) -> None:
+        """Count again what the session row says of its messages."""
+        ...
+
+    async def unfold(self, session_id: str, settle: Settle) -> None:
+        """Drop everything derived from the session's messages; folding and reading start over."""
+        ...
+
+    async def drop_digests(self, user_id: str) -> None: ...
+
+
+RawRow = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Digests that tell whether two stores have the same of a user; "" where nothing is."""
+
+    user: str  # of what belongs to no one session
+    sessions: Mapping[str, str]  # of each
+
+
+class Copyable(Protocol):
+    """A store whose rows can be copied as they are. Sessions are put first, then their user, then the tenant."""
+
+    tenant: str
+
+    async def everyone(self, after: str, limit: int) -> list[str]:
+        """All users of whom there is anything, by id."""
+        ...
+
+    async def standing(self, user_id: str) -> Standing: ...
+
+    async def session_row(self, session_id: str) -> RawRow | None: ...
+
+    async def session_rows(self, session_id: str, table: str, after: int, limit: int) -> list[RawRow]:
+        """Messages, summaries or vectors of a session behind a place; each row begins with its own."""
+        ...
+
+    async def user_rows(self, user_id: str) -> Mapping[str, Sequence[RawRow]]:
+        """What belongs to a user and to no one session, by table."""
+        ...
+
+    async def tenant_rows(self, table: str) -> list[RawRow]: ...
+
+    async def reached(self, session_id: str, seq: int | None = None) -> tuple[int, bytes, int]:
+        """The last message of a session, or that one: its number, its link of the chain, and the session's erasures.
+
+        The number is 0 if it is not there.
+        """
+        ...
+
+    async def begin_session(self, session_id: str, row: RawRow, *, anew: bool) -> None:
+        """Have a session that is not complete yet; with `anew`, without what it had."""
+        ...
+
+    async def put_session_rows(self, user_id: str, session_id: str, table: str, rows: Sequence[RawRow]) -> None: ...
+
+    async def end_session(self, session_id: str, row: RawRow) -> None: ...
+
+    async def put_user(self, user_id: str, rows: Mapping[str, Sequence[RawRow]], sessions: Sequence[str]) -> None:
+        """Exactly these rows, and no session but these."""
+        ...
+
+    async def put_tenant_rows(self, table: str, rows: Sequence[RawRow]) -> None:
+        """Exactly these rows, in this order."""
+        ...
+
+    async def setting(self, key: str) -> str | None: ...
+
+    async def put_setting(self, key: str, value: str) -> None: ...
+
+    async def scrub(self) -> Scrub: ...

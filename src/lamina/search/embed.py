@@ -1,0 +1,109 @@
+"""Vectors behind the log: what was added gets its vectors in batches, a moment later."""
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Sequence
+
+from lamina.errors import ModelError
+from lamina.parts import Parts, on_loop
+from lamina.protocols.models import Embedder
+from lamina.search.arrays import good_vectors, packed
+from lamina.search.entries import text_of
+
+logger = logging.getLogger("lamina.embed")
+
+BATCH = 32  # texts at once: a few milliseconds of static vectors
+_USERS = 1_000
+_SHARE = 16  # users taken on before looking again whom others have left
+TEXT = 20_000  # characters of a text that are embedded
+
+
+class Embedding:
+    """Gives vectors to what has none."""
+
+    def __init__(self, parts: Parts, embedder: Embedder) -> None:
+        self._parts = parts
+        self._embedder = embedder
+        self._noted = False
+
+    async def users(self) -> AsyncIterator[str]:
+        """Those without all vectors, as many as there are now; other workers are likely to be at other ones."""
+        left = None
+        while left is None or left > 0:
+            users = await self._parts.store.unembedded_users(self._embedder.name, _USERS)
+            left = len(users) if left is None else left
+            if not users:
+                return
+            first = random.randrange(len(users))  # noqa: S311 - no secret
+            for user_id in [*users[first:], *users[:first]][: min(_SHARE, left)]:
+                yield user_id
+            left -= _SHARE
+
+    async def all_due(self) -> int:
+        """Give every user's memory its vectors; how many there were to give."""
+        given = 0
+        while users := await self._parts.store.unembedded_users(self._embedder.name, _USERS):
+            for user_id in users:
+                given += await self.due(user_id)
+            if len(users) < _USERS:
+                break
+        await self._note_complete()
+        return given
+
+    async def _note_complete(self) -> None:
+        """Everything has its vectors: from now on they are the ones to search by."""
+        name = self._embedder.name
+        if self._noted or await self._parts.store.setting("embedder") == name:
+            self._noted = True
+            return
+        await self._parts.store.put_setting("embedder", name)
+        logger.info("embedder_changed", extra={"embedder": name})
+        self._noted = True
+
+    async def due(self, user_id: str) -> int:
+        """Give a user's memory its vectors."""
+        given = 0
+        while True:
+            lacking = await self._parts.store.unembedded(user_id, self._embedder.name, BATCH)
+            vectors = await self._vectors([text_of(item)[:TEXT] for item in lacking.items])
+            stored = await self._parts.store.put_vectors(
+                user_id,
+                self._embedder.name,
+                lacking.cuts,
+                dict(zip((item.id for item in lacking.items), vectors, strict=True)),
+                lacking.count if lacking.done else None,
+            )
+            given += len(vectors) if stored else 0
+            if stored and lacking.done:
+                return given
+            await _breath()
+
+    async def _vectors(self, texts: list[str]) -> list[bytes]:
+        if not texts:
+            return []
+        return packed(await embedded(self._embedder, texts, self._parts.patience.model_seconds))
+
+
+async def embedded(embedder: Embedder, texts: Sequence[str], seconds: float) -> Sequence[Sequence[float]]:
+    """The vectors of some texts; ModelError if they do not come in time, or are none."""
+    try:
+        if embedder.inline:
+            found = await embedder.embed(texts)
+        else:
+            async with asyncio.timeout(seconds):
+                found = await embedder.embed(texts)
+    except TimeoutError:
+        raise ModelError(f"{embedder.name} gave no vectors within {seconds:g} s") from None
+    except Exception as error:  # whatever a plug-in throws: words answer until it works again
+        raise ModelError(f"{embedder.name}: {error}") from error
+    size = embedder.dimensions
+    if len(found) != len(texts) or not good_vectors(found, size):
+        raise ModelError(f"{embedder.name} must give {size} numbers for each of {len(texts)} texts")
+    return found
+
+
+async def _breath() -> None:
+    """Let others on the loop have their turn."""
+    if on_loop():
+        await asyncio.sleep(0)

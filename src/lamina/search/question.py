@@ -1,0 +1,191 @@
+"""What a question asks for, read from its words alone: about whom, of which time, first or last, one thing or many."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Literal
+
+from lamina.language.dates import Window, windows
+from lamina.language.words import STOP_WORDS, plain, query_terms, stem, unspaced, words
+from lamina.search import question_forms as forms
+from lamina.search.question_keys import sought
+
+MOST_TERMS = 64
+_SEARCHED = 10_000  # characters that are looked at for terms, names and times, nearly 2,000 words
+_ASKED = 2_400  # characters that are looked at for how it is asked
+_END = 300  # characters
+_SHORT_FORM = 3  # letters that a short form of a name has at least
+_BORROWED = 8
+_BORROWED_OF_ONE = 5
+_TURNS = 4
+_OF_A_TURN = 2_000  # characters
+_EMPTY = STOP_WORDS | forms.ASKING
+_CAPITAL = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A query and what it asks for."""
+
+    text: str
+    terms: tuple[str, ...]
+    """Distinct stems to search for, without names and words that only ask."""
+    words: tuple[str, ...]
+    """The same, unstemmed."""
+    names: tuple[str, ...]
+    """Which of the known names it mentions, as they were given."""
+    windows: tuple[Window, ...]
+    whose: Literal["user", "assistant"] | None
+    """Whose words or life it is about."""
+    order: Literal["first", "last"] | None
+    asks_time: bool
+    asks_many: bool
+    """Whether one passage can hardly answer it."""
+    parts: tuple[str, ...]
+    """Its several questions, or the alternatives it compares."""
+    follow_up: bool
+    """Whether it needs the turns before it to be understood."""
+    request: bool = False
+    """Whether it asks for help now, and not for what was."""
+    sought: tuple[str, ...] = ()
+    """Keys of facts that answer it, if it is about the user and asks for no more."""
+
+
+def understand(query: str, *, at: datetime, names: Sequence[str] = (), own: Sequence[str] = ()) -> Question:
+    """Reads a query asked at a moment, by people who may mention these names; `own` are names of the user."""
+    text, form = _ends(query, _SEARCHED), _ends(query, _ASKED)
+    mentioned, spoken = _mentioned(text, names)
+    content = _content_of(text, spoken)
+    told = len(content)
+    if not content:
+        content = {term: term for term in query_terms(text, MOST_TERMS)}
+    return Question(
+        text=query,
+        terms=tuple(content),
+        words=tuple(content.values()),
+        names=mentioned,
+        windows=_spoken_of(text, at),
+        whose=forms.speaker(form),
+        order=forms.order_of(form),
+        asks_time=forms.seeks_time(form),
+        asks_many=forms.seeks_many(form),
+        parts=_parts(form),
+        follow_up=forms.follows_up(form, told, len(mentioned)),
+        request=forms.seeks_help(form),
+        sought=sought(form, own),
+    )
+
+
+def nameless(text: str, names: Sequence[str]) -> str:
+    """A text without these names: who speaks is no part of what is meant."""
+    for name in names:
+        text = re.sub(rf"\b{re.escape(name)}(?:['\u2019]s)?\b", " ", text, flags=re.IGNORECASE)
+    return text
+
+
+def with_context(question: Question, before: Sequence[str]) -> Question:
+    """A follow-up with the content terms of the last turns, the most recent first; any other question as it is."""
+    if not question.follow_up or not before:
+        return question
+    own = {term: word for term, word in zip(question.terms, question.words, strict=True) if word not in _EMPTY}
+    borrowed: dict[str, str] = {}
+    for turn in reversed(before[-_TURNS:]):
+        found = _weightiest(turn[:_OF_A_TURN])
+        borrowed |= {term: word for term, word in found if term not in own and term not in borrowed}
+    if not borrowed:
+        return question
+    content = own | dict(list(borrowed.items())[:_BORROWED])
+    return replace(question, terms=tuple(content)[:MOST_TERMS], words=tuple(content.values())[:MOST_TERMS])
+
+
+def _weightiest(text: str) -> list[tuple[str, str]]:
+    """The terms that a turn repeats most, then those it begins with."""
+    seen = Counter(stem(word) for word in words(text))
+    ranked = sorted(_content(text, frozenset()).items(), key=lambda pair: -seen[pair[0]])
+    return ranked[:_BORROWED_OF_ONE]
+
+
+def _ends(query: str, most: int) -> str:
+    """The whole query, or the beginning and the end of a long one: there the question stands."""
+    return query if len(query) <= most else f"{query[: most // 2]}\n{query[-most // 2 :]}"
+
+
+def _content_of(text: str, spoken: frozenset[str]) -> dict[str, str]:
+    """The content of a query; of a long one, that of its end does not fall behind that of its beginning."""
+    found = _content(text, spoken)
+    if len(found) < MOST_TERMS:
+        return found
+    end = _content(text[-_END:], spoken)
+    half = MOST_TERMS // 2
+    mixed = dict([*list(found.items())[:half], *list(end.items())[-half:], *found.items()])
+    return dict(list(mixed.items())[:MOST_TERMS])
+
+
+def _content(text: str, spoken: frozenset[str]) -> dict[str, str]:
+    """Distinct terms with the word that each was first written as."""
+    found: dict[str, str] = {}
+    for said in words(text):
+        word = said.removesuffix("'s")
+        if not word or word in _EMPTY or said in _EMPTY or word in spoken:
+            continue
+        found.setdefault(stem(word), word)
+        if len(found) >= MOST_TERMS:
+            break
+    return found
+
+
+def _spoken_of(text: str, at: datetime) -> tuple[Window, ...]:
+    """The time asked for; `recently, in May 2022` is May 2022."""
+    found = windows(text, at)
+    return tuple(window for window in found if window.exact) or found
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    """The parts of a question that have something to search for, if there are several."""
+    sentences = len(forms.sentences_of(text)) > 1
+    found = tuple(part for part in forms.parts_of(text) if len(_content(part, frozenset())) > sentences)
+    return found if len(found) > 1 else ()
+
+
+@lru_cache(maxsize=64)
+def _known(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The first word of each name, in lower case, with the names that begin with it."""
+    known: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        spelled = plain(name).strip()
+        first = spelled if unspaced(spelled[:1]) else next(iter(words(name)), "")
+        if first:
+            known[first] = (*known.get(first, ()), name)
+    return known
+
+
+def _mentioned(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The names that a text mentions, and the words by which it does."""
+    if not names:
+        return (), frozenset()
+    known = _known(tuple(names))
+    found: set[str] = set()
+    spoken: set[str] = set()
+    for first, word in _name_words(text, known):
+        spoken.update(word if unspaced(word[:1]) else (word,))
+        found.update(known[first])
+    for name in found:
+        spoken.update(word for word in words(name) if word not in STOP_WORDS)
+    return tuple(dict.fromkeys(name for name in names if name in found)), frozenset(spoken)
+
+
+def _name_words(text: str, known: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    """Known first names in a text, each with the word that stands for it."""
+    spelled = plain(text)
+    yield from ((first, first) for first in known if unspaced(first[:1]) and first in spelled)
+    capitals = {plain(word) for word in _CAPITAL.findall(text) if word[0].isupper()}
+    opening = next(iter(words(text[:200])), "")
+    for word in dict.fromkeys(said.removesuffix("'s") for said in words(text)):
+        if word in known:
+            if word not in STOP_WORDS or (word in capitals and word != opening):
+                yield word, word
+        elif len(word) >= _SHORT_FORM and word in capitals and word not in _EMPTY:
+            yield from ((first, word) for first in known if first.startswith(word))

@@ -1,0 +1,217 @@
+"""What each tool does: reads its arguments, calls a verb of the memory, gives plain data."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from lamina.context.rendering import fenced
+from lamina.errors import InputError, LaminaError, NotFound
+from lamina.knowledge.standing import normalised
+from lamina.memory import Engine
+from lamina.server.mcp import results
+from lamina.server.mcp.results import Data
+from lamina.values.access_key import KeyRole
+from lamina.values.fact import FACT_STATUSES, Fact
+from lamina.values.receipt import Receipt
+from lamina.values.session import Session
+
+PROFILE = "lamina://profile/"
+SESSION = "lamina://session/"
+
+_MOST_MESSAGES = 200  # in one answer of get_session
+_PREVIEWED = 10  # texts in the preview of a forgetting
+_PREVIEW_LENGTH = 160  # characters of each
+_KEYS_NAMED = 20  # in an error
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool gives: data, and the same as a text in which memory is marked as data."""
+
+    data: Data
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The tools over one memory, for one user; or, with `any_user`, for whom each call names."""
+
+    memory: Engine
+    user: str
+    any_user: bool = False
+    role: KeyRole = "admin"  # what the caller may do
+
+    async def call(self, tool: str, given: Data) -> Answer:
+        """Do what a tool of the catalogue is for, with arguments that were checked."""
+        user = given.pop("user", self.user)
+        data: Data = await getattr(self, f"_{tool}")(user, **given)
+        if tool == "get_context":
+            found = results.visible(data["text"])
+            return Answer(data, fenced(found) if found else "Nothing is remembered yet.")
+        return Answer(data, results.as_text(data))
+
+    # the tools
+
+    async def _add_memory(
+        self, user: str, *, text: str | None = None, messages: list[Data] | None = None, **more: Any
+    ) -> Data:
+        if (text is None) == (messages is None):
+            raise InputError("give either text or messages")
+        session = more.pop("session", None)
+        if text is None or session is not None:
+            if more:
+                raise InputError(f"{', '.join(more)} can be given for a text without a session, not for messages")
+            return await self._add_messages(user, session, text if messages is None else messages)
+        fact = await self.memory.remember(text, user_id=user, **more)
+        return {"stored": "fact", "ids": [fact.id]}
+
+    async def _add_messages(self, user: str, session: str | None, said: Any) -> Data:
+        added = await self.memory.add(said, user_id=user, session_id=session)
+        return {"stored": "messages", "ids": list(added.ids), "session": added.session_id}
+
+    async def _search_memories(self, user: str, *, query: str, session: str | None = None, **more: Any) -> Data:
+        if session is not None:
+            await self._session(user, session)
+        hits = await self.memory.search(query, user_id=user, session_id=session, **more)
+        return {"hits": [results.hit(hit) for hit in hits]}
+
+    async def _get_context(
+        self, user: str, *, query: str, budget: int | None = None, session: str | None = None
+    ) -> Data:
+        if session is not None and await self._known_session(session):
+            await self._session(user, session)
+        context = await self.memory.context(query, user_id=user, session_id=session, budget=budget)
+        return {"text": results.remembered(context), "tokens": context.tokens, "budget": context.budget.total}
+
+    async def _list_facts(self, user: str, *, limit: int, **more: Any) -> Data:
+        facts = await self.memory.facts(user, **more)
+        return {"facts": [results.fact(fact) for fact in facts[:limit]], "total": len(facts)}
+
+    async def _memory_history(self, user: str, *, key: str | None = None, fact_id: str | None = None) -> Data:
+        if (key is None) == (fact_id is None):
+            raise InputError("give either key or fact_id")
+        named = await self._about(user, key) if key is not None else [await self._fact(user, str(fact_id))]
+        found = [fact for one in named for fact in await self.memory.history(one.id)]
+        return {"facts": [results.fact(fact) for fact in sorted(found, key=lambda fact: (fact.learnt_at, fact.id))]}
+
+    async def _forget(self, user: str, *, confirm: bool, everything: bool, **named: str) -> Data:
+        told = [*named, *(["everything"] if everything else [])]
+        if len(told) != 1 and sorted(told) != ["session", "text"]:
+            raise InputError("name one of message_id, fact_id, session, text and everything; text may have a session")
+        target = await self._target(user, **named)
+        done = await self.memory.forget(**target, dry_run=not confirm)
+        return results.receipt(done, await self._preview(done) if done.rehearsal else [])
+
+    async def _list_sessions(self, user: str, *, limit: int, status: Any = None) -> Data:
+        found = await self._sessions(user, status)
+        return {"sessions": [results.session(one) for one in found[:limit]], "total": len(found)}
+
+    async def _get_session(self, user: str, *, session: str, first: int | None = None, last: int | None = None) -> Data:
+        await self._session(user, session)
+        found = await self.memory.conversation(session)
+        shown = list(found.recent)
+        if first is not None or last is not None:
+            start = first if first is not None else max(1, (last or 1) - _MOST_MESSAGES + 1)
+            end = min(start + _MOST_MESSAGES - 1, found.session.counters.messages if last is None else last)
+            if end < start:
+                raise InputError(f"there are no messages {start} to {end}; it has {found.session.counters.messages}")
+            shown = await self.memory.messages(session, start, end)
+        return {
+            **results.session(found.session),
+            "summaries": [chunk.text for chunk in found.chunks],
+            "shown": [results.message(one) for one in shown],
+        }
+
+    # the resources
+
+    async def pages(self) -> list[tuple[str, str]]:
+        """Address and title of the user's profile and of the newest sessions."""
+        sessions = await self._sessions(self.user, None)
+        listed = [(f"{SESSION}{quote(one.id, safe='')}", f"Session {one.id}") for one in sessions[:50]]
+        return [(f"{PROFILE}{quote(self.user, safe='')}", f"What is known of {self.user}"), *listed]
+
+    async def page(self, address: str) -> str:
+        """The page at an address, as markdown."""
+        for start in (PROFILE, SESSION):
+            if address.startswith(start) and (name := unquote(address.removeprefix(start))):
+                return await (self._profile_page(name) if start == PROFILE else self._session_page(name))
+        raise NotFound(f"no page {address!r:.200}; there are {PROFILE}{{user}} and {SESSION}{{id}}")
+
+    async def _profile_page(self, user: str) -> str:
+        if not self.any_user and user != self.user:
+            raise NotFound(f"no profile of {user!r:.200}; this server is for {self.user!r}")
+        return results.page((await self.memory.user_profile(user)).markdown)
+
+    async def _session_page(self, session_id: str) -> str:
+        if not self.any_user:
+            await self._session(self.user, session_id)
+        return results.session_page(await self.memory.conversation(session_id))
+
+    # whose it is
+
+    async def _known_session(self, session_id: str) -> Session | None:
+        with suppress(NotFound):
+            return await self.memory.session(session_id)
+        return None
+
+    async def _session(self, user: str, session_id: str) -> Session:
+        """A session of this user; to others it is as if it were not there."""
+        found = await self._known_session(session_id)
+        if found is None or found.user_id != user:
+            raise NotFound(f"no session {session_id!r}; list_sessions has those there are")
+        return found
+
+    async def _sessions(self, user: str, status: Any) -> list[Session]:
+        """Sessions of a user, the newest first."""
+        found = await self.memory.sessions(user, status=status)
+        return sorted(found, key=lambda one: (one.last_at, one.id), reverse=True)
+
+    async def _fact(self, user: str, fact_id: str) -> Fact:
+        found = None
+        with suppress(NotFound):
+            found = await self.memory.fact(fact_id)
+        if found is None or found.user_id != user:
+            raise NotFound(f"no fact {fact_id!r}; list_facts and search_memories have those there are")
+        return found
+
+    async def _about(self, user: str, key: str) -> list[Fact]:
+        """One fact for each thing that the key may mean."""
+        known = await self.memory.facts(user, statuses=FACT_STATUSES)
+        keyed = [fact for fact in known if fact.key is not None]
+        named = {(fact.category, fact.slot): fact for fact in keyed if normalised(fact.key or "") == normalised(key)}
+        if not named:
+            keys = sorted({fact.key or "" for fact in keyed})[:_KEYS_NAMED]
+            raise NotFound(
+                f"no facts about {key!r:.200}; " + (f"there are some about {keys}" if keys else "none has a key")
+            )
+        return list(named.values())
+
+    async def _target(self, user: str, **named: str) -> Data:
+        """What to forget as the memory's verb takes it, sure that it is this user's."""
+        if "fact_id" in named:
+            return {"fact_id": (await self._fact(user, named["fact_id"])).id}
+        if "message_id" in named:
+            return {"message_id": await self._message(user, named["message_id"])}
+        if "session" in named:
+            own = await self._session(user, named["session"])
+            return {"session_id": own.id, **({"text": named["text"]} if "text" in named else {})}
+        return {"user_id": user, **named}
+
+    async def _message(self, user: str, message_id: str) -> str:
+        with suppress(NotFound):
+            found = await self.memory.message(message_id)
+            await self._session(user, found.session_id)
+            return found.id
+        raise NotFound(f"no message {message_id!r}; search_memories and get_session have their ids")
+
+    async def _preview(self, planned: Receipt) -> list[str]:
+        """The beginnings of some texts that would go."""
+        texts: list[str] = []
+        for message_id in [*planned.messages, *planned.redacted][:_PREVIEWED]:
+            with suppress(LaminaError):  # ids of whole sessions are hashed
+                texts.append((await self.memory.message(message_id)).text)
+        for fact_id in planned.facts[: _PREVIEWED - len(texts)]:
+            with suppress(LaminaError):
+                texts.append((await self.memory.fact(fact_id)).value)
+        return [" ".join(text.split())[:_PREVIEW_LENGTH] for text in texts]

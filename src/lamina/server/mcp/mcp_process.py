@@ -1,0 +1,216 @@
+"""The server as a process: over standard input and output, or over HTTP, until it is told to end."""
+
+import asyncio
+import hmac
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lamina.errors import InputError, LaminaError
+from lamina.open import AsyncMemory
+from lamina.server.idle_connections import timed
+from lamina.server.mcp.handlers import Desk
+from lamina.server.mcp.protocol import server_for
+
+PATH = "/mcp"
+
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_SHORTEST_TOKEN = 16  # characters, where others than this machine can try
+_GOODBYE = 3  # seconds for open requests to end
+_HEAD_S = 15.0  # in which the head of a request must have arrived
+_MOST_WAITING = 250  # connections that wait for one
+_MOST_STREAMS = 50  # that clients listen to at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Whose memory is served."""
+
+    location: str
+    options: Mapping[str, Any]  # for opening it
+    user: str
+    any_user: bool = False
+
+    def memory(self) -> AsyncMemory:
+        return AsyncMemory(self.location, **self.options)
+
+    def desk(self, memory: AsyncMemory) -> Desk:
+        return Desk(memory, self.user, self.any_user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """Where an HTTP server listens and whom it lets in."""
+
+    host: str
+    port: int
+    token: str | None = None
+    names: tuple[str, ...] = ()  # other names that the machine is called by
+
+    def __post_init__(self) -> None:
+        if self.token is not None and (not self.token.isascii() or not self.token.isprintable() or " " in self.token):
+            raise InputError("the token has to be ASCII, without spaces")
+        if not _is_loopback(self.host) and len(self.token or "") < _SHORTEST_TOKEN:
+            raise InputError(
+                f"{self.host} can be reached from other machines: give a token of {_SHORTEST_TOKEN} characters or more "
+                "(LAMINA_MCP_TOKEN or --token), or listen on 127.0.0.1"
+            )
+
+    @property
+    def security(self) -> TransportSecuritySettings:
+        """Hosts and origins that a request may name; a web page elsewhere is turned away."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        names = dict.fromkeys((*_LOCAL, host, *self.names))
+        return TransportSecuritySettings(
+            allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
+            allowed_origins=[
+                f"{scheme}://{form}" for name in names for form in (name, f"{name}:*") for scheme in ("http", "https")
+            ],
+        )
+
+    def open(self) -> socket.socket:
+        """A socket that listens."""
+        try:
+            found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)[0]
+            listening = socket.socket(found[0], socket.SOCK_STREAM)
+            try:
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listening.bind(found[4])
+            except BaseException:
+                listening.close()
+                raise
+        except OSError as error:
+            raise LaminaError(f"cannot listen on {self.host}, port {self.port}: {error.strerror or error}") from error
+        return listening
+
+    def address(self, port: int) -> str:
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{port}{PATH}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def serve_stdio(plan: Plan) -> None:
+    """Serve one client over standard input and output until it closes them, or a signal comes."""
+    asyncio.run(_stdio(plan))
+
+
+async def _stdio(plan: Plan) -> None:
+    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    async with plan.memory() as memory:
+        talk = asyncio.create_task(_talk(plan.desk(memory)))
+        stop = asyncio.create_task(told.wait())
+        await asyncio.wait({talk, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if talk.done():
+            stop.cancel()
+            talk.result()
+            return
+    sys.stderr.flush()
+    os._exit(0)  # the memory is closed; a thread that waits for the client's next line cannot be ended otherwise
+
+
+async def _talk(desk: Desk) -> None:
+    server = server_for(desk)
+    try:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+    except* BrokenPipeError:
+        pass  # the client is gone
+
+
+def serve_http(plan: Plan, door: Door, tell: Callable[[str], None]) -> None:
+    """Serve clients over HTTP until a signal comes; `tell` is given the address once it can be called."""
+    asyncio.run(_http(plan, door, tell))
+
+
+async def _http(plan: Plan, door: Door, tell: Callable[[str], None]) -> None:
+    with closing(door.open()) as listening:
+        async with plan.memory() as memory:
+            app: ASGIApp = server_for(plan.desk(memory)).streamable_http_app(
+                streamable_http_path=PATH, host=door.host, transport_security=door.security
+            )
+            server = uvicorn.Server(
+                uvicorn.Config(
+                    Listened(app) if door.token is None else Guarded(Listened(app), door.token),
+                    access_log=False,
+                    http=timed(_HEAD_S, _MOST_WAITING),
+                    lifespan="on",
+                    log_config=None,
+                    server_header=False,
+                    timeout_graceful_shutdown=_GOODBYE,
+                    ws="none",
+                )
+            )
+            for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn has its own, but raises them again at its end
+                asyncio.get_running_loop().add_signal_handler(number, setattr, server, "should_exit", True)
+            logging.getLogger("uvicorn.error").addFilter(
+                lambda record: not (server.should_exit and _is_cut_off(record))
+            )
+            listening.listen()
+            tell(door.address(listening.getsockname()[1]))
+            await server.serve(sockets=[listening])
+
+
+def _is_cut_off(record: logging.LogRecord) -> bool:
+    """Whether it tells of a stream that a client held open to the end, which is no error then."""
+    return record.getMessage().startswith("ASGI callable returned without completing")
+
+
+class Listened:
+    """An application whose streams without an end are counted."""
+
+    def __init__(self, app: ASGIApp, most: int = _MOST_STREAMS) -> None:
+        self._app = app
+        self._most = most
+        self._streams = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+        elif self._streams >= self._most:
+            told = f"there are {self._most} streams already; end one first\n"
+            await PlainTextResponse(told, 429, {"Retry-After": "1"})(scope, receive, send)
+        else:
+            self._streams += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._streams -= 1
+
+
+class Guarded:
+    """An application behind a bearer token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or self._lets_in(dict(scope["headers"]).get(b"authorization", b"")):
+            await self._app(scope, receive, send)
+            return
+        refusal = PlainTextResponse("a bearer token is needed\n", 401, {"WWW-Authenticate": "Bearer"})
+        await refusal(scope, receive, send)
+
+    def _lets_in(self, given: bytes) -> bool:
+        scheme, _, token = given.partition(b" ")
+        return hmac.compare_digest(token.strip(), self._token) and scheme.lower() == b"bearer"

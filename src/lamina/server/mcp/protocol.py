@@ -1,0 +1,152 @@
+"""The protocol over the desk: lists, calls and pages, errors in our words."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import mcp_types as types
+from mcp.server import Server
+from mcp.shared.exceptions import MCPError
+
+from lamina import __version__
+from lamina.errors import LaminaError, ModelError, StoreBusy, StoreError
+from lamina.server.mcp.handlers import PROFILE, SESSION, Desk
+from lamina.server.mcp.results import visible
+from lamina.server.mcp.schemas import read
+from lamina.server.mcp.tool_list import INSTRUCTIONS, ToolSpec, offered
+
+logger = logging.getLogger("lamina.mcp")
+
+_MARKDOWN = "text/markdown"
+_LONGEST_REASON = 2000  # characters; it may repeat what was given
+_TEMPLATES = (
+    types.ResourceTemplate(
+        name="profile",
+        title="Profile of a user",
+        uri_template=f"{PROFILE}{{user}}",
+        description="What is known of a user, by category, as markdown.",
+        mime_type=_MARKDOWN,
+    ),
+    types.ResourceTemplate(
+        name="session",
+        title="A conversation",
+        uri_template=f"{SESSION}{{id}}",
+        description="Summaries, facts and newest messages of a conversation, as markdown.",
+        mime_type=_MARKDOWN,
+    ),
+)
+
+
+def server_for(desk: Desk) -> Server[Any]:
+    """A server that offers the tools and pages of a desk."""
+    handlers = _Handlers(desk)
+    server: Server[Any] = Server(
+        "lamina",
+        title="Lamina",
+        description="Layered memory for conversations with language models.",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+    )
+    server.middleware.clear()  # its spans have the words of errors; what the tools do has spans of our own
+    return server
+
+
+class _Handlers:
+    """Requests of the protocol."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._offered = offered(any_user=desk.any_user, role=desk.role)
+
+    async def list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_as_tool(spec) for spec in self._offered.values()])
+
+    async def call_tool(self, _context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        spec = self._offered.get(params.name)
+        if spec is None:
+            names = ", ".join(self._offered)
+            raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.80}; there are {names}")
+        try:
+            answer = await self._desk.call(spec.name, read(spec.takes, params.arguments or {}))
+        except LaminaError as error:
+            return _failed(_plainly(spec.name, error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a sentence, not a trace
+            return _failed(_unforeseen(spec.name, error))
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.data
+        )
+
+    async def list_resources(self, _context: Any, _params: Any) -> types.ListResourcesResult:
+        with _told_plainly("resources/list"):
+            listed = await self._desk.pages()
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(uri=address, name=title, title=title, mime_type=_MARKDOWN) for address, title in listed
+            ]
+        )
+
+    async def list_templates(self, _context: Any, _params: Any) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
+
+    async def read_resource(self, _context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        with _told_plainly("resources/read", {"uri": params.uri}):
+            text = await self._desk.page(params.uri)
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=params.uri, mime_type=_MARKDOWN, text=text)]
+        )
+
+
+@contextmanager
+def _told_plainly(asked: str, about: dict[str, str] | None = None) -> Iterator[None]:
+    """Errors as those of the protocol, each with a sentence, and with what it is about."""
+    try:
+        yield
+    except LaminaError as error:
+        raise MCPError(types.INVALID_PARAMS, visible(_plainly(asked, error)), about) from None
+    except Exception as error:  # noqa: BLE001 - as for tools
+        raise MCPError(types.INTERNAL_ERROR, _unforeseen(asked, error), about) from None
+
+
+def _plainly(asked: str, error: LaminaError) -> str:
+    """An error in words for the caller; what tells of the machine goes to the log."""
+    if not isinstance(error, StoreError | ModelError):
+        return str(error)
+    logger.warning("tool_unavailable", extra={"tool": asked, "kind": type(error).__name__, "reason": str(error)[:500]})
+    if isinstance(error, StoreBusy):
+        return "others held the store for too long; nothing was changed, and trying again is safe"
+    what = "a model did not answer" if isinstance(error, ModelError) else "the store cannot do it now"
+    return f"{what}; the log of the server says why"
+
+
+def _unforeseen(asked: str, error: Exception) -> str:
+    """Log the kind of an error that is not ours; its text might repeat what a user said."""
+    logger.error("tool_failed", extra={"tool": asked, "error": type(error).__name__})
+    return f"{asked} failed inside the memory ({type(error).__name__})"
+
+
+def _as_tool(spec: ToolSpec) -> types.Tool:
+    return types.Tool(
+        name=spec.name,
+        title=spec.title,
+        description=spec.about,
+        input_schema=spec.takes,
+        output_schema=spec.gives,
+        annotations=types.ToolAnnotations(
+            title=spec.title,
+            read_only_hint=spec.reads,
+            destructive_hint=spec.destroys,
+            idempotent_hint=spec.repeatable,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _failed(reason: str) -> types.CallToolResult:
+    told = visible(reason[:_LONGEST_REASON])
+    return types.CallToolResult(content=[types.TextContent(type="text", text=told)], is_error=True)

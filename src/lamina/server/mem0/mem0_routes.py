@@ -1,0 +1,367 @@
+"""The routes that mem0's hosted-platform clients call, over the same memory; see docs/mem0.md.
+
+All of them end in a slash, and none of our own does. They are no part of the schema.
+"""
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lamina.errors import InputError
+from lamina.server.auth import Reader, Writer
+from lamina.server.bodies import InPath
+from lamina.server.mem0 import writes
+from lamina.server.mem0.filters import at_seconds, fields_in, parsed
+from lamina.server.mem0.memories import Memories, Told, events_of, scoped
+from lamina.server.mem0.shapes import (
+    Added,
+    Changed,
+    EntitiesAsked,
+    Erased,
+    ErasedOne,
+    EventsListed,
+    Feedback,
+    Listed,
+    ManyChanged,
+    ManyNamed,
+    Page,
+    PageSize,
+    Scoped,
+    Searched,
+)
+from lamina.server.middleware import is_page
+from lamina.server.problems import MEDIA_TYPE, of_shape
+
+
+class AsTheirs(APIRoute):
+    """Answers 400 to what has another shape, as the hosted platform does; their clients show no reason of another."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def answered(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except RequestValidationError as error:
+                return of_shape(error, 400)
+
+        return answered
+
+
+routes = APIRouter(include_in_schema=False, route_class=AsTheirs)
+
+_PAGE = 100
+_TOP_K = 10
+_LEAST = 0.1  # score, in version 3; earlier ones have no default
+_EVERY_VERB = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+_INSTEAD = {
+    "/api/v1/webhooks/{rest:path}": "webhooks: listen to `GET /v1/events`, which tells what changes as it does",
+    "/api/v1/orgs/{rest:path}": "organisations and projects: a key belongs to a tenant, `lamina keys create` makes one",
+    "/v1/exports/{rest:path}": "exports by a schema: `GET /v1/export` or `lamina export` give everything as JSON Lines",
+    "/v2/profiles/{rest:path}": "jobs or settings for profiles: get_profile answers at once with what is known by then",
+}
+
+
+def attach(app: FastAPI) -> None:
+    """Add the routes to a service that has all the rest."""
+    app.router.routes.extend(routes.routes)
+    app.add_middleware(PlainErrors)
+
+
+class PlainErrors:
+    """Calls errors at these addresses plain JSON: mem0's clients read the `detail` of nothing else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        ours = scope["type"] != "http" or is_page(scope["path"])
+        slashed = not ours and (scope.get("raw_path") or scope["path"].encode()).endswith(b"/")
+
+        async def plain(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    (name, b"application/json" if value == MEDIA_TYPE.encode() else value)
+                    for name, value in message["headers"]
+                ]
+            await send(message)
+
+        await self._app(scope, receive, plain if slashed else send)
+
+
+@routes.get("/v1/ping/", operation_id="mem0_ping")
+async def ping(_: Reader, request: Request) -> Told:
+    """Who the key is of."""
+    tenant = request.scope["lamina.caller"].tenant
+    return {"status": "ok", "org_id": "lamina", "project_id": tenant, "user_email": None}
+
+
+# adding
+
+
+@routes.post("/v1/memories/", operation_id="mem0_add_v1")
+async def add_v1(memory: Writer, body: Added) -> Any:
+    """Waits for the memories unless it shall not."""
+    done = await writes.add(memory, body, waits=not body.async_mode)
+    return done if body.output_format == "v1.1" else done["results"]
+
+
+@routes.post("/v2/memories/add/", operation_id="mem0_add_v2")
+@routes.post("/v3/memories/add/", operation_id="mem0_add")
+async def add(memory: Writer, body: Added) -> Told:
+    """Does not wait for the memories unless it shall."""
+    return await writes.add(memory, body, waits=body.async_mode is False)
+
+
+@routes.get("/v1/event/{event_id}/", operation_id="mem0_event")
+async def event(memory: Reader, event_id: InPath) -> Told:
+    return await writes.event(memory, event_id)
+
+
+@routes.get("/v1/events/", operation_id="mem0_events")
+async def events(memory: Reader, asked: Annotated[EventsListed, Query()]) -> Told:
+    """How far the adds of each run have come, the newest first."""
+    adds = asked.event_type in {None, "ADD"}
+    found = await writes.events(memory) if adds else []
+    first = (asked.page - 1) * asked.page_size
+    shown = found[first : first + asked.page_size]
+    return {"count": len(found), "next": None, "previous": None, "results": shown}
+
+
+# asking
+
+
+@routes.get("/v1/memories/", operation_id="mem0_list_v1")
+async def list_v1(memory: Reader, asked: Annotated[Listed, Query()]) -> Any:
+    found = await _listed(memory, asked)
+    return _paged(found, asked, "/v1/memories/") if asked.page else _formed(found, asked.output_format)
+
+
+@routes.post("/v2/memories/", operation_id="mem0_list_v2")
+async def list_v2(memory: Reader, body: Listed, page: Page | None = None, page_size: PageSize | None = None) -> Any:
+    asked = _on_page(body, page, page_size)
+    found = await _listed(memory, asked)
+    return _paged(found, asked, "/v2/memories/") if asked.page else _formed(found, body.output_format)
+
+
+@routes.post("/v3/memories/", operation_id="mem0_list")
+async def list_v3(memory: Reader, body: Listed, page: Page | None = None, page_size: PageSize | None = None) -> Told:
+    asked = _on_page(body, page, page_size)
+    return _paged(await _listed(memory, asked), asked, "/v3/memories/")
+
+
+@routes.post("/v1/memories/search/", operation_id="mem0_search_v1")
+@routes.post("/v2/memories/search/", operation_id="mem0_search_v2")
+async def search_v1(memory: Reader, body: Searched) -> Any:
+    return _formed(await _searched(memory, body), body.output_format)
+
+
+@routes.post("/v3/memories/search/", operation_id="mem0_search")
+async def search(memory: Reader, body: Searched) -> Told:
+    return {"results": await _searched(memory, body, least=_LEAST)}
+
+
+@routes.get("/v1/memories/{memory_id}/", operation_id="mem0_get")
+async def get(memory: Reader, memory_id: InPath) -> Told:
+    return await Memories(memory).one(memory_id)
+
+
+@routes.get("/v1/memories/{memory_id}/history/", operation_id="mem0_history")
+async def history(memory: Reader, memory_id: InPath) -> list[Told]:
+    """What became of it, with every other value of what it is about."""
+    fact = await Memories(memory).fact(memory_id)
+    if fact is None:
+        one = await Memories(memory).one(memory_id)
+        return [{**one, "memory_id": memory_id, "old_memory": None, "new_memory": one["memory"], "event": "ADD"}]
+    return events_of(await memory.history(fact.id), memory_id)
+
+
+# changing
+
+
+@routes.put("/v1/memories/{memory_id}/", operation_id="mem0_update")
+async def update(memory: Writer, memory_id: InPath, body: Changed) -> Told:
+    return await writes.change(memory, memory_id, body)
+
+
+@routes.put("/v1/batch/", operation_id="mem0_batch_update")
+async def batch_update(memory: Writer, body: ManyChanged) -> Told:
+    """All of them, or none if one is not known."""
+    known = Memories(memory)
+    for one in body.memories:
+        await known.one(one.memory_id)
+    for one in body.memories:
+        await writes.change(memory, one.memory_id, one)
+    return {"message": f"Successfully updated {len(body.memories)} memories"}
+
+
+@routes.post("/v1/feedback/", operation_id="mem0_feedback")
+async def feedback(memory: Writer, body: Feedback) -> Told:
+    return await writes.judge(memory, body.memory_id, body.feedback)
+
+
+# erasing
+
+
+@routes.delete("/v1/memories/{memory_id}/", operation_id="mem0_delete")
+async def delete(memory: Writer, memory_id: InPath, asked: Annotated[ErasedOne, Query()]) -> Told:
+    return writes.told_of(await writes.erase(memory, memory_id, linked=bool(asked.delete_linked)))
+
+
+@routes.delete("/v1/memories/", operation_id="mem0_delete_all")
+async def delete_all(memory: Writer, asked: Annotated[Erased, Query()]) -> Told:
+    return writes.told_of(await writes.erase_all(memory, asked.wanted()))
+
+
+@routes.delete("/v1/batch/", operation_id="mem0_batch_delete")
+async def batch_delete(memory: Writer, body: ManyNamed) -> Told:
+    """All of them, or none if one is not known."""
+    known = Memories(memory)
+    for one in body.memories:
+        await known.one(one.memory_id)
+    receipts = [receipt for one in body.memories for receipt in await writes.erase(memory, one.memory_id)]
+    return {**writes.told_of(receipts), "message": f"Successfully deleted {len(body.memories)} memories"}
+
+
+@routes.delete("/v1/entities/{kind}/{name}/", operation_id="mem0_delete_entity_v1")
+@routes.delete("/v2/entities/{kind}/{name}/", operation_id="mem0_delete_entity")
+async def delete_entity(memory: Writer, kind: Literal["user", "agent", "run", "app"], name: InPath) -> Told:
+    """Everything of a user, an agent or a run; nothing is an error, so that it can be done twice."""
+    if name == "*":
+        raise InputError("name one entity; delete_all with user_id '*' erases everybody")
+    done = writes.told_of(await writes.erase_all(memory, parsed({f"{kind}_id": name})))
+    return {**done, "message": "Entity deleted successfully!"}
+
+
+# who there is
+
+
+@routes.get("/v1/entities/", operation_id="mem0_entities")
+async def entities(memory: Reader, asked: Annotated[EntitiesAsked, Query()]) -> Told:
+    """Users, agents and runs of which there is something."""
+    found: dict[tuple[str, str], Told] = {}
+    for user_id in await memory.users():
+        facts = await memory.facts(user_id)
+        times = [fact.learnt_at.isoformat() for fact in facts]
+        _seen(found, "user", user_id, times)["total_memories"] = len(facts)
+    for session in await memory.sessions():
+        times = [session.started_at.isoformat(), session.last_at.isoformat()]
+        _seen(found, "user", session.user_id, times)
+        whose = scoped(session.user_id, session)
+        for kind in ("agent", "run"):
+            if whose[f"{kind}_id"] is not None:
+                _seen(found, kind, whose[f"{kind}_id"], times)
+    ordered = [found[key] for key in sorted(found, key=lambda key: (key[0] != "user", key))]
+    size = asked.page_size or max(1, len(ordered))
+    first = (asked.page - 1) * size
+    return {"count": len(ordered), "next": None, "previous": None, "results": ordered[first : first + size]}
+
+
+def _seen(found: dict[tuple[str, str], Told], kind: str, name: str, times: Sequence[str]) -> Told:
+    one = found.setdefault(
+        (kind, name), {"id": name, "name": name, "type": kind, "created_at": None, "updated_at": None}
+    )
+    known = sorted(time for time in (*times, one["created_at"], one["updated_at"]) if time is not None)
+    if known:
+        one["created_at"], one["updated_at"] = known[0], known[-1]
+    return one
+
+
+@routes.get("/v2/entities/user/{user_id}/profile/", operation_id="mem0_profile")
+async def profile(memory: Reader, user_id: InPath) -> Told:
+    """What is known of a user, by category."""
+    known = await memory.user_profile(user_id)
+    return {
+        "entity_type": "user",
+        "entity_id": user_id,
+        "status": "succeeded" if known.facts else "insufficient_data",
+        "profile": known.to_dict()["categories"],
+        "markdown": known.markdown,
+        "updated_at": known.known_at.isoformat(),
+        "generation_count": 1,
+    }
+
+
+@routes.post("/v1/summary/", operation_id="mem0_summary")
+async def summary(memory: Reader, body: Scoped) -> Told:
+    """What a new session of a user hears of the last ones; before there is such a digest, what is known of them."""
+    users = await Memories(memory).users(body.wanted())
+    if len(users) != 1:
+        raise InputError("a summary is of one user; name them by user_id in the filters")
+    digest = await memory.digest(users[0])
+    return {"summary": (await memory.user_profile(users[0])).markdown if digest is None else digest.text}
+
+
+# what there is not
+
+
+def _missing(what: str) -> Any:
+    async def refuse(_: Reader) -> None:
+        raise InputError(f"Lamina has no {what}")
+
+    return refuse
+
+
+for _path, _what in _INSTEAD.items():
+    routes.add_api_route(_path, _missing(_what), methods=_EVERY_VERB, operation_id="mem0_missing")
+
+
+# pieces
+
+
+async def _listed(memory: Reader, asked: Listed) -> list[Told]:
+    found = await Memories(memory).listed(asked.wanted(), also_past=asked.also_past)
+    most = asked.limit or asked.top_k
+    return [_chosen(one, asked.fields) for one in (found if most is None else found[:most])]
+
+
+async def _searched(memory: Reader, asked: Searched, *, least: float = 0.0) -> list[Told]:
+    """What answers; `least` is the score that it has at least, if no threshold is given."""
+    wanted = asked.wanted()
+    if not fields_in(wanted) & {"user_id", "agent_id", "run_id"}:
+        raise InputError('say whose memories to search, e.g. filters={"user_id": "alex"}')
+    at = asked.reference_date
+    found = await Memories(memory).searched(
+        asked.query,
+        wanted,
+        top_k=asked.top_k or asked.limit or _TOP_K,
+        least=least if asked.threshold is None else min(max(asked.threshold, 0.0), 1.0),
+        at=at_seconds(at, "reference_date") if isinstance(at, int | float) else at,
+    )
+    return [_chosen(one, asked.fields) for one in found]
+
+
+def _chosen(one: Told, fields: Sequence[str] | None) -> Told:
+    return one if not fields else {name: value for name, value in one.items() if name in {"id", "memory", *fields}}
+
+
+def _formed(found: list[Told], output_format: str | None) -> Any:
+    """A list, as the first versions have it, or the form that later ones ask for."""
+    return {"results": found} if output_format == "v1.1" else found
+
+
+def _on_page(body: Listed, page: int | None, page_size: int | None) -> Listed:
+    return (
+        body
+        if page is None and page_size is None
+        else body.model_copy(update={"page": page or 1, "page_size": page_size})
+    )
+
+
+def _paged(found: list[Told], asked: Listed, path: str) -> Told:
+    page, size = asked.page or 1, asked.page_size or _PAGE
+
+    def address(number: int) -> str:
+        return f"{path}?{urlencode({'page': number, 'page_size': size})}"
+
+    return {
+        "count": len(found),
+        "next": address(page + 1) if page * size < len(found) else None,
+        "previous": address(page - 1) if page > 1 else None,
+        "results": found[(page - 1) * size : page * size],
+    }

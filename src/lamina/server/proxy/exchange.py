@@ -1,0 +1,253 @@
+"""One request through the proxy, as memory sees it: what is new in it, what to add to it, what was replied."""
+
+import asyncio
+import hashlib
+import json
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from lamina.context.rendering import PREAMBLE
+from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
+from lamina.log.messages import OWN_KEY, check_main, taken, text_of
+from lamina.log.resent import Resent, compared, sign
+from lamina.memory import Engine
+from lamina.server.proxy.dialect import ChatMessage, Dialect, Json, Place, Remembered
+from lamina.server.proxy.ownership import ITEMS, SEAL, Seals, without_references
+from lamina.server.proxy.scope import Whose, without_ids
+from lamina.values.manifest import Context
+
+logger = logging.getLogger("lamina.proxy")
+
+PATIENCE_S = 5.0  # for memory; then a request goes on without it, and what is to be stored is stored behind its back
+_BESIDE = 32  # messages of the log that may stand between those a client sends
+_LONGEST_QUERY = 20_000  # characters that are read of a message to find what it is about
+LASTS_S = 300.0  # how long what was shown is shown again
+
+
+class Showing(NamedTuple):
+    """What was shown, and by what is known whether it may be shown again."""
+
+    remembered: Remembered
+    facts: frozenset[str]  # ids of those in it, which must hold
+    cuts: int  # of the user's memory before it was put together: nothing may have been forgotten since
+
+
+class Shown:
+    """What was shown with the newest messages of users, for some minutes: the steps of one turn all begin alike."""
+
+    def __init__(self, *, most: int = 1_000, now: Callable[[], float] = time.monotonic) -> None:
+        self._most = most
+        self._now = now
+        self._kept: OrderedDict[Hashable, tuple[float, Showing]] = OrderedDict()  # the oldest first
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, turn: Hashable) -> Showing | None:
+        self._drop_old()
+        found = self._kept.get(turn)
+        return None if found is None else found[1]
+
+    def put(self, turn: Hashable, showing: Showing) -> None:
+        self.drop(turn)
+        self._kept[turn] = (self._now(), showing)
+        self._drop_old()
+
+    def drop(self, turn: Hashable) -> None:
+        self._kept.pop(turn, None)
+
+    def _drop_old(self) -> None:
+        while self._kept and (
+            len(self._kept) > self._most or next(iter(self._kept.values()))[0] + LASTS_S < self._now()
+        ):
+            self._kept.popitem(last=False)
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """A request on its way; memory that fails makes it poorer, never slower or impossible."""
+
+    engine: Engine
+    whose: Whose
+    dialect: Dialect
+    body: Json
+    budget: int
+    place: Place
+    shown: Shown
+    cuts: Callable[[str], Awaitable[int]]  # of a user's memory: grows with whatever is forgotten or reworded
+    seals: Seals
+    shared: bool  # the account at the endpoint is not the caller's own
+    retried: bool
+    tokens: int = 0
+    faults: list[str] = field(default_factory=list)
+    _resent: Resent = field(default=Resent(new=(), seen=None, answered=False), init=False)
+    work: set[asyncio.Task[None]] = field(default_factory=set)  # that goes on though nobody waits for it
+    _count: int = field(default=0, init=False)  # messages of the session before this request
+    _storing: asyncio.Task[None] | None = field(default=None, init=False)
+
+    async def prepared(self) -> dict[str, Any]:
+        """The request for the endpoint; what is new in it is being stored when this returns."""
+        told = self.dialect.told(self.body)
+        while told and told[-1]["role"] == "assistant":  # the beginning of the reply, which comes whole
+            told.pop()
+        self._resent = compared([sign(one) for one in told[-1:]], [])
+        asked = without_ids(self.body)
+        try:
+            first = await self._compared(told)
+            remembered = await self._remembered(told, first)
+        except (Conflict, NotFound):
+            raise
+        except (LaminaError, TimeoutError) as error:
+            self._failed("not_recalled", error)
+            remembered = Remembered()
+        new = [told[place] for place in self._resent.new]
+        self._storing = self._begun(self._stored(new)) if new else None
+        if self.shared:
+            remembered = replace(remembered, window=tuple(map(without_references, remembered.window)))
+        self.tokens = remembered.tokens
+        return self.dialect.with_memory(asked, remembered, self.place) if remembered.tokens else asked
+
+    async def stored(self) -> None:
+        """Returns once what is new in the request is safe; if that takes too long, it goes on."""
+        if self._storing is not None:
+            await self._patiently(self._storing)
+
+    async def replied(self, reply: ChatMessage | None, interrupted: str | None) -> None:
+        """Keep the reply, or as much of it as there was."""
+        if reply is not None:
+            await self._patiently(self._begun(self._kept(reply, interrupted)))
+
+    async def _patiently(self, task: asyncio.Task[None]) -> None:
+        done, _ = await asyncio.wait({task}, timeout=PATIENCE_S)
+        if not done:
+            self._failed("not_stored_yet", TimeoutError())
+
+    def _begun(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self.work.add(task)
+        task.add_done_callback(self.work.discard)
+        return task
+
+    async def _kept(self, reply: ChatMessage, interrupted: str | None) -> None:
+        if self._storing is not None:
+            await asyncio.wait({self._storing})
+        more: dict[str, Any] = {"interrupted": interrupted, "regenerated": self._resent.answered or None}
+        if ids := reply["metadata"].get(ITEMS):
+            with suppress(LaminaError, TimeoutError):  # then what is in the reply cannot be named later
+                more[SEAL] = await self.seals.of(ids)
+        metadata = {**reply["metadata"], **{name: value for name, value in more.items() if value is not None}}
+        await self._add([{**reply, "metadata": metadata}], None)
+
+    async def _compared(self, told: Sequence[ChatMessage]) -> int:
+        """Find out what is new; gives the number of the first message that was compared."""
+        try:
+            session = await self.engine.session(self.whose.session_id)
+        except NotFound:
+            check_main(self.whose.session_id, self.whose.user_id)
+            self._resent = compared([sign(one) for one in told], [])
+            return 1
+        if session.user_id != self.whose.user_id:
+            raise taken(session.id)
+        self._count = session.counters.messages
+        first = max(1, self._count - len(told) - _BESIDE + 1)
+        kept = await self.engine.messages(session.id, first, self._count)
+        self._resent = compared(
+            [sign(one) for one in told],
+            [sign(one.body) for one in kept],
+            gone=[place for place, one in enumerate(kept) if one.forgotten],
+            retried=self.retried,
+        )
+        return first
+
+    async def _remembered(self, told: Sequence[ChatMessage], first: int) -> Remembered:
+        newest = next((place for place in reversed(range(len(told))) if told[place]["role"] == "user"), None)
+        if newest is None:
+            return Remembered()
+        query = text_of(told[newest])[:_LONGEST_QUERY]
+        turn = self._turn(told[: newest + 1])
+        async with asyncio.timeout(PATIENCE_S):
+            before = await self._shown_before(turn) if newest < len(told) - 1 else None
+            if before is not None:
+                return before
+            seen = self._resent.seen
+            seen_from = 1 if self.whose.kept_there else None if seen is None else first + seen
+            cuts = await self.cuts(self.whose.user_id)
+            building = asyncio.create_task(self._context(query, seen_from))
+            context = await asyncio.shield(building)  # also when it comes too late: then it is quick the next time
+        remembered = _parted(context, query)
+        facts = frozenset(piece.id for piece in context.manifest.items if piece.kind == "fact" and piece.id)
+        self.shown.put(turn, Showing(remembered, facts, cuts))
+        return remembered
+
+    def _turn(self, told: Sequence[ChatMessage]) -> bytes:
+        """What the steps of one turn have in common: whose it is, how it is asked, and all up to the question."""
+        signs = json.dumps([sign(one) for one in told]).encode()
+        asked = repr((self.engine.tenant, self.whose, self.budget)).encode()
+        return hashlib.sha256(asked + signs).digest()
+
+    async def _shown_before(self, turn: bytes) -> Remembered | None:
+        """What the step before showed, if nothing of it was forgotten, retracted or changed meanwhile."""
+        before = self.shown.get(turn)
+        if before is None:
+            return None
+        if before.cuts == await self.cuts(self.whose.user_id):
+            holding = {fact.id for fact in await self.engine.facts(self.whose.user_id)} if before.facts else set()
+            if before.facts <= holding:
+                return before.remembered
+        self.shown.drop(turn)
+        return None
+
+    async def _context(self, query: str, seen_from: int | None) -> Context:
+        budget = self.budget
+        while True:
+            try:
+                return await self.engine.context(
+                    query or None,
+                    user_id=self.whose.user_id,
+                    session_id=self.whose.session_id,
+                    budget=budget,
+                    seen_from=seen_from,
+                )
+            except BudgetTooSmall as error:  # the budget is for memory: the message itself comes on top
+                budget = max(budget, error.smallest) + self.budget
+
+    async def _stored(self, new: Sequence[ChatMessage]) -> None:
+        place = json.dumps([self.whose.session_id, self._count, new], sort_keys=True)
+        await self._add(new, f"{OWN_KEY}{hashlib.sha256(place.encode()).hexdigest()}")  # two tries at once are one
+
+    async def _add(self, messages: Sequence[ChatMessage], key: str | None) -> None:
+        try:
+            await self.engine.add(
+                messages,
+                user_id=self.whose.user_id,
+                session_id=self.whose.session_id,
+                agent_id=self.whose.agent_id,
+                idempotency_key=key,
+            )
+        except (LaminaError, TimeoutError) as error:
+            self._failed("not_stored", error)
+
+    def _failed(self, what: str, error: Exception) -> None:
+        self.faults.append(what)
+        logger.warning("memory_failed", extra={"fault": what, "kind": type(error).__name__})
+
+
+def _parted(context: Context, query: str) -> Remembered:
+    """A context in its parts, without the query, which the caller sends."""
+    messages = list(context.messages)
+    if messages and messages[-1] == {"role": "user", "content": query}:
+        messages.pop()
+    late = str(messages.pop()["content"]) if len(messages) > 1 and _fenced(messages[-1]) else ""
+    block = str(messages.pop(0)["content"]) if messages and _fenced(messages[0]) else ""
+    if not (late or block or messages):
+        return Remembered()
+    return Remembered(block=block, window=tuple(messages), late=late, tokens=context.tokens)
+
+
+def _fenced(message: ChatMessage) -> bool:
+    return message["role"] == "system" and str(message["content"]).startswith(PREAMBLE)

@@ -1,0 +1,141 @@
+"""What the endpoint keeps, and who may reach it: all who ask with the operator's key share one account there.
+
+A request may name things that the endpoint keeps: an earlier response or one of its items, a conversation, a prompt, a
+file. With a key of their own, callers reach what is theirs. Else they may name only what replies in the same session
+had: the log has the ids of those, under a seal that nobody else can make.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from fastapi import HTTPException
+
+from lamina.errors import NotFound
+from lamina.memory import Engine
+from lamina.server.proxy.dialect import ChatMessage, Json
+from lamina.server.proxy.scope import Whose
+
+READ = ("models",)  # what all may look at
+ASKED = ("embeddings", "completions", "moderations", "chat/completions", "responses")  # what all may ask
+ITEMS, SEAL = "item_ids", "item_seal"  # in the metadata of a reply
+
+_NOT_READ = frozenset(
+    {"metadata", "parameters", "schema", "tool_calls", "annotations", "logprobs"}
+)  # where ids name nothing
+_NO_REFERENCES = frozenset(
+    {"call_id", "tool_call_id", "request_id", "user_id", "session_id", "trace_id", "connector_id"}
+)
+_NAMES = frozenset({"conversation", "container"})  # whose text is an id
+_WHOLE = frozenset({"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"})
+_SAID = frozenset({"content", "tool_calls", "function_call", "refusal"})
+_PAGE = 200  # messages that are looked through at once
+_MOST = 2_000
+_OWN_KEY = "with a key of your own for the endpoint (as Authorization, beside X-API-Key) where the proxy has none"
+
+
+def references(value: Any) -> Iterator[str]:
+    """The ids of things that the endpoint would have to look up; what is there with its words needs no look."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("id"), str) and not _is_whole(value):
+            yield value["id"]
+        for name, inner in value.items():
+            if name not in _NOT_READ:
+                yield from _named(name.lower(), inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from references(inner)
+
+
+def _named(name: str, inner: Any) -> Iterator[str]:
+    one = name in _NAMES or (name.endswith("_id") and name not in _NO_REFERENCES)
+    if one and isinstance(inner, str):
+        yield inner
+    elif name.endswith("_ids") and isinstance(inner, list):
+        yield from (each for each in inner if isinstance(each, str))
+    yield from references(inner)
+
+
+def _is_whole(item: Json) -> bool:
+    """Whether an item with an id says itself what it is."""
+    kind = item.get("type")
+    if not isinstance(kind, str) or kind == "message":
+        return "role" in item and not _SAID.isdisjoint(item)
+    return kind in _WHOLE or (kind == "reasoning" and bool(item.get("encrypted_content")))
+
+
+def without_references(message: ChatMessage) -> ChatMessage:
+    """A message of the log without what names things at the endpoint: anybody may have put them there."""
+    content = message.get("content")
+    kept = [part for part in content if not any(references(part))] or "" if isinstance(content, list) else content
+    said = {name: value for name, value in message.items() if name == "content" or not any(_named(name, value))}
+    return {**said, "content": kept} if "content" in said else said
+
+
+def may_pass(method: str, path: str) -> bool:
+    """Whether an address is for all who share an account: it neither shows nor changes what the endpoint keeps."""
+    return path in ASKED if method == "POST" else method == "GET" and path.partition("/")[0] in READ
+
+
+def refused_address(method: str, path: str) -> HTTPException:
+    return HTTPException(
+        403,
+        f"{method} {path.partition('/')[0]}/… would reach what the endpoint keeps for all who ask with the proxy's key;"
+        f" there are POST {', '.join(ASKED)} and GET {', '.join(READ)}, the rest is only passed on {_OWN_KEY}",
+    )
+
+
+class Seals:
+    """Knows again the ids that replies of a session had."""
+
+    def __init__(self, secret: Callable[[], Awaitable[bytes]], whose: Whose) -> None:
+        self._secret = secret
+        self._whose = whose
+
+    async def of(self, ids: Sequence[str]) -> str:
+        """What goes with the ids into the log."""
+        told = json.dumps([self._whose.user_id, self._whose.session_id, *ids]).encode()
+        return hmac.new(await self._secret(), b"proxy" + told, hashlib.sha256).hexdigest()
+
+    async def opened(self, metadata: Json) -> list[str]:
+        """The ids in the metadata of a reply, if the seal is ours."""
+        told, seal = metadata.get(ITEMS), metadata.get(SEAL)
+        if not isinstance(told, list) or not isinstance(seal, str):
+            return []
+        ids = [str(one) for one in told]
+        return ids if hmac.compare_digest(seal.encode(), (await self.of(ids)).encode()) else []
+
+
+async def check(body: Json, made: Callable[[set[str]], Awaitable[set[str]]] | None = None) -> None:
+    """Refuse a request that reaches what others may have at the endpoint; `made` says which ids are the caller's."""
+    if body.get("background"):
+        raise HTTPException(403, f"background responses are kept by the endpoint; ask without, or {_OWN_KEY}")
+    wanted = set(references({name: value for name, value in body.items() if name != "id"}))
+    if wanted and made is not None:
+        wanted -= await made(wanted)
+    if wanted:
+        raise HTTPException(
+            403,
+            f"{min(wanted)[:80]!r} is kept by the endpoint, and was in no reply of this session: name the session"
+            " (X-Lamina-User, X-Lamina-Session) whose reply it was in, send what it says instead, or ask"
+            f" {_OWN_KEY}",
+        )
+
+
+async def made(engine: Engine, whose: Whose, seals: Seals, wanted: set[str]) -> set[str]:
+    """Which of the ids were in replies of the session; the newest are looked through first."""
+    try:
+        session = await engine.session(whose.session_id)
+    except NotFound:
+        return set()
+    if session.user_id != whose.user_id:
+        return set()
+    found: set[str] = set()
+    last = session.counters.messages
+    while last > max(0, session.counters.messages - _MOST) and not wanted <= found:
+        for message in await engine.messages(session.id, max(1, last - _PAGE + 1), last):
+            found.update(await seals.opened(message.metadata))
+        last -= _PAGE
+    return found

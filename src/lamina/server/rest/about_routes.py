@@ -1,0 +1,87 @@
+"""Routes about what one is talking to: its profile, who did what, and a conversation to try it with."""
+
+from itertools import islice
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field
+
+from lamina import __version__
+from lamina.profiles import PROFILES, PROJECT
+from lamina.server.audit import Audit
+from lamina.server.auth import KEYS_SHOWN, AdminCaller, ReadCaller, Reader, Writer, service_of
+from lamina.server.bodies import Listed, Nothing
+from lamina.server.rest.cursors import Page, cursor_to, number_of
+from lamina.story import USER, sessions
+from lamina.values.access_key import KeyRole
+
+routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+
+_NOTHING = Nothing()
+
+
+class About(BaseModel):
+    """What answers, who asks, and by which rules things are remembered."""
+
+    version: str
+    tenant: str
+    role: KeyRole
+    profile: str
+    profiles: list[str]
+    weights: dict[str, float] = Field(description="Of the weighted sum; where another ranks, those to begin with.")
+    relevance_threshold: float
+    prompt_token_budget: int
+    chat_model: str | None = Field(description="The model of the endpoint behind the proxy, if it is known.")
+    proxy: bool = Field(description="Whether POST /openai/v1/chat/completions has an endpoint behind it.")
+
+
+class Told(BaseModel):
+    """How much was added."""
+
+    sessions: int
+    messages: int
+    user_id: str
+
+
+@routes.get("/about", tags=["service"], operation_id="about")
+async def about(memory: Reader, caller: ReadCaller, request: Request) -> About:
+    """What this service is, and what the caller may do with it."""
+    settings, profile = service_of(request).settings, memory.profile
+    return About(
+        version=__version__,
+        tenant=caller.tenant,
+        role=caller.role,
+        profile=profile.name,
+        profiles=sorted(PROFILES),
+        weights=dict(profile.weights or PROJECT.weights or {}),
+        relevance_threshold=profile.relevance_threshold,
+        prompt_token_budget=profile.budget,
+        chat_model=settings.proxy_model(),
+        proxy=settings.has_proxy(),
+    )
+
+
+@routes.get("/audit", tags=["service"], operation_id="list_audit")
+async def list_audit(caller: AdminCaller, request: Request, asked: Annotated[Listed, Query()]) -> Page[Audit]:
+    """Who did what in the caller's tenant, the newest first: of the last 1000 requests that this process answered."""
+    found = service_of(request).audits.of(caller.tenant, number_of("audit", asked.cursor))
+    some = list(islice(found, asked.limit))
+    more = next(found, None) is not None
+    return Page(items=[audit for _, audit in some], next=cursor_to("audit", str(some[-1][0])) if more else None)
+
+
+@routes.post("/demo", tags=["service"], operation_id="add_demo")
+async def add_demo(memory: Writer, _: Nothing = _NOTHING) -> Told:
+    """Add the bundled conversation of eight months, of a user of its own; a session that is there is left as it is.
+
+    Nothing is waited for: workers fold it, as events tell.
+    """
+    told = sessions()
+    newest = [*told][-1]
+    there = {session.id for session in await memory.sessions(USER)}
+    missing = {session_id: messages for session_id, messages in told.items() if session_id not in there}
+    for session_id, messages in missing.items():
+        await memory.add(messages, user_id=USER, session_id=session_id)
+        if session_id != newest:
+            await memory.end(session_id)
+    return Told(sessions=len(missing), messages=sum(map(len, missing.values())), user_id=USER)

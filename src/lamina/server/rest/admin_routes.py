@@ -1,0 +1,128 @@
+"""Routes for forgetting, keeping house, and making anew."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from lamina.server.auth import KEYS_SHOWN, Admin, Reader, Writer
+from lamina.server.bodies import (
+    CostsAsked,
+    InPath,
+    Listed,
+    Patiently,
+    ProposalsAsked,
+    Regenerated,
+    StatsAsked,
+    ToForget,
+    WhichSession,
+    WhoseMemory,
+)
+from lamina.server.rest.cursors import Page, page_of
+from lamina.values.cost import Cost
+from lamina.values.fact import Consolidated
+from lamina.values.receipt import Receipt
+from lamina.values.report import Backlog, Report, Settled, WorkerNote
+from lamina.values.statistics import Stats
+from lamina.values.summary import Proposal
+
+routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+
+
+class Freed(BaseModel):
+    """How many sessions are worked on again."""
+
+    sessions: int
+
+
+@routes.post("/forget", tags=["forgetting"], operation_id="forget")
+async def forget(memory: Writer, body: ToForget) -> Receipt:
+    """Erase for good, with all that was derived, and write the rest anew; the receipt says what was done."""
+    asked = body.model_dump(exclude={"message_ids"})
+    return await memory.forget(message_id=body.message_ids, **asked)
+
+
+@routes.get("/receipts", tags=["forgetting"], operation_id="list_receipts")
+async def list_receipts(memory: Reader, asked: Annotated[Listed, Query()]) -> Page[Receipt]:
+    """What was forgotten so far, the oldest first: how much and when, never what."""
+    found = await memory.receipts()
+    return page_of(found, kind="receipts", cursor=asked.cursor, limit=asked.limit, name=lambda one: one.id)
+
+
+@routes.post("/consolidate", tags=["upkeep"], operation_id="consolidate")
+async def consolidate(memory: Admin, body: WhoseMemory) -> Consolidated:
+    """Let memories decay, archive the faded ones, merge what is the same."""
+    return await memory.consolidate(body.user_id)
+
+
+@routes.post("/verify", tags=["upkeep"], operation_id="verify")
+async def verify(memory: Admin, body: WhichSession) -> Report:
+    """Check that everything stored is whole; changes nothing."""
+    return await memory.verify(body.session_id)
+
+
+@routes.post("/settle", tags=["upkeep"], operation_id="settle")
+async def settle(memory: Writer, body: Patiently) -> Settled:
+    """Wait until nothing is due: every fold made, every digest written."""
+    return await memory.settle(body.timeout)
+
+
+@routes.get("/costs", tags=["upkeep"], operation_id="list_costs")
+async def list_costs(memory: Reader, asked: Annotated[CostsAsked, Query()]) -> Page[Cost]:
+    """What language models have cost, by day, purpose and model."""
+    return Page(items=await memory.costs(asked.since), next=None)
+
+
+@routes.get("/stats", tags=["upkeep"], operation_id="get_stats")
+async def get_stats(memory: Reader, asked: Annotated[StatsAsked, Query()]) -> Stats:
+    """How much there is of everything, of a user or of all, and how it grew by day."""
+    return await memory.stats(asked.user_id)
+
+
+@routes.get("/backlog", tags=["upkeep"], operation_id="get_backlog")
+async def get_backlog(memory: Reader) -> Backlog:
+    """What there is to do for workers, and what fails."""
+    return await memory.backlog()
+
+
+@routes.get("/workers", tags=["upkeep"], operation_id="list_workers")
+async def list_workers(memory: Reader) -> Page[WorkerNote]:
+    """Who is at work on this tenant's sessions."""
+    return Page(items=await memory.workers(), next=None)
+
+
+@routes.post("/repair", tags=["upkeep"], operation_id="repair")
+async def repair(memory: Admin, body: WhichSession) -> Report:
+    """Make anew what is derived and damaged; the report says what was mended and what cannot be."""
+    return await memory.repair(body.session_id)
+
+
+@routes.post("/retry", tags=["upkeep"], operation_id="retry")
+async def retry(memory: Writer, body: WhichSession) -> Freed:
+    """Have a session that was set aside, or all of them, be worked on again."""
+    return Freed(sessions=await memory.retry(body.session_id))
+
+
+@routes.post("/sessions/{session_id}/regenerate", tags=["upkeep"], operation_id="regenerate", status_code=201)
+async def regenerate(memory: Writer, session_id: InPath, body: Regenerated) -> Proposal:
+    """Write the summaries and facts of a session anew beside the old ones; nothing changes until it is accepted."""
+    return await memory.regenerate(session_id, body.first, prompts=body.prompts)
+
+
+@routes.get("/proposals", tags=["upkeep"], operation_id="list_proposals")
+async def list_proposals(memory: Reader, asked: Annotated[ProposalsAsked, Query()]) -> Page[Proposal]:
+    """What was regenerated, the oldest first, with what differs."""
+    found = await memory.proposals(asked.session_id)
+    return page_of(found, kind="proposals", cursor=asked.cursor, limit=asked.limit, name=lambda one: one.id)
+
+
+@routes.post("/proposals/{proposal_id}/accept", tags=["upkeep"], operation_id="accept_proposal")
+async def accept_proposal(memory: Writer, proposal_id: InPath) -> Proposal:
+    """Put what was regenerated in place of what there is; the old versions are kept."""
+    return await memory.accept(proposal_id)
+
+
+@routes.post("/proposals/{proposal_id}/roll-back", tags=["upkeep"], operation_id="roll_back_proposal")
+async def roll_back_proposal(memory: Writer, proposal_id: InPath) -> Proposal:
+    """Discard what was regenerated, or take its acceptance back."""
+    return await memory.roll_back(proposal_id)

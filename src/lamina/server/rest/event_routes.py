@@ -1,0 +1,88 @@
+"""Server-sent events: what changes, told as it does."""
+
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from lamina.errors import NotFound
+from lamina.memory import Engine
+from lamina.server.auth import KEYS_SHOWN, Caller, ReadCaller, Reader, Service, service_of
+from lamina.server.bodies import EventsAsked
+from lamina.tenancy.changes import LOOK_S, Event
+from lamina.values.plain import plain
+
+routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+
+_STREAM = "text/event-stream"
+_BEAT_S = 15.0
+_AGAIN_MS = 2000
+_LAST = Header(alias="Last-Event-ID", max_length=100, description="The id of the last event that came, to go on from.")
+
+
+@routes.get(
+    "/events",
+    tags=["events"],
+    operation_id="listen",
+    response_class=StreamingResponse,
+    responses={200: {"description": "Events.", "content": {_STREAM: {"schema": {"type": "string"}}}}},
+)
+async def listen(
+    memory: Reader,
+    caller: ReadCaller,
+    request: Request,
+    asked: Annotated[EventsAsked, Query()],
+    last: Annotated[str | None, _LAST] = None,
+) -> StreamingResponse:
+    """What changes in the tenant's memory from now on, or since the last event that came; it does not end by itself."""
+    events = _events(service_of(request), caller, memory, asked, last)
+    return StreamingResponse(events, media_type=_STREAM, headers={"Cache-Control": "no-store"})
+
+
+async def _events(
+    service: Service, caller: Caller, memory: Engine, asked: EventsAsked, last: str | None
+) -> AsyncIterator[str]:
+    watch = await service.tenants.watch(caller.tenant)
+    yield f"retry: {_AGAIN_MS}\n" + ("" if last else f"id: {watch.place()}\n") + "\n"
+    told_at = time.monotonic()
+    async for event in watch.listen(last, LOOK_S):
+        if not await service.tenants.still_lets_in(caller.key):
+            return
+        if event is None and time.monotonic() - told_at >= _BEAT_S:
+            told_at = time.monotonic()
+            yield ": still here\n\n"
+        elif event is not None and _wanted(event, asked):
+            told = {"user_id": event.user_id, "session_id": event.session_id, **event.about}
+            if "content" in asked.include:
+                told |= await _content(memory, event)
+            told_at = time.monotonic()
+            yield f"id: {event.id}\nevent: {event.type}\ndata: {json.dumps(told, ensure_ascii=False)}\n\n"
+
+
+def _wanted(event: Event, asked: EventsAsked) -> bool:
+    """Whether a listener asked for it; what was forgotten says not of whom, and a gap concerns all."""
+    if event.type == "gap":
+        return True
+    if asked.types and event.type not in asked.types:
+        return False
+    if event.type == "forgotten":
+        return True
+    return asked.user_id in {None, event.user_id} and asked.session_id in {None, event.session_id}
+
+
+async def _content(memory: Engine, event: Event) -> dict[str, Any]:
+    """What was said or made, as far as it is still there."""
+    with suppress(NotFound):
+        if event.type == "message.added" and event.session_id is not None:
+            found = await memory.messages(event.session_id, event.about["first"], event.about["last"])
+            return {"messages": [plain(message) for message in found]}
+        if event.type == "fact.changed":
+            return {"fact": plain(await memory.fact(event.about["fact_id"], rehearsal=True))}
+        if event.type == "session.folded" and event.session_id is not None:
+            made = {one.id: one for one in await memory.summaries(event.session_id, live=False)}
+            return {"summary": plain(made.get(event.about["summary_id"]))}
+    return {}

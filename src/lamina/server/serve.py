@@ -1,0 +1,106 @@
+"""Runs the service until it is told to stop; requests that are under way are answered first."""
+
+import asyncio
+import logging
+import resource
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from types import FrameType, MappingProxyType
+
+import uvicorn
+from starlette.types import ASGIApp, Scope
+
+from lamina.memory import Engine
+from lamina.open import tenants
+from lamina.server.app import begin, create_app, opening
+from lamina.server.auth import Caller
+from lamina.server.idle_connections import timed
+from lamina.server.metrics import Metrics
+from lamina.settings import Settings
+from lamina.values.access_key import KeyRole
+
+_GRACE_S = 30
+_LEAST_WAITING = 64  # connections on which no request has come yet; many may be made at the same moment
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens, and leaves signals to us: what is open must be closed before the process ends."""
+
+    announce: Callable[[str], None]
+    leaving: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            for server in self.servers:
+                host, port, *_ = server.sockets[0].getsockname()
+                self.announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.leaving()
+        super().handle_exit(sig, frame)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+Engines = Callable[[str], Awaitable[Engine]]
+Beside = Callable[[Engines, Callable[[Scope], tuple[str, KeyRole]]], AbstractAsyncContextManager[ASGIApp]]
+
+
+def _who(scope: Scope) -> tuple[str, KeyRole]:
+    caller: Caller = scope["lamina.caller"]
+    return caller.tenant, caller.role
+
+
+def configured(app: ASGIApp, settings: Settings, *, host: str, port: int, grace_s: int = _GRACE_S) -> uvicorn.Config:
+    """How uvicorn serves it: no word of anybody's in a log, no waiting for heads that do not come."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    waiting = max(settings.max_concurrent_requests, _LEAST_WAITING)
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=timed(settings.header_seconds, min(waiting, files // 2)),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=grace_s,
+    )
+
+
+async def serve(
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    worker: bool,
+    announce: Callable[[str], None],
+    beside: Mapping[str, Beside] = MappingProxyType({}),
+) -> int:
+    """Serve until SIGTERM or SIGINT; 0 unless it could not begin. `beside` are other applications by path."""
+    logging.getLogger("lamina.audit").setLevel(logging.INFO)
+    metrics = Metrics()
+    async with (
+        tenants(settings.database, **opening(settings, metrics, worker=worker)) as held,
+        AsyncExitStack() as stack,
+    ):
+        await begin(held, settings, host, worker=worker)
+        others = {path: await stack.enter_async_context(make(held.engine, _who)) for path, make in beside.items()}
+        app = create_app(settings, host=host, worker=worker, held=held, metrics=metrics, beside=others)
+        server = _Server(configured(app, settings, host=host, port=port))
+        server.announce = announce
+        loop = asyncio.get_running_loop()
+        ending: set[asyncio.Task[None]] = set()
+        server.leaving = lambda: ending.add(loop.create_task(held.end_watches()))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, server.handle_exit, number, None)
+        try:
+            await server.serve()
+        except SystemExit:  # uvicorn's way to say that it could not listen
+            return 1
+    return 0 if server.started else 1

@@ -1,0 +1,150 @@
+"""The memories of all tenants of one store, in one process."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Self
+
+from lamina.log.messages import checked_tenant
+from lamina.log.pages import cuts_of
+from lamina.memory import Engine, close_all
+from lamina.protocols.store import Store
+from lamina.tenancy.changes import Watch
+from lamina.tenancy.keys import Door, Keys
+from lamina.values.access_key import ApiKey
+
+_SECRET_BYTES = 32
+_OLD = timedelta(seconds=1)
+_GRACE_S = 10.0  # for what workers have in hand when the process ends
+
+
+class Tenants:
+    """Gives each tenant an engine of its own over one store; also who may come in."""
+
+    def __init__(
+        self,
+        store: Store,
+        engage: Callable[[Store], Awaitable[Engine]],
+        *,
+        now: Callable[[], datetime],
+        new_id: Callable[[str], str],
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        """`engage` makes an engine for the store of one tenant."""
+        self._store = store
+        self._engage = engage
+        self._now = now
+        self._new_id = new_id
+        self._random_bytes = random_bytes
+        self._engines: dict[str, Engine] = {}
+        self._opening = asyncio.Lock()
+        self._keyed = False
+        self._door = Door(store)
+        self._watches: dict[str, Watch] = {}
+        self._secrets: dict[str, bytes] = {}
+        self._watching = True
+        self._good: dict[str, tuple[datetime, dict[str, datetime | None]]] = {}  # keys, and when they were looked at
+
+    @property
+    def open_engines(self) -> list[Engine]:
+        """Those of the tenants who were asked for so far."""
+        return [*self._engines.values()]
+
+    async def engine(self, tenant: str) -> Engine:
+        """The memory of a tenant, with its worker."""
+        if tenant in self._engines:
+            return self._engines[tenant]
+        async with self._opening:
+            if tenant not in self._engines:
+                engine = await self._engage(self._store.for_tenant(tenant))
+                self._engines[tenant] = await engine.open()
+        return self._engines[tenant]
+
+    async def known(self) -> list[str]:
+        """The tenants that have written something."""
+        return await self._store.tenants()
+
+    async def named(self) -> list[str]:
+        """The tenants that have written something, or have a key, by name."""
+        return sorted({*await self._store.tenants(), *await self._store.keyed_tenants()})
+
+    async def cuts(self, tenant: str, user_id: str) -> int:
+        """A number that grows when words of a user's memory are taken away or rewritten, by whichever process."""
+        return await cuts_of(self._store.for_tenant(tenant), user_id)
+
+    async def secret(self, tenant: str) -> bytes:
+        """What only this tenant's memory has, to know again what was signed with it."""
+        if tenant not in self._secrets:
+            self._secrets[tenant] = await self._store.for_tenant(tenant).secret(self._random_bytes(_SECRET_BYTES))
+        return self._secrets[tenant]
+
+    async def watch(self, tenant: str) -> Watch:
+        """What changes in a tenant's memory, looked for from now on at the latest; nothing once watches have ended."""
+        if tenant not in self._watches:
+            self._watches[tenant] = Watch(
+                self._store.for_tenant(tenant), now=self._now, epoch=self._random_bytes(4).hex()
+            )
+            if not self._watching:
+                await self._watches[tenant].close()
+        watch = self._watches[tenant]
+        await watch.begin()
+        return watch
+
+    async def end_watches(self) -> None:
+        """Let all go who listen for changes, and whoever comes yet."""
+        self._watching = False
+        for watch in [*self._watches.values()]:
+            await watch.close()
+
+    async def ping(self) -> None:
+        """Ask the store something; raises StoreError if it does not answer."""
+        await self._store.setting("profile")
+
+    def keys(self, tenant: str) -> Keys:
+        checked_tenant(tenant)
+        return Keys(
+            self._store.for_tenant(tenant),
+            now=self._now,
+            new_id=self._new_id,
+            random_bytes=self._random_bytes,
+            changed=self._keys_changed,
+        )
+
+    def _keys_changed(self) -> None:
+        """Look keys up again, also of those who listen."""
+        self._door.forget()
+        self._good.clear()
+        for watch in self._watches.values():
+            watch.nudge()
+
+    async def still_lets_in(self, key: ApiKey | None) -> bool:
+        """Whether a key would still do, as of a second ago; who came without one may stay until there is one."""
+        if key is None:
+            return not await self.has_keys()
+        now = self._now()
+        looked, good = self._good.get(key.tenant, (None, {}))
+        if looked is None or now - looked >= _OLD:
+            found = await self._store.for_tenant(key.tenant).keys()
+            good = {one.id: one.expires_at for one in found if one.revoked_at is None}
+            self._good[key.tenant] = (now, good)
+        until = good.get(key.id, now)
+        return until is None or until > now
+
+    async def has_keys(self) -> bool:
+        """Whether there is, or was, any key; once there is one, nobody comes in without."""
+        self._keyed = self._keyed or await self._store.has_keys()
+        return self._keyed
+
+    async def admitted(self, secret: str) -> ApiKey | None:
+        """The key that these words are, if it may come in now."""
+        return await self._door.admitted(secret, self._now())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.end_watches()
+        await close_all(self._engines, _GRACE_S)

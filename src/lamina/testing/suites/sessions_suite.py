@@ -1,0 +1,122 @@
+"""Sessions, milestones and settings."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from lamina.errors import NotFound, Stale
+from lamina.protocols.store import Store
+from lamina.testing.samples import (
+    a_draft,
+    a_fact,
+    a_milestone,
+    a_proposal,
+    an_append,
+    an_episode,
+    an_erasure,
+    at,
+    settle,
+    some_facts,
+)
+from lamina.testing.suites.checks_suite import Suite
+
+
+class Sessions(Suite):
+    async def test_sessions_come_in_pages_by_id(self, store: Store) -> None:
+        """`after` goes on behind the last id; filters hold on every page."""
+        for number in range(5):
+            user = "ann" if number % 2 == 0 else "bob"
+            await store.append(an_append(f"s{number}", a_draft(f"m{number}"), user_id=user))
+        await store.set_status("s2", "ended", at(1))
+        first = await store.sessions(limit=2)
+        assert [s.id for s in first] == ["s0", "s1"]
+        assert [s.id for s in await store.sessions(limit=2, after="s1")] == ["s2", "s3"]
+        assert [s.id for s in await store.sessions(user_id="ann")] == ["s0", "s2", "s4"]
+        assert [s.id for s in await store.sessions(status="ended")] == ["s2"]
+        assert [s.id for s in await store.sessions(user_id="ann", status="active", after="s0")] == ["s4"]
+        assert await store.sessions(after="s4") == []
+        assert await store.session("s9") is None
+
+    async def test_a_status_is_set_only_on_the_session_that_was_read(self, store: Store) -> None:
+        """Its tag is another one after a message or a status; with an old one nothing changes."""
+        await store.append(an_append("s1", a_draft("m1")))
+        first = await store.session("s1")
+        assert first is not None
+        await store.append(an_append("s1", a_draft("m2")))
+        with pytest.raises(Stale, match="read it again"):
+            await store.set_status("s1", "ended", at(5), first.tag)
+        second = await store.session("s1")
+        assert second is not None
+        assert second.status == "active"
+        third = await store.set_status("s1", "ended", at(5), second.tag)
+        with pytest.raises(Stale):
+            await store.set_status("s1", "paused", at(6), second.tag)
+        assert await store.session("s1") == third
+
+    async def test_newest_sessions_began_last(self, store: Store) -> None:
+        """By the time of their first message, whatever came later; of one user."""
+        for number, minutes in enumerate((5, 1, 9)):
+            await store.append(an_append(f"s{number}", a_draft(f"m{number}", minutes=minutes)))
+        await store.append(an_append("s1", a_draft("late", minutes=99)))
+        await store.append(an_append("other", a_draft("o", minutes=50), user_id="bob"))
+        assert [s.id for s in await store.newest_sessions("ann", 2)] == ["s2", "s0"]
+        assert [s.id for s in await store.newest_sessions("ann", 9)] == ["s2", "s0", "s1"]
+
+    async def test_a_session_without_a_turn_is_no_conversation(self, store: Store) -> None:
+        """Notes that nobody said or answered are not among the newest sessions, until someone speaks."""
+        await store.append(an_append("s1", a_draft("m1")))
+        await store.append(an_append("notes", a_draft("m2", role="developer", minutes=9)))
+        assert [s.id for s in await store.newest_sessions("ann", 9)] == ["s1"]
+        await store.append(an_append("notes", a_draft("m3", minutes=10)))
+        assert [s.id for s in await store.newest_sessions("ann", 9)] == ["notes", "s1"]
+
+    async def test_status_keeps_its_times(self, store: Store) -> None:
+        """Ending twice keeps the first time; archiving keeps the end; resuming forgets both."""
+        await store.append(an_append("s1", a_draft("m1")))
+        ended = await store.set_status("s1", "ended", at(1))
+        assert (ended.status, ended.ended_at, ended.touched_at) == ("ended", at(1), at(1))
+        assert (await store.set_status("s1", "ended", at(2))).ended_at == at(1)
+        archived = await store.set_status("s1", "archived", at(3))
+        assert (archived.ended_at, archived.archived_at) == (at(1), at(3))
+        resumed = await store.set_status("s1", "active", at(4))
+        assert (resumed.ended_at, resumed.archived_at) == (None, None)
+        assert resumed == await store.session("s1")
+
+    async def test_milestones_are_kept_by_turn(self, store: Store) -> None:
+        """In order of turn, each id once."""
+        await store.append(an_append("s1", a_draft("m1")))
+        for milestone in (a_milestone("b", "s1", 4), a_milestone("a", "s1", 2), a_milestone("b", "s1", 4)):
+            await store.add_milestone(milestone)
+        assert await store.milestones("s1") == [a_milestone("a", "s1", 2), a_milestone("b", "s1", 4)]
+        assert await store.milestones("s2") == []
+
+    @pytest.mark.parametrize(
+        "verb",
+        [
+            pytest.param(lambda store: store.set_status("s9", "ended", at(1)), id="set_status"),
+            pytest.param(lambda store: store.add_milestone(a_milestone("a", "s9")), id="add_milestone"),
+            pytest.param(lambda store: store.audit("s9"), id="audit"),
+            pytest.param(lambda store: store.recount("s9"), id="recount"),
+            pytest.param(lambda store: store.unfold("s9", settle), id="unfold"),
+            pytest.param(lambda store: store.commit_facts(some_facts(a_fact("f", session_id="s9"))), id="facts"),
+            pytest.param(
+                lambda store: store.commit_facts(some_facts(episodes=(an_episode("e", session_id="s9"),))),
+                id="episodes",
+            ),
+            pytest.param(lambda store: store.put_proposal(a_proposal("p", "s9")), id="put_proposal"),
+            pytest.param(lambda store: store.erase(an_erasure(sessions=("s9",))), id="erase"),
+        ],
+    )
+    async def test_an_unknown_session_is_not_found(
+        self, store: Store, verb: Callable[[Store], Awaitable[object]]
+    ) -> None:
+        """Verbs that change or examine a session say that there is none."""
+        with pytest.raises(NotFound, match="s9"):
+            await verb(store)
+
+    async def test_settings_are_kept(self, store: Store) -> None:
+        """The newest value wins; what was never set is None."""
+        assert await store.setting("profile") is None
+        await store.put_setting("profile", "a")
+        await store.put_setting("profile", "b")
+        assert await store.setting("profile") == "b"

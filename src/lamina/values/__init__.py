@@ -1,0 +1,1 @@
+"""The values that travel through Lamina: frozen, without stores, equal by content."""

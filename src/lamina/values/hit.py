@@ -1,0 +1,46 @@
+"""Results of a search, and how they were found."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+from lamina.frozen import dataclass
+from lamina.values.message import Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """Something found by a search, with the parts of its score."""
+
+    kind: Literal["message", "summary", "fact", "episode"]
+    id: str
+    session_id: str | None
+    message_ids: tuple[str, ...]
+    span: Span | None
+    text: str
+    score: float
+    parts: Mapping[str, float]
+    created_at: datetime
+    role: str | None = None
+    name: str | None = None  # who spoke, where the message says so
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A step of a search and the time it took."""
+
+    name: Literal["open", "understand", "embed", "rank", "read"]
+    ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A search and how it went."""
+
+    hits: tuple[Hit, ...]
+    least: float  # score under which `search` shows nothing; 0: it shows whatever is related
+    considered: int  # rows that the filters let through
+    related: int  # of these, rows that have anything to do with the query
+    stages: tuple[Stage, ...]
+    weights: Mapping[str, float] | None  # None: the calibrated sum ranked

@@ -1,0 +1,1 @@
+"""The worker: takes what is due and does it, under leases."""

@@ -1,0 +1,470 @@
+"""The worker: takes what is due, folds it, commits it. Killed at any point, the work is simply still due."""
+
+import asyncio
+import importlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from lamina.errors import LaminaError, ModelError, StoreError
+from lamina.folding.digest import Digester
+from lamina.folding.fold import Compactor
+from lamina.folding.schedule import Fold
+from lamina.knowledge.accesses import Accesses
+from lamina.knowledge.consolidate import Consolidation
+from lamina.knowledge.extract import Reader
+from lamina.knowledge.standing import is_unread
+from lamina.log.pages import every_user, required_session
+from lamina.maintenance.integrity import faults
+from lamina.parts import Parts, Progress
+from lamina.protocols.store import Claim, FoldCommit, Reach
+from lamina.values.report import FoldDone, Settled
+from lamina.values.session import Session
+from lamina.values.summary import Summary
+from lamina.workers.slots import Hand, is_gone
+
+logger = logging.getLogger("lamina.fold")
+
+
+_SWEEP_SECONDS = 60.0
+_GATHER_SECONDS = 0.05  # vectors are given in batches, not after each message
+_QUICK_SECONDS = 0.2  # what is done sooner is not told of on its own
+
+
+class Worker:
+    """Folds sessions, each under a lease that other workers respect; one at a time, or as many as it has hands."""
+
+    def __init__(self, parts: Parts, accesses: Accesses | None = None) -> None:
+        self._parts = parts
+        self._accesses = accesses or Accesses(parts)
+        self._compactor = Compactor(parts)
+        self._digester = Digester(parts, self._compactor)
+        self.reader = Reader(parts)
+        self.consolidation = Consolidation(parts, self.reader)
+        self.retention: Callable[[], Awaitable[int]] | None = None  # set by who can forget
+        self._wakened = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._next_sweep = 0.0
+        self._embedding: Any = None
+        self._stopping = False
+        self._telling: asyncio.Task[None] | None = None
+        names = [parts.owner, *(f"{parts.owner}-{number}" for number in range(2, parts.hands + 1))]
+        self._hands = [Hand(parts, name) for name in names]
+        self._calls = {hand: asyncio.Event() for hand in self._hands[1:]}
+
+    def wake(self) -> None:
+        """Say that something may be due; from any thread."""
+        if self._loop is not None and not (self._wakened.is_set() and not self._calls):
+            self._loop.call_soon_threadsafe(self._waken)
+
+    def _waken(self) -> None:
+        self._wakened.set()
+        if self._hands[0].busy:
+            self._call_another()
+
+    def _call_another(self) -> None:
+        """Have a free hand look for work, too."""
+        for hand, call in self._calls.items():
+            if not hand.busy and not call.is_set():
+                call.set()
+                return
+
+    def wind_down(self) -> None:
+        """Claim nothing more."""
+        self._stopping = True
+        self._wakened.set()
+        for call in self._calls.values():
+            call.set()
+
+    async def ended(self, running: asyncio.Task[None], grace: float = 0) -> None:
+        """End a task of `run`: claim nothing more, finish what is in hand if there is time, else hand it back."""
+        try:
+            if grace > 0:
+                self.wind_down()
+                await asyncio.wait([running], timeout=grace)
+        finally:
+            running.cancel()
+            await asyncio.wait([running])
+
+    async def run(self) -> None:
+        """Work until told to stop, or cancelled."""
+        self._loop = asyncio.get_running_loop()
+        helpers = [asyncio.create_task(self._help(hand, call)) for hand, call in self._calls.items()]
+        try:
+            while not self._stopping:
+                self._wakened.clear()
+                await self._round()
+                await self._hands[0].tell()
+                if self._wakened.is_set():  # new work came in the meantime: let its vectors be a batch
+                    await asyncio.sleep(_GATHER_SECONDS)
+                await self._rest()
+            await asyncio.gather(*helpers)
+        finally:
+            await _ended(*helpers, *filter(None, [self._telling]))
+            self._telling = None
+            for hand in self._hands:
+                await hand.drop()
+
+    async def _rest(self) -> None:
+        """Until something may be due, or it is time to look."""
+        waking = asyncio.create_task(self._wakened.wait())
+        self._telling = self._telling or asyncio.create_task(self._told())
+        try:
+            await asyncio.wait({waking, self._telling}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await _ended(waking)
+        if self._telling.done():
+            self._telling = None
+
+    async def _told(self) -> None:
+        patience = self._parts.patience
+        seconds = min(patience.poll_seconds, patience.lease_seconds / 3)
+        try:
+            await self._parts.store.wait_for_work(seconds)
+        except LaminaError as error:
+            logger.warning("worker_round_failed", extra={"reason": str(error)})
+            await asyncio.sleep(seconds)
+
+    async def _help(self, hand: Hand, call: asyncio.Event) -> None:
+        """Claim when called, or now and then while the first hand is full and nobody looks."""
+        while not self._stopping:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._parts.patience.poll_seconds):
+                    await call.wait()
+            if call.is_set() or self._hands[0].busy:
+                call.clear()
+                await self._outlived(self._drain(hand))
+                await hand.tell()
+
+    async def _round(self) -> None:
+        """All that is due now."""
+        await self._outlived(self._worked())
+
+    async def _outlived(self, work: Awaitable[None]) -> None:
+        """A worker outlives whatever goes wrong in a round."""
+        try:
+            await work
+        except LaminaError as error:
+            logger.warning("worker_round_failed", extra={"reason": str(error)})
+        except Exception:
+            logger.exception("worker_round_failed")
+
+    async def _worked(self) -> None:
+        if time.monotonic() >= self._next_sweep:
+            self._next_sweep = time.monotonic() + _SWEEP_SECONDS
+            await self._revoke_the_dead()
+            await self._drop_notes_of_the_gone()
+            await self._sweep()
+            await self._tidy()
+        await self._accesses.flush()
+        await self._drain(self._hands[0])
+        if not self._stopping:
+            await self._embedded()
+
+    async def _drain(self, hand: Hand) -> None:
+        """Session after session until none is due; each takes a turn, so that others have theirs in between."""
+        while not self._stopping:
+            async with self._parts.turns:
+                claim = None if self._stopping else await self._claim(hand.owner)
+                if claim is None:
+                    return
+                self._call_another()
+                await self._handled(claim, thorough=False, hand=hand)
+
+    async def _embedded(self) -> int:
+        """Give vectors to what has none yet; how many. Without them words still find everything."""
+        embedder = self._parts.embedder
+        if embedder is None:
+            return 0
+        if self._embedding is None:
+            self._embedding = importlib.import_module("lamina.search.embed").Embedding(self._parts, embedder)
+        given = 0
+        try:
+            async for user_id in self._embedding.users():
+                async with self._parts.turns:
+                    given += int(await self._embedding.due(user_id))
+                if self._stopping:
+                    return given
+            async with self._parts.turns:
+                given += int(await self._embedding.all_due())
+        except ModelError as error:
+            logger.warning("not_embedded", extra={"embedder": embedder.name, "reason": str(error)})
+        return given
+
+    async def _tidy(self) -> None:
+        """Consolidation and retention, if they are due."""
+        await self.consolidation.if_due()
+        if self.retention is not None:
+            await self.retention()
+
+    async def settle(
+        self, timeout: float | None = None, progress: Progress | None = None, *, tidy: bool = True
+    ) -> Settled:
+        """Work until nothing is due, here or with other workers; sessions that keep failing are named."""
+        await self._accesses.flush()
+        done = Settled(folds=0, digests=0, archived=await self._sweep())
+        failed: list[str] = []
+        async with asyncio.timeout(timeout):
+            await self._revoke_the_dead()
+            while not self._stopping:
+                async with self._parts.turns:
+                    claim = await self._claim(self._parts.owner, impatient=True, skip=failed)
+                    if claim is not None:
+                        outcome = await self._handled(claim, thorough=True, progress=progress, before=done.folds)
+                if claim is not None:
+                    done = replace(
+                        done,
+                        folds=done.folds + outcome.folds,
+                        digests=done.digests + outcome.digests,
+                        facts=done.facts + outcome.facts,
+                    )
+                    failed += outcome.failed
+                elif await self._parts.store.pending(failed):  # others are at work, or just taking it up
+                    await asyncio.sleep(0.02)
+                    await self._revoke_the_dead()
+                else:
+                    break
+        digests, vectors = await self._refresh_digests(timeout), 0
+        if tidy:
+            await self._tidy()
+            async with asyncio.timeout(timeout):
+                vectors = await self._embedded()
+        failing = (await self._parts.store.backlog(self._parts.now())).failing
+        aside = [one.session_id for one in failing if one.retry_at is None]
+        return replace(
+            done,
+            digests=done.digests + digests,
+            archived=done.archived + await self._sweep(),
+            failed=tuple(dict.fromkeys([*failed, *aside])),
+            vectors=vectors,
+        )
+
+    async def settle_facts(self, session_id: str, timeout: float | None = None) -> Settled:
+        """Work until a session was read for facts, here or with other workers, or could not be."""
+        done = Settled(folds=0, digests=0, archived=0)
+        failed = (await required_session(self._parts.store, session_id)).attempts
+        async with asyncio.timeout(timeout):
+            await self._revoke_the_dead()
+            while not self._stopping:
+                session = await required_session(self._parts.store, session_id)
+                if session.attempts > failed:
+                    return replace(done, failed=(session_id,))
+                if not is_unread(self._parts.profile, session.counters):
+                    break
+                async with self._parts.turns:
+                    claim = await self._claim(self._parts.owner, impatient=True)
+                    outcome = None if claim is None else await self._handled(claim, thorough=False)
+                if outcome is None:
+                    await asyncio.sleep(0.02)
+                else:
+                    done = replace(done, folds=done.folds + outcome.folds, facts=done.facts + outcome.facts)
+        return done
+
+    async def _refresh_digests(self, timeout: float | None) -> int:
+        async with asyncio.timeout(timeout):
+            users = [user_id async for user_id in every_user(self._parts.store)]
+            return sum([await self._digester.refresh(user_id, thorough=True) for user_id in users])
+
+    async def _revoke_the_dead(self) -> None:
+        for lease in await self._parts.store.leases():
+            if not self._parts.alive(lease.owner):
+                await self._parts.store.revoke(lease.owner)
+
+    async def _drop_notes_of_the_gone(self) -> None:
+        for note in await self._parts.store.workers():
+            if is_gone(self._parts, note):
+                await self._parts.store.drop_worker(note.id)
+
+    async def _claim(self, owner: str, *, impatient: bool = False, skip: Sequence[str] = ()) -> Claim | None:
+        now = self._parts.now()
+        until = now + timedelta(seconds=self._parts.patience.lease_seconds)
+        return await self._parts.store.claim(owner, now, until, impatient=impatient, skip=skip)
+
+    async def _handled(
+        self,
+        claim: Claim,
+        *,
+        thorough: bool,
+        progress: Progress | None = None,
+        before: int = 0,
+        hand: Hand | None = None,
+    ) -> Settled:
+        """Everything that is due in one session, for as long as the lease is ours."""
+        if hand is not None:
+            hand.take(claim.session.id)
+        keeper = asyncio.create_task(self._keep_lease(claim, hand))
+        working = asyncio.create_task(self._done(claim, thorough, progress, before))
+        good = False
+        try:
+            await asyncio.wait({keeper, working}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                logger.warning("lease_lost", extra={"session": claim.session.id})
+                return Settled(folds=0, digests=0, archived=0)
+            good, outcome = working.result()
+            return outcome
+        finally:
+            await _ended(keeper, working)
+            if hand is not None:
+                hand.put_down(failed=not good)
+
+    async def _done(self, claim: Claim, thorough: bool, progress: Progress | None, before: int) -> tuple[bool, Settled]:
+        """Whether all went well, and what was done; a failure is logged, counted and tried again later."""
+        folds = facts = 0
+        try:
+            facts, unread = await self._read(claim.session.id)
+            while (step := await self._next(claim.session.id)) is not None:
+                folds += await self._fold(*step)
+                if progress is not None:
+                    progress(before + folds, 0)
+            digests = await self._digester.refresh(claim.session.user_id, thorough=thorough)
+        except asyncio.CancelledError:
+            # still due, and free at once: as if it had been touched since the claim
+            await self._parts.store.release(replace(claim, touch=-1))
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a plug-in throws is a failed fold, still due
+            return False, await self._failed(claim, error, folds)
+        if unread is not None:
+            return False, await self._failed(claim, unread, folds)
+        await self._parts.store.release(claim)
+        return True, Settled(folds=folds, digests=int(digests), archived=0, facts=facts)
+
+    async def _read(self, session_id: str) -> tuple[int, ModelError | None]:
+        """Facts found; and what kept them from being found, which must not keep the session from being folded."""
+        try:
+            return await self.reader.read(session_id), None
+        except ModelError as error:
+            return 0, error
+
+    async def _failed(self, claim: Claim, error: Exception, folds: int) -> Settled:
+        patience = self._parts.patience
+        session = await self._parts.store.session(claim.session.id)
+        attempts = session.attempts if session else 0
+        wait = min(patience.backoff_seconds * 2 ** min(attempts, 20), 3600)
+        logger.warning(
+            "fold_failed",
+            extra={"session": claim.session.id, "attempt": attempts + 1, "retry_seconds": wait, "reason": str(error)},
+            exc_info=None if isinstance(error, LaminaError) else error,
+        )
+        aside = attempts + 1 >= patience.aside_after
+        if aside:
+            logger.warning("session_set_aside", extra={"session": claim.session.id, "attempts": attempts + 1})
+        retry_at = None if aside else self._parts.now() + timedelta(seconds=wait)
+        await self._parts.store.fail(claim, retry_at, _reason(error))
+        hopeless = aside or not isinstance(error, ModelError) or attempts + 1 >= patience.attempts
+        return Settled(folds=folds, digests=0, archived=0, failed=(claim.session.id,) if hopeless else ())
+
+    async def _keep_lease(self, claim: Claim, hand: Hand | None) -> None:
+        """Renew the lease again and again; ends when it is lost."""
+        seconds = self._parts.patience.lease_seconds
+        await asyncio.sleep(min(_QUICK_SECONDS, seconds / 3))
+        while True:
+            if hand is not None:
+                await hand.tell()
+            await asyncio.sleep(seconds / 3)
+            try:
+                if not await self._parts.store.renew(claim, self._parts.now() + timedelta(seconds=seconds)):
+                    return
+            except LaminaError as error:  # the next renewal may succeed; if none does, another worker takes over
+                logger.info("lease_not_renewed", extra={"session": claim.session.id, "reason": str(error)})
+
+    async def _next(self, session_id: str) -> tuple[Session, list[Summary], Fold] | None:
+        standing = await self._standing(session_id)
+        if standing is None:
+            return None
+        session, live = standing
+        fold = await self._compactor.due(session, live)
+        return None if fold is None else (session, live, fold)
+
+    async def _standing(self, session_id: str) -> tuple[Session, list[Summary]] | None:
+        """A session with its live summaries; raises StoreError if these do not stand for all that was folded."""
+        session = await self._parts.store.session(session_id)
+        if session is None:
+            return None
+        live = await self._parts.store.summaries(session_id)
+        if _fault(session, live):  # a fold may have come between the two reads: one look at both will tell
+            view = await self._parts.store.view(session.user_id, session_id, Reach(tokens=0))
+            session, live = view.session or session, list(view.summaries)
+        if fault := _fault(session, live):
+            raise StoreError(f"session {session_id}: {fault}; `repair` writes them again from the log")
+        return session, live
+
+    async def _fold(self, session: Session, live: list[Summary], fold: Fold) -> int:
+        started = time.perf_counter()
+        commit = await self._compactor.compacted(session, live, fold)
+        if not await self._parts.store.commit(commit):
+            logger.info("fold_overtaken", extra={"session": session.id, "version": session.counters.version})
+            return 0
+        self._report(session, live, fold, commit, time.perf_counter() - started)
+        return 1
+
+    def _tell(self, fold: Fold, before: int, commit: FoldCommit, seconds: float) -> None:
+        if self._parts.on_fold is not None:
+            recipe = commit.summary.recipe
+            done = FoldDone(
+                layer=fold.layer,
+                tokens_before=before,
+                tokens_after=commit.summary.tokens,
+                seconds=seconds,
+                model=recipe.model,
+                fallback=recipe.fallback is not None,
+            )
+            self._parts.on_fold(done)
+
+    def _report(self, session: Session, live: list[Summary], fold: Fold, commit: FoldCommit, seconds: float) -> None:
+        counters, covered = session.counters, commit.summary.turns
+        before = counters.unfolded_tokens + sum(summary.tokens for summary in live)
+        self._tell(fold, before, commit, seconds)
+        logger.info(
+            "folded",
+            extra={
+                "session": session.id,
+                "task": fold.task,
+                "layer": fold.layer,
+                "first": fold.covers.first,
+                "last": fold.covers.last,
+                "messages_folded": max(0, commit.cursor - counters.cursor),
+                "turns_folded": max(0, covered.last - counters.cursor_turn) if covered and fold.reads else 0,
+                "tokens_before": before,
+                "tokens_after": commit.summary.tokens,
+                "seconds": round(seconds, 4),
+                "model": commit.summary.recipe.model,
+                "fallback": commit.summary.recipe.fallback is not None,
+            },
+        )
+
+    async def _sweep(self) -> int:
+        """End what idled out, archive what ended long ago; how many were archived."""
+        profile, now, store = self._parts.profile, self._parts.now(), self._parts.store
+        if profile.idle_hours is not None:
+            for session_id in await store.end_idle(now - timedelta(hours=profile.idle_hours), now):
+                logger.info("session_idled_out", extra={"session": session_id})
+        if profile.archive_days is None:
+            return 0
+        archived = await store.archive_ended(now - timedelta(days=profile.archive_days), now)
+        for session_id in archived:
+            logger.info("session_archived", extra={"session": session_id})
+        return len(archived)
+
+
+def _fault(session: Session, live: list[Summary]) -> str | None:
+    return next(faults([summary.covers for summary in live if summary.covers], session.counters.cursor), None)
+
+
+def _reason(error: Exception) -> str:
+    """Why work failed, as it may be kept: what foreign code says may repeat what was said, so only its kind counts."""
+    if isinstance(error, StoreError) and error.__cause__ is not None:  # a driver's words tell of the machine
+        return type(error).__name__
+    foreign = error.__cause__ if isinstance(error, ModelError) else None
+    if foreign is not None and not isinstance(foreign, LaminaError | TimeoutError):
+        return f"{type(error).__name__}: {type(foreign).__name__}"
+    return str(error) if isinstance(error, LaminaError) else type(error).__name__
+
+
+async def _ended(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
