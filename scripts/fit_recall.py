@@ -5,7 +5,7 @@
 FILE as for `lamina bench recall`. For each question every message of the conversation is an alternative; the weights
 maximise the likelihood of the messages that answer it, with a small price on large weights. Each set counts the same.
 Tables are of messages in conversations that were left out of the fit, whole conversations at a time, so they show what
-to expect of others; `--write` then fits on all and writes src/lamina/policy/recall/weights_static.py, or with
+to expect of others; `--write` then fits on all and writes src/lamina/search/weights_static.py, or with
 `--embedder minilm` weights_minilm.py, which serve all vectors of whole texts.
 """
 
@@ -33,7 +33,7 @@ from lamina.search.ranking import PARTS
 from lamina.search.signals import NAMES, Asked, gathered
 from lamina.values.message import Message
 
-WEIGHTS = Path(__file__).parent.parent / "src/lamina/policy/recall"
+WEIGHTS = Path(__file__).parent.parent / "src/lamina/search"
 EMBEDDERS: dict[str, Callable[[], StaticEmbedder | MiniLmEmbedder]] = {
     "static": StaticEmbedder,
     "minilm": MiniLmEmbedder,

@@ -7,7 +7,7 @@ every message of another conversation that is asked the same question, with the 
 of the whole conversation, of a few of its sessions, and of a few messages. Tables are of conversations that were left
 out of the fit. Facts: half of tests/data/facts/asked.jsonl, asked of people with one to forty facts, alone and beside
 the messages of the demo, and of people who said them; the tables are of both halves, the fit is on the first. `--write`
-then fits texts on all conversations, and writes src/lamina/policy/recall/scores_static.py, and scores_words.py for
+then fits texts on all conversations, and writes src/lamina/search/scores_static.py, and scores_words.py for
 words alone; with `--embedder minilm` scores_minilm.py.
 """
 
@@ -38,7 +38,7 @@ from scripts.fit_recall import Reader
 
 ROOT = Path(__file__).parent.parent
 ASKED = ROOT / "tests/data/facts/asked.jsonl"
-STORY = ROOT / "src/lamina/interfaces/story/conversation.jsonl"
+STORY = ROOT / "src/lamina/story/conversation.jsonl"
 VECTORS = {"static": ("static", "none"), "minilm": ("minilm",)}
 WRITTEN = {"static": "scores_static.py", "none": "scores_words.py", "minilm": "scores_minilm.py"}
 HITS = 10  # of each question
@@ -401,7 +401,7 @@ def main() -> None:
             [one for one in said if one.vectors == vectors], [one for one in known if one.vectors == vectors]
         )
         if given.write:
-            write(ROOT / "src/lamina/policy/recall" / WRITTEN[vectors], of_texts, of_facts, vectors)
+            write(ROOT / "src/lamina/search" / WRITTEN[vectors], of_texts, of_facts, vectors)
 
 
 if __name__ == "__main__":

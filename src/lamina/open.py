@@ -35,7 +35,7 @@ __all__ = [
 
 _URLS = "sqlite:///path or postgresql://user@host/database"
 
-EMBEDDERS = {"static": ("lazy", "LazyStatic"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
+EMBEDDERS = {"static": ("lazy_static", "LazyStatic"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +204,7 @@ def _options(given: dict[str, Any]) -> Options:
         model = getattr(options, name)
         if model is not None and not callable(getattr(model, verb, None)):
             raise InputError(
-                f"{name} must have the verb `{verb}` (see lamina.protocols.ports), {type(model).__name__} has not"
+                f"{name} must have the verb `{verb}` (see lamina.protocols.models), {type(model).__name__} has not"
             )
     if options.llm is not None and not isinstance(options.llm, Llm):
         raise InputError(f"llm must be an Llm, e.g. Llm(base_url=..., model=...), not {type(options.llm).__name__}")
@@ -221,7 +221,7 @@ def _check_recall(options: Options) -> None:
             raise InputError(f"no embedder {embedder!r}; there are {list(EMBEDDERS)}, or give one of your own")
     elif not isinstance(embedder, Llm) and not callable(getattr(embedder, "embed", None)):
         raise InputError(
-            f"embedder must have the verb `embed` (see lamina.protocols.ports), {type(embedder).__name__} has not"
+            f"embedder must have the verb `embed` (see lamina.protocols.models), {type(embedder).__name__} has not"
         )
     if options.minilm_path is not None and not isinstance(options.minilm_path, str | Path):
         raise InputError(f"minilm_path must be a path, not {options.minilm_path!r}")
@@ -282,15 +282,13 @@ def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
         return _Remote()
     llm = replace(chosen.llm, model=chosen.llm.model or profile.summarizer_model)
     endpoint = _endpoint(llm, chosen)
-    made = {
-        "summariser": ("summaries", "LlmSummariser"),
-        "extractor": ("facts", "LlmExtractor"),
-        "spotter": ("episodes", "LlmSpotter"),
+    kinds = {
+        "summariser": ("summaries", "lamina.models.llm.llm_summariser", "LlmSummariser"),
+        "extractor": ("facts", "lamina.models.llm.llm_extractor", "LlmExtractor"),
+        "spotter": ("episodes", "lamina.models.llm.llm_episodes", "LlmSpotter"),
     }
     models = {
-        name: _backend(f"lamina.models.llm.{name}", kind)(endpoint)
-        for name, (use, kind) in made.items()
-        if use in llm.use
+        name: _backend(module, kind)(endpoint) for name, (use, module, kind) in kinds.items() if use in llm.use
     }
     for model in models.values():
         _keep_costs(model, llm, store)

@@ -38,7 +38,7 @@ def recall(
     as_json: JsonOption = False,
 ) -> None:
     """Ask the questions of data sets, and count what search finds and what contexts hold."""
-    plan = _part("recall").Plan(budgets=_numbers(budgets), profile=profile, embedder=embedder)
+    plan = _part("recall_run").Plan(budgets=_numbers(budgets), profile=profile, embedder=embedder)
     measuring = _part("measure")
     bounds = measuring.Bounds(limit=limit, seed=seed, jobs=jobs, resume=resume)
     try:

@@ -47,7 +47,7 @@ def mcp(
         return
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtra("mcp", "mcp")
-    serving = _part("serving")
+    serving = _part("mcp_process")
     options = {**face.settings.options(), "tenant": face.settings.tenant}
     plan = serving.Plan(location=face.settings.database, options=options, user=face.user(user), any_user=any_user)
     if http:
@@ -64,7 +64,7 @@ def _say(line: str) -> None:
 
 
 def _show(face: Face, user: str | None, *, any_user: bool, address: str | None, guarded: bool) -> None:
-    snippets = _part("snippets")
+    snippets = _part("client_settings")
     if address is not None:
         typer.echo(snippets.for_http(address, guarded=guarded), nl=False)
         return

@@ -52,7 +52,7 @@ class StoreSuite(
     Costs,
     Counting,
 ):
-    """Every promise of `lamina.protocols.ports.Store`; subclasses give the fixtures `store` and `neighbour`."""
+    """Every promise of `lamina.protocols.store.Store`; subclasses give the fixtures `store` and `neighbour`."""
 
 
 __all__ = ["StoreSuite"]
