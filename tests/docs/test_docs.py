@@ -23,7 +23,7 @@ from lamina.search.weights import MIXED
 from lamina.settings import DOCUMENT_KNOBS, NAMES, Settings
 from lamina.values.fact import EPISODE_KINDS, FACT_STATUSES, LINK_TYPES
 from lamina.values.receipt import Receipt
-from tests.docs.pages import DOCS, PAGES, ROOT, bodies, body_of, page_name, prose, slug
+from tests.docs.pages import DOCS, PAGES, ROOT, TEXTS, bodies, body_of, page_name, prose, slug
 
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
 
@@ -35,7 +35,7 @@ def _anchors(page: Path) -> set[str]:
     return {slug(heading) for heading in re.findall(r"^#+ (.+)$", prose(page.read_text("utf-8")), re.MULTILINE)}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=page_name)
+@pytest.mark.parametrize("page", TEXTS, ids=page_name)
 def test_every_relative_link_resolves(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(page.read_text("utf-8"))):
         if "://" in target:
@@ -80,7 +80,7 @@ def _commands_of(group: Any, prefix: str = "") -> dict[str, Any]:
 
 @pytest.mark.parametrize("command", sorted(_commands_of(_cli())))
 def test_every_command_is_documented_with_its_options(command):
-    section = body_of(bodies(DOCS / "command-line.md", "###"), f"lamina {command}")
+    section = body_of(bodies(DOCS / "reference/command-line.md", "###"), f"lamina {command}")
     for parameter in _commands_of(_cli())[command].params:
         if parameter.param_type_name == "argument":
             assert f"`{parameter.name.upper()}`" in section, f"argument {parameter.name} of {command}"
@@ -91,13 +91,13 @@ def test_every_command_is_documented_with_its_options(command):
 
 
 def test_every_documented_command_exists():
-    page = (DOCS / "command-line.md").read_text("utf-8")
+    page = (DOCS / "reference/command-line.md").read_text("utf-8")
     documented = re.findall(r"^### `lamina ([a-z-]+(?: [a-z-]+)*)", page, re.MULTILINE)
     assert sorted(documented) == sorted(_commands_of(_cli()))
 
 
 def test_every_option_before_the_command_is_documented():
-    page = (DOCS / "command-line.md").read_text("utf-8")
+    page = (DOCS / "reference/command-line.md").read_text("utf-8")
     for parameter in _cli().params:
         for option in parameter.opts:
             assert f"`{option}`" in page
@@ -112,7 +112,7 @@ def _row(page: str, first: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_setting_is_documented_with_its_default(name):
-    row = _row(bodies(DOCS / "settings.md", "##")["The settings"], name)
+    row = _row(bodies(DOCS / "reference/settings.md", "##")["The settings"], name)
     assert f"`LAMINA_{name.upper()}`" in row
     default = {setting.name: setting.default for setting in fields(Settings)}[name]
     shown = "unset" if default is None else f"`{str(default).lower()}`"
@@ -121,17 +121,17 @@ def test_every_setting_is_documented_with_its_default(name):
 
 @pytest.mark.parametrize("variable", [*DOCUMENT_KNOBS, "LAMINA_CONFIG", "DATABASE_URL", "LAMINA_PROFILE_<KNOB>"])
 def test_every_other_variable_is_documented(variable):
-    assert f"`{variable}`" in (DOCS / "settings.md").read_text("utf-8")
+    assert f"`{variable}`" in (DOCS / "reference/settings.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("knob", sorted({*KNOBS, *(value.name for value in fields(Profile))}))
 def test_every_value_of_a_profile_is_documented(knob):
-    assert _row(bodies(DOCS / "settings.md", "##")["Values of a profile"], knob)
+    assert _row(bodies(DOCS / "reference/settings.md", "##")["Values of a profile"], knob)
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_every_profile_is_documented(profile):
-    assert body_of(bodies(DOCS / "profiles.md", "##"), profile)
+    assert body_of(bodies(DOCS / "reference/profiles.md", "##"), profile)
     assert f"`{profile}`" in (ROOT / "README.md").read_text("utf-8")
 
 
@@ -140,7 +140,7 @@ VERBS = sorted(name for name in vars(lamina.Memory) if not name.startswith("_"))
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_is_documented_with_its_parameters(verb):
-    section = body_of(bodies(DOCS / "python.md", "###"), verb)
+    section = body_of(bodies(DOCS / "reference/python.md", "###"), verb)
     member = vars(lamina.Memory)[verb]
     if callable(member):
         for parameter in list(inspect.signature(member).parameters)[1:]:
@@ -148,10 +148,10 @@ def test_every_verb_is_documented_with_its_parameters(verb):
 
 
 def test_every_documented_verb_exists():
-    assert sorted(re.findall(r"^### `(\w+)", (DOCS / "python.md").read_text("utf-8"), re.MULTILINE)) == VERBS
+    assert sorted(re.findall(r"^### `(\w+)", (DOCS / "reference/python.md").read_text("utf-8"), re.MULTILINE)) == VERBS
 
 
-@pytest.mark.parametrize("page", ["facts.md", "python.md"])
+@pytest.mark.parametrize("page", ["explanation/facts.md", "reference/python.md"])
 @pytest.mark.parametrize("word", [*FACT_STATUSES, *LINK_TYPES, *EPISODE_KINDS])
 def test_every_status_link_and_kind_of_episode_is_documented(word, page):
     assert re.search(rf'`"?{word}"?`', (DOCS / page).read_text("utf-8"))
@@ -159,32 +159,32 @@ def test_every_status_link_and_kind_of_episode_is_documented(word, page):
 
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_every_category_of_facts_is_documented_with_its_type(category):
-    assert _row((DOCS / "facts.md").read_text("utf-8"), category).endswith(f"| {TYPES[category]} |")
+    assert _row((DOCS / "explanation/facts.md").read_text("utf-8"), category).endswith(f"| {TYPES[category]} |")
 
 
 @pytest.mark.parametrize("name", [value.name for value in fields(Receipt) if value.name not in {"id", "at"}])
 def test_everything_on_a_receipt_is_documented(name):
-    assert f"`{name}`" in bodies(DOCS / "forgetting.md", "##")["The receipt"]
+    assert f"`{name}`" in bodies(DOCS / "explanation/forgetting.md", "##")["The receipt"]
 
 
 @pytest.mark.parametrize("name", [*PARTS, "cosine", *MIXED])
 def test_every_part_of_a_score_is_documented(name):
-    assert _row((DOCS / "recall.md").read_text("utf-8"), name)
+    assert _row((DOCS / "explanation/search.md").read_text("utf-8"), name)
 
 
 @pytest.mark.parametrize("name", EMBEDDERS)
 def test_every_embedder_is_documented(name):
-    assert _row((DOCS / "recall.md").read_text("utf-8"), f'"{name}"')
+    assert _row((DOCS / "how-to/embedders.md").read_text("utf-8"), f'"{name}"')
 
 
 @pytest.mark.parametrize("option", [option.name for option in fields(Options)])
 def test_every_option_of_opening_is_documented(option):
-    assert _row((DOCS / "python.md").read_text("utf-8"), option)
+    assert _row((DOCS / "reference/python.md").read_text("utf-8"), option)
 
 
 @pytest.mark.parametrize("name", lamina.__all__)
 def test_every_public_name_is_documented(name):
-    assert re.search(rf"`(lamina\.)?{name}\b", (DOCS / "python.md").read_text("utf-8"))
+    assert re.search(rf"`(lamina\.)?{name}\b", (DOCS / "reference/python.md").read_text("utf-8"))
 
 
 def test_all_is_complete_and_sorted():
@@ -214,7 +214,7 @@ def _log_calls() -> Iterator[tuple[str, list[str]]]:
 
 
 def test_every_log_action_is_documented_with_its_fields():
-    page = (DOCS / "python.md").read_text("utf-8")
+    page = (DOCS / "reference/logs-and-metrics.md").read_text("utf-8")
     found = list(_log_calls())
     assert len(found) >= 10
     for action, told in found:

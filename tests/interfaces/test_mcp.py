@@ -652,7 +652,7 @@ def test_the_snippets_name_the_command_and_the_file(cli, tmp_path):
 
 
 def test_every_tool_is_documented_with_what_it_takes():
-    page = (Path(__file__).parents[2] / "docs/mcp.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs/how-to/mcp.md").read_text("utf-8")
     for tool in offered(any_user=False).values():
         (row,) = re.findall(rf"^\| `{tool.name}` \|.*$", page, re.MULTILINE)
         assert all(f"`{name}`" in row for name in tool.takes["properties"]), tool.name

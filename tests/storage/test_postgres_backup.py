@@ -1,4 +1,4 @@
-"""The drill of docs/postgresql.md: dumped, restored elsewhere, verified, and the same in every row."""
+"""The drill of docs/how-to/postgresql.md: dumped, restored elsewhere, verified, and the same in every row."""
 
 import pytest
 

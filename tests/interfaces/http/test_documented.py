@@ -8,7 +8,7 @@ from lamina.server.problems import KINDS, STATUS_KINDS
 from lamina.settings import Settings
 from tests.interfaces.http.test_keys import NAMES, NEEDS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "service.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/reference/rest.md").read_text("utf-8")
 
 
 def test_every_route_is_documented_with_its_role():

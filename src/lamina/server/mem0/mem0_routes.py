@@ -1,4 +1,4 @@
-"""The routes that mem0's hosted-platform clients call, over the same memory; see docs/mem0.md.
+"""The routes that mem0's hosted-platform clients call, over the same memory; see docs/how-to/mem0.md.
 
 All of them end in a slash, and none of our own does. They are no part of the schema.
 """
