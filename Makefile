@@ -60,6 +60,7 @@ bench: .venv/tests  ## ratios against raw SQLite, growth, throughput on both sto
 	$(BIN)/python -m benchmarks.throughput
 
 page: .venv/tests  ## build the inspector's page from web/; needs Node
+	$(BIN)/python scripts/page_shapes.py
 	cd web && npm install --no-save && npm run check && npm run build
 
 screenshots: .venv/tests  ## look at every screen of the inspector, for docs/images/inspector

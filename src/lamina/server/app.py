@@ -225,9 +225,9 @@ def _schema(app: FastAPI) -> dict[str, Any]:
         shapes: dict[str, Any] = schema["components"]["schemas"]
         for name in ("HTTPValidationError", "ValidationError"):
             shapes.pop(name, None)
-        shapes["Problem"] = dict(problems.SCHEMA)
+        shapes["ProblemDetails"] = dict(problems.SCHEMA)
         shapes[PLAIN_NAME] = dict(PLAIN)
-        content = {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        content = {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
         for operation in _operations(schema):
             _show_parameters(operation)
             operation["responses"].pop("422", None)

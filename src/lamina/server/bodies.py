@@ -63,13 +63,13 @@ def _not_blank(given: str) -> str:
 
 NotBlank = AfterValidator(_not_blank)
 Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID, json_schema_extra=_SHOWN_NOT_BLANK), NotBlank]
-InPath = Annotated[
+PathId = Annotated[
     str,
     BeforeValidator(unquote),
     Path(min_length=1, max_length=_LONGEST_ID, json_schema_extra=_SHOWN_NOT_BLANK),
     NotBlank,
 ]
-TenantInPath = Annotated[
+TenantPathId = Annotated[
     str,
     BeforeValidator(unquote),
     Path(min_length=1, max_length=_LONGEST_ID, json_schema_extra={**_SHOWN_NOT_BLANK, "not": {"const": "*"}}),
@@ -96,7 +96,7 @@ Lasting = Annotated[  # up to 100 years, as the schema says; how long it may be 
         json_schema_extra={"pattern": f"^(?:(?:{_HOURS})h|(?:{_DAYS})d|(?:{_WEEKS})w)$"},
     ),
 ]
-ToHear = Literal["message.added", "session.folded", "fact.changed", "forgotten"]
+EventType = Literal["message.added", "session.folded", "fact.changed", "forgotten"]
 Word = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=_SHOWN_NOT_BLANK), NotBlank]
 Line = Annotated[str, Field(max_length=20_000)]
 FilledLine = Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra=_SHOWN_NOT_BLANK)]
@@ -171,7 +171,7 @@ _MESSAGE = {
     "examples": [{"role": "user", "content": "I'm Alex. I prefer Python."}],
 }
 ChatMessage = Annotated[dict[str, Any], WithJsonSchema(_MESSAGE)]
-Said = Annotated[str, Field(max_length=_LONGEST_BODY, json_schema_extra={"pattern": NO_NUL})]
+MessageText = Annotated[str, Field(max_length=_LONGEST_BODY, json_schema_extra={"pattern": NO_NUL})]
 
 
 class Body(BaseModel):
@@ -188,30 +188,30 @@ class Body(BaseModel):
         return given
 
 
-class Asked(BaseModel):
+class Parameters(BaseModel):
     """The query of an address: nothing unknown."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class Nothing(Body):
-    """Nothing is to be said."""
+class EmptyBody(Body):
+    """EmptyBody is to be said."""
 
 
-class Listed(Asked):
+class ListQuery(Parameters):
     """Which page of a list."""
 
     cursor: Cursor | None = None
     limit: Limit = 100
 
 
-class ListedKnown(Listed):
+class KnowledgeQuery(ListQuery):
     """Which page of what is known of a user."""
 
     limit: Annotated[int, Field(ge=1, le=_MOST_KNOWN, description="Most items of the page.")] = 100
 
 
-class MessagesAsked(Listed):
+class MessagesQuery(ListQuery):
     first: Annotated[Place | None, Field(description="the number of the message to begin at, without a cursor")] = None
 
 
@@ -225,15 +225,15 @@ class NewMessages(Body):
     )
 
     messages: (
-        Said
+        MessageText
         | ChatMessage
-        | Annotated[list[Said | ChatMessage], Field(min_length=1, max_length=_MOST_MESSAGES, fail_fast=True)]
+        | Annotated[list[MessageText | ChatMessage], Field(min_length=1, max_length=_MOST_MESSAGES, fail_fast=True)]
     )
     user_id: Id = DEFAULT_USER
     agent_id: Id | None = None
 
 
-class SessionsAsked(Listed):
+class SessionsQuery(ListQuery):
     user_id: Id | None = None
     status: Status | None = None
 
@@ -252,15 +252,15 @@ class SessionChange(Body):
     outcome: Line | None = None
 
 
-class SummariesAsked(Asked):
+class SummariesQuery(Parameters):
     live: Annotated[bool, Field(description="false: also those that were folded into others")] = True
 
 
-class OutlineAsked(Asked):
+class OutlineQuery(Parameters):
     parts: Annotated[int, Field(ge=1, le=MOST_PARTS, description="most stretches of the log")] = 200
 
 
-class ContextAsked(Body):
+class ContextRequest(Body):
     """For which message, under which budget."""
 
     model_config = ConfigDict(
@@ -283,7 +283,7 @@ class ContextAsked(Body):
     rehearsal: Annotated[bool, Field(description="only to look: no use of what is in it")] = False
 
 
-class ToFind(Body):
+class ExplainedSearchRequest(Body):
     """What to look for, and filters."""
 
     model_config = ConfigDict(
@@ -309,13 +309,13 @@ class ToFind(Body):
     at: Time | None = None
 
 
-class SearchAsked(ToFind):
+class SearchRequest(ExplainedSearchRequest):
     """What to look for, filters, and whether to give the parts of the scores."""
 
     explain: bool = False
 
 
-class FactsAsked(ListedKnown):
+class FactsQuery(KnowledgeQuery):
     as_of: Time | None = None
     known_at: Time | None = None
     session_id: Id | None = None
@@ -366,7 +366,7 @@ class FactChange(Body):
     standing: Literal["promoted", "demoted"] | None = None
 
 
-class EpisodesAsked(Listed):
+class EpisodesQuery(ListQuery):
     session_id: Id | None = None
     kinds: Some[EpisodeKind] = []
     since: Time | None = None
@@ -374,7 +374,7 @@ class EpisodesAsked(Listed):
     min_significance: Share = 0.0
 
 
-class ProfileAsked(Asked):
+class ProfileQuery(Parameters):
     as_of: Time | None = None
     known_at: Time | None = None
 
@@ -389,7 +389,7 @@ def _named(*given: str, also: Sequence[str] = ()) -> dict[str, Any]:
     return {"required": list(given), "properties": {**some, **none}}
 
 
-class ToForget(Body):
+class ForgetRequest(Body):
     """One of: message_ids; session_id with first and last; session_id; fact_id; text; user_id."""
 
     model_config = ConfigDict(
@@ -440,23 +440,23 @@ class KeyRotation(Body):
     expires: Annotated[Lasting | None, Field(description="how long the new key lasts; null: as long as the old")] = None
 
 
-class StatsAsked(Asked):
+class StatsQuery(Parameters):
     user_id: Annotated[Id | None, Field(description="only of this user; without it, of all")] = None
 
 
-class WhoseMemory(Body):
+class UserSelection(Body):
     user_id: Annotated[Id | None, Field(description="only of this user; null: of all")] = None
 
 
-class WhichSession(Body):
+class SessionSelection(Body):
     session_id: Annotated[Id | None, Field(description="only this session; null: everything")] = None
 
 
-class Patiently(Body):
+class SettleRequest(Body):
     timeout: Annotated[float, Field(gt=0, le=600, description="seconds")] = 60.0
 
 
-class Regenerated(Body):
+class RegenerateRequest(Body):
     """From which message on, and with which prompts."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"first": 1}]})
@@ -472,7 +472,7 @@ class Regenerated(Body):
     ] = None
 
 
-class ProposalsAsked(Listed):
+class ProposalsQuery(ListQuery):
     session_id: Id | None = None
 
 
@@ -518,26 +518,26 @@ class NewLink(Body):
     strength: Share = 1.0
 
 
-class GraphAsked(Asked):
+class GraphQuery(Parameters):
     depth: Annotated[int, Field(ge=0, le=_DEEPEST_GRAPH, description="steps")] = 2
     types: Some[LinkType] = []
 
 
-class EventsAsked(Asked):
+class EventsQuery(Parameters):
     user_id: Annotated[Id | None, Field(description="only of this user")] = None
     session_id: Annotated[Id | None, Field(description="only of this session")] = None
-    types: Annotated[Some[ToHear], Field(description="only these")] = []
+    types: Annotated[Some[EventType], Field(description="only these")] = []
     include: Annotated[Some[Literal["content"]], Field(description="`content`: also what was said")] = []
 
 
-class ImportAsked(Asked):
+class ImportQuery(Parameters):
     user_id: Annotated[Id | None, Field(description="give what is imported to this user")] = None
 
 
-class ExportAsked(Asked):
+class ExportQuery(Parameters):
     user_id: Id | None = None
     session_id: Id | None = None
 
 
-class CostsAsked(Asked):
+class CostsQuery(Parameters):
     since: Annotated[Time | None, Field(description="from this day on")] = None

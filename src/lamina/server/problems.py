@@ -53,7 +53,7 @@ STATUS_KINDS: Mapping[int, str] = {
 OURS = (StoreError, ModelError)  # whose words may tell of the machine: they go to the log
 
 SCHEMA: Mapping[str, Any] = {
-    "title": "Problem",
+    "title": "ProblemDetails",
     "type": "object",
     "required": ["type", "title", "status"],
     "properties": {

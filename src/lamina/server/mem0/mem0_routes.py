@@ -14,14 +14,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.errors import InputError
 from lamina.server.auth import Reader, Writer
-from lamina.server.bodies import InPath
+from lamina.server.bodies import PathId
 from lamina.server.mem0 import writes
 from lamina.server.mem0.filters import at_seconds, fields_in, parsed
 from lamina.server.mem0.memories import Memories, Told, events_of, scoped
 from lamina.server.mem0.shapes import (
     Added,
     Changed,
-    EntitiesAsked,
+    EntitiesQuery,
     Erased,
     ErasedOne,
     EventsListed,
@@ -119,17 +119,17 @@ async def add(memory: Writer, body: Added) -> Told:
 
 
 @routes.get("/v1/event/{event_id}/", operation_id="mem0_event")
-async def event(memory: Reader, event_id: InPath) -> Told:
+async def event(memory: Reader, event_id: PathId) -> Told:
     return await writes.event(memory, event_id)
 
 
 @routes.get("/v1/events/", operation_id="mem0_events")
-async def events(memory: Reader, asked: Annotated[EventsListed, Query()]) -> Told:
+async def events(memory: Reader, params: Annotated[EventsListed, Query()]) -> Told:
     """How far the adds of each run have come, the newest first."""
-    adds = asked.event_type in {None, "ADD"}
+    adds = params.event_type in {None, "ADD"}
     found = await writes.events(memory) if adds else []
-    first = (asked.page - 1) * asked.page_size
-    shown = found[first : first + asked.page_size]
+    first = (params.page - 1) * params.page_size
+    shown = found[first : first + params.page_size]
     return {"count": len(found), "next": None, "previous": None, "results": shown}
 
 
@@ -137,22 +137,22 @@ async def events(memory: Reader, asked: Annotated[EventsListed, Query()]) -> Tol
 
 
 @routes.get("/v1/memories/", operation_id="mem0_list_v1")
-async def list_v1(memory: Reader, asked: Annotated[Listed, Query()]) -> Any:
-    found = await _listed(memory, asked)
-    return _paged(found, asked, "/v1/memories/") if asked.page else _formed(found, asked.output_format)
+async def list_v1(memory: Reader, params: Annotated[Listed, Query()]) -> Any:
+    found = await _listed(memory, params)
+    return _paged(found, params, "/v1/memories/") if params.page else _formed(found, params.output_format)
 
 
 @routes.post("/v2/memories/", operation_id="mem0_list_v2")
 async def list_v2(memory: Reader, body: Listed, page: Page | None = None, page_size: PageSize | None = None) -> Any:
-    asked = _on_page(body, page, page_size)
-    found = await _listed(memory, asked)
-    return _paged(found, asked, "/v2/memories/") if asked.page else _formed(found, body.output_format)
+    params = _on_page(body, page, page_size)
+    found = await _listed(memory, params)
+    return _paged(found, params, "/v2/memories/") if params.page else _formed(found, body.output_format)
 
 
 @routes.post("/v3/memories/", operation_id="mem0_list")
 async def list_v3(memory: Reader, body: Listed, page: Page | None = None, page_size: PageSize | None = None) -> Told:
-    asked = _on_page(body, page, page_size)
-    return _paged(await _listed(memory, asked), asked, "/v3/memories/")
+    params = _on_page(body, page, page_size)
+    return _paged(await _listed(memory, params), params, "/v3/memories/")
 
 
 @routes.post("/v1/memories/search/", operation_id="mem0_search_v1")
@@ -167,12 +167,12 @@ async def search(memory: Reader, body: Searched) -> Told:
 
 
 @routes.get("/v1/memories/{memory_id}/", operation_id="mem0_get")
-async def get(memory: Reader, memory_id: InPath) -> Told:
+async def get(memory: Reader, memory_id: PathId) -> Told:
     return await Memories(memory).one(memory_id)
 
 
 @routes.get("/v1/memories/{memory_id}/history/", operation_id="mem0_history")
-async def history(memory: Reader, memory_id: InPath) -> list[Told]:
+async def history(memory: Reader, memory_id: PathId) -> list[Told]:
     """What became of it, with every other value of what it is about."""
     fact = await Memories(memory).fact(memory_id)
     if fact is None:
@@ -185,7 +185,7 @@ async def history(memory: Reader, memory_id: InPath) -> list[Told]:
 
 
 @routes.put("/v1/memories/{memory_id}/", operation_id="mem0_update")
-async def update(memory: Writer, memory_id: InPath, body: Changed) -> Told:
+async def update(memory: Writer, memory_id: PathId, body: Changed) -> Told:
     return await writes.change(memory, memory_id, body)
 
 
@@ -209,13 +209,13 @@ async def feedback(memory: Writer, body: Feedback) -> Told:
 
 
 @routes.delete("/v1/memories/{memory_id}/", operation_id="mem0_delete")
-async def delete(memory: Writer, memory_id: InPath, asked: Annotated[ErasedOne, Query()]) -> Told:
-    return writes.told_of(await writes.erase(memory, memory_id, linked=bool(asked.delete_linked)))
+async def delete(memory: Writer, memory_id: PathId, params: Annotated[ErasedOne, Query()]) -> Told:
+    return writes.told_of(await writes.erase(memory, memory_id, linked=bool(params.delete_linked)))
 
 
 @routes.delete("/v1/memories/", operation_id="mem0_delete_all")
-async def delete_all(memory: Writer, asked: Annotated[Erased, Query()]) -> Told:
-    return writes.told_of(await writes.erase_all(memory, asked.wanted()))
+async def delete_all(memory: Writer, params: Annotated[Erased, Query()]) -> Told:
+    return writes.told_of(await writes.erase_all(memory, params.wanted()))
 
 
 @routes.delete("/v1/batch/", operation_id="mem0_batch_delete")
@@ -230,7 +230,7 @@ async def batch_delete(memory: Writer, body: ManyNamed) -> Told:
 
 @routes.delete("/v1/entities/{kind}/{name}/", operation_id="mem0_delete_entity_v1")
 @routes.delete("/v2/entities/{kind}/{name}/", operation_id="mem0_delete_entity")
-async def delete_entity(memory: Writer, kind: Literal["user", "agent", "run", "app"], name: InPath) -> Told:
+async def delete_entity(memory: Writer, kind: Literal["user", "agent", "run", "app"], name: PathId) -> Told:
     """Everything of a user, an agent or a run; nothing is an error, so that it can be done twice."""
     if name == "*":
         raise InputError("name one entity; delete_all with user_id '*' erases everybody")
@@ -242,7 +242,7 @@ async def delete_entity(memory: Writer, kind: Literal["user", "agent", "run", "a
 
 
 @routes.get("/v1/entities/", operation_id="mem0_entities")
-async def entities(memory: Reader, asked: Annotated[EntitiesAsked, Query()]) -> Told:
+async def entities(memory: Reader, params: Annotated[EntitiesQuery, Query()]) -> Told:
     """Users, agents and runs of which there is something."""
     found: dict[tuple[str, str], Told] = {}
     for user_id in await memory.users():
@@ -257,8 +257,8 @@ async def entities(memory: Reader, asked: Annotated[EntitiesAsked, Query()]) -> 
             if whose[f"{kind}_id"] is not None:
                 _seen(found, kind, whose[f"{kind}_id"], times)
     ordered = [found[key] for key in sorted(found, key=lambda key: (key[0] != "user", key))]
-    size = asked.page_size or max(1, len(ordered))
-    first = (asked.page - 1) * size
+    size = params.page_size or max(1, len(ordered))
+    first = (params.page - 1) * size
     return {"count": len(ordered), "next": None, "previous": None, "results": ordered[first : first + size]}
 
 
@@ -273,7 +273,7 @@ def _seen(found: dict[tuple[str, str], Told], kind: str, name: str, times: Seque
 
 
 @routes.get("/v2/entities/user/{user_id}/profile/", operation_id="mem0_profile")
-async def profile(memory: Reader, user_id: InPath) -> Told:
+async def profile(memory: Reader, user_id: PathId) -> Told:
     """What is known of a user, by category."""
     known = await memory.user_profile(user_id)
     return {
@@ -314,26 +314,26 @@ for _path, _what in _INSTEAD.items():
 # pieces
 
 
-async def _listed(memory: Reader, asked: Listed) -> list[Told]:
-    found = await Memories(memory).listed(asked.wanted(), also_past=asked.also_past)
-    most = asked.limit or asked.top_k
-    return [_chosen(one, asked.fields) for one in (found if most is None else found[:most])]
+async def _listed(memory: Reader, params: Listed) -> list[Told]:
+    found = await Memories(memory).listed(params.wanted(), also_past=params.also_past)
+    most = params.limit or params.top_k
+    return [_chosen(one, params.fields) for one in (found if most is None else found[:most])]
 
 
-async def _searched(memory: Reader, asked: Searched, *, least: float = 0.0) -> list[Told]:
+async def _searched(memory: Reader, params: Searched, *, least: float = 0.0) -> list[Told]:
     """What answers; `least` is the score that it has at least, if no threshold is given."""
-    wanted = asked.wanted()
+    wanted = params.wanted()
     if not fields_in(wanted) & {"user_id", "agent_id", "run_id"}:
         raise InputError('say whose memories to search, e.g. filters={"user_id": "alex"}')
-    at = asked.reference_date
+    at = params.reference_date
     found = await Memories(memory).searched(
-        asked.query,
+        params.query,
         wanted,
-        top_k=asked.top_k or asked.limit or _TOP_K,
-        least=least if asked.threshold is None else min(max(asked.threshold, 0.0), 1.0),
+        top_k=params.top_k or params.limit or _TOP_K,
+        least=least if params.threshold is None else min(max(params.threshold, 0.0), 1.0),
         at=at_seconds(at, "reference_date") if isinstance(at, int | float) else at,
     )
-    return [_chosen(one, asked.fields) for one in found]
+    return [_chosen(one, params.fields) for one in found]
 
 
 def _chosen(one: Told, fields: Sequence[str] | None) -> Told:
@@ -353,8 +353,8 @@ def _on_page(body: Listed, page: int | None, page_size: int | None) -> Listed:
     )
 
 
-def _paged(found: list[Told], asked: Listed, path: str) -> Told:
-    page, size = asked.page or 1, asked.page_size or _PAGE
+def _paged(found: list[Told], params: Listed, path: str) -> Told:
+    page, size = params.page or 1, params.page_size or _PAGE
 
     def address(number: int) -> str:
         return f"{path}?{urlencode({'page': number, 'page_size': size})}"

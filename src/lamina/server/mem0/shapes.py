@@ -213,7 +213,7 @@ class ErasedOne(Sent):
     delete_linked: bool | None = None
 
 
-class EntitiesAsked(Sent):
+class EntitiesQuery(Sent):
     page: Page = 1
     page_size: PageSize | None = None
 

@@ -10,14 +10,14 @@ from lamina import __version__
 from lamina.profiles import PROFILES, PROJECT
 from lamina.server.audit import Audit
 from lamina.server.auth import KEYS_SHOWN, AdminCaller, ReadCaller, Reader, Writer, service_of
-from lamina.server.bodies import Listed, Nothing
+from lamina.server.bodies import EmptyBody, ListQuery
 from lamina.server.rest.cursors import Page, cursor_to, number_of
 from lamina.story import USER, sessions
 from lamina.values.access_key import KeyRole
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
-_NOTHING = Nothing()
+_NOTHING = EmptyBody()
 
 
 class About(BaseModel):
@@ -35,7 +35,7 @@ class About(BaseModel):
     proxy: bool = Field(description="Whether POST /openai/v1/chat/completions has an endpoint behind it.")
 
 
-class Told(BaseModel):
+class LoadedDemo(BaseModel):
     """How much was added."""
 
     sessions: int
@@ -62,19 +62,19 @@ async def about(memory: Reader, caller: ReadCaller, request: Request) -> About:
 
 
 @routes.get("/audit", tags=["service"], operation_id="list_audit")
-async def list_audit(caller: AdminCaller, request: Request, asked: Annotated[Listed, Query()]) -> Page[Audit]:
+async def list_audit(caller: AdminCaller, request: Request, params: Annotated[ListQuery, Query()]) -> Page[Audit]:
     """Who did what in the caller's tenant, the newest first: of the last 1000 requests that this process answered."""
-    found = service_of(request).audits.of(caller.tenant, number_of("audit", asked.cursor))
-    some = list(islice(found, asked.limit))
+    found = service_of(request).audits.of(caller.tenant, number_of("audit", params.cursor))
+    some = list(islice(found, params.limit))
     more = next(found, None) is not None
     return Page(items=[audit for _, audit in some], next=cursor_to("audit", str(some[-1][0])) if more else None)
 
 
 @routes.post("/demo", tags=["service"], operation_id="add_demo")
-async def add_demo(memory: Writer, _: Nothing = _NOTHING) -> Told:
+async def add_demo(memory: Writer, _: EmptyBody = _NOTHING) -> LoadedDemo:
     """Add the bundled conversation of eight months, of a user of its own; a session that is there is left as it is.
 
-    Nothing is waited for: workers fold it, as events tell.
+    EmptyBody is waited for: workers fold it, as events tell.
     """
     told = sessions()
     newest = [*told][-1]
@@ -84,4 +84,4 @@ async def add_demo(memory: Writer, _: Nothing = _NOTHING) -> Told:
         await memory.add(messages, user_id=USER, session_id=session_id)
         if session_id != newest:
             await memory.end(session_id)
-    return Told(sessions=len(missing), messages=sum(map(len, missing.values())), user_id=USER)
+    return LoadedDemo(sessions=len(missing), messages=sum(map(len, missing.values())), user_id=USER)

@@ -7,16 +7,16 @@ from pydantic import BaseModel
 
 from lamina.server.auth import KEYS_SHOWN, Admin, Reader, Writer
 from lamina.server.bodies import (
-    CostsAsked,
-    InPath,
-    Listed,
-    Patiently,
-    ProposalsAsked,
-    Regenerated,
-    StatsAsked,
-    ToForget,
-    WhichSession,
-    WhoseMemory,
+    CostsQuery,
+    ForgetRequest,
+    ListQuery,
+    PathId,
+    ProposalsQuery,
+    RegenerateRequest,
+    SessionSelection,
+    SettleRequest,
+    StatsQuery,
+    UserSelection,
 )
 from lamina.server.rest.cursors import Page, page_of
 from lamina.values.cost import Cost
@@ -36,47 +36,47 @@ class Freed(BaseModel):
 
 
 @routes.post("/forget", tags=["forgetting"], operation_id="forget")
-async def forget(memory: Writer, body: ToForget) -> Receipt:
+async def forget(memory: Writer, body: ForgetRequest) -> Receipt:
     """Erase for good, with all that was derived, and write the rest anew; the receipt says what was done."""
-    asked = body.model_dump(exclude={"message_ids"})
-    return await memory.forget(message_id=body.message_ids, **asked)
+    params = body.model_dump(exclude={"message_ids"})
+    return await memory.forget(message_id=body.message_ids, **params)
 
 
 @routes.get("/receipts", tags=["forgetting"], operation_id="list_receipts")
-async def list_receipts(memory: Reader, asked: Annotated[Listed, Query()]) -> Page[Receipt]:
+async def list_receipts(memory: Reader, params: Annotated[ListQuery, Query()]) -> Page[Receipt]:
     """What was forgotten so far, the oldest first: how much and when, never what."""
     found = await memory.receipts()
-    return page_of(found, kind="receipts", cursor=asked.cursor, limit=asked.limit, name=lambda one: one.id)
+    return page_of(found, kind="receipts", cursor=params.cursor, limit=params.limit, name=lambda one: one.id)
 
 
 @routes.post("/consolidate", tags=["upkeep"], operation_id="consolidate")
-async def consolidate(memory: Admin, body: WhoseMemory) -> Consolidated:
+async def consolidate(memory: Admin, body: UserSelection) -> Consolidated:
     """Let memories decay, archive the faded ones, merge what is the same."""
     return await memory.consolidate(body.user_id)
 
 
 @routes.post("/verify", tags=["upkeep"], operation_id="verify")
-async def verify(memory: Admin, body: WhichSession) -> Report:
+async def verify(memory: Admin, body: SessionSelection) -> Report:
     """Check that everything stored is whole; changes nothing."""
     return await memory.verify(body.session_id)
 
 
 @routes.post("/settle", tags=["upkeep"], operation_id="settle")
-async def settle(memory: Writer, body: Patiently) -> Settled:
+async def settle(memory: Writer, body: SettleRequest) -> Settled:
     """Wait until nothing is due: every fold made, every digest written."""
     return await memory.settle(body.timeout)
 
 
 @routes.get("/costs", tags=["upkeep"], operation_id="list_costs")
-async def list_costs(memory: Reader, asked: Annotated[CostsAsked, Query()]) -> Page[Cost]:
+async def list_costs(memory: Reader, params: Annotated[CostsQuery, Query()]) -> Page[Cost]:
     """What language models have cost, by day, purpose and model."""
-    return Page(items=await memory.costs(asked.since), next=None)
+    return Page(items=await memory.costs(params.since), next=None)
 
 
 @routes.get("/stats", tags=["upkeep"], operation_id="get_stats")
-async def get_stats(memory: Reader, asked: Annotated[StatsAsked, Query()]) -> Stats:
+async def get_stats(memory: Reader, params: Annotated[StatsQuery, Query()]) -> Stats:
     """How much there is of everything, of a user or of all, and how it grew by day."""
-    return await memory.stats(asked.user_id)
+    return await memory.stats(params.user_id)
 
 
 @routes.get("/backlog", tags=["upkeep"], operation_id="get_backlog")
@@ -92,37 +92,37 @@ async def list_workers(memory: Reader) -> Page[WorkerNote]:
 
 
 @routes.post("/repair", tags=["upkeep"], operation_id="repair")
-async def repair(memory: Admin, body: WhichSession) -> Report:
+async def repair(memory: Admin, body: SessionSelection) -> Report:
     """Make anew what is derived and damaged; the report says what was mended and what cannot be."""
     return await memory.repair(body.session_id)
 
 
 @routes.post("/retry", tags=["upkeep"], operation_id="retry")
-async def retry(memory: Writer, body: WhichSession) -> Freed:
+async def retry(memory: Writer, body: SessionSelection) -> Freed:
     """Have a session that was set aside, or all of them, be worked on again."""
     return Freed(sessions=await memory.retry(body.session_id))
 
 
 @routes.post("/sessions/{session_id}/regenerate", tags=["upkeep"], operation_id="regenerate", status_code=201)
-async def regenerate(memory: Writer, session_id: InPath, body: Regenerated) -> Proposal:
+async def regenerate(memory: Writer, session_id: PathId, body: RegenerateRequest) -> Proposal:
     """Write the summaries and facts of a session anew beside the old ones; nothing changes until it is accepted."""
     return await memory.regenerate(session_id, body.first, prompts=body.prompts)
 
 
 @routes.get("/proposals", tags=["upkeep"], operation_id="list_proposals")
-async def list_proposals(memory: Reader, asked: Annotated[ProposalsAsked, Query()]) -> Page[Proposal]:
+async def list_proposals(memory: Reader, params: Annotated[ProposalsQuery, Query()]) -> Page[Proposal]:
     """What was regenerated, the oldest first, with what differs."""
-    found = await memory.proposals(asked.session_id)
-    return page_of(found, kind="proposals", cursor=asked.cursor, limit=asked.limit, name=lambda one: one.id)
+    found = await memory.proposals(params.session_id)
+    return page_of(found, kind="proposals", cursor=params.cursor, limit=params.limit, name=lambda one: one.id)
 
 
 @routes.post("/proposals/{proposal_id}/accept", tags=["upkeep"], operation_id="accept_proposal")
-async def accept_proposal(memory: Writer, proposal_id: InPath) -> Proposal:
+async def accept_proposal(memory: Writer, proposal_id: PathId) -> Proposal:
     """Put what was regenerated in place of what there is; the old versions are kept."""
     return await memory.accept(proposal_id)
 
 
 @routes.post("/proposals/{proposal_id}/roll-back", tags=["upkeep"], operation_id="roll_back_proposal")
-async def roll_back_proposal(memory: Writer, proposal_id: InPath) -> Proposal:
+async def roll_back_proposal(memory: Writer, proposal_id: PathId) -> Proposal:
     """Discard what was regenerated, or take its acceptance back."""
     return await memory.roll_back(proposal_id)

@@ -8,17 +8,17 @@ from lamina.errors import InputError
 from lamina.server.auth import KEYS_SHOWN, Reader, Writer
 from lamina.server.bodies import (
     NOT_BLANK,
-    ContextAsked,
-    InPath,
-    MessagesAsked,
+    ContextRequest,
+    ExplainedSearchRequest,
+    MessagesQuery,
     NewMessages,
     NewMilestone,
-    OutlineAsked,
-    SearchAsked,
+    OutlineQuery,
+    PathId,
+    SearchRequest,
     SessionChange,
-    SessionsAsked,
-    SummariesAsked,
-    ToFind,
+    SessionsQuery,
+    SummariesQuery,
 )
 from lamina.server.rest.cursors import Page, cursor_to, number_of, place_of
 from lamina.server.rest.etags import Meant, expected, tagged
@@ -44,7 +44,7 @@ Key = Annotated[
 
 
 @routes.post("/sessions/{session_id}/messages", tags=["messages"], operation_id="add_messages", status_code=201)
-async def add_messages(memory: Writer, session_id: InPath, body: NewMessages, key: Key = None) -> Added:
+async def add_messages(memory: Writer, session_id: PathId, body: NewMessages, key: Key = None) -> Added:
     """Append messages to a session; they are safe once this answers."""
     return await memory.add(
         body.messages, user_id=body.user_id, session_id=session_id, agent_id=body.agent_id, idempotency_key=key
@@ -52,12 +52,12 @@ async def add_messages(memory: Writer, session_id: InPath, body: NewMessages, ke
 
 
 @routes.get("/sessions/{session_id}/messages", tags=["messages"], operation_id="list_messages")
-async def list_messages(memory: Reader, session_id: InPath, asked: Annotated[MessagesAsked, Query()]) -> Page[Message]:
+async def list_messages(memory: Reader, session_id: PathId, params: Annotated[MessagesQuery, Query()]) -> Page[Message]:
     """The messages of a session in order, as they came."""
     session = await memory.session(session_id)
-    place = number_of("messages", asked.cursor)
-    first = (asked.first or 1) if place is None else place
-    last = first + asked.limit - 1
+    place = number_of("messages", params.cursor)
+    first = (params.first or 1) if place is None else place
+    last = first + params.limit - 1
     more = last < session.counters.messages
     return Page(
         items=await memory.messages(session_id, first, min(last, session.counters.messages)),
@@ -66,17 +66,17 @@ async def list_messages(memory: Reader, session_id: InPath, asked: Annotated[Mes
 
 
 @routes.get("/sessions", tags=["sessions"], operation_id="list_sessions")
-async def list_sessions(memory: Reader, asked: Annotated[SessionsAsked, Query()]) -> Page[Session]:
+async def list_sessions(memory: Reader, params: Annotated[SessionsQuery, Query()]) -> Page[Session]:
     """Sessions by id."""
     found = await memory.sessions(
-        asked.user_id, status=asked.status, limit=asked.limit + 1, after=place_of("sessions", asked.cursor)
+        params.user_id, status=params.status, limit=params.limit + 1, after=place_of("sessions", params.cursor)
     )
-    some = found[: asked.limit]
-    return Page(items=some, next=cursor_to("sessions", some[-1].id) if len(found) > asked.limit else None)
+    some = found[: params.limit]
+    return Page(items=some, next=cursor_to("sessions", some[-1].id) if len(found) > params.limit else None)
 
 
 @routes.get("/sessions/{session_id}", tags=["sessions"], operation_id="get_session")
-async def get_session(memory: Reader, session_id: InPath, response: Response) -> Session:
+async def get_session(memory: Reader, session_id: PathId, response: Response) -> Session:
     """A session with its status and what it has counted."""
     session = await memory.session(session_id)
     tagged(response, session)
@@ -85,7 +85,7 @@ async def get_session(memory: Reader, session_id: InPath, response: Response) ->
 
 @routes.patch("/sessions/{session_id}", tags=["sessions"], operation_id="change_session")
 async def change_session(
-    memory: Writer, session_id: InPath, body: SessionChange, meant: Meant, response: Response
+    memory: Writer, session_id: PathId, body: SessionChange, meant: Meant, response: Response
 ) -> Session:
     """End, pause, archive a session, or make it active again."""
     if body.outcome is not None and body.status != "ended":
@@ -102,20 +102,20 @@ async def change_session(
 
 @routes.get("/sessions/{session_id}/summaries", tags=["sessions"], operation_id="list_summaries")
 async def list_summaries(
-    memory: Reader, session_id: InPath, asked: Annotated[SummariesAsked, Query()]
+    memory: Reader, session_id: PathId, params: Annotated[SummariesQuery, Query()]
 ) -> Page[Summary]:
     """The summaries of a session, in order."""
-    return Page(items=await memory.summaries(session_id, live=asked.live), next=None)
+    return Page(items=await memory.summaries(session_id, live=params.live), next=None)
 
 
 @routes.get("/sessions/{session_id}/outline", tags=["sessions"], operation_id="get_outline")
-async def get_outline(memory: Reader, session_id: InPath, asked: Annotated[OutlineAsked, Query()]) -> Outline:
+async def get_outline(memory: Reader, session_id: PathId, params: Annotated[OutlineQuery, Query()]) -> Outline:
     """A session as strata, without its words: its log in stretches, and every summary above it."""
-    return await memory.outline(session_id, asked.parts)
+    return await memory.outline(session_id, params.parts)
 
 
 @routes.post("/context", tags=["recall"], operation_id="build_context")
-async def build_context(memory: Reader, request: Request, body: ContextAsked) -> Context:
+async def build_context(memory: Reader, request: Request, body: ContextRequest) -> Context:
     """What the model should see for the next message: never above the budget, with what and why."""
     context = await memory.context(**body.model_dump())
     request.app.state.service.metrics.built(context)
@@ -123,36 +123,36 @@ async def build_context(memory: Reader, request: Request, body: ContextAsked) ->
 
 
 @routes.post("/search", tags=["recall"], operation_id="search")
-async def search(memory: Reader, body: SearchAsked) -> Page[Hit]:
+async def search(memory: Reader, body: SearchRequest) -> Page[Hit]:
     """Messages, summaries, facts and episodes that answer the query, best first."""
     return Page(items=await memory.search(**body.model_dump()), next=None)
 
 
 @routes.post("/search/explained", tags=["recall"], operation_id="search_explained")
-async def search_explained(memory: Reader, body: ToFind) -> Explained:
+async def search_explained(memory: Reader, body: ExplainedSearchRequest) -> Explained:
     """A search with how it went: hits also below the least score, counts, and the time that each step took."""
     return await memory.search_explained(**body.model_dump())
 
 
 @routes.get("/sessions/{session_id}/conversation", tags=["sessions"], operation_id="get_conversation")
-async def get_conversation(memory: Reader, session_id: InPath) -> Conversation:
+async def get_conversation(memory: Reader, session_id: PathId) -> Conversation:
     """The whole record of a session: status, chunks, recent messages, facts, milestones."""
     return await memory.conversation(session_id)
 
 
 @routes.post("/sessions/{session_id}/milestones", tags=["sessions"], operation_id="add_milestone", status_code=201)
-async def add_milestone(memory: Writer, session_id: InPath, body: NewMilestone) -> Milestone:
+async def add_milestone(memory: Writer, session_id: PathId, body: NewMilestone) -> Milestone:
     """Mark this point of a session with a title."""
     return await memory.milestone(session_id, body.title)
 
 
 @routes.get("/messages/{message_id}", tags=["messages"], operation_id="get_message")
-async def get_message(memory: Reader, message_id: InPath) -> Message:
+async def get_message(memory: Reader, message_id: PathId) -> Message:
     """One message as it came."""
     return await memory.message(message_id)
 
 
 @routes.get("/summaries/{summary_id}/messages", tags=["sessions"], operation_id="zoom")
-async def zoom(memory: Reader, summary_id: InPath) -> Page[Message]:
+async def zoom(memory: Reader, summary_id: PathId) -> Page[Message]:
     """The messages that a summary covers, word for word."""
     return Page(items=await memory.zoom(summary_id), next=None)

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from lamina.errors import NotFound
 from lamina.memory import Engine
 from lamina.server.auth import KEYS_SHOWN, Caller, ReadCaller, Reader, Service, service_of
-from lamina.server.bodies import EventsAsked
+from lamina.server.bodies import EventsQuery
 from lamina.tenancy.changes import LOOK_S, Event
 from lamina.values.plain import plain
 
@@ -35,16 +35,16 @@ async def listen(
     memory: Reader,
     caller: ReadCaller,
     request: Request,
-    asked: Annotated[EventsAsked, Query()],
+    params: Annotated[EventsQuery, Query()],
     last: Annotated[str | None, _LAST] = None,
 ) -> StreamingResponse:
     """What changes in the tenant's memory from now on, or since the last event that came; it does not end by itself."""
-    events = _events(service_of(request), caller, memory, asked, last)
+    events = _events(service_of(request), caller, memory, params, last)
     return StreamingResponse(events, media_type=_STREAM, headers={"Cache-Control": "no-store"})
 
 
 async def _events(
-    service: Service, caller: Caller, memory: Engine, asked: EventsAsked, last: str | None
+    service: Service, caller: Caller, memory: Engine, params: EventsQuery, last: str | None
 ) -> AsyncIterator[str]:
     watch = await service.tenants.watch(caller.tenant)
     yield f"retry: {_AGAIN_MS}\n" + ("" if last else f"id: {watch.place()}\n") + "\n"
@@ -55,23 +55,23 @@ async def _events(
         if event is None and time.monotonic() - told_at >= _BEAT_S:
             told_at = time.monotonic()
             yield ": still here\n\n"
-        elif event is not None and _wanted(event, asked):
+        elif event is not None and _wanted(event, params):
             told = {"user_id": event.user_id, "session_id": event.session_id, **event.about}
-            if "content" in asked.include:
+            if "content" in params.include:
                 told |= await _content(memory, event)
             told_at = time.monotonic()
             yield f"id: {event.id}\nevent: {event.type}\ndata: {json.dumps(told, ensure_ascii=False)}\n\n"
 
 
-def _wanted(event: Event, asked: EventsAsked) -> bool:
-    """Whether a listener asked for it; what was forgotten says not of whom, and a gap concerns all."""
+def _wanted(event: Event, params: EventsQuery) -> bool:
+    """Whether a listener params for it; what was forgotten says not of whom, and a gap concerns all."""
     if event.type == "gap":
         return True
-    if asked.types and event.type not in asked.types:
+    if params.types and event.type not in params.types:
         return False
     if event.type == "forgotten":
         return True
-    return asked.user_id in {None, event.user_id} and asked.session_id in {None, event.session_id}
+    return params.user_id in {None, event.user_id} and params.session_id in {None, event.session_id}
 
 
 async def _content(memory: Engine, event: Event) -> dict[str, Any]:

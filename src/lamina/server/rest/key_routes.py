@@ -7,7 +7,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from lamina.server.auth import KEYS_SHOWN, AdminCaller, service_of
-from lamina.server.bodies import InPath, KeyRotation, Listed, NewKey, TenantInPath
+from lamina.server.bodies import KeyRotation, ListQuery, NewKey, PathId, TenantPathId
 from lamina.server.rest.cursors import Page, page_of
 from lamina.tenancy.keys import Keys, lasting
 from lamina.values.access_key import ApiKey, KeyRole
@@ -40,14 +40,14 @@ async def create_key(caller: AdminCaller, request: Request, response: Response, 
 
 
 @routes.get("/keys", tags=["keys"], operation_id="list_keys")
-async def list_keys(caller: AdminCaller, request: Request, asked: Annotated[Listed, Query()]) -> Page[ApiKey]:
+async def list_keys(caller: AdminCaller, request: Request, params: Annotated[ListQuery, Query()]) -> Page[ApiKey]:
     """The keys of the caller's tenant, also the revoked ones, the oldest first."""
     found = await _keys(request, caller.tenant).all()
-    return page_of(found, kind="keys", cursor=asked.cursor, limit=asked.limit, name=lambda one: one.id)
+    return page_of(found, kind="keys", cursor=params.cursor, limit=params.limit, name=lambda one: one.id)
 
 
 @routes.delete("/keys/{key_id}", tags=["keys"], operation_id="revoke_key")
-async def revoke_key(caller: AdminCaller, request: Request, key_id: InPath) -> ApiKey:
+async def revoke_key(caller: AdminCaller, request: Request, key_id: PathId) -> ApiKey:
     """Let a key in no longer, from the next request on; it stays in the list."""
     keys = _keys(request, caller.tenant)
     await keys.revoke(key_id)
@@ -56,7 +56,7 @@ async def revoke_key(caller: AdminCaller, request: Request, key_id: InPath) -> A
 
 @routes.post("/keys/{key_id}/rotate", tags=["keys"], operation_id="rotate_key", status_code=201)
 async def rotate_key(
-    caller: AdminCaller, request: Request, response: Response, key_id: InPath, body: KeyRotation
+    caller: AdminCaller, request: Request, response: Response, key_id: PathId, body: KeyRotation
 ) -> MadeKey:
     """Make a successor with the same name and role; the old key is let in for the `overlap`, or no longer."""
     made = await _keys(request, caller.tenant).rotate(key_id, overlap=_time(body.overlap), lasts=_time(body.expires))
@@ -64,16 +64,16 @@ async def rotate_key(
 
 
 @routes.get("/tenants", tags=["keys"], operation_id="list_tenants")
-async def list_tenants(caller: AdminCaller, request: Request, asked: Annotated[Listed, Query()]) -> Page[Tenant]:
+async def list_tenants(caller: AdminCaller, request: Request, params: Annotated[ListQuery, Query()]) -> Page[Tenant]:
     """All tenants for the operator of the service; the caller's own for everybody else."""
     names = await service_of(request).tenants.named() if service_of(request).is_operator(caller) else [caller.tenant]
-    page = page_of(names, kind="tenants", cursor=asked.cursor, limit=asked.limit, name=str)
+    page = page_of(names, kind="tenants", cursor=params.cursor, limit=params.limit, name=str)
     return Page(items=[Tenant(tenant=name) for name in page.items], next=page.next)
 
 
 @routes.post("/tenants/{tenant}/keys", tags=["keys"], operation_id="create_tenant_key", status_code=201)
 async def create_tenant_key(
-    caller: AdminCaller, request: Request, response: Response, tenant: TenantInPath, body: NewKey
+    caller: AdminCaller, request: Request, response: Response, tenant: TenantPathId, body: NewKey
 ) -> MadeKey:
     """Make a key for any tenant, also for a new one; for the operator of the service alone."""
     if not service_of(request).is_operator(caller):

@@ -8,17 +8,17 @@ from fastapi import APIRouter, Query, Response
 from lamina.errors import InputError, NotFound
 from lamina.server.auth import KEYS_SHOWN, Reader, Writer
 from lamina.server.bodies import (
-    EpisodesAsked,
+    EpisodesQuery,
     FactChange,
-    FactsAsked,
-    GraphAsked,
-    InPath,
-    Listed,
-    ListedKnown,
+    FactsQuery,
+    GraphQuery,
+    KnowledgeQuery,
+    ListQuery,
     NewEpisode,
     NewFact,
     NewLink,
-    ProfileAsked,
+    PathId,
+    ProfileQuery,
     Rehearsal,
 )
 from lamina.server.rest.cursors import Page, page_of
@@ -30,27 +30,27 @@ routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
 
 @routes.get("/users", tags=["facts"], operation_id="list_users")
-async def list_users(memory: Reader, asked: Annotated[Listed, Query()]) -> Page[str]:
+async def list_users(memory: Reader, params: Annotated[ListQuery, Query()]) -> Page[str]:
     """Everybody of whom there is a session or a fact, by id."""
     users = await memory.users()
-    return page_of(users, kind="users", cursor=asked.cursor, limit=asked.limit, name=lambda one: one)
+    return page_of(users, kind="users", cursor=params.cursor, limit=params.limit, name=lambda one: one)
 
 
 @routes.get("/users/{user_id}/facts", tags=["facts"], operation_id="list_facts")
-async def list_facts(memory: Reader, user_id: InPath, asked: Annotated[FactsAsked, Query()]) -> Page[Fact]:
+async def list_facts(memory: Reader, user_id: PathId, params: Annotated[FactsQuery, Query()]) -> Page[Fact]:
     """What holds of a user now, or held then, the most important first; with `statuses`, all that have one of them."""
-    found = await memory.facts(user_id, **asked.model_dump(exclude={"cursor", "limit"}))
-    return page_of(found, kind="facts", cursor=asked.cursor, limit=asked.limit, name=lambda fact: fact.id)
+    found = await memory.facts(user_id, **params.model_dump(exclude={"cursor", "limit"}))
+    return page_of(found, kind="facts", cursor=params.cursor, limit=params.limit, name=lambda fact: fact.id)
 
 
 @routes.post("/users/{user_id}/facts", tags=["facts"], operation_id="remember", status_code=201)
-async def remember(memory: Writer, user_id: InPath, body: NewFact) -> Fact:
+async def remember(memory: Writer, user_id: PathId, body: NewFact) -> Fact:
     """Store a memory by hand; with a `key`, it takes the place of what that key had."""
     return await memory.remember(user_id=user_id, **body.model_dump())
 
 
 @routes.get("/facts/{fact_id}", tags=["facts"], operation_id="get_fact")
-async def get_fact(memory: Reader, fact_id: InPath, response: Response, rehearsal: Rehearsal = False) -> Fact:
+async def get_fact(memory: Reader, fact_id: PathId, response: Response, rehearsal: Rehearsal = False) -> Fact:
     """A fact with its quote, validity and standing."""
     fact = await memory.fact(fact_id, rehearsal=rehearsal)
     tagged(response, fact)
@@ -58,7 +58,7 @@ async def get_fact(memory: Reader, fact_id: InPath, response: Response, rehearsa
 
 
 @routes.patch("/facts/{fact_id}", tags=["facts"], operation_id="change_fact")
-async def change_fact(memory: Writer, fact_id: InPath, body: FactChange, meant: Meant, response: Response) -> Fact:
+async def change_fact(memory: Writer, fact_id: PathId, body: FactChange, meant: Meant, response: Response) -> Fact:
     """A new version of a fact; or promote or demote it."""
     changes = body.model_dump(exclude={"standing"}, exclude_unset=True)
     if (body.standing is None) != bool(changes):
@@ -76,7 +76,7 @@ async def change_fact(memory: Writer, fact_id: InPath, body: FactChange, meant: 
 
 
 @routes.delete("/facts/{fact_id}", tags=["facts"], operation_id="retract_fact")
-async def retract_fact(memory: Writer, fact_id: InPath, meant: Meant, response: Response) -> Fact:
+async def retract_fact(memory: Writer, fact_id: PathId, meant: Meant, response: Response) -> Fact:
     """Say that a fact never held; its history tells. To erase it for good: `POST /v1/forget`."""
     expect = None if meant is None else expected(await memory.fact(fact_id, rehearsal=True), meant)
     fact = await memory.retract(fact_id, expect=expect)
@@ -85,32 +85,32 @@ async def retract_fact(memory: Writer, fact_id: InPath, meant: Meant, response: 
 
 
 @routes.get("/facts/{fact_id}/history", tags=["facts"], operation_id="get_fact_history")
-async def get_fact_history(memory: Reader, fact_id: InPath) -> Page[Fact]:
+async def get_fact_history(memory: Reader, fact_id: PathId) -> Page[Fact]:
     """Every value of what a fact is about, in the order they were learnt."""
     return Page(items=await memory.history(fact_id), next=None)
 
 
 @routes.get("/facts/{fact_id}/why", tags=["facts"], operation_id="explain_fact")
-async def explain_fact(memory: Reader, fact_id: InPath) -> Why:
+async def explain_fact(memory: Reader, fact_id: PathId) -> Why:
     """Where a fact comes from, word for word, and why it stands as it does."""
     return await memory.why(fact_id)
 
 
 @routes.get("/users/{user_id}/episodes", tags=["users"], operation_id="list_episodes")
-async def list_episodes(memory: Reader, user_id: InPath, asked: Annotated[EpisodesAsked, Query()]) -> Page[Episode]:
+async def list_episodes(memory: Reader, user_id: PathId, params: Annotated[EpisodesQuery, Query()]) -> Page[Episode]:
     """The moments that mattered, in the order they happened."""
-    found = await memory.episodes(user_id, **asked.model_dump(exclude={"cursor", "limit"}))
-    return page_of(found, kind="episodes", cursor=asked.cursor, limit=asked.limit, name=lambda one: one.id)
+    found = await memory.episodes(user_id, **params.model_dump(exclude={"cursor", "limit"}))
+    return page_of(found, kind="episodes", cursor=params.cursor, limit=params.limit, name=lambda one: one.id)
 
 
 @routes.get("/users/{user_id}/profile", tags=["users"], operation_id="get_profile")
-async def get_profile(memory: Reader, user_id: InPath, asked: Annotated[ProfileAsked, Query()]) -> UserProfile:
+async def get_profile(memory: Reader, user_id: PathId, params: Annotated[ProfileQuery, Query()]) -> UserProfile:
     """What is known of a user, as facts and as a page."""
-    return await memory.user_profile(user_id, **asked.model_dump())
+    return await memory.user_profile(user_id, **params.model_dump())
 
 
 @routes.get("/users/{user_id}/digest", tags=["users"], operation_id="get_digest")
-async def get_digest(memory: Reader, user_id: InPath) -> Summary:
+async def get_digest(memory: Reader, user_id: PathId) -> Summary:
     """What a new session of this user hears of the last ones."""
     found = await memory.digest(user_id)
     if found is None:
@@ -119,29 +119,29 @@ async def get_digest(memory: Reader, user_id: InPath) -> Summary:
 
 
 @routes.post("/sessions/{session_id}/episodes", tags=["users"], operation_id="add_episode", status_code=201)
-async def add_episode(memory: Writer, session_id: InPath, body: NewEpisode) -> Episode:
+async def add_episode(memory: Writer, session_id: PathId, body: NewEpisode) -> Episode:
     """Store an episode by hand."""
     turns = None if body.turns is None else (body.turns[0], body.turns[1])
     return await memory.add_episode(session_id, turns=turns, **body.model_dump(exclude={"turns"}))
 
 
 @routes.get("/sessions/{session_id}/arc", tags=["sessions"], operation_id="get_arc")
-async def get_arc(memory: Reader, session_id: InPath) -> Arc:
+async def get_arc(memory: Reader, session_id: PathId) -> Arc:
     """The course of a session in episodes: beginning, middle, end, and the moments that mattered most."""
     return await memory.arc(session_id)
 
 
 @routes.get("/users/{user_id}/consistency", tags=["users"], operation_id="list_divergences")
-async def list_divergences(memory: Reader, user_id: InPath) -> Page[Divergence]:
+async def list_divergences(memory: Reader, user_id: PathId) -> Page[Divergence]:
     """Where summaries do not agree with the facts."""
     return Page(items=await memory.consistency(user_id), next=None)
 
 
 @routes.get("/users/{user_id}/fading", tags=["users"], operation_id="list_fading")
-async def list_fading(memory: Reader, user_id: InPath, asked: Annotated[ListedKnown, Query()]) -> Page[Fading]:
+async def list_fading(memory: Reader, user_id: PathId, params: Annotated[KnowledgeQuery, Query()]) -> Page[Fading]:
     """How fresh each fact that holds and each episode is, the most faded first, and when it would be archived."""
     found = await memory.fading(user_id)
-    return page_of(found, kind="fading", cursor=asked.cursor, limit=asked.limit, name=lambda one: one.id)
+    return page_of(found, kind="fading", cursor=params.cursor, limit=params.limit, name=lambda one: one.id)
 
 
 @routes.post("/links", tags=["facts"], operation_id="link", status_code=201)
@@ -151,6 +151,6 @@ async def link(memory: Writer, body: NewLink) -> Link:
 
 
 @routes.get("/memories/{memory_id}/graph", tags=["facts"], operation_id="get_graph")
-async def get_graph(memory: Reader, memory_id: InPath, asked: Annotated[GraphAsked, Query()]) -> Graph:
+async def get_graph(memory: Reader, memory_id: PathId, params: Annotated[GraphQuery, Query()]) -> Graph:
     """The memories that can be reached from a fact or an episode, with the links between them."""
-    return await memory.graph(memory_id, asked.depth, asked.types)
+    return await memory.graph(memory_id, params.depth, params.types)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from lamina.server.auth import KEYS_SHOWN, Admin
-from lamina.server.bodies import ExportAsked, ImportAsked
+from lamina.server.bodies import ExportQuery, ImportQuery
 from lamina.server.temporary import PassingFolder
 from lamina.values.report import Imported
 
@@ -28,11 +28,11 @@ _EXAMPLE = '{"session_id": "s1", "user_id": "alex", "role": "user", "content": "
     response_class=StreamingResponse,
     responses={200: {"description": "One JSON object a line.", "content": {_JSON_LINES: _LINES}}},
 )
-async def export(memory: Admin, asked: Annotated[ExportAsked, Query()]) -> StreamingResponse:
+async def export(memory: Admin, params: Annotated[ExportQuery, Query()]) -> StreamingResponse:
     """Everything, or what is of a user or a session, as JSON Lines that `POST /v1/import` and `lamina import` read."""
     folder = await asyncio.to_thread(PassingFolder)
     try:
-        await memory.export(folder.path / _EXPORT, user_id=asked.user_id, session_id=asked.session_id)
+        await memory.export(folder.path / _EXPORT, user_id=params.user_id, session_id=params.session_id)
     except BaseException:
         folder.remove()
         raise
@@ -61,7 +61,7 @@ async def _pieces(folder: PassingFolder) -> AsyncIterator[bytes]:
         }
     },
 )
-async def import_(memory: Admin, request: Request, asked: Annotated[ImportAsked, Query()]) -> Imported:
+async def import_(memory: Admin, request: Request, params: Annotated[ImportQuery, Query()]) -> Imported:
     """Take in what an export gives; what is here already is left as it is, so that it is safe to send again.
 
     If lines are wrong, nothing is imported, and `errors` has each of them.
@@ -71,6 +71,6 @@ async def import_(memory: Admin, request: Request, asked: Annotated[ImportAsked,
     try:
         path = folder.path / "import.jsonl"
         await asyncio.to_thread(path.write_bytes, body)
-        return await memory.import_(path, user_id=asked.user_id, whole=True)
+        return await memory.import_(path, user_id=params.user_id, whole=True)
     finally:
         folder.remove()

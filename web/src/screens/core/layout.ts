@@ -17,7 +17,7 @@ export interface Scale {
 /** One layer: the summaries that lie side by side, and behind them the versions that one took the place of. */
 export interface Row {
   layer: number;
-  kind: string;
+  kind: Block["kind"];
   blocks: Block[];
   earlier: Block[];
   lanes: Map<string, number>;

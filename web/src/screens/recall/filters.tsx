@@ -1,16 +1,16 @@
-import type { Hit } from "../../shapes";
+import type { HitKind } from "../../shapes";
 
-export const KINDS: readonly Hit["kind"][] = ["message", "summary", "fact", "episode"];
+export const KINDS: readonly HitKind[] = ["message", "summary", "fact", "episode"];
 
 export interface Given {
   top_k: number;
-  kinds: readonly Hit["kind"][];
+  kinds: readonly HitKind[];
   as_of: string; // as the field has it, in universal time
   budget: number;
   weights: Record<string, number> | null;
 }
 
-const NAMES: Record<Hit["kind"], string> = {
+const NAMES: Record<HitKind, string> = {
   message: "messages",
   summary: "summaries",
   fact: "facts",

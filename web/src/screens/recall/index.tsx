@@ -5,7 +5,7 @@ import { useLoad } from "../../load";
 import { useLate } from "../../parts/late";
 import { Empty, Notice, Panel, Waiting } from "../../parts/panel";
 import { SourceDialog } from "../../parts/source";
-import type { Context, Explained, Hit } from "../../shapes";
+import type { Context, Explained, ExplainedSearchRequest, Hit } from "../../shapes";
 import "../../style/recall.css";
 import { Candidates } from "./candidates";
 import { Filters, type Given, KINDS } from "./filters";
@@ -41,7 +41,12 @@ export default function Screen({ about, user, session }: ScreenProps) {
           explained: await send<Explained>(
             "POST",
             "/v1/search/explained",
-            { ...asked, as_of: asked.as_of ? `${asked.as_of}:00Z` : null, query, user_id: user },
+            {
+              ...asked,
+              as_of: asked.as_of ? `${asked.as_of}:00Z` : null,
+              query,
+              user_id: user,
+            } satisfies ExplainedSearchRequest,
             signal,
           ),
         })

@@ -94,8 +94,8 @@ function Exact({ context }: { context: Context }) {
   return (
     <ol class="exact" data-testid="exact">
       {context.messages.map((message, place) => (
-        <li key={place} class={message.role}>
-          <span class="badge">{message.role}</span>
+        <li key={place} class={String(message.role)}>
+          <span class="badge">{String(message.role)}</span>
           <pre>
             <Words text={typeof message.content === "string" ? message.content : JSON.stringify(message, null, 1)} />
           </pre>
