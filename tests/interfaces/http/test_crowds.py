@@ -31,7 +31,9 @@ def small():
 
 @pytest.fixture
 def crowded(small, tmp_path):
+    """Nothing of the test before is under way any more."""
     with small.over(tmp_path / "chat.db") as service:
+        wait_until(lambda: not any(taken(service, name) for name in ("requests", "listeners", "open", "bytes")))
         yield service
 
 
