@@ -287,9 +287,7 @@ def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
         "extractor": ("facts", "lamina.models.llm.llm_extractor", "LlmExtractor"),
         "spotter": ("episodes", "lamina.models.llm.llm_episodes", "LlmSpotter"),
     }
-    models = {
-        name: _backend(module, kind)(endpoint) for name, (use, module, kind) in kinds.items() if use in llm.use
-    }
+    models = {name: _backend(module, kind)(endpoint) for name, (use, module, kind) in kinds.items() if use in llm.use}
     for model in models.values():
         _keep_costs(model, llm, store)
     return _Remote(**models)

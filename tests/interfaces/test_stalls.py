@@ -43,7 +43,7 @@ def compute(moments):
 
 def test_a_stall_is_measured_and_its_place_is_told(loop):
     async def stall():
-        compute(20)
+        compute(60)
 
     with stalls(loop) as found:
         done(loop, stall())

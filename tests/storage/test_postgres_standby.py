@@ -1,4 +1,4 @@
-"""The drill of docs/how-to/postgresql.md: the server is killed, its standby takes over, and nothing acknowledged is lost."""
+"""The drill of docs/how-to/postgresql.md: the server is killed, its standby takes over, nothing is lost."""
 
 import asyncio
 from urllib.parse import quote

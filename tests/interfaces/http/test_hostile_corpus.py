@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
@@ -18,11 +19,12 @@ from lamina.testing.hostile import BODIES, MESSAGES, NAMES, TEXTS, VALUES
 from lamina.testing.llm_server import LlmServer, Said
 from lamina.testing.stalls import moment, stalls
 from tests.interfaces.http.conftest import Served, serving
+from tests.sizes import FULL, SHARE
 from tests.waiting import CEILING
 
 JSON = {"Content-Type": "application/json"}
 MCP = {**JSON, "Accept": "application/json, text/event-stream"}
-MOMENTS = 12  # that one stretch on the loop may take: some 100 ms
+MOMENTS = 40  # that one stretch on the loop may take: some 300 ms; two busy threads of one core take twice as long each
 
 
 @dataclass(frozen=True)
@@ -209,8 +211,8 @@ def fields(service: Served) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 @pytest.mark.parametrize("name", VALUES)
 def test_every_field_with_every_value(everything, name):
-    """Of the REST API, by its schema, and of the tools of MCP."""
-    value = VALUES[name]
+    """Of the REST API, by its schema, and of the tools of MCP; `make test` tries a share of the fields with each."""
+    value, step = VALUES[name], 1 if FULL else SHARE
 
     def calls():
         for path, body, field in fields(everything):
@@ -223,4 +225,4 @@ def test_every_field_with_every_value(everything, name):
                     "/mcp", tool(spec.name, **{"query": "a", "session": "s1", field: value}), f"{spec.name}.{field}"
                 )
 
-    check(everything, calls())
+    check(everything, islice(calls(), list(VALUES).index(name) % step, None, step))
