@@ -21,7 +21,8 @@ _FEATURE = re.compile(r"(00[0-4])\.(\d+)(?: to \1\.(\d+))?")
 _HEAD = """# The documents
 
 Lamina unites the designs of five documents, each of which is a [profile](reference/profiles.md) and more. Every
-feature of theirs has a number, and a test through a public face that names it. `python -m scripts.document_tests` makes this page.
+feature of theirs has a number, and a test through a public interface that names it.
+`python -m scripts.document_tests` makes this page.
 """
 
 
