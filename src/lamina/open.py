@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 import uuid_utils
@@ -22,7 +22,7 @@ from lamina.models.llm.store_costs import StoreLedger
 from lamina.parts import Parts, Patience, Progress
 from lamina.profiles import DEFAULT, Profile, profile_kept
 from lamina.protocols.models import Embedder, Extractor, Spotter, Summariser, TokenCounter
-from lamina.protocols.store import Copyable, Store
+from lamina.protocols.store import Store
 from lamina.tenancy.tenants import Tenants
 from lamina.tenancy.worker_pool import Staff
 from lamina.values.message import Limits
@@ -97,15 +97,15 @@ class AsyncMemory(Engine):
         An earlier copy is brought up to date. What changes meanwhile is copied again, in so many rounds at the most;
         nobody may write to the copy until it is complete. `options` are for opening the other store.
         """
+        if location == ":memory:":
+            raise InputError("a copy in the process would be gone at once; give a path or a URL to copy to")
         if str(location) == str(self._location):
             raise InputError(f"{location} is this memory; give another place to copy it to")
         chosen = {"tenant": self._options.tenant, **(options or {}), "worker": False, "profile": self.profile}
         target = AsyncMemory(location, **chosen)
         target._is_target = True
         async with target:
-            copy = _backend("lamina.maintenance.copy", "Copy")(
-                _copyable(self._parts.store.for_maintenance()), _copyable(target._parts.store)
-            )
+            copy = _backend("lamina.maintenance.copy", "Copy")(self._parts.store.for_maintenance(), target._parts.store)
             copied: Copied = await copy.run(new_id("mem"), rounds, progress)
             return replace(copied, problems=(await target.verify()).problems)
 
@@ -342,9 +342,6 @@ async def _profile(store: Store, chosen: str | Profile | None) -> Profile:
 def _store(location: str | Path, chosen: Options) -> Store:
     if not isinstance(location, str | Path) or not str(location):
         raise InputError(f"location must be a path, ':memory:' or a URL ({_URLS}), not {location!r}")
-    if location == ":memory:":
-        memory: Store = _backend("lamina.storage.memory", "MemoryStore")(tenant=chosen.tenant)
-        return memory
     if isinstance(location, str) and location.startswith(("postgresql://", "postgres://")):
         postgres: Store = _postgres()(location, tenant=chosen.tenant)
         return postgres
@@ -370,12 +367,6 @@ def grants(location: str, role: str) -> str:
         raise InputError(f"{location} needs no grants; give the URL of a PostgreSQL store ({_URLS})")
     told: str = store.grants(role)
     return told
-
-
-def _copyable(store: Store) -> Copyable:
-    if not hasattr(store, "everyone"):
-        raise InputError("a memory in the process cannot be copied row by row; `export` and `import_` move it")
-    return cast("Copyable", store)
 
 
 def _path(url: str) -> str:

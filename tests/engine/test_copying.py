@@ -226,7 +226,7 @@ def test_a_copy_that_was_broken_off_is_not_taken_for_the_memory(tmp_path: Path, 
 
 
 def test_a_memory_of_its_own_is_not_overwritten(tmp_path: Path) -> None:
-    """Nor is one copied onto itself, or one that is only in the process."""
+    """Nor is one copied onto itself, or into the process, where the copy would be gone at once."""
     with opened(tmp_path / "other.db") as other:
         other.add("Mine.", user_id="ann")
     with opened(tmp_path / "source.db") as memory:
@@ -235,12 +235,19 @@ def test_a_memory_of_its_own_is_not_overwritten(tmp_path: Path) -> None:
             memory.copy_to(tmp_path / "other.db")
         with pytest.raises(InputError, match="is this memory"):
             memory.copy_to(tmp_path / "source.db")
-        with pytest.raises(InputError, match="row by row"):
+        with pytest.raises(InputError, match="gone at once"):
             memory.copy_to(":memory:")
     with opened(tmp_path / "other.db") as other:
         assert [hit.text for hit in other.search("mine", user_id="ann")] == ["Mine."]
-    with opened(":memory:") as memory, pytest.raises(InputError, match="row by row"):
-        memory.copy_to(tmp_path / "new.db")
+
+
+def test_a_memory_in_the_process_is_copied_to_a_file(tmp_path: Path) -> None:
+    """So what was tried out is kept."""
+    with opened(":memory:") as memory:
+        memory.add("I drink tea.", user_id="ann", session_id="s1")
+        assert memory.copy_to(tmp_path / "new.db").complete
+    with opened(tmp_path / "new.db") as copy:
+        assert [hit.text for hit in copy.search("tea", user_id="ann")] == ["I drink tea."]
 
 
 def test_tenants_are_copied_apart(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from lamina.errors import StoreBusy
 from lamina.memory import Engine
 from lamina.open import staff
 from lamina.parts import Patience
-from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing import FakeSummariser, WordCounter
 from lamina.testing.samples import a_note
@@ -273,11 +272,11 @@ async def test_notes_of_workers_that_are_gone_vanish(opened, store, clock):
 # waking
 
 
-class Telegraph(MemoryStore):
+class Telegraph(SqliteStore):
     """A store that others can tell of work."""
 
     def __init__(self):
-        super().__init__()
+        super().__init__(":memory:")
         self.told = asyncio.Event()
         self.waits = 0
 
@@ -295,6 +294,7 @@ async def test_a_worker_wakes_when_another_process_tells_of_work(opened):
     """It does not wait for its next look."""
     lent = await opened(FakeSummariser(), patience=Patience(poll_seconds=600))
     there = Telegraph()
+    await there.open()
     elsewhere = Worker(replace(lent._parts, store=there))
     running = asyncio.create_task(elsewhere.run())
 

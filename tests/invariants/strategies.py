@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from lamina import PROFILES, Profile
+from lamina.coroutines import driven
 from lamina.memory import Engine
 from lamina.models.embeddings.lazy_static import LazyStatic
 from lamina.models.llm.prompts import prompts
@@ -31,7 +33,7 @@ from lamina.profiles import (
 )
 from lamina.protocols.models import Summariser
 from lamina.protocols.store import Store
-from lamina.storage.memory import MemoryStore
+from lamina.storage.sqlite import SqliteStore
 
 Log = list[dict[str, Any]]
 
@@ -241,7 +243,9 @@ class World:
 
     def __post_init__(self) -> None:
         self.counter = self.counter or CheapCounter()
-        self.store = MemoryStore()
+        self.store = SqliteStore(":memory:")
+        with ThreadPoolExecutor(1) as thread:  # an event loop may be running in this one
+            thread.submit(driven, self.store.open()).result()
 
     def engine(self, *, crash_after: int | None = None, effect: bool = False) -> Engine:
         """A new engine, as after a restart; its predecessors are dead."""

@@ -16,8 +16,8 @@ from lamina import Memory
 from lamina.knowledge import standing as policy
 from lamina.knowledge.standing import Rule
 from lamina.protocols.store import FactsCommit, Store
-from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
+from lamina.testing.oracle import OracleStore
 from lamina.values.fact import Fact
 from tests.invariants.strategies import START, USER
 from tests.sizes import examples
@@ -68,7 +68,7 @@ def settle_by(rule: Rule):
     return lambda facts: policy.settled(facts, rule)
 
 
-async def written(store: Store, batches: Sequence[Sequence[Fact]], rule: Rule) -> list[Fact]:
+async def written(store: OracleStore | Store, batches: Sequence[Sequence[Fact]], rule: Rule) -> list[Fact]:
     for batch in batches:
         await store.commit_facts(FactsCommit(user_id=USER, settle=settle_by(rule), put=tuple(batch)))
     return await store.facts(USER)
@@ -85,8 +85,8 @@ def test_one_value_of_each_key_holds_in_any_order_of_writing(facts, rule, order,
     shuffled = list(facts)
     order.shuffle(shuffled)
     batches = [shuffled[at : at + size] for at in range(0, len(shuffled), size)]
-    stored = asyncio.run(written(MemoryStore(), batches, rule))
-    at_once = asyncio.run(written(MemoryStore(), [facts], rule))
+    stored = asyncio.run(written(OracleStore(), batches, rule))
+    at_once = asyncio.run(written(OracleStore(), [facts], rule))
     assert standing(stored) == standing(at_once)
     active = [(fact.category, fact.slot) for fact in stored if fact.status == "active"]
     assert len(active) == len(set(active))
@@ -111,7 +111,7 @@ def test_the_database_keeps_one_value_too(facts, rule, order, tmp_path_factory) 
             await store.close()
 
     stored = asyncio.run(scenario(tmp_path_factory.mktemp("facts") / "f.db"))
-    assert standing(stored) == standing(asyncio.run(written(MemoryStore(), [facts], rule)))
+    assert standing(stored) == standing(asyncio.run(written(OracleStore(), [facts], rule)))
 
 
 def test_writers_at_the_same_time_leave_one_value(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_writers_at_the_same_time_leave_one_value(tmp_path: Path) -> None:
 def test_the_past_is_what_a_replay_up_to_then_gives(facts, rule, as_of, known_at) -> None:
     """What held at a time, by what was known at another, is what a memory answers that heard nothing later."""
     then = [_before(fact, known_at) for fact in facts if fact.learnt_at <= known_at]
-    replayed = asyncio.run(written(MemoryStore(), [[fact] for fact in sorted(then, key=policy.order)], rule))
+    replayed = asyncio.run(written(OracleStore(), [[fact] for fact in sorted(then, key=policy.order)], rule))
     asked = policy.holding(policy.known_at(facts, known_at, rule), as_of)
     assert {fact.id for fact in asked} == {fact.id for fact in replayed if _holds(fact, as_of)}
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from lamina.protocols.store import Store
 from lamina.search.arrays import packed
-from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
+from lamina.testing.oracle import OracleStore
 from lamina.testing.samples import a_draft, a_fold, a_rewrite, a_summary, an_append, an_erasure
 from lamina.values.message import Span
 from tests.sizes import examples
@@ -62,4 +62,4 @@ def test_every_store_answers_as_the_reference_store(request, tmp_path_factory, o
         store = SqliteStore(tmp_path_factory.mktemp("same") / "lamina.db")
     else:
         store = request.getfixturevalue("databases")().store()
-    assert asyncio.run(answered(store)) == asyncio.run(answered(MemoryStore()))
+    assert asyncio.run(answered(store)) == asyncio.run(answered(OracleStore()))

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from lamina import Memory, NotALaminaFile, SchemaTooNew, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from lamina.coroutines import driven
 from lamina.log import chain
 from lamina.storage import sqlite
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
@@ -578,3 +579,22 @@ def test_nothing_is_acknowledged_that_was_written_to_a_file_that_is_gone(tmp_pat
         monkeypatch.setattr(chain, "placed", unlinked)
         with pytest.raises(StoreError, match="the file was deleted"):
             memory.add("lost")
+
+
+@pytest.mark.anyio
+async def test_a_database_in_the_process_is_used_from_many_threads():
+    """Private to its store, whoever asks: on the event loop, without one, and from several threads at once."""
+    store, other = SqliteStore(":memory:"), SqliteStore(":memory:")
+    await store.open()
+    await other.open()
+    await store.append(an_append("s0", a_draft("m0")))
+    with ThreadPoolExecutor(4) as threads:
+        said = [store.append(an_append(f"s{number}", a_draft(f"m{number}"))) for number in range(1, 9)]
+        list(threads.map(driven, said))
+    assert len(await store.for_maintenance().sessions()) == 9
+    assert await other.sessions() == []
+    assert await store.scrub() == store.clean
+    await store.close()
+    with pytest.raises(StoreError, match=":memory: is closed"):
+        await store.sessions()
+    await other.close()

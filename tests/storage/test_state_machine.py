@@ -18,8 +18,8 @@ from lamina.knowledge.standing import Rule, by_slot, mark, settled
 from lamina.language.words import terms
 from lamina.maintenance import integrity
 from lamina.protocols.store import Access, Erased, Reach
-from lamina.storage.memory import MemoryStore
 from lamina.storage.sqlite import SqliteStore
+from lamina.testing.oracle import OracleStore
 from lamina.testing.samples import (
     SECRET,
     a_digest,
@@ -124,7 +124,7 @@ class Stores(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         self.database = self.other()
-        self.memory = MemoryStore()
+        self.memory = OracleStore()
         driven(self.database.open())
         self.minutes = 10
         self.made = 0

@@ -8,16 +8,18 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from lamina.storage.memory import MemoryStore
 from lamina.storage.postgres_listening import Listener
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing.suites import StoreSuite
 
 
-class TestMemoryStore(StoreSuite):
+class TestInMemory(StoreSuite):
     @pytest.fixture
     async def store(self):
-        return MemoryStore()
+        store = SqliteStore(":memory:")
+        await store.open()
+        yield store
+        await store.close()
 
     @pytest.fixture
     async def neighbour(self, store):

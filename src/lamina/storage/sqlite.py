@@ -1,4 +1,4 @@
-"""The SQLite store: one file, safe with several threads and several processes."""
+"""The SQLite store: one file, safe with several threads and several processes; or a database in the process."""
 
 import asyncio
 import sqlite3
@@ -10,7 +10,7 @@ from pathlib import Path
 from lamina.errors import StoreBusy, StoreReadOnly
 from lamina.storage.migrations import inspect, migrate
 from lamina.storage.relational import RelationalStore
-from lamina.storage.sqlite_connection import Connections, ForMaintenance
+from lamina.storage.sqlite_connection import IN_MEMORY, Connections, ForMaintenance
 from lamina.storage.sqlite_words import TABLES as WORD_TABLES
 from lamina.storage.sqlite_words import SqliteWords, merge
 from lamina.storage.transaction import Transaction
@@ -36,10 +36,13 @@ class SqliteStore(RelationalStore):
         connections: Connections | None = None,
         maintenance: bool = False,
     ) -> None:
-        """With `connections` of another store, that one opens and closes them."""
+        """The path `:memory:` is a database of its own in the process, gone when it is closed.
+
+        With `connections` of another store, that one opens and closes them.
+        """
         self.path = Path(path)
         self._borrowed = connections is not None
-        self._connections = connections or Connections(self.path, durable=durable)
+        self._connections = connections or Connections(None if path == IN_MEMORY else self.path, durable=durable)
         self._index = SqliteWords(tenant)
         database = ForMaintenance(self._connections) if maintenance else self._connections
         super().__init__(database, self._index, tenant=tenant)

@@ -22,6 +22,7 @@ from lamina.storage.transaction import Row, Values, Work
 
 T = TypeVar("T")
 
+IN_MEMORY = ":memory:"
 BUSY_MS = 30_000
 _READERS = 2  # for requests
 _MAINTAINERS = 3  # threads for what takes long, so that no request waits for it
@@ -48,9 +49,12 @@ _NAMED: Mapping[int, tuple[type[StoreError], str]] = {  # by primary result code
 class Connections:
     """Runs functions on SQLite connections, each in one transaction, off the event loop."""
 
-    def __init__(self, path: Path, *, durable: bool = False) -> None:
-        self.path = path
-        self._file = path.absolute()  # the process may go to another folder before a thread needs a connection
+    def __init__(self, path: Path | None, *, durable: bool = False) -> None:
+        """Without a path, the database is in the process: one connection, which one thread at a time uses."""
+        self.path = path or Path(IN_MEMORY)
+        self._shared = None if path is not None else _connect(IN_MEMORY, _pragmas(durable=durable))
+        self._turn = threading.RLock()  # for the shared connection
+        self._file = self.path.absolute()  # the process may go to another folder before a thread needs a connection
         self._place: tuple[int, int] | None = None  # the file that was opened
         self._durable = durable
         self._local = threading.local()
@@ -60,7 +64,8 @@ class Connections:
         self._opened: list[tuple[weakref.ref[threading.Thread], sqlite3.Connection]] = []
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="lamina-write")
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lamina-read")
-        RawFile.begin(self._file)
+        if self._shared is None:
+            RawFile.begin(self._file)
         self._maintainers = ThreadPoolExecutor(_MAINTAINERS, thread_name_prefix="lamina-maintain")
 
     async def write(
@@ -94,6 +99,9 @@ class Connections:
 
         In steps: whoever else wants to write comes in between.
         """
+        if self._shared is not None:
+            await self.alone(lambda connection: connection.execute("vacuum"))
+            return True
         until = time.monotonic() + PATIENCE_S
         if not await self._until(until, self._empty_log):
             return False
@@ -184,10 +192,19 @@ class Connections:
             with suppress(sqlite3.Error):
                 connection.close()
         self._opened.clear()
-        if first:
+        if self._shared is not None:
+            with self._turn:
+                self._shared.close()
+        elif first:
             RawFile.end(self._file)
 
     def _run(self, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
+        if self._shared is not None:
+            try:
+                with self._turn:
+                    return _transacted(self._shared, begin, work)
+            except sqlite3.Error as error:
+                raise self.named(error) from error
         self._check_place()
         try:
             result = self._done(self._connection(), begin, work)
@@ -223,11 +240,7 @@ class Connections:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             self._make_private()
-            connection = sqlite3.connect(
-                self._file, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
-            )
-            for pragma in self._pragmas():
-                connection.execute(pragma)
+            connection = _connect(self._file, _pragmas(durable=self._durable))
             self._local.connection = connection
             self._place = self._place or _place(self._file)
             self._keep(connection)
@@ -246,16 +259,6 @@ class Connections:
             self._opened.append((weakref.ref(threading.current_thread()), connection))
         for _, unused in gone:
             unused.close()
-
-    def _pragmas(self) -> tuple[str, ...]:
-        return (
-            f"pragma busy_timeout = {BUSY_MS}",
-            f"pragma synchronous = {'full' if self._durable else 'normal'}",
-            "pragma foreign_keys = on",
-            "pragma secure_delete = on",
-            "pragma temp_store = memory",
-            "pragma cache_size = -16000",
-        )
 
     def named(self, error: sqlite3.Error) -> StoreError:
         """A driver's error as one of ours."""
@@ -289,6 +292,26 @@ def _place(file: Path) -> tuple[int, int] | None:
         return identity(file.stat())
     except FileNotFoundError:
         return None
+
+
+def _connect(file: Path | str, pragmas: Sequence[str]) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        file, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    for pragma in pragmas:
+        connection.execute(pragma)
+    return connection
+
+
+def _pragmas(*, durable: bool) -> tuple[str, ...]:
+    return (
+        f"pragma busy_timeout = {BUSY_MS}",
+        f"pragma synchronous = {'full' if durable else 'normal'}",
+        "pragma foreign_keys = on",
+        "pragma secure_delete = on",
+        "pragma temp_store = memory",
+        "pragma cache_size = -16000",
+    )
 
 
 def _transacted(connection: sqlite3.Connection, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:

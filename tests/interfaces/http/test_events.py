@@ -14,7 +14,7 @@ import pytest
 from lamina import Memory
 from lamina.open import tenants
 from lamina.server.rest import event_routes
-from lamina.storage.memory import MemoryStore
+from lamina.storage.sqlite import SqliteStore
 from lamina.tenancy import tenants as engines
 from lamina.tenancy.changes import Watch
 from lamina.testing.samples import a_draft, an_append
@@ -195,7 +195,8 @@ def test_a_slow_listener_is_told_of_the_gap_and_nothing_piles_up():
     """Only so many events are kept, however slow somebody is."""
 
     async def run():
-        store = MemoryStore()
+        store = SqliteStore(":memory:")
+        await store.open()
         watch = Watch(store, now=lambda: datetime.now(UTC), epoch="e", look_s=0.001, kept=3)
         await watch.begin()
         heard = watch.listen(None, CEILING)

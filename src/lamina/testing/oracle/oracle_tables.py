@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import datetime
 
 from lamina.errors import NotFound
 from lamina.knowledge import standing
@@ -21,11 +21,8 @@ from lamina.protocols.store import (
     SummaryRow,
 )
 from lamina.storage.shared import joined, reworded, said_where, searchable, stale, whole_messages
-from lamina.values.access_key import ApiKey
-from lamina.values.cost import Cost
 from lamina.values.fact import Episode, Fact, Link
 from lamina.values.message import Message, Span
-from lamina.values.report import WorkerNote
 from lamina.values.session import Milestone, Session
 
 
@@ -70,7 +67,7 @@ class Embedding:
     words: str | None
 
 
-class MemoryTables:
+class OracleTables:
     """One tenant's memory in this process: facts, episodes and links; sessions and summaries are beside them."""
 
     def __init__(self, *, tenant: str = "default") -> None:
@@ -94,9 +91,6 @@ class MemoryTables:
         self._vectors: dict[str, dict[str, Embedding]] = {}  # item -> embedder -> vector
         self._embedded: dict[tuple[str, str], tuple[int, int]] = {}  # embedder and user -> count and cuts then
         self._place = 0
-        self._workers: dict[str, WorkerNote] = {}
-        self._keys: dict[str, tuple[ApiKey, bytes]] = {}  # with their hashes
-        self._costs: dict[tuple[date, str, str], Cost] = {}
 
     def _require(self, session_id: str) -> Kept:
         if session_id not in self._sessions:

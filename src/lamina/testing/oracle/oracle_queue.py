@@ -1,18 +1,17 @@
 """The reference store's queue of work, and what workers tell of themselves."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from lamina.protocols.store import Claim, Lease
-from lamina.storage.memory_erasing import MemoryErasing
-from lamina.storage.memory_tables import Kept, mended, touched
 from lamina.storage.shared import FAILING, REASON
-from lamina.values.report import Backlog, Failing, WorkerNote
+from lamina.testing.oracle.oracle_erasure import OracleErasure
+from lamina.testing.oracle.oracle_tables import Kept, mended, touched
+from lamina.values.report import Backlog, Failing
 
 
-class MemoryQueue(MemoryErasing):
+class OracleQueue(OracleErasure):
     """What is to be done, and who is at it."""
 
     async def claim(
@@ -70,11 +69,6 @@ class MemoryQueue(MemoryErasing):
         for kept in self._sessions.values():
             touched(kept)
 
-    async def wait_for_work(self, seconds: float) -> bool:
-        """There is no other process."""
-        await asyncio.sleep(seconds)
-        return False
-
     async def leases(self) -> list[Lease]:
         return [kept.lease for _, kept in sorted(self._sessions.items()) if kept.lease]
 
@@ -105,15 +99,6 @@ class MemoryQueue(MemoryErasing):
             unembedded=0 if embedder is None else len(await self.unembedded_users(embedder, len(self._changes))),
             failing=tuple(_failing(kept) for kept in failing[:FAILING]),
         )
-
-    async def note_worker(self, note: WorkerNote) -> None:
-        self._workers[note.id] = replace(note, alive=True)
-
-    async def workers(self) -> list[WorkerNote]:
-        return [note for _, note in sorted(self._workers.items())]
-
-    async def drop_worker(self, worker_id: str) -> None:
-        self._workers.pop(worker_id, None)
 
 
 def _failing(kept: Kept) -> Failing:

@@ -11,14 +11,14 @@ from lamina.log import chain
 from lamina.log.messages import OWN_KEY
 from lamina.maintenance.integrity import faults
 from lamina.protocols.store import Erased, Erasure, ReceiptRow, Replacement, Rewrite
-from lamina.storage.memory_tables import Kept, mended
-from lamina.storage.memory_vectors import MemoryVectors
 from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_messages
+from lamina.testing.oracle.oracle_tables import Kept, mended
+from lamina.testing.oracle.oracle_vectors import OracleVectors
 from lamina.values.message import Span
 from lamina.values.receipt import Scrub
 
 
-class MemoryErasing(MemoryVectors):
+class OracleErasure(OracleVectors):
     """Takes away what is to be forgotten."""
 
     async def erase(self, erasure: Erasure) -> Erased:

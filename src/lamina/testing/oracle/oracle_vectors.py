@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from lamina.protocols.store import ChangedSession, Changes, Unembedded, VectorRow
-from lamina.storage.memory_tables import Embedding, MemoryTables
 from lamina.storage.shared import Best, needs_vector, whole_messages, whole_summaries
+from lamina.testing.oracle.oracle_tables import Embedding, OracleTables
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Message
 from lamina.values.summary import Summary
 
 
-class MemoryVectors(MemoryTables):
+class OracleVectors(OracleTables):
     """Vectors of messages, live summaries, facts and episodes."""
 
     async def changes(self, user_id: str, since: int) -> Changes:

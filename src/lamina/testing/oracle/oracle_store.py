@@ -1,9 +1,8 @@
-"""The reference store: everything in dictionaries, gone when closed. What it does is what every store must do."""
+"""The reference store: everything in dictionaries. What it does with messages and memories, every store must do."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice
 from typing import TypeVar
 
 from lamina.language.words import terms as terms_of
@@ -22,20 +21,18 @@ from lamina.protocols.store import (
     View,
     WordMatches,
 )
-from lamina.storage.memory_counting import MemoryCounting
-from lamina.storage.memory_tables import Kept, mended, touched
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
-    fitting,
     reused_key,
     stale,
     weights,
     whole_messages,
     whole_summaries,
 )
-from lamina.values.message import Json, Message, Span
-from lamina.values.receipt import Scrub
+from lamina.testing.oracle.oracle_queue import OracleQueue
+from lamina.testing.oracle.oracle_tables import Kept, mended, touched
+from lamina.values.message import Message, Span
 from lamina.values.report import Problem
 from lamina.values.session import Counters, Milestone, Session, Status
 from lamina.values.summary import Summary
@@ -43,36 +40,8 @@ from lamina.values.summary import Summary
 Kind = TypeVar("Kind", Message, Summary)
 
 
-class MemoryStore(MemoryCounting):
+class OracleStore(OracleQueue):
     """One tenant's memory in this process."""
-
-    inline = False
-    clean: Scrub = "overwritten"
-
-    def __init__(self, *, tenant: str = "default") -> None:
-        super().__init__(tenant=tenant)
-        self._tenants = {tenant: self}  # shared by the stores of all tenants
-
-    def for_tenant(self, tenant: str) -> "MemoryStore":
-        if tenant not in self._tenants:
-            neighbour = MemoryStore(tenant=tenant)
-            neighbour._tenants = self._tenants
-            self._tenants[tenant] = neighbour
-        return self._tenants[tenant]
-
-    def for_maintenance(self) -> "MemoryStore":
-        return self
-
-    def _everyone(self) -> list["MemoryStore"]:
-        return [*self._tenants.values()]
-
-    @property
-    def used(self) -> bool:
-        """Whether anything was written here."""
-        return bool(self._sessions or self._settings)
-
-    async def tenants(self) -> list[str]:
-        return sorted(name for name, store in self._tenants.items() if store.used)
 
     async def open(self) -> None:
         """Nothing to open."""
@@ -180,35 +149,12 @@ class MemoryStore(MemoryCounting):
     async def newest_messages(self, ids: Sequence[str]) -> list[Newest]:
         return list(self._newest(sorted(self._sessions.keys() & set(ids))))
 
-    async def newest_messages_under(
-        self,
-        prefix: str,
-        *,
-        after: str = "",
-        has: Sequence[str] = (),
-        fits: Callable[[Json], bool] | None = None,
-        limit: int,
-    ) -> list[Newest]:
-        behind = sorted(session_id for session_id in self._under(prefix) if session_id > after)
-        ends = ((one, self._sessions[one].rows[-1]) for one in behind)
-        having = ((one, row) for one, row in ends if all(piece in row.metadata for piece in has))
-        wanted = (one for one, row in having if fits is None or fitting(row.metadata, fits))
-        return list(self._newest(islice(wanted, limit)))
-
     def _newest(self, ids: Iterable[str]) -> Iterator[Newest]:
         for kept in map(self._sessions.__getitem__, ids):
             yield from (Newest(kept.session, message) for message in whole_messages(kept.rows[-1:]))
 
     def _under(self, prefix: str) -> list[str]:
         return [key for key, kept in self._sessions.items() if key.startswith(prefix) and key > prefix and kept.rows]
-
-    async def first_sessions(self, prefix: str, mark: str) -> list[str]:
-        first: dict[str, str] = {}
-        for session_id in sorted(self._under(prefix)):
-            part, found, _ = session_id.removeprefix(prefix).partition(mark)
-            if found:
-                first.setdefault(part, session_id)
-        return [*first.values()]
 
     async def touch_sessions(self, ids: Sequence[str], at: datetime) -> None:
         for session_id in self._sessions.keys() & set(ids):
