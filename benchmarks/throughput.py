@@ -27,7 +27,7 @@ import psycopg
 from matplotlib import pyplot as plt
 
 from benchmarks.run import conversation
-from lamina.open import AsyncMemory
+from lamina.memory import AsyncMemory
 from lamina.profiles import PROFILES
 from lamina.storage import postgres_connection
 from lamina.storage.postgres_dialect import translated

@@ -20,7 +20,8 @@ from lamina.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from lamina.open import AsyncMemory, Llm, Options, Price
+from lamina.memory import AsyncMemory
+from lamina.open import Llm, Price
 from lamina.parts import Patience
 from lamina.profiles import PROFILES, Profile
 from lamina.values.message import Limits
@@ -44,7 +45,6 @@ __all__ = [
     "ModelError",
     "NotALaminaFile",
     "NotFound",
-    "Options",
     "Patience",
     "Price",
     "Profile",

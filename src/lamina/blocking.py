@@ -10,14 +10,13 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
-from pathlib import Path
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
-from lamina.coroutines import driven
+from lamina.coroutines import NEVER_WAITS
 from lamina.documents.documents import Documents as AsyncDocuments
 from lamina.errors import FORKED, LaminaError
-from lamina.open import AsyncMemory
+from lamina.memory import AsyncMemory
 from lamina.parts import on_loop
 from lamina.profiles import Profile
 
@@ -43,46 +42,65 @@ class _Loop:
 
 
 def _blocking(
-    verb: Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]], *, here: bool = False
-) -> Callable[Concatenate["Memory", P], T]:
+    verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], *, here: bool = False
+) -> Callable[Concatenate[Any, P], T]:
     """An awaited verb as a blocking one of the same signature; `here` for one that waits for nothing but the store."""
+    named = _renamed(verb)
 
-    @functools.wraps(verb)
-    def call(self: "Memory", *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._run(verb(self._memory, *args, **kwargs), here=here)
+    @functools.wraps(named)
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        work = named(self._memory, *args, **kwargs)
+        loop = self._loop_for(work, here=here)
+        if loop is not None:
+            return cast("T", loop.run(work))
+        try:
+            work.send(None)  # in this frame: every call of a verb passes here
+        except StopIteration as stop:
+            return cast("T", stop.value)
+        work.close()
+        raise RuntimeError(NEVER_WAITS)
 
-    return cast(Callable[Concatenate["Memory", P], T], call)
+    return call
 
 
-def _of_documents(
-    verb: Callable[Concatenate[AsyncDocuments, P], Coroutine[Any, Any, T]], *, here: bool = False
-) -> Callable[Concatenate["Documents", P], T]:
-    """The same for a verb of documents."""
+def _renamed(verb: Callable[P, T]) -> Callable[P, T]:
+    """A verb under the name of the blocking class, which Python gives when an argument is wrong."""
+    assert isinstance(verb, FunctionType)
+    named = FunctionType(verb.__code__, verb.__globals__, verb.__name__, verb.__defaults__, verb.__closure__)
+    named.__dict__.update(verb.__dict__)
+    named.__doc__, named.__module__ = verb.__doc__, verb.__module__
+    named.__annotations__, named.__kwdefaults__ = verb.__annotations__, verb.__kwdefaults__
+    named.__qualname__ = verb.__qualname__.removeprefix("Async")
+    return named
 
-    @functools.wraps(verb)
-    def call(self: "Documents", *args: P.args, **kwargs: P.kwargs) -> T:
-        found: T = self._run(verb(self._documents, *args, **kwargs), here=here)
-        return found
 
-    return cast(Callable[Concatenate["Documents", P], T], call)
+def _arguments_of(
+    awaited: Callable[Concatenate[Any, P], None],
+) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
+    """Give a constructor the arguments of another."""
+
+    def give(init: Callable[..., None]) -> Callable[Concatenate[Any, P], None]:
+        return functools.update_wrapper(init, awaited)
+
+    return give
 
 
 class Documents:
     """Documents under names, blocking."""
 
-    def __init__(self, run: Callable[..., Any], documents: AsyncDocuments) -> None:
-        self._run = run
-        self._documents = documents
+    def __init__(self, documents: AsyncDocuments, loop_for: Callable[..., "_Loop | None"]) -> None:
+        self._memory = documents
+        self._loop_for = loop_for
 
-    put = _of_documents(AsyncDocuments.put, here=True)
-    get = _of_documents(AsyncDocuments.get, here=True)
-    under = _of_documents(AsyncDocuments.under, here=True)
-    nearest = _of_documents(AsyncDocuments.nearest, here=True)
-    folders = _of_documents(AsyncDocuments.folders, here=True)
-    renew = _of_documents(AsyncDocuments.renew, here=True)
-    drop = _of_documents(AsyncDocuments.drop)
-    move = _of_documents(AsyncDocuments.move)
-    sweep = _of_documents(AsyncDocuments.sweep)
+    put = _blocking(AsyncDocuments.put, here=True)
+    get = _blocking(AsyncDocuments.get, here=True)
+    under = _blocking(AsyncDocuments.under, here=True)
+    nearest = _blocking(AsyncDocuments.nearest, here=True)
+    folders = _blocking(AsyncDocuments.folders, here=True)
+    renew = _blocking(AsyncDocuments.renew, here=True)
+    drop = _blocking(AsyncDocuments.drop)
+    move = _blocking(AsyncDocuments.move)
+    sweep = _blocking(AsyncDocuments.sweep)
 
 
 class Memory:
@@ -93,8 +111,9 @@ class Memory:
     ...     memory.context("which language do I like?", user_id="alex").text
     """
 
-    def __init__(self, location: str | Path = "lamina.db", **options: Any) -> None:
-        self._memory = AsyncMemory(location, **options)
+    @_arguments_of(AsyncMemory.__init__)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._memory = AsyncMemory(*args, **options)
         self._loop: _Loop | None = _Loop()
         self._process = os.getpid()
         try:
@@ -104,6 +123,9 @@ class Memory:
             raise
         self._end = weakref.finalize(self, _close, self._loop, self._memory, self._process)
 
+    def __repr__(self) -> str:
+        return repr(self._memory).removeprefix("Async")
+
     @property
     def profile(self) -> Profile:
         return self._memory.profile
@@ -111,18 +133,17 @@ class Memory:
     @property
     def documents(self) -> Documents:
         """Documents under names, each put in the place of what was there."""
-        return Documents(self._run, self._memory.documents)
+        return Documents(self._memory.documents, self._loop_for)
 
-    def _run(self, work: Coroutine[Any, Any, T], *, here: bool) -> T:
+    def _loop_for(self, work: Coroutine[Any, Any, Any], *, here: bool) -> _Loop | None:
+        """The loop that is to run a verb; None: it is run in the caller's thread."""
         if self._loop is None:
             work.close()
             raise LaminaError("this memory is closed; open it again with Memory(path)")
         if os.getpid() != self._process:
             work.close()
             raise LaminaError(FORKED.format("this memory"))
-        if here and self._memory.inline and not on_loop():
-            return driven(work)
-        return self._loop.run(work)
+        return None if here and self._memory.inline and not on_loop() else self._loop
 
     add = _blocking(AsyncMemory.add, here=True)
     context = _blocking(AsyncMemory.context, here=True)

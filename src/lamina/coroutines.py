@@ -4,6 +4,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+NEVER_WAITS = "a verb that waits for the event loop was driven without one"
 
 
 def driven(work: Coroutine[Any, Any, T]) -> T:
@@ -14,4 +15,4 @@ def driven(work: Coroutine[Any, Any, T]) -> T:
         result: T = stop.value
         return result
     work.close()
-    raise RuntimeError("a verb that waits for the event loop was driven without one")
+    raise RuntimeError(NEVER_WAITS)

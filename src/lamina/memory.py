@@ -1,60 +1,176 @@
-"""The engine's verbs, awaited: what `AsyncMemory` and `Memory` offer."""
+"""The verbs of a memory, awaited. `Memory` (in blocking.py) has the same ones, blocking."""
 
 import asyncio
+import functools
 import importlib
 import json
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from lamina.context.build import ContextBuilder
 from lamina.documents.documents import Documents
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.folding.regenerate import Regeneration
 from lamina.folding.schedule import has_work
+from lamina.forgetting import redact
 from lamina.forgetting.forget import Forgetting
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.episodes import KEY_MOMENT, milestone_of
 from lamina.knowledge.facts import Knowledge
+from lamina.knowledge.filters import as_filter, as_span, as_words, one_of
 from lamina.language.times import day_of, moment
 from lamina.log.append import Ingest
 from lamina.log.messages import check_text, checked_id, main_session
 from lamina.log.pages import every_session, every_user, required_session
 from lamina.log.window import newest_units
 from lamina.maintenance.verify import Maintenance
-from lamina.memory_knowledge import DEFAULT_USER, KnownVerbs
-from lamina.memory_search import MEMORABLE, SearchVerbs
-from lamina.parts import Parts, Progress
-from lamina.profiles import Profile, profile_kept, profile_named, profile_values
+from lamina.open import Llm, Options, copy_store, current_time, open_store
+from lamina.parts import Parts, Patience, Progress
+from lamina.profiles import Profile, as_profile, profile_kept, profile_values
+from lamina.protocols.models import Embedder, Extractor, Prompt, Spotter, Summariser, TokenCounter
 from lamina.protocols.store import Reach
 from lamina.search.lazy_search import Retrieval
-from lamina.tracing import traced
+from lamina.search.request import HIT_KINDS, build_request
+from lamina.tracing import span
 from lamina.values.cost import Cost
+from lamina.values.fact import (
+    EPISODE_KINDS,
+    Arc,
+    Consolidated,
+    Episode,
+    EpisodeKind,
+    Fact,
+    FactType,
+    Fading,
+    Graph,
+    Link,
+    UserProfile,
+    Why,
+)
+from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context
-from lamina.values.message import Added, Message, Span
-from lamina.values.report import Backlog, Imported, Report, Settled, WorkerNote
+from lamina.values.message import Added, Limits, Message, Span
+from lamina.values.receipt import Receipt
+from lamina.values.report import Backlog, Copied, FoldDone, Imported, Report, Settled, WorkerNote
 from lamina.values.session import STATUSES, Conversation, Milestone, Session, Status
 from lamina.values.statistics import Outline, Stats
-from lamina.values.summary import Summary
+from lamina.values.summary import Divergence, Proposal, Summary
 from lamina.workers.loop import Worker
 from lamina.workers.slots import is_gone
 
 logger = logging.getLogger("lamina.memory")
 
-MOST_PARTS = 1000  # of an outline
-_DAYS = 366  # that stats tell of
+DEFAULT_USER = "default"
+MAX_PARTS = 1000  # of an outline
+_DAYS = 366  # of growth in stats
+_COUNTED = frozenset(("fact", "episode"))  # kinds of things whose use is counted
+
+M = TypeVar("M")
+P = ParamSpec("P")
 
 
-class Engine(SearchVerbs, KnownVerbs):
-    """Layered memory for conversations over the parts it is given."""
+def _refuse_unknown(init: Callable[Concatenate[M, P], None]) -> Callable[Concatenate[M, P], None]:
+    """Answer options that do not exist with those that do."""
+    known = sorted(init.__kwdefaults__ or ())
 
-    def __init__(self, parts: Parts, *, worker: bool = True, follows: bool = False) -> None:
-        """With `follows`, it works under the rules that are stored with the data, and never sets them."""
+    @functools.wraps(init)
+    def checked(self: M, /, *args: P.args, **options: P.kwargs) -> None:
+        if unknown := sorted(set(options) - {*known, "location"}):
+            raise InputError(f"unknown options {unknown}; there are {known}")
+        init(self, *args, **options)
+
+    return checked
+
+
+class AsyncMemory:
+    """Layered memory for conversations, awaited.
+
+    `location` is a path, ':memory:', a sqlite:/// or a postgresql:// URL. Use it as
+    `async with AsyncMemory("chat.db") as memory:`, or call `open` and `close`.
+    """
+
+    @_refuse_unknown
+    def __init__(
+        self,
+        location: str | Path = "lamina.db",
+        *,
+        profile: str | Profile | None = None,
+        tenant: str = "default",
+        llm: Llm | None = None,
+        summariser: Summariser | None = None,
+        extractor: Extractor | None = None,
+        spotter: Spotter | None = None,
+        embedder: Embedder | Llm | str = "static",
+        minilm_path: str | Path | None = None,
+        counter: TokenCounter | None = None,
+        worker: bool = True,
+        durable: bool = False,
+        cache_mb: int = 256,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        patience: Patience = Patience(),  # noqa: B008 - frozen
+        now: Callable[[], datetime] = current_time,
+        on_fold: Callable[[FoldDone], None] | None = None,
+    ) -> None:
+        """What may be chosen; everything has a default.
+
+        - `profile`: how it folds and fills contexts, by name or as a value. None: the one that the file was last
+          opened with, else `default`.
+        - `tenant`: whose part of the store it is.
+        - `llm`: writes summaries, finds facts and episodes, as its `use` says. None: all offline.
+        - `summariser`, `extractor`, `spotter`: models of your own for summaries, facts and episodes.
+        - `embedder`: "static", "minilm", an endpoint, or one of your own; "none": words alone are searched.
+        - `minilm_path`: folder or file of MiniLM's weights. None: the installed package has them.
+        - `counter`: counts tokens. None: exact.
+        - `worker`: fold in the background of this process.
+        - `durable`: wait for the disk at each append, which survives power loss too.
+        - `cache_mb`: memory for search indexes.
+        - `limits`: of what a message may be; `patience`: how long to wait for models and other workers.
+        - `now`: gives the time, with its zone; `on_fold`: is called after each fold of this process.
+        """
+        self._location: str | Path | None = location
+        self._options = Options(
+            profile=profile,
+            tenant=tenant,
+            llm=llm,
+            summariser=summariser,
+            extractor=extractor,
+            spotter=spotter,
+            embedder=embedder,
+            minilm_path=minilm_path,
+            counter=counter,
+            worker=worker,
+            durable=durable,
+            cache_mb=cache_mb,
+            limits=limits,
+            patience=patience,
+            now=now,
+            on_fold=on_fold,
+        )
+        self._resources = AsyncExitStack()  # what `close` closes besides the store
+        self._works = worker
+        self._task: asyncio.Task[None] | None = None
+        self._is_target = False  # of a copy
+
+    @classmethod
+    def from_parts(cls, parts: Parts, *, worker: bool = True, follows: bool = False) -> Self:
+        """A memory over a store that is open, such as that of one tenant of many.
+
+        With `follows`, it works under the rules that are stored with the data, and never sets them.
+        """
+        memory = cls(tenant=parts.store.tenant, worker=worker)
+        memory._location = None
+        memory._build(parts, follows=follows)
+        return memory
+
+    def _build(self, parts: Parts, *, follows: bool = False) -> None:
         self._parts = parts
         self._accesses = Accesses(parts)
         self._worker = Worker(parts, self._accesses)
@@ -71,13 +187,43 @@ class Engine(SearchVerbs, KnownVerbs):
             parts, self._ingest, self._forgetting, self._worker.reader.settle, self._note_profile
         )
         self._importing = asyncio.Lock()
-        self._works = worker
-        self._task: asyncio.Task[None] | None = None
         self._noted = follows
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and not name.startswith("__"):  # what `open` would have set
+            raise LaminaError("this memory is not open; use `async with AsyncMemory(...)` or `await memory.open()`")
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        return f"AsyncMemory({self._place!r}, tenant={self._options.tenant!r})"
+
+    @property
+    def _place(self) -> str:
+        """The location, without a password or parameters."""
+        return re.sub(r"(?<=://)([^:/@]*):.*@", r"\1:***@", str(self._location).partition("?")[0])
+
+    async def open(self) -> Self:
+        """Open the store and start the embedded worker."""
+        try:
+            if self._location is not None:
+                opened = await self._resources.enter_async_context(open_store(self._location, self._options))
+                self._build(await opened.parts(opened.store, self._options.profile, unfinished=self._is_target))
+            if self._works:
+                await self._note_profile()
+                self._task = self._task or asyncio.create_task(self._worker.run(), name="lamina-worker")
+        except BaseException:
+            await self._resources.aclose()
+            raise
+        return self
 
     @property
     def profile(self) -> Profile:
         return self._parts.profile
+
+    @property
+    def tenant(self) -> str:
+        """Whose memory it is."""
+        return self._parts.store.tenant
 
     @property
     def rules(self) -> str:
@@ -94,14 +240,6 @@ class Engine(SearchVerbs, KnownVerbs):
         """Whether the verbs that only ask the store may be driven without an event loop."""
         embedder = self._parts.embedder
         return self._parts.store.inline and (embedder is None or embedder.inline)
-
-    async def open(self) -> Self:
-        """Start the embedded worker."""
-        if self._works:
-            await self._note_profile()
-        if self._works and self._task is None:
-            self._task = asyncio.create_task(self._worker.run(), name="lamina-worker")
-        return self
 
     async def _note_profile(self) -> None:
         """Remember the profile with the data; under another one, every session and every fact is looked at again.
@@ -136,6 +274,7 @@ class Engine(SearchVerbs, KnownVerbs):
         with suppress(LaminaError):  # counts of use are no reason to fail
             await self._accesses.flush()
         await self._parts.store.close()
+        await self._resources.aclose()
 
     async def __aenter__(self) -> Self:
         return await self.open()
@@ -147,7 +286,6 @@ class Engine(SearchVerbs, KnownVerbs):
 
     # in
 
-    @traced("upsert_memory")
     async def add(
         self,
         messages: Any,
@@ -158,18 +296,18 @@ class Engine(SearchVerbs, KnownVerbs):
         idempotency_key: str | None = None,
     ) -> Added:
         """Append messages (text, a chat message, or a list of them) to a session; safe once it returns."""
-        await self._note_profile()
-        return await self._ingest.add(
-            messages,
-            user_id=user_id,
-            session_id=main_session(user_id) if session_id is None else session_id,
-            agent_id=agent_id,
-            key=idempotency_key,
-        )
+        with span("upsert_memory", "add", self.tenant):
+            await self._note_profile()
+            return await self._ingest.add(
+                messages,
+                user_id=user_id,
+                session_id=main_session(user_id) if session_id is None else session_id,
+                agent_id=agent_id,
+                key=idempotency_key,
+            )
 
     # out
 
-    @traced("search_memory")
     async def context(
         self,
         query: str | None = None,
@@ -191,26 +329,132 @@ class Engine(SearchVerbs, KnownVerbs):
         session's messages from number `seen_from` on anyway, because you send them yourself. A `rehearsal` is only
         looked at: it is no use of the facts and episodes in it, and keeps nothing from fading.
         """
-        chosen = self._parts.profile if profile is None else as_profile(profile)
-        for name, text in (("query", query), ("system", system)):
-            if text is not None:
-                check_text(name, text)
-        if isinstance(sources, str) or not all(isinstance(source, str) for source in sources):
-            raise InputError("sources must be a list of texts")
-        context = await self._context.build(
-            query,
-            user_id=checked_id(user_id, "user_id"),
-            session_id=main_session(user_id) if session_id is None else checked_id(session_id, "session_id"),
-            budget=budget,
-            profile=chosen,
-            system=system,
-            sources=sources,
-            at=None if at is None else moment(at, "at"),
-            seen_from=seen_from,
-        )
-        if not rehearsal:
-            self._accesses.note(piece.id for piece in context.manifest.items if piece.id and piece.kind in MEMORABLE)
-        return context
+        with span("search_memory", "context", self.tenant):
+            chosen = self._parts.profile if profile is None else as_profile(profile)
+            for name, text in (("query", query), ("system", system)):
+                if text is not None:
+                    check_text(name, text)
+            if isinstance(sources, str) or not all(isinstance(source, str) for source in sources):
+                raise InputError("sources must be a list of texts")
+            context = await self._context.build(
+                query,
+                user_id=checked_id(user_id, "user_id"),
+                session_id=main_session(user_id) if session_id is None else checked_id(session_id, "session_id"),
+                budget=budget,
+                profile=chosen,
+                system=system,
+                sources=sources,
+                at=None if at is None else moment(at, "at"),
+                seen_from=seen_from,
+            )
+            if not rehearsal:
+                self._accesses.note(piece.id for piece in context.manifest.items if piece.id and piece.kind in _COUNTED)
+            return context
+
+    async def search(
+        self,
+        query: str,
+        *,
+        user_id: str = DEFAULT_USER,
+        top_k: int = 10,
+        explain: bool = False,
+        kinds: Sequence[str] = HIT_KINDS,
+        types: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        since: Any = None,
+        until: Any = None,
+        min_importance: float = 0.0,
+        session_id: str | None = None,
+        role: str | None = None,
+        as_of: Any = None,
+        archived: bool = False,
+        weights: Mapping[str, float] | None = None,
+        min_score: float = 0.0,
+        at: Any = None,
+    ) -> list[Hit]:
+        """Messages, summaries, facts and episodes that answer the query, best first.
+
+        `explain` adds the parts of the scores. `at` is when it is asked, if not now: "last week" is counted from
+        there. `weights` are those of the weighted sum (semantic, keyword, recency, importance, access) for this
+        query. `min_score` leaves out what is less likely to answer. The rest are filters: kinds of hits; types,
+        categories, tags and least importance of facts (with one of the first three, only facts are found); times; a
+        session; the role of messages; facts that held at `as_of`; and `archived`: also archived facts and what is in
+        archived sessions.
+        """
+        with span("search_memory", "search", self.tenant):
+            request = build_request(
+                query,
+                self.profile,
+                user_id=user_id,
+                top_k=top_k,
+                kinds=kinds,
+                types=types,
+                categories=categories,
+                tags=tags,
+                since=since,
+                until=until,
+                min_importance=min_importance,
+                session_id=session_id,
+                role=role,
+                as_of=as_of,
+                archived=archived,
+                weights=weights,
+                min_score=min_score,
+                at=at,
+            )
+            hits = await self._retrieval.search(request)
+            self._accesses.note(hit.id for hit in hits if hit.kind in _COUNTED)
+            return hits if explain else [replace(hit, parts={}) for hit in hits]
+
+    async def search_explained(
+        self,
+        query: str,
+        *,
+        user_id: str = DEFAULT_USER,
+        top_k: int = 10,
+        kinds: Sequence[str] = HIT_KINDS,
+        types: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        since: Any = None,
+        until: Any = None,
+        min_importance: float = 0.0,
+        session_id: str | None = None,
+        role: str | None = None,
+        as_of: Any = None,
+        archived: bool = False,
+        weights: Mapping[str, float] | None = None,
+        min_score: float = 0.0,
+        at: Any = None,
+    ) -> Explained:
+        """A search with how it went: also hits below the least score, with their parts, the counts and the times.
+
+        The arguments are those of `search`. Looking at it is no use of what is found.
+        """
+        with span("search_memory", "search_explained", self.tenant):
+            request = build_request(
+                query,
+                self.profile,
+                user_id=user_id,
+                top_k=top_k,
+                kinds=kinds,
+                types=types,
+                categories=categories,
+                tags=tags,
+                since=since,
+                until=until,
+                min_importance=min_importance,
+                session_id=session_id,
+                role=role,
+                as_of=as_of,
+                archived=archived,
+                weights=weights,
+                min_score=min_score,
+                at=at,
+            )
+            found = await self._retrieval.explained(replace(request, least=0.0))
+            return replace(found, least=request.least)
 
     # sessions
 
@@ -322,8 +566,8 @@ class Engine(SearchVerbs, KnownVerbs):
 
     async def outline(self, session_id: str, parts: int = 200) -> Outline:
         """A session as strata, without its words: its log in at most so many parts, and every summary above it."""
-        if isinstance(parts, bool) or not isinstance(parts, int) or not 1 <= parts <= MOST_PARTS:
-            raise InputError(f"parts must be a whole number from 1 to {MOST_PARTS}, not {parts!r}")
+        if isinstance(parts, bool) or not isinstance(parts, int) or not 1 <= parts <= MAX_PARTS:
+            raise InputError(f"parts must be a whole number from 1 to {MAX_PARTS}, not {parts!r}")
         return await self._parts.store.outline(session_id, parts)
 
     async def zoom(self, summary_id: str) -> list[Message]:
@@ -362,6 +606,311 @@ class Engine(SearchVerbs, KnownVerbs):
         """How much there is of everything, of a user or of all, and how it grew by day (UTC)."""
         whose = None if user_id is None else checked_id(user_id, "user_id")
         return await self._parts.store.for_maintenance().stats(whose, days=_DAYS)
+
+    # facts in time
+
+    async def facts(
+        self,
+        user_id: str = DEFAULT_USER,
+        *,
+        as_of: Any = None,
+        known_at: Any = None,
+        session_id: str | None = None,
+        statuses: Sequence[str] = (),
+        types: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        since: Any = None,
+        until: Any = None,
+        min_importance: float = 0.0,
+    ) -> list[Fact]:
+        """What holds of a user now, or at `as_of`, by what was known at `known_at`; the most important first.
+
+        With `statuses`, all facts that have one of them, whether they hold or not. The rest are filters.
+        """
+        return await self._knowledge.facts(
+            checked_id(user_id, "user_id"),
+            as_of=None if as_of is None else moment(as_of, "as_of"),
+            known_at=None if known_at is None else moment(known_at, "known_at"),
+            session_id=session_id,
+            wanted=as_filter(
+                types=types,
+                categories=categories,
+                tags=tags,
+                statuses=statuses,
+                since=since,
+                until=until,
+                min_importance=min_importance,
+            ),
+        )
+
+    async def fact(self, fact_id: str, *, rehearsal: bool = False) -> Fact:
+        """One fact. To read it counts as a use, which keeps it fresh, unless it is a `rehearsal`: only to look at."""
+        found = await self._knowledge.fact(fact_id)
+        if not rehearsal:
+            self._accesses.note([fact_id])
+        return found
+
+    async def history(self, fact_id: str) -> list[Fact]:
+        """Every value of what a fact is about, in the order they were learnt."""
+        return await self._knowledge.history(fact_id)
+
+    async def why(self, fact_id: str) -> Why:
+        """Where a fact comes from, word for word, and why it stands as it does."""
+        return await self._knowledge.why(fact_id)
+
+    async def user_profile(
+        self, user_id: str = DEFAULT_USER, *, as_of: Any = None, known_at: Any = None
+    ) -> UserProfile:
+        """What is known of a user, as a page (`markdown`) and as data (`to_dict()`), now or at another time."""
+        return await self._knowledge.user_profile(
+            checked_id(user_id, "user_id"),
+            None if as_of is None else moment(as_of, "as_of"),
+            None if known_at is None else moment(known_at, "known_at"),
+        )
+
+    # memories by hand
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        user_id: str = DEFAULT_USER,
+        type: FactType = "fact",  # noqa: A002 - the word of the glossary
+        category: str | None = None,
+        key: str | None = None,
+        tags: Sequence[str] = (),
+        importance: float | None = None,
+        confidence: float = 1.0,
+        valid_from: Any = None,
+        valid_until: Any = None,
+    ) -> Fact:
+        """Store a memory by hand. With a `key`, it takes the place of what that key had; told twice, it is one."""
+        with span("create_memory", "remember", self.tenant):
+            await self._note_profile()
+            told = self._knowledge.told(
+                text,
+                user_id=checked_id(user_id, "user_id"),
+                type=type,
+                category=category,
+                key=key,
+                tags=tags,
+                importance=importance,
+                confidence=confidence,
+                valid_from=valid_from,
+                valid_until=valid_until,
+            )
+            return await self._knowledge.remember(told)
+
+    async def update(
+        self,
+        fact_id: str,
+        value: str | None = None,
+        *,
+        tags: Sequence[str] | None = None,
+        importance: float | None = None,
+        valid_until: Any = None,
+        expect: str | None = None,
+    ) -> Fact:
+        """A new version of a memory; the old one stays in its history.
+
+        `expect` is the tag that the fact had when it was read; if it has another by now, nothing changes.
+        """
+        with span("update_memory", "update", self.tenant):
+            await self._note_profile()
+            return await self._knowledge.update(
+                fact_id, value, tags=tags, importance=importance, valid_until=valid_until, expect=expect
+            )
+
+    async def promote(self, fact_id: str, *, expect: str | None = None) -> Fact:
+        """Make a candidate, or one side of a conflict, the value that holds."""
+        with span("update_memory", "promote", self.tenant):
+            await self._note_profile()
+            return await self._knowledge.judge(fact_id, "promoted", expect)
+
+    async def demote(self, fact_id: str, *, expect: str | None = None) -> Fact:
+        """Make a fact a candidate; what held before holds again."""
+        with span("update_memory", "demote", self.tenant):
+            await self._note_profile()
+            return await self._knowledge.judge(fact_id, "demoted", expect)
+
+    async def retract(self, fact_id: str, *, expect: str | None = None) -> Fact:
+        """Say that a fact never held; what held before holds again. Its history tells."""
+        with span("update_memory", "retract", self.tenant):
+            await self._note_profile()
+            return await self._knowledge.judge(fact_id, "retracted", expect)
+
+    async def link(self, source: str, target: str, type: str = "related_to", strength: float = 1.0) -> Link:  # noqa: A002
+        """Link two memories of a user, facts or episodes."""
+        return await self._knowledge.link(source, target, type, strength)
+
+    async def graph(self, memory_id: str, depth: int = 2, types: Sequence[str] = ()) -> Graph:
+        """The memories that can be reached from one in so many steps, with the links between them."""
+        return await self._knowledge.graph(memory_id, depth, as_words(types, "types"))
+
+    # episodes
+
+    async def episodes(
+        self,
+        user_id: str = DEFAULT_USER,
+        *,
+        session_id: str | None = None,
+        kinds: Sequence[str] = (),
+        since: Any = None,
+        until: Any = None,
+        min_significance: float = 0.0,
+    ) -> list[Episode]:
+        """The moments that mattered, in the order they happened."""
+        return await self._knowledge.episodes(
+            checked_id(user_id, "user_id"),
+            session_id=session_id,
+            kinds=one_of(kinds, EPISODE_KINDS, "kind"),
+            wanted=as_filter(since=since, until=until, min_importance=min_significance),
+        )
+
+    async def add_episode(
+        self,
+        session_id: str,
+        kind: EpisodeKind,
+        title: str,
+        *,
+        summary: str = "",
+        context: str = "",
+        participants: Sequence[str] = (),
+        outcome: str | None = None,
+        valence: float = 0.0,
+        significance: float = 0.7,
+        turns: tuple[int, int] | None = None,
+        linked: Sequence[str] = (),
+    ) -> Episode:
+        """Store an episode by hand; `turns` are the first and last turn, by default the newest."""
+        one_of([kind], EPISODE_KINDS, "kind")
+        return await self._knowledge.add_episode(
+            session_id,
+            kind,
+            title,
+            summary=summary,
+            context=context,
+            participants=participants,
+            outcome=outcome,
+            valence=valence,
+            significance=significance,
+            turns=None if turns is None else as_span(*turns),
+            linked=linked,
+        )
+
+    async def arc(self, session_id: str) -> Arc:
+        """The course of a session in episodes: beginning, middle, end, and the moments that mattered most."""
+        return await self._knowledge.arc(session_id)
+
+    # keeping what is known in order
+
+    async def consolidate(self, user_id: str | None = None, *, progress: Progress | None = None) -> Consolidated:
+        """Let memories decay, archive the faded ones, merge what is the same; of one user, or of all.
+
+        For all, the profile's retention rules are applied too.
+        """
+        await self._accesses.flush()
+        dropped = await self._forgetting.retain() if user_id is None else 0
+        return replace(await self._consolidation.consolidate(user_id, progress), messages_dropped=dropped)
+
+    async def fading(self, user_id: str = DEFAULT_USER) -> list[Fading]:
+        """How fresh each fact that holds and each episode is, the most faded first, and when it would be archived."""
+        return await self._consolidation.fading(checked_id(user_id, "user_id"))
+
+    async def consistency(self, user_id: str = DEFAULT_USER) -> list[Divergence]:
+        """Where summaries do not agree with the facts: values that no longer hold, or that are missing."""
+        return await self._knowledge.divergences(checked_id(user_id, "user_id"))
+
+    async def regenerate(
+        self,
+        session_id: str,
+        first: int = 1,
+        *,
+        summariser: Summariser | None = None,
+        extractor: Extractor | None = None,
+        prompts: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> Proposal:
+        """Write the summaries and facts of a session anew, from a message on, beside the old ones.
+
+        Nothing changes until `accept`. `summariser` and `extractor` are other models, `prompts` other prompts by name.
+        """
+        parts = self._parts
+        texts = {name: Prompt(name=name, version=0, text=text) for name, text in (prompts or {}).items()}
+        if unknown := sorted(set(texts) - set(parts.prompts)):
+            raise InputError(f"no prompts {unknown}; there are {sorted(parts.prompts)}")
+        recipe = replace(
+            parts,
+            summariser=summariser or parts.summariser,
+            extractor=extractor or parts.extractor,
+            prompts={**parts.prompts, **texts},
+        )
+        return await self._regeneration.propose(session_id, first, recipe, progress)
+
+    async def proposals(self, session_id: str | None = None) -> list[Proposal]:
+        """What was regenerated, the oldest first."""
+        return await self._regeneration.proposals(session_id)
+
+    async def accept(self, proposal_id: str) -> Proposal:
+        """Put what was regenerated in place of what there is; the old versions are kept."""
+        return await self._regeneration.accept(proposal_id)
+
+    async def roll_back(self, proposal_id: str) -> Proposal:
+        """Discard what was regenerated, or take its acceptance back."""
+        return await self._regeneration.roll_back(proposal_id)
+
+    # forgetting
+
+    async def forget(
+        self,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        message_id: str | Sequence[str] | None = None,
+        first: int | None = None,
+        last: int | None = None,
+        fact_id: str | None = None,
+        text: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Receipt:
+        """Erase for good, with all that was derived, and write the rest anew; the receipt says what was done.
+
+        Give one of: `message_id` (one or several); `session_id` with `first` and `last`; `session_id` alone; `fact_id`;
+        `text`, with `user_id` or `session_id`; or `user_id` alone, for everything of a user.
+        """
+        with span("delete_memory", "forget", self.tenant):
+            named = [
+                name for name, given in (("message_id", message_id), ("fact_id", fact_id), ("text", text)) if given
+            ]
+            if len(named) > 1 or (named and named != ["text"] and (session_id or user_id)):
+                raise InputError(f"forget one thing at a time; {named} with {session_id=}, {user_id=} is not clear")
+            if (first is None) != (last is None) or (first is not None and (session_id is None or named)):
+                raise InputError("first and last are given together, with the session_id they count in")
+            forget, how = self._forgetting, {"dry_run": dry_run, "progress": progress}
+            if message_id:
+                ids = [message_id] if isinstance(message_id, str) else list(message_id)
+                return await forget.messages(ids, **how)  # type: ignore[arg-type]
+            if fact_id:
+                return await forget.fact(fact_id, **how)  # type: ignore[arg-type]
+            if text is not None:
+                return await forget.text(text, user_id or DEFAULT_USER, session_id, **how)  # type: ignore[arg-type]
+            if session_id is not None and first is not None and last is not None:
+                return await forget.span(session_id, as_span(first, last), **how)  # type: ignore[arg-type]
+            if session_id is not None:
+                if user_id is not None:
+                    raise InputError("give session_id for one session, or user_id for everything of a user, not both")
+                return await forget.session(session_id, **how)  # type: ignore[arg-type]
+            if user_id is not None:
+                return await forget.user(checked_id(user_id, "user_id"), **how)  # type: ignore[arg-type]
+            raise InputError("say what to forget: message_id, session_id, fact_id, text or user_id")
+
+    async def receipts(self) -> list[Receipt]:
+        """What was forgotten so far, the oldest first: how much and when, never what."""
+        store = self._parts.store
+        scrub = redact.scrub_state(await store.setting("scrub"), store.clean)
+        return [redact.with_scrub(redact.receipt_of(row), scrub) for row in await store.receipts()]
 
     # workers
 
@@ -418,6 +967,30 @@ class Engine(SearchVerbs, KnownVerbs):
             taken: Imported = await self._transfer().read(Path(path), user_id, progress, whole=whole)
         return taken
 
+    async def copy_to(
+        self,
+        location: str | Path,
+        *,
+        rounds: int = 5,
+        progress: Progress | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Copied:
+        """Copy everything to another store, row by row, also while this memory is in use; then compare every row.
+
+        An earlier copy is brought up to date. What changes meanwhile is copied again, in so many rounds at the most;
+        nobody may write to the copy until it is complete. `options` are for opening the other store.
+        """
+        if location == ":memory:":
+            raise InputError("a copy in the process would be gone at once; give a path or a URL to copy to")
+        if str(location) == str(self._location):
+            raise InputError(f"{location} is this memory; give another place to copy it to")
+        chosen = {"tenant": self._options.tenant, **(options or {}), "worker": False, "profile": self.profile}
+        target = AsyncMemory(location, **chosen)
+        target._is_target = True
+        async with target:
+            copied = await copy_store(self._parts.store, target._parts.store, rounds, progress)
+            return replace(copied, problems=(await target.verify()).problems)
+
     def _transfer(self) -> Any:
         """Loaded when it is needed: the formats of other tools would be a good part of the time of `import lamina`."""
         return importlib.import_module("lamina.formats.transfer").Transfer(self._parts, self._worker.reader)
@@ -435,16 +1008,8 @@ class Engine(SearchVerbs, KnownVerbs):
                 self._task = asyncio.create_task(self._worker.run(), name="lamina-worker")
 
 
-def as_profile(profile: str | Profile) -> Profile:
-    if isinstance(profile, Profile):
-        return profile
-    if isinstance(profile, str):
-        return profile_named(profile)
-    raise InputError(f"profile must be a name or a Profile, not {type(profile).__name__}")
-
-
-async def close_all(engines: dict[str, Engine], grace: float = 0) -> None:
-    """Close engines at once, each with so many seconds for what it has in hand; none is left in the table."""
-    held = [*engines.values()]
-    engines.clear()
-    await asyncio.gather(*(engine.close(grace) for engine in held))
+async def close_all(memories: dict[str, AsyncMemory], grace: float = 0) -> None:
+    """Close memories at once, each with so many seconds for what it has in hand; none is left in the table."""
+    closing = [*memories.values()]
+    memories.clear()
+    await asyncio.gather(*(memory.close(grace) for memory in closing))

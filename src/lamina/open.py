@@ -1,41 +1,38 @@
-"""The only place that names backends: a memory put together from a path and a profile."""
+"""The only place that names backends: opens a store, and builds the models and other parts of a memory."""
 
-import asyncio
 import importlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import uuid_utils
 
-from lamina.errors import InputError, LaminaError
+from lamina.errors import InputError
 from lamina.log.messages import checked_tenant
-from lamina.memory import Engine, as_profile
 from lamina.models.llm.options import OPENAI, USES, Llm, Price
 from lamina.models.llm.store_costs import StoreLedger
 from lamina.parts import Parts, Patience, Progress
-from lamina.profiles import DEFAULT, Profile, profile_kept
+from lamina.profiles import DEFAULT, Profile, as_profile, profile_kept
 from lamina.protocols.models import Embedder, Extractor, Spotter, Summariser, TokenCounter
 from lamina.protocols.store import Store
-from lamina.tenancy.tenants import Tenants
-from lamina.tenancy.worker_pool import Staff
 from lamina.values.message import Limits
 from lamina.values.report import Copied, FoldDone
 
-__all__ = [
-    "EMBEDDERS", "OPENAI", "USES", "AsyncMemory", "Llm", "Options", "Price", "grants", "new_id", "staff",
-    "tenants", "worker_alive",
-]  # fmt: skip
+__all__ = ["EMBEDDERS", "OPENAI", "USES", "Llm", "Options", "Price", "grants", "new_id", "worker_alive"]
 
 _URLS = "sqlite:///path or postgresql://user@host/database"
 
 EMBEDDERS = {"static": ("lazy_static", "LazyStatic"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
+
+
+def current_time() -> datetime:
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,103 +53,31 @@ class Options:
     cache_mb: int = 256  # memory for what is kept at hand to search
     limits: Limits = field(default_factory=Limits)
     patience: Patience = field(default_factory=Patience)
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    now: Callable[[], datetime] = current_time
     on_fold: Callable[[FoldDone], None] | None = None  # is told of each fold that was made in this process
 
-
-class AsyncMemory(Engine):
-    """Layered memory for conversations, awaited.
-
-    `location` is a path, ':memory:', a sqlite:/// or a postgresql:// URL; `Options` has the rest. Use it as
-    `async with AsyncMemory("chat.db") as memory:`, or call `open` and `close`.
-    """
-
-    def __init__(self, location: str | Path = "lamina.db", **options: Any) -> None:
-        self._location = location
-        self._options = _options(options)
-        self._is_target = False  # of a copy
-
-    async def open(self) -> Self:
-        """Open the store and start the embedded worker."""
-        self._opening = AsyncExitStack()
-        try:
-            opened = await self._opening.enter_async_context(_opened(self._location, self._options))
-            parts = await opened.parts(opened.store, self._options.profile, unfinished=self._is_target)
-            super().__init__(parts, worker=self._options.worker)
-            return await super().open()
-        except BaseException:
-            await self._opening.aclose()
-            raise
-
-    async def copy_to(
-        self,
-        location: str | Path,
-        *,
-        rounds: int = 5,
-        progress: Progress | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> Copied:
-        """Copy everything to another store, row by row, also while this memory is in use; then compare every row.
-
-        An earlier copy is brought up to date. What changes meanwhile is copied again, in so many rounds at the most;
-        nobody may write to the copy until it is complete. `options` are for opening the other store.
-        """
-        if location == ":memory:":
-            raise InputError("a copy in the process would be gone at once; give a path or a URL to copy to")
-        if str(location) == str(self._location):
-            raise InputError(f"{location} is this memory; give another place to copy it to")
-        chosen = {"tenant": self._options.tenant, **(options or {}), "worker": False, "profile": self.profile}
-        target = AsyncMemory(location, **chosen)
-        target._is_target = True
-        async with target:
-            copy = _backend("lamina.maintenance.copy", "Copy")(self._parts.store.for_maintenance(), target._parts.store)
-            copied: Copied = await copy.run(new_id("mem"), rounds, progress)
-            return replace(copied, problems=(await target.verify()).problems)
-
-    async def close(self, grace: float = 0.0) -> None:
-        """Stop the worker and close the store and the connections of models; what is due stays due."""
-        await super().close(grace)
-        await self._opening.aclose()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and not name.startswith("__"):  # what `open` would have set
-            raise LaminaError("this memory is not open; use `async with AsyncMemory(...)` or `await memory.open()`")
-        raise AttributeError(name)
-
-
-@asynccontextmanager
-async def staff(
-    location: str | Path, *, tenants: Sequence[str] = (), concurrency: int = 1, **options: Any
-) -> AsyncIterator[Staff]:
-    """Workers for the tenants of a store, all or these, with so many sessions in work at once."""
-    chosen = _options(options)
-    if location == ":memory:":
-        raise InputError("a worker needs a memory that others can open, too: give a path, not ':memory:'")
-    turns = asyncio.Semaphore(concurrency)
-    async with _opened(location, chosen) as opened:
-
-        async def engage(own: Store) -> Engine:
-            parts = await opened.parts(own, None if await own.setting("profile") else chosen.profile)
-            return Engine(replace(parts, hands=concurrency, turns=turns), follows=True)
-
-        yield Staff(opened.store, engage, tenants=tenants, poll_seconds=chosen.patience.poll_seconds)
-
-
-@asynccontextmanager
-async def tenants(location: str | Path, **options: Any) -> AsyncIterator[Tenants]:
-    """The memories of all tenants of one store, each opened when it is first asked for."""
-    chosen = _options(options)
-    async with _opened(location, chosen) as opened:
-
-        async def engage(own: Store) -> Engine:
-            return Engine(await opened.parts(own, chosen.profile), worker=chosen.worker)
-
-        async with Tenants(opened.store, engage, now=chosen.now, new_id=new_id, random_bytes=os.urandom) as held:
-            yield held
+    def __post_init__(self) -> None:
+        checked_tenant(self.tenant)
+        for name, verb in (
+            ("summariser", "summarise"),
+            ("extractor", "extract"),
+            ("spotter", "spot"),
+            ("counter", "count"),
+        ):
+            model = getattr(self, name)
+            if model is not None and not callable(getattr(model, verb, None)):
+                raise InputError(
+                    f"{name} must have the verb `{verb}` (see lamina.protocols.models), {type(model).__name__} has not"
+                )
+        if self.llm is not None and not isinstance(self.llm, Llm):
+            raise InputError(f"llm must be an Llm, e.g. Llm(base_url=..., model=...), not {type(self.llm).__name__}")
+        _check_recall(self)
+        if not callable(self.now):
+            raise InputError("now must be a function that gives the time, with its zone")
 
 
 @dataclass(slots=True)
-class _Opened:
+class OpenStore:
     """A store that is open, and the models that its engines were given."""
 
     store: Store
@@ -170,12 +95,12 @@ class _Opened:
 
 
 @asynccontextmanager
-async def _opened(location: str | Path, chosen: Options) -> AsyncIterator[_Opened]:
+async def open_store(location: str | Path, chosen: Options) -> AsyncIterator[OpenStore]:
     """A store, closed in the end with the connections of all models that were made for it."""
     embedder = _embedder(chosen)  # may be refused, before a file is made
     if chosen.llm is not None:
         _backend("lamina.models.llm.endpoint", "require_sdk")()
-    opened = _Opened(_store(location, chosen), embedder, chosen, [embedder])
+    opened = OpenStore(_store(location, chosen), embedder, chosen, [embedder])
     if isinstance(chosen.embedder, Llm):
         _keep_costs(embedder, chosen.embedder, opened.store)
     try:
@@ -187,31 +112,6 @@ async def _opened(location: str | Path, chosen: Options) -> AsyncIterator[_Opene
             if hasattr(model, "endpoint"):
                 await model.endpoint.close()
         await opened.store.close()
-
-
-def _options(given: dict[str, Any]) -> Options:
-    known = sorted(Options.__dataclass_fields__)
-    if unknown := sorted(set(given) - set(known)):
-        raise InputError(f"unknown options {unknown}; there are {known}")
-    options = Options(**given)
-    checked_tenant(options.tenant)
-    for name, verb in (
-        ("summariser", "summarise"),
-        ("extractor", "extract"),
-        ("spotter", "spot"),
-        ("counter", "count"),
-    ):
-        model = getattr(options, name)
-        if model is not None and not callable(getattr(model, verb, None)):
-            raise InputError(
-                f"{name} must have the verb `{verb}` (see lamina.protocols.models), {type(model).__name__} has not"
-            )
-    if options.llm is not None and not isinstance(options.llm, Llm):
-        raise InputError(f"llm must be an Llm, e.g. Llm(base_url=..., model=...), not {type(options.llm).__name__}")
-    _check_recall(options)
-    if not callable(options.now):
-        raise InputError("now must be a function that gives the time, with its zone")
-    return options
 
 
 def _check_recall(options: Options) -> None:
@@ -367,6 +267,13 @@ def grants(location: str, role: str) -> str:
         raise InputError(f"{location} needs no grants; give the URL of a PostgreSQL store ({_URLS})")
     told: str = store.grants(role)
     return told
+
+
+async def copy_store(source: Store, target: Store, rounds: int, progress: Progress | None) -> Copied:
+    """Copy every row of a store to another."""
+    copy = _backend("lamina.maintenance.copy", "Copy")(source.for_maintenance(), target)
+    copied: Copied = await copy.run(new_id("mem"), rounds, progress)
+    return copied
 
 
 def _path(url: str) -> str:

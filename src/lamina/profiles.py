@@ -475,6 +475,15 @@ def profile_named(name: str) -> Profile:
         raise InputError(f"no profile {name!r}; there are {sorted(PROFILES)}") from None
 
 
+def as_profile(profile: Any) -> Profile:
+    """A profile, from itself or its name."""
+    if isinstance(profile, Profile):
+        return profile
+    if isinstance(profile, str):
+        return profile_named(profile)
+    raise InputError(f"profile must be a name or a Profile, not {type(profile).__name__}")
+
+
 def profile_values(profile: Profile) -> dict[str, Any]:
     """Every value of a profile, as plain data to show or store."""
     values = asdict(profile)

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from lamina.open import tenants
 from lamina.storage import sqlite_connection
+from lamina.tenancy.open_tenants import tenants
 from tests.waiting import CEILING, until
 
 pytestmark = pytest.mark.anyio

@@ -11,10 +11,9 @@ import pytest
 
 from lamina import AsyncMemory, NotFound
 from lamina.errors import StoreBusy
-from lamina.memory import Engine
-from lamina.open import staff
 from lamina.parts import Patience
 from lamina.storage.sqlite import SqliteStore
+from lamina.tenancy.open_tenants import staff
 from lamina.testing import FakeSummariser, WordCounter
 from lamina.testing.samples import a_note
 from lamina.workers.loop import Worker
@@ -302,7 +301,7 @@ async def test_a_worker_wakes_when_another_process_tells_of_work(opened):
         return there.waits == 1
 
     await until(rests)
-    writer = Engine(replace(lent._parts, store=there), worker=False)
+    writer = AsyncMemory.from_parts(replace(lent._parts, store=there), worker=False)
     for number in range(4):
         await writer.add(turn(number), user_id="ann", session_id="s1")
     there.told.set()

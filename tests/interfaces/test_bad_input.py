@@ -297,7 +297,7 @@ def test_bad_searches_are_refused(memory):
 def test_an_unknown_option_is_refused_with_all_names(path):
     """And no file is made."""
     with pytest.raises(InputError, match=r"unknown options \['profil'\]; there are.*'profile'"):
-        Memory(path, profil="default")
+        Memory(path, profil="default")  # type: ignore[call-arg]
     assert not path.exists()
 
 

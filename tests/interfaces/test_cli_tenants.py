@@ -7,7 +7,7 @@ import pytest
 
 from lamina import Memory
 from lamina.cli.transfer_commands import _copied
-from lamina.open import tenants
+from lamina.tenancy.open_tenants import tenants
 from lamina.testing.samples import a_note, at
 from lamina.values.report import Copied
 

@@ -5,12 +5,14 @@ import inspect
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from lamina import AsyncMemory, LaminaError, Memory, NotFound
+from lamina.open import Options
 from tests.sizes import share
 
 LEAVES_WITHOUT_CLOSING = """
@@ -38,6 +40,39 @@ def test_every_verb_is_on_both_faces():
     assert set(verbs) == set(blocking)
     for name, verb in verbs.items():
         assert inspect.signature(verb) == inspect.signature(blocking[name])
+
+
+@pytest.mark.parametrize("kind", [AsyncMemory, Memory])
+def test_wrong_arguments_are_answered_with_the_public_verb(kind):
+    """An argument that does not exist is refused in the name of the verb as its caller knows it."""
+    memory = kind(":memory:", worker=False)
+    verbs = [name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")]
+    assert len(verbs) > 50
+    for name in verbs:
+        with pytest.raises(TypeError, match=rf"^{kind.__name__}\.{name}\(\) got an unexpected keyword argument 'user'"):
+            getattr(memory, name)(user="ann")
+    if kind is Memory:
+        with pytest.raises(TypeError, match=r"^Memory\.add\(\) missing 1 required positional argument: 'messages'"):
+            memory.add()
+        memory.close()
+
+
+def test_every_option_is_an_argument_of_both_constructors():
+    """With its default, so that editors complete it and `help` shows it."""
+    arguments = inspect.signature(AsyncMemory).parameters
+    assert arguments == inspect.signature(Memory).parameters
+    options = {option.name: option for option in fields(Options)}
+    assert list(arguments) == ["location", *options]
+    for name, option in options.items():
+        default = option.default if option.default_factory is MISSING else option.default_factory()
+        assert (arguments[name].default, arguments[name].annotation) == (default, option.type)
+
+
+def test_a_memory_is_shown_by_its_place_without_a_password(tmp_path):
+    with Memory(tmp_path / "a.db", tenant="acme", worker=False) as memory:
+        assert repr(memory) == f"Memory('{tmp_path / 'a.db'}', tenant='acme')"
+    url = "postgresql://ann:se:cr@et@db.example/chat?password=secret"
+    assert repr(AsyncMemory(url)) == "AsyncMemory('postgresql://ann:***@db.example/chat', tenant='default')"
 
 
 def test_a_program_may_end_without_closing(tmp_path):

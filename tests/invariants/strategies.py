@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lamina import PROFILES, Profile
 from lamina.coroutines import driven
-from lamina.memory import Engine
+from lamina.memory import AsyncMemory
 from lamina.models.embeddings.lazy_static import LazyStatic
 from lamina.models.llm.prompts import prompts
 from lamina.models.offline.episode_extractor import OfflineSpotter
@@ -247,7 +247,7 @@ class World:
         with ThreadPoolExecutor(1) as thread:  # an event loop may be running in this one
             thread.submit(driven, self.store.open()).result()
 
-    def engine(self, *, crash_after: int | None = None, effect: bool = False) -> Engine:
+    def engine(self, *, crash_after: int | None = None, effect: bool = False) -> AsyncMemory:
         """A new engine, as after a restart; its predecessors are dead."""
         self.born += 1
         store: Any = self.store
@@ -273,9 +273,9 @@ class World:
             owner=owner,
             alive=lambda other: other == owner,
         )
-        return Engine(parts, worker=False)
+        return AsyncMemory.from_parts(parts, worker=False)
 
 
-async def put(engine: Engine, messages: Log) -> None:
+async def put(engine: AsyncMemory, messages: Log) -> None:
     if messages:
         await engine.add(messages, user_id=USER, session_id=SESSION)

@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import PROFILES, AsyncMemory, BudgetTooSmall, Profile
-from lamina.memory import Engine
 from lamina.models.token_counters import ExactCounter
 from lamina.protocols.models import SummaryDraft, SummaryTask
 from lamina.values.fact import FACT_STATUSES
@@ -49,11 +48,11 @@ def seqs(spans: Iterable[Span | None]) -> list[int]:
     return [seq for span in spans if span is not None for seq in range(span.first, span.last + 1)]
 
 
-async def context(engine: Engine, query: str | None = None, **options: Any) -> Context:
+async def context(engine: AsyncMemory, query: str | None = None, **options: Any) -> Context:
     return await engine.context(query, user_id=USER, session_id=SESSION, **options)
 
 
-async def roomy(engine: Engine, query: str | None = None) -> Context:
+async def roomy(engine: AsyncMemory, query: str | None = None) -> Context:
     return await context(engine, query, budget=1_000_000)
 
 
@@ -89,7 +88,7 @@ MOODS = st.lists(st.sampled_from(["echo", "raise", "timeout", "empty", "refusal"
 # 1. Coverage
 
 
-async def assert_covered(engine: Engine, count: int) -> None:
+async def assert_covered(engine: AsyncMemory, count: int) -> None:
     """Live summaries partition 1..cursor; the manifest's lists partition 1..count."""
     session = await engine.session(SESSION)
     live = await engine.summaries(SESSION)
@@ -238,7 +237,7 @@ def test_the_smallest_budget_does_not_depend_on_how_much_was_read(name: str, log
     asyncio.run(scenario())
 
 
-async def refused(engine: Engine, query: str | None, budget: int, ask: dict[str, Any]) -> int | None:
+async def refused(engine: AsyncMemory, query: str | None, budget: int, ask: dict[str, Any]) -> int | None:
     """What the error says is the smallest budget, if there is an error."""
     try:
         await context(engine, query, budget=budget, **ask)
@@ -247,7 +246,7 @@ async def refused(engine: Engine, query: str | None, budget: int, ask: dict[str,
     return None
 
 
-async def assert_listed(engine: Engine, found: Context, query: str | None, ask: dict[str, Any]) -> None:
+async def assert_listed(engine: AsyncMemory, found: Context, query: str | None, ask: dict[str, Any]) -> None:
     """Whatever a larger budget holds and this one does not is listed as left out; so is all of the window."""
     whole = await context(engine, query, budget=1_000_000, **ask)
     listed: list[Piece | Omission] = [*found.manifest.items, *found.manifest.omitted]
@@ -426,7 +425,7 @@ def test_a_tool_call_and_its_results_stay_together(
 # 9. Determinism
 
 
-async def picture(engine: Engine) -> tuple[Any, ...]:
+async def picture(engine: AsyncMemory) -> tuple[Any, ...]:
     """Everything derived from a session, without ids and clocks: summaries, facts, contexts, rankings."""
     summaries = [
         (

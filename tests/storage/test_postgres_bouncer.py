@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 import subprocess
+from typing import Any
 from urllib.parse import quote
 
 import psycopg
@@ -168,7 +169,7 @@ async def test_nobody_listens_through_a_pool(pooled, caplog):
 def test_workers_find_by_looking_what_others_have_added(pooled):
     """Within the time between two looks; nobody tells them."""
     url = pooled().url
-    common = {"profile": "project", "counter": WordCounter()}
+    common: dict[str, Any] = {"profile": "project", "counter": WordCounter()}
     with (
         Memory(url, patience=Patience(poll_seconds=0.2), **common) as working,
         Memory(url, worker=False, **common) as adding,

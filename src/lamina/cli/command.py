@@ -15,9 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lamina import Memory
 from lamina.cli import display
 from lamina.errors import InputError
-from lamina.memory import Engine
-from lamina.open import tenants
+from lamina.memory import AsyncMemory
 from lamina.settings import Settings
+from lamina.tenancy.open_tenants import tenants
 from lamina.tenancy.tenants import Tenants
 from lamina.values.report import Settled
 
@@ -77,7 +77,7 @@ class Face:
     def of_tenant(self, name: str) -> "Face":
         return Face(replace(self.settings, tenant=name))
 
-    def of_each(self, names: Iterable[str], work: Callable[[Engine], Awaitable[T]]) -> dict[str, T]:
+    def of_each(self, names: Iterable[str], work: Callable[[AsyncMemory], Awaitable[T]]) -> dict[str, T]:
         """What `work` gives for the memory of each of these tenants."""
 
         async def each(held: Tenants) -> dict[str, T]:

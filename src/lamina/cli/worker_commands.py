@@ -18,8 +18,8 @@ from rich.table import Table
 from lamina.cli.command import AllTenants, Face, JsonOption, errors, named_tenant, out
 from lamina.cli.worker_processes import Plan, serve, supervise
 from lamina.errors import InputError
-from lamina.memory import Engine
-from lamina.open import staff
+from lamina.memory import AsyncMemory
+from lamina.tenancy.open_tenants import staff
 from lamina.values.cost import Cost
 from lamina.values.report import Backlog, WorkerNote
 
@@ -102,7 +102,7 @@ class _Load:
     backlog: Backlog
 
 
-async def _load(engine: Engine) -> _Load:
+async def _load(engine: AsyncMemory) -> _Load:
     return _Load(await engine.workers(), await engine.backlog())
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from lamina.errors import LaminaError
 from lamina.logs import log_to_stderr
-from lamina.open import staff
+from lamina.tenancy.open_tenants import staff
 
 logger = logging.getLogger("lamina.worker")
 

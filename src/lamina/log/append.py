@@ -28,7 +28,7 @@ class Ingest:
         """Store messages at the end of a session; returns once they are safe."""
         append = await self.checked(messages, user_id=user_id, session_id=session_id, agent_id=agent_id, key=key)
         await self._check_owner(append)
-        return await self.append(append)
+        return self._added(append, await self._parts.store.append(append))
 
     async def checked(
         self, messages: Any, *, user_id: str, session_id: str, agent_id: str | None, key: str | None = None
@@ -53,7 +53,11 @@ class Ingest:
         )
 
     async def append(self, append: Append) -> Added:
-        appended = await self._parts.store.append(append)
+        """Store what `checked` gave."""
+        return self._added(append, await self._parts.store.append(append))
+
+    def _added(self, append: Append, appended: Appended) -> Added:
+        """What was stored; the worker is woken if it has work now."""
         self._notice(appended)
         return Added(
             session_id=append.session_id,

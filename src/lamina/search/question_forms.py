@@ -135,7 +135,7 @@ def seeks_many(text: str) -> bool:
     return _MANY.search(asked) is not None or bool(_alternatives(asked[-_CLAUSE:]))
 
 
-_MOST_PARTS = 6
+_MAX_PARTS = 6
 _CLAUSE = 600  # characters of one sentence that are looked at
 _JOINED = re.compile(
     r",?\s+and\s+(?=(?:what|when|where|how|who|which|why|(?:did|do|does|was|were|have|has)\s+(?:i|you|he|she|we|they))\b)"
@@ -156,7 +156,7 @@ def parts_of(text: str) -> tuple[str, ...]:
     asked = [part for part in sentences if part.endswith("?")]
     pieces = asked if len(asked) > 1 else sentences
     if len(pieces) > 1:
-        return tuple(dict.fromkeys(pieces[-_MOST_PARTS:]))
+        return tuple(dict.fromkeys(pieces[-_MAX_PARTS:]))
     whole = pieces[0][-_CLAUSE:] if pieces else ""
     found = _alternatives(whole) or _compared(whole)
     if not found:
@@ -170,7 +170,7 @@ def _alternatives(text: str) -> tuple[str, ...]:
     if not match:
         return ()
     found = tuple(part for part in _OR.split(match["all"].strip()) if part and part.lower() not in {"not", "no"})
-    return found[:_MOST_PARTS] if len(found) > 1 else ()
+    return found[:_MAX_PARTS] if len(found) > 1 else ()
 
 
 def _compared(text: str) -> tuple[str, ...]:

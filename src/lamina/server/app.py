@@ -19,7 +19,6 @@ from starlette.types import ASGIApp
 
 from lamina import __version__
 from lamina.errors import LaminaError
-from lamina.open import tenants
 from lamina.server import problems
 from lamina.server.auth import KEYS_SHOWN, ReadCaller, Reader, Service
 from lamina.server.bodies import PLAIN, PLAIN_NAME
@@ -43,6 +42,7 @@ from lamina.server.rest import (
 from lamina.server.rest.cursors import pattern_of
 from lamina.server.temporary import clear_away
 from lamina.settings import Settings
+from lamina.tenancy.open_tenants import tenants
 from lamina.tenancy.tenants import Tenants
 
 logger = logging.getLogger("lamina.http")

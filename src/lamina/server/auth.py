@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request, Security
 from fastapi.security import APIKeyHeader, HTTPBearer
 
-from lamina.memory import Engine
+from lamina.memory import AsyncMemory
 from lamina.server.audit import Audits
 from lamina.server.metrics import Metrics
 from lamina.settings import Settings
@@ -83,10 +83,10 @@ def _caller_with(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:
     return caller
 
 
-def _engine_for(role: KeyRole) -> Callable[[Request], Awaitable[Engine]]:
+def _engine_for(role: KeyRole) -> Callable[[Request], Awaitable[AsyncMemory]]:
     allowed = _caller_with(role)
 
-    async def engine(request: Request) -> Engine:
+    async def engine(request: Request) -> AsyncMemory:
         caller = await allowed(request)
         return await service_of(request).tenants.engine(caller.tenant)
 
@@ -102,8 +102,8 @@ _bearer = HTTPBearer(auto_error=False, scheme_name="bearer", description="A key,
 _header = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header", description="The same in a header")
 KEYS_SHOWN = [Security(_bearer), Security(_header)]  # for the schema; the border has looked at them before
 
-Reader = Annotated[Engine, Depends(_engine_for("read"))]
-Writer = Annotated[Engine, Depends(_engine_for("write"))]
-Admin = Annotated[Engine, Depends(_engine_for("admin"))]
+Reader = Annotated[AsyncMemory, Depends(_engine_for("read"))]
+Writer = Annotated[AsyncMemory, Depends(_engine_for("write"))]
+Admin = Annotated[AsyncMemory, Depends(_engine_for("admin"))]
 ReadCaller = Annotated[Caller, Depends(_caller_with("read"))]
 AdminCaller = Annotated[Caller, Depends(_caller_with("admin"))]

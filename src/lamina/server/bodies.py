@@ -10,8 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from lamina.log.messages import EARLIEST, latest_year
-from lamina.memory import MOST_PARTS
-from lamina.memory_knowledge import DEFAULT_USER
+from lamina.memory import DEFAULT_USER, MAX_PARTS
 from lamina.profiles import PROFILES
 from lamina.search.weights import MIXED
 from lamina.tenancy.keys import NAME as KEY_NAME
@@ -257,7 +256,7 @@ class SummariesQuery(Parameters):
 
 
 class OutlineQuery(Parameters):
-    parts: Annotated[int, Field(ge=1, le=MOST_PARTS, description="most stretches of the log")] = 200
+    parts: Annotated[int, Field(ge=1, le=MAX_PARTS, description="most stretches of the log")] = 200
 
 
 class ContextRequest(Body):

@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metr
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
-from lamina.memory import Engine
+from lamina.memory import AsyncMemory
 from lamina.values.cost import Cost
 from lamina.values.manifest import Context
 from lamina.values.report import FoldDone
@@ -69,7 +69,7 @@ class Metrics:
         self._folded.labels(layer, "written").inc(done.tokens_after)
         self._fallbacks.inc(int(done.fallback))
 
-    async def shown(self, engines: Sequence[Engine], *, whole: bool = True) -> bytes:
+    async def shown(self, engines: Sequence[AsyncMemory], *, whole: bool = True) -> bytes:
         """Figures as text: what these tenants have to do now and what they cost; `whole`: those of the process, too."""
         now = CollectorRegistry()
         states = Gauge("lamina_backlog_sessions", "Sessions by state.", ["state"], registry=now)

@@ -12,13 +12,13 @@ from types import FrameType, MappingProxyType
 import uvicorn
 from starlette.types import ASGIApp, Scope
 
-from lamina.memory import Engine
-from lamina.open import tenants
+from lamina.memory import AsyncMemory
 from lamina.server.app import begin, create_app, opening
 from lamina.server.auth import Caller
 from lamina.server.idle_connections import timed
 from lamina.server.metrics import Metrics
 from lamina.settings import Settings
+from lamina.tenancy.open_tenants import tenants
 from lamina.values.access_key import KeyRole
 
 _GRACE_S = 30
@@ -47,7 +47,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-Engines = Callable[[str], Awaitable[Engine]]
+Engines = Callable[[str], Awaitable[AsyncMemory]]
 Beside = Callable[[Engines, Callable[[Scope], tuple[str, KeyRole]]], AbstractAsyncContextManager[ASGIApp]]
 
 

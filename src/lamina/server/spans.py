@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from lamina.tracing import UNSAID, failed, tracer
+from lamina.tracing import NO_DETAILS, mark_failed, tracer
 
 _FAULT = 500
 
@@ -27,7 +27,7 @@ def spanned(method: str, headers: Mapping[str, str]) -> Iterator[Spanned]:
         return
     trace: Any = importlib.import_module("opentelemetry.trace")
     above = importlib.import_module("opentelemetry.propagate").extract(headers)
-    with found.start_as_current_span(method, context=above, kind=trace.SpanKind.SERVER, **UNSAID) as span:
+    with found.start_as_current_span(method, context=above, kind=trace.SpanKind.SERVER, **NO_DETAILS) as span:
         try:
             yield told
         finally:
@@ -36,4 +36,4 @@ def spanned(method: str, headers: Mapping[str, str]) -> Iterator[Spanned]:
             span.set_attribute("http.response.status_code", told.status)
             span.set_attribute("lamina.operation", told.operation)
             if told.status >= _FAULT:
-                failed(span, str(told.status))
+                mark_failed(span, str(told.status))

@@ -8,7 +8,7 @@ from typing import Self
 
 from lamina.log.messages import checked_tenant
 from lamina.log.pages import cuts_of
-from lamina.memory import Engine, close_all
+from lamina.memory import AsyncMemory, close_all
 from lamina.protocols.store import Store
 from lamina.tenancy.changes import Watch
 from lamina.tenancy.keys import Door, Keys
@@ -25,7 +25,7 @@ class Tenants:
     def __init__(
         self,
         store: Store,
-        engage: Callable[[Store], Awaitable[Engine]],
+        engage: Callable[[Store], Awaitable[AsyncMemory]],
         *,
         now: Callable[[], datetime],
         new_id: Callable[[str], str],
@@ -37,7 +37,7 @@ class Tenants:
         self._now = now
         self._new_id = new_id
         self._random_bytes = random_bytes
-        self._engines: dict[str, Engine] = {}
+        self._engines: dict[str, AsyncMemory] = {}
         self._opening = asyncio.Lock()
         self._keyed = False
         self._door = Door(store)
@@ -47,11 +47,11 @@ class Tenants:
         self._good: dict[str, tuple[datetime, dict[str, datetime | None]]] = {}  # keys, and when they were looked at
 
     @property
-    def open_engines(self) -> list[Engine]:
+    def open_engines(self) -> list[AsyncMemory]:
         """Those of the tenants who were asked for so far."""
         return [*self._engines.values()]
 
-    async def engine(self, tenant: str) -> Engine:
+    async def engine(self, tenant: str) -> AsyncMemory:
         """The memory of a tenant, with its worker."""
         if tenant in self._engines:
             return self._engines[tenant]

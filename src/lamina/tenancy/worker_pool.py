@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from lamina.errors import LaminaError
-from lamina.memory import Engine, close_all
+from lamina.memory import AsyncMemory, close_all
 from lamina.protocols.store import Store
 from lamina.values.report import Settled
 
@@ -19,7 +19,7 @@ class Staff:
     def __init__(
         self,
         store: Store,
-        engage: Callable[[Store], Awaitable[Engine]],
+        engage: Callable[[Store], Awaitable[AsyncMemory]],
         *,
         tenants: Sequence[str] = (),
         poll_seconds: float = 5.0,
@@ -29,7 +29,7 @@ class Staff:
         self._engage = engage
         self._only = frozenset(tenants)
         self._poll_seconds = poll_seconds
-        self._engines: dict[str, Engine] = {}
+        self._engines: dict[str, AsyncMemory] = {}
 
     async def tenants(self) -> list[str]:
         """Those to be served that there are."""

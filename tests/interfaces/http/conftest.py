@@ -16,13 +16,13 @@ import httpx2
 import pytest
 import uvicorn
 
-from lamina.open import tenants
 from lamina.server import middleware
 from lamina.server.app import create_app, opening
 from lamina.server.audit import Audits
 from lamina.server.metrics import Metrics
 from lamina.server.serve import configured
 from lamina.settings import Settings
+from lamina.tenancy.open_tenants import tenants
 from tests.waiting import CEILING, wait_until
 
 

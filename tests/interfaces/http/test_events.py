@@ -12,11 +12,11 @@ import httpx2
 import pytest
 
 from lamina import Memory
-from lamina.open import tenants
 from lamina.server.rest import event_routes
 from lamina.storage.sqlite import SqliteStore
 from lamina.tenancy import tenants as engines
 from lamina.tenancy.changes import Watch
+from lamina.tenancy.open_tenants import tenants
 from lamina.testing.samples import a_draft, an_append
 from tests.interfaces.conftest import service_process
 from tests.interfaces.http.conftest import made_key

@@ -8,9 +8,9 @@ import httpx2
 import pytest
 
 from lamina.errors import LaminaError
-from lamina.open import tenants
 from lamina.server.app import create_app
 from lamina.settings import Settings
+from lamina.tenancy.open_tenants import tenants
 from tests.interfaces.http.conftest import made_key
 from tests.interfaces.http.test_refusals import refused
 from tests.waiting import wait_until

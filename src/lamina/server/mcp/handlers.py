@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 from lamina.context.rendering import fenced
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.knowledge.standing import normalised
-from lamina.memory import Engine
+from lamina.memory import AsyncMemory
 from lamina.server.mcp import results
 from lamina.server.mcp.results import Data
 from lamina.values.access_key import KeyRole
@@ -37,7 +37,7 @@ class Answer:
 class Desk:
     """The tools over one memory, for one user; or, with `any_user`, for whom each call names."""
 
-    memory: Engine
+    memory: AsyncMemory
     user: str
     any_user: bool = False
     role: KeyRole = "admin"  # what the caller may do

@@ -20,7 +20,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lamina.errors import InputError, LaminaError
-from lamina.open import AsyncMemory
+from lamina.memory import AsyncMemory
 from lamina.server.idle_connections import timed
 from lamina.server.mcp.handlers import Desk
 from lamina.server.mcp.protocol import server_for

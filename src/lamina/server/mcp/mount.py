@@ -11,8 +11,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lamina.memory import Engine
-from lamina.memory_knowledge import DEFAULT_USER
+from lamina.memory import DEFAULT_USER, AsyncMemory
 from lamina.server.mcp.handlers import Desk
 from lamina.server.mcp.protocol import server_for
 from lamina.server.mcp.tool_list import TOOLS
@@ -50,7 +49,7 @@ class Beside:
 
     operation_id = "mcp"  # what it is called where requests are counted
 
-    def __init__(self, engine: Callable[[str], Awaitable[Engine]], who: Who, body_bytes: int) -> None:
+    def __init__(self, engine: Callable[[str], Awaitable[AsyncMemory]], who: Who, body_bytes: int) -> None:
         self._engine = engine
         self._who = who
         self._body_bytes = body_bytes
@@ -103,7 +102,9 @@ class Beside:
 
 
 @asynccontextmanager
-async def beside(engine: Callable[[str], Awaitable[Engine]], who: Who, *, body_bytes: int) -> AsyncIterator[ASGIApp]:
+async def beside(
+    engine: Callable[[str], Awaitable[AsyncMemory]], who: Who, *, body_bytes: int
+) -> AsyncIterator[ASGIApp]:
     """The application while the other server runs, which has looked at hosts and keys."""
     app = Beside(engine, who, body_bytes)
     try:

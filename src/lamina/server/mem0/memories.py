@@ -9,8 +9,7 @@ from typing import Any
 from lamina.errors import InputError, NotFound
 from lamina.knowledge.standing import said
 from lamina.log.messages import main_owner
-from lamina.memory import Engine
-from lamina.memory_knowledge import DEFAULT_USER
+from lamina.memory import DEFAULT_USER, AsyncMemory
 from lamina.server.mem0.filters import EVERYTHING, Filter, matches, only_entities, users_in
 from lamina.values.fact import FACT_STATUSES, Fact
 from lamina.values.hit import Hit
@@ -107,7 +106,7 @@ def words_of(fact: Fact) -> str:
 class Memories:
     """Reads what there is; one for each request, since it keeps what it has read."""
 
-    def __init__(self, memory: Engine) -> None:
+    def __init__(self, memory: AsyncMemory) -> None:
         self._memory = memory
         self._versions: dict[str, Versions] = {}
         self._messages: dict[str, Message | None] = {}

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from lamina.errors import InputError
-from lamina.memory_knowledge import DEFAULT_USER
+from lamina.memory import DEFAULT_USER
 from lamina.server.bodies import Id
 from lamina.server.mem0.filters import (
     ENTITIES,

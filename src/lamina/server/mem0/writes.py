@@ -7,7 +7,7 @@ from typing import Any
 
 from lamina.errors import Conflict, InputError, NotFound
 from lamina.log.messages import as_list, main_session, taken
-from lamina.memory import Engine
+from lamina.memory import AsyncMemory
 from lamina.server.mem0.filters import ENTITIES, Filter, at_seconds, fields_in, matches, users_in
 from lamina.server.mem0.memories import (
     KIND,
@@ -32,7 +32,7 @@ _EVENT = "evt_"
 # adding
 
 
-async def add(memory: Engine, body: Added, *, waits: bool) -> Told:
+async def add(memory: AsyncMemory, body: Added, *, waits: bool) -> Told:
     """Append messages; what came of them, if that is waited for."""
     body.check()
     user_id, agent_id, run_id = body.scopes()
@@ -60,7 +60,7 @@ async def add(memory: Engine, body: Added, *, waits: bool) -> Told:
     return {"results": await _made(memory, added.user_id, added.ids), "event_id": event}
 
 
-async def _settled(memory: Engine, session_id: str) -> bool:
+async def _settled(memory: AsyncMemory, session_id: str) -> bool:
     """Whether memories are made of all messages of a session, in time."""
     try:
         await memory.settle(_WAIT_S, session_id=session_id)
@@ -79,7 +79,7 @@ def _message(given: Mapping[str, Any], body: Added) -> Told:
 
 
 async def _remembered(
-    memory: Engine, body: Added, user_id: str | None, agent_id: str | None, run_id: str | None
+    memory: AsyncMemory, body: Added, user_id: str | None, agent_id: str | None, run_id: str | None
 ) -> list[Told]:
     """Each text as a memory by hand, word for word."""
     texts = [one.get("content") for one in as_list(body.messages) if one.get("role") != "system"]
@@ -97,7 +97,7 @@ async def _remembered(
     return [{**_event(fact, None), "metadata": metadata} for fact in made]
 
 
-async def _made(memory: Engine, user_id: str, message_ids: Sequence[str]) -> list[Told]:
+async def _made(memory: AsyncMemory, user_id: str, message_ids: Sequence[str]) -> list[Told]:
     """The memories that messages gave rise to."""
     facts = await memory.facts(user_id, statuses=FACT_STATUSES)
     before = {fact.of: fact for fact in facts if fact.status == "superseded"}
@@ -112,7 +112,7 @@ def _event(fact: Fact, before: Fact | None) -> Told:
     return told if before is None else {**told, "event": "UPDATE", "previous_memory": words_of(before)}
 
 
-async def _main(memory: Engine, user_id: str, agent_id: str | None) -> str:
+async def _main(memory: AsyncMemory, user_id: str, agent_id: str | None) -> str:
     """What a user and an agent always have; of an older file, the session they had there."""
     if agent_id is not None:
         older = main_session(f"{user_id}/{agent_id}")
@@ -121,7 +121,7 @@ async def _main(memory: Engine, user_id: str, agent_id: str | None) -> str:
     return main_session(user_id, agent_id)
 
 
-async def _session(memory: Engine, session_id: str) -> Session | None:
+async def _session(memory: AsyncMemory, session_id: str) -> Session | None:
     try:
         return await memory.session(session_id)
     except NotFound:
@@ -133,7 +133,7 @@ def _event_id(session_id: str, span: Span | None) -> str:
     return _EVENT + base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
 
 
-async def event(memory: Engine, event_id: str) -> Told:
+async def event(memory: AsyncMemory, event_id: str) -> Told:
     """How far an add has come, and what came of it."""
     bare = event_id.removeprefix(_EVENT)
     try:
@@ -150,7 +150,7 @@ async def event(memory: Engine, event_id: str) -> Told:
     return {"id": event_id, **told, "results": made}
 
 
-async def events(memory: Engine) -> list[Told]:
+async def events(memory: AsyncMemory) -> list[Told]:
     """For each session, how far the adds to it have come, the newest first."""
     sessions = sorted(await memory.sessions(), key=lambda one: one.last_at, reverse=True)
     return [
@@ -160,7 +160,7 @@ async def events(memory: Engine) -> list[Told]:
     ]
 
 
-def _progress(memory: Engine, session: Session, last: int) -> Told:
+def _progress(memory: AsyncMemory, session: Session, last: int) -> Told:
     done = session.counters.extracted >= last or not memory.profile.facts
     at = session.last_at.isoformat()
     status = "SUCCEEDED" if done else "FAILED" if session.attempts else "PENDING"
@@ -170,7 +170,7 @@ def _progress(memory: Engine, session: Session, last: int) -> Told:
 # changing
 
 
-async def change(memory: Engine, memory_id: str, body: Changed) -> Told:
+async def change(memory: AsyncMemory, memory_id: str, body: Changed) -> Told:
     """A new version of a memory, under the id it had."""
     if body.timestamp is not None:
         raise InputError("Lamina notes itself when a memory was changed; leave timestamp out")
@@ -192,7 +192,7 @@ async def change(memory: Engine, memory_id: str, body: Changed) -> Told:
     return await Memories(memory).one(memory_id)
 
 
-async def judge(memory: Engine, memory_id: str, feedback: str | None) -> Told:
+async def judge(memory: AsyncMemory, memory_id: str, feedback: str | None) -> Told:
     """What somebody thinks of a memory decides whether it holds."""
     verbs = {"POSITIVE": memory.promote, "NEGATIVE": memory.demote, "VERY_NEGATIVE": memory.retract}
     if feedback is None:
@@ -201,7 +201,7 @@ async def judge(memory: Engine, memory_id: str, feedback: str | None) -> Told:
     return {"id": memory_id, "feedback": feedback, "message": f"the memory is now {judged.status}"}
 
 
-async def _fact(memory: Engine, memory_id: str) -> Fact:
+async def _fact(memory: AsyncMemory, memory_id: str) -> Fact:
     reading = Memories(memory)
     fact = await reading.fact(memory_id)
     if fact is None:
@@ -213,7 +213,7 @@ async def _fact(memory: Engine, memory_id: str) -> Fact:
 # erasing
 
 
-async def erase(memory: Engine, memory_id: str, *, linked: bool = False) -> list[Receipt]:
+async def erase(memory: AsyncMemory, memory_id: str, *, linked: bool = False) -> list[Receipt]:
     """Forget a memory in all its versions; `linked`: with every other value of what it is about."""
     reading = Memories(memory)
     fact = await reading.fact(memory_id)
@@ -225,7 +225,7 @@ async def erase(memory: Engine, memory_id: str, *, linked: bool = False) -> list
     return [await _forgotten(memory, one.id) for one in {one.id: one for one in going}.values()]
 
 
-async def _forgotten(memory: Engine, fact_id: str) -> Receipt:
+async def _forgotten(memory: AsyncMemory, fact_id: str) -> Receipt:
     """Forget a fact, unless it went with another of the same value."""
     try:
         return await memory.forget(fact_id=fact_id)
@@ -233,7 +233,7 @@ async def _forgotten(memory: Engine, fact_id: str) -> Receipt:
         return (await memory.receipts())[-1]
 
 
-async def erase_all(memory: Engine, wanted: Filter) -> list[Receipt]:
+async def erase_all(memory: AsyncMemory, wanted: Filter) -> list[Receipt]:
     """Forget what is wanted: users and runs with everything that was said, else each memory."""
     asked = fields_in(wanted)
     if not asked & set(ENTITIES):

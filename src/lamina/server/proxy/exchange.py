@@ -15,7 +15,7 @@ from lamina.context.rendering import PREAMBLE
 from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
 from lamina.log.messages import OWN_KEY, check_main, taken, text_of
 from lamina.log.resent import Resent, compared, sign
-from lamina.memory import Engine
+from lamina.memory import AsyncMemory
 from lamina.server.proxy.dialect import ChatMessage, Dialect, Json, Place, Remembered
 from lamina.server.proxy.ownership import ITEMS, SEAL, Seals, without_references
 from lamina.server.proxy.scope import Whose, without_ids
@@ -72,7 +72,7 @@ class Shown:
 class Turn:
     """A request on its way; memory that fails makes it poorer, never slower or impossible."""
 
-    engine: Engine
+    engine: AsyncMemory
     whose: Whose
     dialect: Dialect
     body: Json

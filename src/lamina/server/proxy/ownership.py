@@ -14,7 +14,7 @@ from typing import Any
 from fastapi import HTTPException
 
 from lamina.errors import NotFound
-from lamina.memory import Engine
+from lamina.memory import AsyncMemory
 from lamina.server.proxy.dialect import ChatMessage, Json
 from lamina.server.proxy.scope import Whose
 
@@ -124,7 +124,7 @@ async def check(body: Json, made: Callable[[set[str]], Awaitable[set[str]]] | No
         )
 
 
-async def made(engine: Engine, whose: Whose, seals: Seals, wanted: set[str]) -> set[str]:
+async def made(engine: AsyncMemory, whose: Whose, seals: Seals, wanted: set[str]) -> set[str]:
     """Which of the ids were in replies of the session; the newest are looked through first."""
     try:
         session = await engine.session(whose.session_id)

@@ -10,7 +10,7 @@ import httpx2
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
-from lamina.memory import Engine
+from lamina.memory import AsyncMemory
 from lamina.server.auth import Reader, Writer, service_of
 from lamina.server.metrics import Metrics
 from lamina.server.openai_errors import PASSED, PREFIX, not_reached
@@ -41,7 +41,7 @@ class Proxy:
         self._shown = Shown()
         self._work: set[asyncio.Task[None]] = set()
 
-    async def remembering(self, engine: Engine, request: Request, path: str, dialect: Dialect) -> Response:
+    async def remembering(self, engine: AsyncMemory, request: Request, path: str, dialect: Dialect) -> Response:
         """Ask the endpoint, with memory; keep what is new and what is replied."""
         body = as_json(await request.body())
         about = None if body is None else whose(request.headers, body, self._settings.user)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from lamina.errors import NotFound
-from lamina.memory import Engine
+from lamina.memory import AsyncMemory
 from lamina.server.auth import KEYS_SHOWN, Caller, ReadCaller, Reader, Service, service_of
 from lamina.server.bodies import EventsQuery
 from lamina.tenancy.changes import LOOK_S, Event
@@ -44,7 +44,7 @@ async def listen(
 
 
 async def _events(
-    service: Service, caller: Caller, memory: Engine, params: EventsQuery, last: str | None
+    service: Service, caller: Caller, memory: AsyncMemory, params: EventsQuery, last: str | None
 ) -> AsyncIterator[str]:
     watch = await service.tenants.watch(caller.tenant)
     yield f"retry: {_AGAIN_MS}\n" + ("" if last else f"id: {watch.place()}\n") + "\n"
@@ -74,7 +74,7 @@ def _wanted(event: Event, params: EventsQuery) -> bool:
     return params.user_id in {None, event.user_id} and params.session_id in {None, event.session_id}
 
 
-async def _content(memory: Engine, event: Event) -> dict[str, Any]:
+async def _content(memory: AsyncMemory, event: Event) -> dict[str, Any]:
     """What was said or made, as far as it is still there."""
     with suppress(NotFound):
         if event.type == "message.added" and event.session_id is not None:
