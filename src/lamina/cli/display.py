@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
-from datetime import date
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -12,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from lamina.values.codec import encode
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context, Coverage
 from lamina.values.message import Message, Span
@@ -35,19 +34,8 @@ _PARTS = 5  # of a score that are shown
 _SHOWN = 8  # characters of an id in tables: the last, which are random; the first are a time
 
 
-def plain(value: Any) -> Any:
-    """A value as plain JSON data."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value.isoformat() if isinstance(value, date) else value
-
-
 def as_json(value: Any) -> str:
-    return json.dumps(plain(value), ensure_ascii=False, indent=2)
+    return json.dumps(encode(value), ensure_ascii=False, indent=2)
 
 
 def short(memory_id: str) -> str:

@@ -21,6 +21,7 @@ from lamina.cli.command import (
     settled,
     with_progress,
 )
+from lamina.values.codec import encode
 from lamina.values.report import Report, Settled
 
 commands = typer.Typer()
@@ -108,7 +109,7 @@ def _reported(context: typer.Context, title: str, as_json: bool, look: Callable[
     with context.obj.existing().memory() as memory:
         found = with_progress(title, as_json, lambda tell: look(memory, tell))
     if as_json:
-        out({"ok": found.ok, **display.plain(found)}, as_json, str)
+        out({"ok": found.ok, **encode(found)}, as_json, str)
     else:
         display.report(console, found)
     if not found.ok:

@@ -15,9 +15,9 @@ from lamina.log.erased import is_dropped
 from lamina.log.pages import every_message, required_session
 from lamina.parts import Parts, Progress
 from lamina.protocols.store import FactsCommit, ProposalRow, Reading, Swap
+from lamina.values.codec import decode, encode
 from lamina.values.fact import Fact
 from lamina.values.message import Message, Span
-from lamina.values.plain import made, plain
 from lamina.values.session import Session
 from lamina.values.summary import Change, Proposal, Summary
 
@@ -159,7 +159,7 @@ class Regeneration:
             user_id=session.user_id,
             session_id=session.id,
             status=status,
-            record=json.dumps(plain(draft), ensure_ascii=False),
+            record=json.dumps(encode(draft), ensure_ascii=False),
             created_at=created_at,
         )
         if not await self._parts.store.put_proposal(row, erasures=session.erasures):
@@ -280,7 +280,7 @@ def _fact_change(fact: Fact, before: str | None, after: str | None, shown: str) 
 
 
 def _draft(row: ProposalRow) -> _Draft:
-    return made(_Draft, json.loads(row.record), f"proposal {row.id}")
+    return decode(_Draft, json.loads(row.record), f"proposal {row.id}")
 
 
 def _proposal(row: ProposalRow, draft: _Draft) -> Proposal:

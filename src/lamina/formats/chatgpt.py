@@ -9,7 +9,7 @@ from typing import Any
 from lamina.errors import InputError
 from lamina.formats.foreign_values import Calls, call, call_id, digest, identifier, item, joined, moment, text
 from lamina.formats.lines import Converted, Record, laid_out
-from lamina.values.plain import named
+from lamina.values.codec import json_kind
 
 _ROLES = ("system", "user", "assistant", "tool")
 _REASONING = ("thoughts", "reasoning_recap")
@@ -170,7 +170,7 @@ def _words(content: dict[str, Any], place: str, skipped: Counter[str]) -> tuple[
         single = [content.get(name) for name in ("title", "url", "text", "result", "content")]
         parts = [value for value in single if isinstance(value, str) and value]
     if not isinstance(parts, list):
-        raise InputError(f"{place}: parts must be a list, not {named(parts)}")
+        raise InputError(f"{place}: parts must be a list, not {json_kind(parts)}")
     others = [part for part in parts if isinstance(part, dict) and not isinstance(part.get("text"), str)]
     said = [_part(part, place) for part in parts if part is not None]
     return text("\n".join(piece for piece in said if piece), skipped), others
@@ -180,7 +180,7 @@ def _part(part: Any, place: str) -> str:
     if isinstance(part, str):
         return part
     if not isinstance(part, dict):
-        raise InputError(f"{place}: a part must be text or an object, not {named(part)}")
+        raise InputError(f"{place}: a part must be text or an object, not {json_kind(part)}")
     if isinstance(part.get("text"), str):
         return str(part["text"])
     kind = str(part.get("content_type") or ("image" if "asset_pointer" in part else "part"))

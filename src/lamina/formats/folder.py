@@ -10,9 +10,9 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from lamina.formats import folder_items as items
+from lamina.values.codec import Form, encode
 from lamina.values.fact import Episode, Fact, Link, Memorable
 from lamina.values.message import Message
-from lamina.values.plain import Form, plain
 from lamina.values.session import Milestone, Session
 from lamina.values.summary import Summary
 
@@ -46,13 +46,13 @@ _SUMMARY_SAID = {"id", "session_id", "text", "topics", "tokens", "created_at"}
 def long_term(facts: Iterable[Fact], links: Iterable[Link] = ()) -> list[dict[str, Any]]:
     """`long-term-memory.json`: facts, each with the links that go out from it."""
     outgoing = _outgoing(links)
-    return [plain(_memory(fact, outgoing[fact.id]), CAMEL) for fact in facts]
+    return [encode(_memory(fact, outgoing[fact.id]), CAMEL) for fact in facts]
 
 
 def episodic(episodes: Iterable[Episode], links: Iterable[Link] = ()) -> list[dict[str, Any]]:
     """`episodic-memory.json`: episodes, each with the links that go out from it."""
     outgoing = _outgoing(links)
-    return [plain(_episode(episode, outgoing[episode.id]), CAMEL) for episode in episodes]
+    return [encode(_episode(episode, outgoing[episode.id]), CAMEL) for episode in episodes]
 
 
 def conversation(
@@ -199,7 +199,7 @@ def _extra(value: Any, said: Collection[str]) -> dict[str, Any]:
     """What the document's fields do not say, unless it is as always."""
     held = {field.name: (getattr(value, field.name), field.default) for field in fields(value)}
     return {
-        name: plain(item)
+        name: encode(item)
         for name, (item, default) in held.items()
         if name not in said and (default is MISSING or item != default)
     }
@@ -217,5 +217,5 @@ def _outgoing(links: Iterable[Link]) -> defaultdict[str, tuple[items.Relationshi
 
 
 def _written(item: Any) -> dict[str, Any]:
-    written: dict[str, Any] = plain(item, CAMEL)
+    written: dict[str, Any] = encode(item, CAMEL)
     return written

@@ -9,8 +9,8 @@ from lamina.errors import InputError
 from lamina.formats import folder_items as items
 from lamina.formats.folder import CHUNKS, CONVERSATIONS, EPISODIC, FILES, LONG_TERM, MESSAGE_KEYS
 from lamina.formats.lines import Converted, Record, laid_out, record, told
+from lamina.values.codec import Form, decode, encode, json_kind
 from lamina.values.message import Json
-from lamina.values.plain import Form, made, named, plain
 from lamina.values.session import Milestone
 
 T = TypeVar("T")
@@ -46,8 +46,8 @@ def read(files: Mapping[str, Any]) -> Converted:
 def _items(kind: type[T], files: Mapping[str, Any], name: str, form: Form) -> list[T]:
     data = files.get(name, [])
     if not isinstance(data, list):
-        raise InputError(f"{name} must be a list, not {named(data)}")
-    return [made(kind, item, f"{name}, item {number}", form) for number, item in enumerate(data, 1)]
+        raise InputError(f"{name} must be a list, not {json_kind(data)}")
+    return [decode(kind, item, f"{name}, item {number}", form) for number, item in enumerate(data, 1)]
 
 
 # long-term and episodic memory
@@ -120,8 +120,8 @@ def _uses(metadata: items.Metadata) -> Record:
 def _related(episode: items.EpisodicMemory, place: str, form: Form) -> tuple[items.Relationship, ...]:
     given = (episode.lamina or {}).get("relationships", [])
     if not isinstance(given, list):
-        raise InputError(f"{place}: relationships must be a list, not {named(given)}")
-    return tuple(made(items.Relationship, one, f"{place}: relationships", form) for one in given)
+        raise InputError(f"{place}: relationships must be a list, not {json_kind(given)}")
+    return tuple(decode(items.Relationship, one, f"{place}: relationships", form) for one in given)
 
 
 def _links(source: str, relationships: Sequence[items.Relationship]) -> Iterator[Record]:
@@ -192,7 +192,7 @@ def _messages(conversation: items.Conversation, chunks: Sequence[items.Chunk]) -
 
 def _message(raw: Json, session_id: str, number: int, place: str) -> tuple[int | None, Record]:
     place = f"{place}, message {number}"
-    ours = made(_MessageExtra, raw.get("lamina", {}), f"{place}: lamina")
+    ours = decode(_MessageExtra, raw.get("lamina", {}), f"{place}: lamina")
     said = {name: item for name, item in raw.items() if name not in MESSAGE_KEYS}
     at, metadata = raw.get("createdAt"), ours.metadata
     if "lamina" not in raw:
@@ -211,7 +211,7 @@ def _summary_said(chunk: items.Chunk) -> Record:
         chunk.conversation_id,
         f"{chunk.id}:summary",
         {"role": "system", "content": chunk.summary},
-        plain(chunk.created_at),
+        encode(chunk.created_at),
         {"imported": "summary"},
     )
 
@@ -233,4 +233,4 @@ def _summaries(chunks: Sequence[items.Chunk], skipped: Counter[str]) -> Iterator
 
 
 def _known(**values: Any) -> Record:
-    return {name: plain(item) for name, item in values.items() if item is not None}
+    return {name: encode(item) for name, item in values.items() if item is not None}

@@ -6,7 +6,7 @@ from typing import Any
 from lamina.errors import InputError
 from lamina.formats import chatgpt, mem0_export, request_logs, sharegpt
 from lamina.formats.lines import KINDS, Converted
-from lamina.values.plain import named
+from lamina.values.codec import json_kind
 
 FORMATS = """\
   - an export of Lamina: JSON Lines that begin with a header, or messages with a session_id
@@ -42,7 +42,7 @@ def recognised(data: Any, name: str) -> str:
         found = next((known for known, fits in _SIGNS.items() if fits(first)), None)
         if found is not None:
             return found
-    what = f"an object with {sorted(first)[:8]}" if isinstance(first, dict) else named(first)
+    what = f"an object with {sorted(first)[:8]}" if isinstance(first, dict) else json_kind(first)
     raise InputError(f"{name} begins with {what}, which is no known format; what can be imported:\n{FORMATS}")
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lamina.errors import InputError
-from lamina.values.plain import named
+from lamina.values.codec import json_kind
 
 REPAIRED = "text with characters that are no valid Unicode, which were replaced"
 _LONGEST_ID = 256
@@ -64,7 +64,7 @@ def digest(*values: Any) -> str:
 def item(value: Any, place: str) -> dict[str, Any]:
     """An item that must be an object."""
     if not isinstance(value, dict):
-        raise InputError(f"{place} must be an object, not {named(value)}")
+        raise InputError(f"{place} must be an object, not {json_kind(value)}")
     return value
 
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from lamina.errors import InputError
+from lamina.values.codec import decode, encode, json_kind
 from lamina.values.fact import FACT_TYPES, Episode, Fact, FactType, Link
 from lamina.values.message import Message, Span
-from lamina.values.plain import made, named, plain
 from lamina.values.receipt import Receipt
 from lamina.values.session import Counters, Milestone, Session, Status
 from lamina.values.summary import Summary
@@ -95,7 +95,7 @@ def records(lines: Iterable[str]) -> Iterator[tuple[int, Record]]:
         except (ValueError, RecursionError) as error:
             found = {"type": "unreadable", "reason": f"is not JSON: {error}"}
         if not isinstance(found, dict):
-            found = {"type": "unreadable", "reason": f"is {named(found)}, not a JSON object"}
+            found = {"type": "unreadable", "reason": f"is {json_kind(found)}, not a JSON object"}
         yield number, found
 
 
@@ -179,7 +179,7 @@ def record(value: Value | Message) -> Record:
     if isinstance(value, Message):
         return message_record(value)
     kind = _NAMES[type(value)]
-    held = plain(value)
+    held = encode(value)
     if kind in _OWN_TYPE:
         held[_OWN_TYPE[kind]] = held.pop("type")
     return {"type": kind, **held}
@@ -193,7 +193,7 @@ def value(record: Record, place: str = "the record") -> Value:
     held = {name: item for name, item in record.items() if name != "type"}
     if kind in _OWN_TYPE and _OWN_TYPE[kind] in held:
         held["type"] = held.pop(_OWN_TYPE[kind])
-    found = made(_KINDS[kind], held, f"{place} ({kind})")
+    found = decode(_KINDS[kind], held, f"{place} ({kind})")
     _check_ranges(found, f"{place} ({kind})")
     return found
 
@@ -201,7 +201,7 @@ def value(record: Record, place: str = "the record") -> Value:
 def session_head(record: Record, place: str) -> SessionHead:
     """What an import needs of a session's record, which may be of an older version or of another tool."""
     known = {entry.name for entry in fields(SessionHead)}
-    return made(SessionHead, {name: item for name, item in record.items() if name in known}, f"{place} (session)")
+    return decode(SessionHead, {name: item for name, item in record.items() if name in known}, f"{place} (session)")
 
 
 def _check_ranges(found: Value, place: str) -> None:
@@ -248,6 +248,6 @@ def told(
         "confidence": 1.0,
         "importance": FACT_TYPES[fact_type] if importance is None else importance,
         "tags": list(tags),
-        **plain(times),
+        **encode(times),
     }
     return {name: item for name, item in found.items() if item is not None or name == "key"}

@@ -7,8 +7,8 @@ from typing import Any
 from lamina.errors import InputError
 from lamina.formats.foreign_values import digest, identifier, item, moment, text
 from lamina.formats.lines import Converted, Record, told
+from lamina.values.codec import json_kind
 from lamina.values.fact import FACT_TYPES, FactType
-from lamina.values.plain import named
 
 LISTS = ("results", "memories")
 _WORDS = ("memory", "text", "data")
@@ -42,7 +42,7 @@ def _memories(data: Any, name: str) -> list[Any]:
         return data
     found = next((data[key] for key in LISTS if key in data), [data])
     if not isinstance(found, list):
-        raise InputError(f"{name} has {named(found)} where mem0 has a list of memories")
+        raise InputError(f"{name} has {json_kind(found)} where mem0 has a list of memories")
     return found
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from lamina.errors import InputError
 from lamina.formats.foreign_values import Calls, call, call_id, digest, identifier, item, joined, moment
 from lamina.formats.lines import Converted, Record, laid_out
+from lamina.values.codec import json_kind
 from lamina.values.message import ROLES
-from lamina.values.plain import named
 
 _ENVELOPE = frozenset({"id", "created_at", "timestamp", "model", "metadata", "weight"})
 _SAYS = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio")
@@ -82,7 +82,7 @@ def _chat(entry: dict[str, Any], place: str, seen: dict[str, _Seen], skipped: Co
     session_id, user_id = _first(about, _SESSIONS), _first(about, _USERS)
     raws = request.get("messages")
     if not isinstance(raws, list):
-        raise InputError(f"{place}: messages must be a list, not {named(raws)}")
+        raise InputError(f"{place}: messages must be a list, not {json_kind(raws)}")
     reply = _reply(response, skipped)
     at = _time([response, entry, request], place)
     roles, marks = [], []
@@ -145,7 +145,7 @@ def _checked(raw: Any, where: str) -> dict[str, Any] | None:
     if role not in (*ROLES, "function"):
         raise InputError(f"{where} has role {role!r:.80}; a role is one of {list(ROLES)}")
     if not isinstance(content, str | list | None):
-        raise InputError(f"{where} has {named(content)} as content; it must be text or a list of parts")
+        raise InputError(f"{where} has {json_kind(content)} as content; it must be text or a list of parts")
     said = {key: value for key, value in raw.items() if value not in (None, [], {}) and key != "content"}
     tells = content is not None or any(key in said for key in ("tool_calls", "function_call", "refusal", "audio"))
     return {**said, "content": content} if tells else None

@@ -7,7 +7,7 @@ from typing import Any
 from lamina.errors import InputError
 from lamina.formats.foreign_values import Calls, call, call_id, digest, identifier, item, joined, text
 from lamina.formats.lines import Converted, Record, laid_out
-from lamina.values.plain import named
+from lamina.values.codec import json_kind
 
 LISTS = ("conversations", "conversation", "messages")
 _CALL = "function_call"
@@ -94,7 +94,7 @@ def _said(raw: dict[str, Any], where: str) -> tuple[str, str]:
     if isinstance(value, dict | list):
         value = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, str):
-        raise InputError(f"{where} has {named(value)} as its value; it must be text")
+        raise InputError(f"{where} has {json_kind(value)} as its value; it must be text")
     return speaker.lower(), value
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Literal, get_args
 
 from lamina.frozen import dataclass, short_hash
+from lamina.values.codec import encode
 from lamina.values.message import Message, Span
 
 FactType = Literal["fact", "decision", "preference", "entity", "procedure", "constraint", "goal"]
@@ -174,6 +175,11 @@ class Why:
     reasons: tuple[str, ...]  # in words, in order
 
 
+_PROFILE_FIELDS = (
+    "id", "key", "value", "status", "confidence", "importance", "valid_from", "valid_until", "message_id", "quote",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserProfile:
     """What is known of a user at a time, by category, most important first."""
@@ -188,20 +194,8 @@ class UserProfile:
         """The profile as plain data: value, confidence, validity and source of each fact, by category."""
         categories: dict[str, list[dict[str, Any]]] = {}
         for fact in self.facts:
-            categories.setdefault(fact.category, []).append(
-                {
-                    "id": fact.id,
-                    "key": fact.key,
-                    "value": fact.value,
-                    "status": fact.status,
-                    "confidence": fact.confidence,
-                    "importance": fact.importance,
-                    "valid_from": fact.valid_from.isoformat(),
-                    "valid_until": None if fact.valid_until is None else fact.valid_until.isoformat(),
-                    "message_id": fact.message_id,
-                    "quote": fact.quote,
-                }
-            )
+            encoded = encode(fact)
+            categories.setdefault(fact.category, []).append({name: encoded[name] for name in _PROFILE_FIELDS})
         return {
             "user_id": self.user_id,
             "as_of": self.as_of.isoformat(),

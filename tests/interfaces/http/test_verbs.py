@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lamina import AsyncMemory, server
+from lamina import AsyncMemory
+from lamina.server import rest
 from lamina.settings import Settings
 from tests.interfaces.http.conftest import serving
 from tests.interfaces.http.test_refusals import refused
@@ -23,7 +24,7 @@ WITHOUT_A_ROUTE = {
 
 def test_every_verb_of_the_library_has_a_route():
     """A new verb needs a route, or a reason here; a reason for a verb that has one, or is gone, is not kept."""
-    trees = [ast.parse(path.read_text("utf-8")) for path in Path(inspect.getfile(server)).parent.glob("*.py")]
+    trees = [ast.parse(path.read_text("utf-8")) for path in Path(inspect.getfile(rest)).parent.glob("*.py")]
     called = {
         node.attr
         for tree in trees

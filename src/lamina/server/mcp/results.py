@@ -2,12 +2,14 @@
 
 import json
 import unicodedata
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lamina.context.rendering import fenced, unfenced
 from lamina.knowledge.standing import said
 from lamina.log.messages import text_of
 from lamina.log.transcript import indented
+from lamina.values.codec import encode
 from lamina.values.fact import Fact
 from lamina.values.hit import Hit
 from lamina.values.manifest import Context
@@ -51,83 +53,54 @@ def as_text(data: Data) -> str:
     return fenced(visible(json.dumps(data, ensure_ascii=False)))
 
 
-def _told(**values: Any) -> Data:
-    return {name: value for name, value in values.items() if value is not None}
+_FACT = (
+    "id", "type", "category", "key", "value", "text", "status", "confidence", "importance", "learnt_at", "valid_from",
+    "valid_until", "tags", "quote", "session_id", "message_id",
+)  # fmt: skip
+_HIT = ("id", "kind", "text", "created_at", "score", "session_id", "role")
+_MESSAGE = ("id", "seq", "role", "text", "created_at")
+_SESSION = ("id", "user_id", "status", "messages", "started_at", "last_at")
+_SHORT = {"session_id": "session", "created_at": "when", "seq": "number"}  # names that tools have for fields
+_SESSION_SHORT = {"id": "session", "user_id": "user", "started_at": "started", "last_at": "last"}
+
+
+def _view(value: Any, fields: Sequence[str], names: Mapping[str, str] = _SHORT, **more: Any) -> Data:
+    """Some fields of an encoded value, by the names that tools have for them; what is null is left out."""
+    encoded = encode(value) | more
+    return {names.get(name, name): encoded[name] for name in fields if encoded[name] is not None}
 
 
 def fact(one: Fact) -> Data:
-    return _told(
-        id=one.id,
-        type=one.type,
-        category=one.category,
-        key=one.key,
-        value=one.value,
-        text=said(one),
-        status=one.status,
-        confidence=one.confidence,
-        importance=one.importance,
-        learnt_at=one.learnt_at.isoformat(),
-        valid_from=one.valid_from.isoformat(),
-        valid_until=None if one.valid_until is None else one.valid_until.isoformat(),
-        tags=list(one.tags),
-        quote=one.quote or None,
-        session=one.session_id,
-        message_id=one.message_id,
-    )
+    return _view(one, _FACT, text=said(one), quote=one.quote or None)
 
 
 def hit(one: Hit) -> Data:
-    return _told(
-        id=one.id,
-        kind=one.kind,
-        text=one.text,
-        when=one.created_at.isoformat(),
-        score=round(one.score, 4),
-        session=one.session_id,
-        role=one.role,
-    )
+    return _view(one, _HIT, score=round(one.score, 4))
 
 
 def message(one: Message) -> Data:
-    return {
-        "id": one.id,
-        "number": one.seq,
-        "role": one.role,
-        "text": one.text,
-        "when": one.created_at.isoformat(),
-    }
+    return _view(one, _MESSAGE)
 
 
 def session(one: Session) -> Data:
-    return {
-        "session": one.id,
-        "user": one.user_id,
-        "status": one.status,
-        "messages": one.counters.messages,
-        "started": one.started_at.isoformat(),
-        "last": one.last_at.isoformat(),
-    }
+    return _view(one, _SESSION, _SESSION_SHORT, messages=one.counters.messages)
 
 
 def receipt(one: Receipt, preview: list[str]) -> Data:
-    done = not one.rehearsal and not one.empty
-    return _told(
-        dry_run=one.rehearsal,
-        target=one.target,
-        empty=one.empty,
-        messages=list(one.messages),
-        redacted=list(one.redacted),
-        sessions=list(one.sessions),
-        summaries=[*one.summaries, *one.digests],
-        facts=list(one.facts),
-        episodes=list(one.episodes),
-        mentions_left=list(one.mentions_left),
-        preview=preview,
-        receipt=one.id if done else None,
-        digest=one.digest if done else None,
-        scrub=one.scrub if done else None,
-        scrubbed=one.scrubbed if done else None,
-    )
+    found = encode(one)
+    erased = ("messages", "redacted", "sessions", "summaries", "facts", "episodes", "mentions_left")
+    done = {} if one.rehearsal or one.empty else {"receipt": one.id}
+    if done:
+        done |= {name: found[name] for name in ("digest", "scrub", "scrubbed") if found[name] is not None}
+    return {
+        "dry_run": one.rehearsal,
+        "target": one.target,
+        "empty": one.empty,
+        **{name: found[name] for name in erased},
+        "summaries": found["summaries"] + found["digests"],
+        "preview": preview,
+        **done,
+    }
 
 
 def remembered(found: Context) -> str:

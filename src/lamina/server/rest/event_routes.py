@@ -14,7 +14,7 @@ from lamina.memory import AsyncMemory
 from lamina.server.auth import KEYS_SHOWN, Caller, ReadCaller, Reader, Service, service_of
 from lamina.server.bodies import EventsQuery
 from lamina.tenancy.changes import LOOK_S, Event
-from lamina.values.plain import plain
+from lamina.values.codec import encode
 
 routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
 
@@ -64,7 +64,7 @@ async def _events(
 
 
 def _wanted(event: Event, params: EventsQuery) -> bool:
-    """Whether a listener params for it; what was forgotten says not of whom, and a gap concerns all."""
+    """Whether a listener wants an event. What was forgotten names no user, and a gap concerns all."""
     if event.type == "gap":
         return True
     if params.types and event.type not in params.types:
@@ -79,10 +79,10 @@ async def _content(memory: AsyncMemory, event: Event) -> dict[str, Any]:
     with suppress(NotFound):
         if event.type == "message.added" and event.session_id is not None:
             found = await memory.messages(event.session_id, event.about["first"], event.about["last"])
-            return {"messages": [plain(message) for message in found]}
+            return {"messages": [encode(message) for message in found]}
         if event.type == "fact.changed":
-            return {"fact": plain(await memory.fact(event.about["fact_id"], rehearsal=True))}
+            return {"fact": encode(await memory.fact(event.about["fact_id"], rehearsal=True))}
         if event.type == "session.folded" and event.session_id is not None:
             made = {one.id: one for one in await memory.summaries(event.session_id, live=False)}
-            return {"summary": plain(made.get(event.about["summary_id"]))}
+            return {"summary": encode(made.get(event.about["summary_id"]))}
     return {}

@@ -1,11 +1,11 @@
-"""Values as plain JSON data and back: whole on the way out, strict about every field on the way in."""
+"""Values as encode JSON data and back: whole on the way out, strict about every field on the way in."""
 
 import math
 import types
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -16,35 +16,35 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """How data is written: as our fields are named, or as document 001 names them (camelCase, no nulls)."""
+    """How data is written: with our names of fields, or in camelCase without nulls as the readable folder has it."""
 
     camel: bool = False
     ignored: Counter[str] | None = None  # unknown fields are counted here; without it they are errors
 
 
-OURS = Form()
+SNAKE_CASE = Form()
 _Reader = Callable[[Any, str, Form], Any]
 _JSON_NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
 
 
-def plain(value: Any, form: Form = OURS) -> Any:
+def encode(value: Any, form: Form = SNAKE_CASE) -> Any:
     """A value as what JSON can hold: dataclasses as objects, times as ISO 8601."""
-    if isinstance(value, datetime):
+    if isinstance(value, date):  # or a datetime
         return value.isoformat()
     if isinstance(value, list | tuple):
-        return [plain(item, form) for item in value]
+        return [encode(item, form) for item in value]
     if isinstance(value, Mapping):
-        return {key: plain(item, form) for key, item in value.items()}
+        return {key: encode(item, form) for key, item in value.items()}
     if is_dataclass(value):
-        held = {_name(field.name, form): getattr(value, field.name) for field in fields(value)}
-        return {name: plain(item, form) for name, item in held.items() if not form.camel or item is not None}
+        items = {_name(field.name, form): getattr(value, field.name) for field in fields(value)}
+        return {name: encode(item, form) for name, item in items.items() if not form.camel or item is not None}
     return value
 
 
-def made(kind: type[T], data: Any, place: str, form: Form = OURS) -> T:
+def decode(kind: type[T], data: Any, place: str, form: Form = SNAKE_CASE) -> T:
     """The value that data describes; an error says which field of which item is wrong. `place` names the item."""
     if not isinstance(data, Mapping):
-        raise InputError(f"{place} must be an object, not {named(data)}")
+        raise InputError(f"{place} must be an object, not {json_kind(data)}")
     shape = _shape(kind, form.camel)  # type: ignore[arg-type]  # a class is hashable
     unknown = [name for name in data if name not in shape]
     if unknown and form.ignored is None:
@@ -62,7 +62,7 @@ def made(kind: type[T], data: Any, place: str, form: Form = OURS) -> T:
     )
 
 
-def named(data: Any) -> str:
+def json_kind(data: Any) -> str:
     """What a piece of JSON is, in words."""
     return _JSON_NAMES.get(type(data), "a number" if isinstance(data, int | float) else f"a {type(data).__name__}")
 
@@ -101,7 +101,7 @@ def _reader(hint: Any) -> _Reader:
     if hint in _READERS:
         return _READERS[hint]
     if is_dataclass(hint):
-        return lambda data, place, form: made(hint, data, place, form)  # type: ignore[arg-type]  # a class, not a value
+        return lambda data, place, form: decode(hint, data, place, form)  # type: ignore[arg-type]  # a class, not a value
     return _GENERIC[get_origin(hint)](get_args(hint))
 
 
@@ -111,7 +111,7 @@ def _optional(inner: tuple[Any, ...]) -> _Reader:
     return lambda data, place, form: None if data is None else read(data, place, form)
 
 
-def _one_of(known: tuple[Any, ...]) -> _Reader:
+def _choice(known: tuple[Any, ...]) -> _Reader:
     def read(data: Any, place: str, _: Form) -> Any:
         if not isinstance(data, str) or data not in known:
             raise InputError(f"{place} is {data!r:.80}; it is one of {list(known)}")
@@ -120,12 +120,12 @@ def _one_of(known: tuple[Any, ...]) -> _Reader:
     return read
 
 
-def _several(inner: tuple[Any, ...]) -> _Reader:
+def _list(inner: tuple[Any, ...]) -> _Reader:
     one = _reader(inner[0])
 
     def read(data: Any, place: str, form: Form) -> Any:
         if not isinstance(data, list | tuple):
-            raise InputError(f"{place} must be a list, not {named(data)}")
+            raise InputError(f"{place} must be a list, not {json_kind(data)}")
         return tuple(one(item, f"{place} {number}", form) for number, item in enumerate(data, 1))
 
     return read
@@ -133,13 +133,13 @@ def _several(inner: tuple[Any, ...]) -> _Reader:
 
 def _object(data: Any, place: str, _: Form) -> Any:
     if not isinstance(data, Mapping):
-        raise InputError(f"{place} must be an object, not {named(data)}")
+        raise InputError(f"{place} must be an object, not {json_kind(data)}")
     return dict(data)
 
 
 def _text(data: Any, place: str, _: Form) -> str:
     if not isinstance(data, str):
-        raise InputError(f"{place} must be text, not {named(data)}")
+        raise InputError(f"{place} must be text, not {json_kind(data)}")
     if not data.isascii() or "\0" in data:
         _check_characters(data, place)
     return data
@@ -156,11 +156,11 @@ def _check_characters(text: str, place: str) -> None:
 
 def _flag(data: Any, place: str, _: Form) -> bool:
     if not isinstance(data, bool):
-        raise InputError(f"{place} must be true or false, not {named(data)}")
+        raise InputError(f"{place} must be true or false, not {json_kind(data)}")
     return data
 
 
-def _whole(data: Any, place: str, _: Form) -> int:
+def _integer(data: Any, place: str, _: Form) -> int:
     if isinstance(data, bool) or not isinstance(data, int):
         raise InputError(f"{place} must be a whole number, not {data!r:.80}")
     return data
@@ -172,7 +172,7 @@ def _number(data: Any, place: str, _: Form) -> float:
     return float(data)
 
 
-def _moment(data: Any, place: str, _: Form) -> datetime:
+def _time(data: Any, place: str, _: Form) -> datetime:
     try:
         moment = data if isinstance(data, datetime) else datetime.fromisoformat(data)
     except (TypeError, ValueError):
@@ -185,15 +185,15 @@ def _moment(data: Any, place: str, _: Form) -> datetime:
 _READERS: Mapping[Any, _Reader] = {
     str: _text,
     bool: _flag,
-    int: _whole,
+    int: _integer,
     float: _number,
-    datetime: _moment,
+    datetime: _time,
     Any: lambda data, _place, _form: data,
 }
 _GENERIC: Mapping[Any, Callable[[tuple[Any, ...]], _Reader]] = {
     Union: _optional,
     types.UnionType: _optional,
-    Literal: _one_of,
-    tuple: _several,
+    Literal: _choice,
+    tuple: _list,
     Mapping: lambda _: _object,
 }
