@@ -35,7 +35,7 @@ from lamina.maintenance.verify import Maintenance
 from lamina.open import Llm, Options, copy_store, current_time, open_store
 from lamina.parts import Parts, Patience, Progress
 from lamina.profiles import Profile, as_profile, profile_kept, profile_values
-from lamina.protocols.models import Embedder, Extractor, Prompt, Spotter, Summariser, TokenCounter
+from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Prompt, Summariser, TokenCounter
 from lamina.protocols.store import Reach
 from lamina.search.lazy_search import Retrieval
 from lamina.search.request import HIT_KINDS, build_request
@@ -107,7 +107,7 @@ class AsyncMemory:
         llm: Llm | None = None,
         summariser: Summariser | None = None,
         extractor: Extractor | None = None,
-        spotter: Spotter | None = None,
+        episode_extractor: EpisodeExtractor | None = None,
         embedder: Embedder | Llm | str = "static",
         minilm_path: str | Path | None = None,
         counter: TokenCounter | None = None,
@@ -125,7 +125,7 @@ class AsyncMemory:
           opened with, else `default`.
         - `tenant`: whose part of the store it is.
         - `llm`: writes summaries, finds facts and episodes, as its `use` says. None: all offline.
-        - `summariser`, `extractor`, `spotter`: models of your own for summaries, facts and episodes.
+        - `summariser`, `extractor`, `episode_extractor`: models of your own for summaries, facts and episodes.
         - `embedder`: "static", "minilm", an endpoint, or one of your own; "none": words alone are searched.
         - `minilm_path`: folder or file of MiniLM's weights. None: the installed package has them.
         - `counter`: counts tokens. None: exact.
@@ -142,7 +142,7 @@ class AsyncMemory:
             llm=llm,
             summariser=summariser,
             extractor=extractor,
-            spotter=spotter,
+            episode_extractor=episode_extractor,
             embedder=embedder,
             minilm_path=minilm_path,
             counter=counter,

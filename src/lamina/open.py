@@ -19,7 +19,7 @@ from lamina.models.llm.options import OPENAI, USES, Llm, Price
 from lamina.models.llm.store_costs import StoreLedger
 from lamina.parts import Parts, Patience, Progress
 from lamina.profiles import DEFAULT, Profile, as_profile, profile_kept
-from lamina.protocols.models import Embedder, Extractor, Spotter, Summariser, TokenCounter
+from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Summariser, TokenCounter
 from lamina.protocols.store import Store
 from lamina.values.message import Limits
 from lamina.values.report import Copied, FoldDone
@@ -44,7 +44,7 @@ class Options:
     llm: Llm | None = None  # writes summaries, finds facts and episodes, as its `use` says; None: all offline
     summariser: Summariser | None = None  # None: that of the llm, or offline
     extractor: Extractor | None = None  # None: that of the llm, or offline
-    spotter: Spotter | None = None  # finds episodes; None: that of the llm, or offline
+    episode_extractor: EpisodeExtractor | None = None  # finds episodes; None: that of the llm, or offline
     embedder: Embedder | Llm | str = "static"  # "static", "minilm", an endpoint, one of your own; "none": words alone
     minilm_path: str | Path | None = None  # folder or file of MiniLM's weights; None: the installed package has them
     counter: TokenCounter | None = None  # None: exact
@@ -61,7 +61,7 @@ class Options:
         for name, verb in (
             ("summariser", "summarise"),
             ("extractor", "extract"),
-            ("spotter", "spot"),
+            ("episode_extractor", "extract_episodes"),
             ("counter", "count"),
         ):
             model = getattr(self, name)
@@ -90,7 +90,7 @@ class OpenStore:
         if not unfinished:
             await _backend("lamina.maintenance.copy", "refuse_unfinished")(own)
         parts = await _parts(own, self.embedder, replace(self.chosen, tenant=own.tenant, profile=profile))
-        self.models += [parts.summariser, parts.extractor, parts.spotter]
+        self.models += [parts.summariser, parts.extractor, parts.episode_extractor]
         return parts
 
 
@@ -168,7 +168,7 @@ class _Remote:
 
     summariser: Summariser | None = None
     extractor: Extractor | None = None
-    spotter: Spotter | None = None
+    episode_extractor: EpisodeExtractor | None = None
 
 
 def _keep_costs(model: Any, llm: Llm, store: Store) -> None:
@@ -185,7 +185,7 @@ def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
     kinds = {
         "summariser": ("summaries", "lamina.models.llm.llm_summariser", "LlmSummariser"),
         "extractor": ("facts", "lamina.models.llm.llm_extractor", "LlmExtractor"),
-        "spotter": ("episodes", "lamina.models.llm.llm_episodes", "LlmSpotter"),
+        "episode_extractor": ("episodes", "lamina.models.llm.llm_episodes", "LlmEpisodeExtractor"),
     }
     models = {name: _backend(module, kind)(endpoint) for name, (use, module, kind) in kinds.items() if use in llm.use}
     for model in models.values():
@@ -198,7 +198,7 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
     static = _backend("lamina.models.embeddings.lazy_static", "LazyStatic")()
     offline = _backend("lamina.models.offline.extractive_summariser", "OfflineSummariser")(counter)
     extractor = _backend("lamina.models.offline.fact_extractor", "OfflineExtractor")()
-    spotter = _backend("lamina.models.offline.episode_extractor", "OfflineSpotter")()
+    episode_extractor = _backend("lamina.models.offline.episode_extractor", "OfflineEpisodeExtractor")()
     profile = await _profile(store, chosen.profile)
     remote = _remote(store, chosen, profile)
     return Parts(
@@ -207,9 +207,9 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
         summariser=chosen.summariser or remote.summariser or offline,
         offline=offline,
         extractor=chosen.extractor or remote.extractor or extractor,
-        spotter=chosen.spotter or remote.spotter or spotter,
+        episode_extractor=chosen.episode_extractor or remote.episode_extractor or episode_extractor,
         offline_extractor=extractor,
-        offline_spotter=spotter,
+        offline_episode_extractor=episode_extractor,
         embedder=embedder,
         lexicon=static,
         static=static,

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from lamina.profiles import Profile
-from lamina.protocols.models import Embedder, Extractor, Lexicon, Prompt, Spotter, Summariser, TokenCounter
+from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Lexicon, Prompt, Summariser, TokenCounter
 from lamina.protocols.store import Store
 from lamina.values.message import Limits
 from lamina.values.report import FoldDone
@@ -40,7 +40,7 @@ class Parts:
     summariser: Summariser
     offline: Summariser  # writes when the configured summariser cannot
     extractor: Extractor | None
-    spotter: Spotter | None
+    episode_extractor: EpisodeExtractor | None
     embedder: Embedder | None  # None: words answer alone
     lexicon: Lexicon
     static: Embedder | None  # searches until all has vectors of a newly chosen embedder
@@ -56,7 +56,7 @@ class Parts:
     hands: int = 1  # sessions that its worker may have in work at once
     turns: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)  # each piece of work takes one
     offline_extractor: Extractor | None = None  # reads when the configured extractor cannot
-    offline_spotter: Spotter | None = None
+    offline_episode_extractor: EpisodeExtractor | None = None
     cache_bytes: int = 256 * 2**20  # for what is kept at hand to search
     on_fold: Callable[[FoldDone], None] | None = None  # is told of each fold that was made here
 

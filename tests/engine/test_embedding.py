@@ -142,7 +142,7 @@ async def test_a_slow_embedder_is_given_up(
         assert (await memory.settle()).vectors == 0
         assert await best(memory, "basil pasta") == (SAID[2], 0.0)
     (told,) = [record for record in caplog.records if record.message == "not_embedded"]
-    assert "gave no vectors within 0.05 s" in told.reason  # type: ignore[attr-defined]
+    assert "no answer within 0.05 s" in told.reason  # type: ignore[attr-defined]
     tiny.go.set()
     monkeypatch.setattr(search, "_QUICK", CEILING)
     object.__setattr__(patience, "model_seconds", CEILING)

@@ -14,7 +14,7 @@ from lamina.coroutines import driven
 from lamina.memory import AsyncMemory
 from lamina.models.embeddings.lazy_static import LazyStatic
 from lamina.models.llm.prompts import prompts
-from lamina.models.offline.episode_extractor import OfflineSpotter
+from lamina.models.offline.episode_extractor import OfflineEpisodeExtractor
 from lamina.models.offline.extractive_summariser import OfflineSummariser
 from lamina.models.offline.fact_extractor import OfflineExtractor
 from lamina.open import new_id
@@ -261,7 +261,7 @@ class World:
             summariser=self.summariser or offline,
             offline=offline,
             extractor=OfflineExtractor(),
-            spotter=OfflineSpotter(),
+            episode_extractor=OfflineEpisodeExtractor(),
             embedder=None,
             lexicon=LazyStatic(),
             static=None,

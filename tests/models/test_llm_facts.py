@@ -9,7 +9,7 @@ import pytest
 
 from lamina import ModelError
 from lamina.knowledge.standing import true_to
-from lamina.models.llm.llm_episodes import LlmSpotter
+from lamina.models.llm.llm_episodes import LlmEpisodeExtractor
 from lamina.models.llm.llm_extractor import LlmExtractor, category_of, key_of, value_of
 from lamina.protocols.models import EpisodeDraft, FactDraft
 from lamina.testing.llm_server import Answer, LlmServer, Said, data_of, sensible
@@ -235,9 +235,11 @@ def episode(**values: Any) -> dict[str, Any]:
     return {**plain, **values}
 
 
-async def spotted(server: LlmServer, messages: Sequence[Message], before: Sequence[Message] = ()) -> list[EpisodeDraft]:
+async def episodes_in(
+    server: LlmServer, messages: Sequence[Message], before: Sequence[Message] = ()
+) -> list[EpisodeDraft]:
     async with endpoint_to(server) as endpoint:
-        return await LlmSpotter(endpoint).spot(messages, before)
+        return await LlmEpisodeExtractor(endpoint).extract_episodes(messages, before)
 
 
 def episodes(*items: dict[str, Any]) -> str:
@@ -248,7 +250,7 @@ async def test_an_episode_with_its_context():
     """The context is put in the words that were said before; what came before is shown, but not looked at."""
     messages = said(*TALK)
     with LlmServer(lambda asked: episodes(episode(), episode(message=1))) as server:
-        (draft,) = await spotted(server, messages[2:], messages[:2])
+        (draft,) = await episodes_in(server, messages[2:], messages[:2])
         lines = [json.loads(line) for line in data_of(server.asked()[0])]
     assert (draft.message_id, draft.kind, draft.valence, draft.significance) == (
         messages[2].id,
@@ -272,13 +274,13 @@ async def test_an_episode_with_its_context():
 )
 async def test_what_the_messages_do_not_bear_out_is_dropped(changed):
     with LlmServer(lambda asked: episodes(episode(**changed))) as server:
-        assert await spotted(server, said(*TALK)) == []
+        assert await episodes_in(server, said(*TALK)) == []
 
 
 async def test_numbers_kinds_and_context_are_put_right():
     wrong = episode(kind="Decision", valence=-7, significance=85, context="nobody said this", outcome="null")
     with LlmServer(lambda asked: episodes(wrong, wrong)) as server:
-        (draft,) = await spotted(server, said(*TALK))
+        (draft,) = await episodes_in(server, said(*TALK))
     assert (draft.kind, draft.valence, draft.significance) == ("decision_made", -1.0, 0.85)
     assert (draft.context, draft.outcome) == ("", None)
 
@@ -286,5 +288,5 @@ async def test_numbers_kinds_and_context_are_put_right():
 async def test_unfit_episodes_are_sent_back():
     bad: Answer = "Nothing happened."
     with LlmServer(lambda asked: episodes()).then(bad) as server:
-        assert await spotted(server, said(*TALK)) == []
+        assert await episodes_in(server, said(*TALK)) == []
         assert 'the list "episodes"' in server.asked()[1].texts[-1]

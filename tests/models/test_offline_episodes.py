@@ -16,11 +16,11 @@ from lamina.models.offline.episode_extractor import (
     LONGEST_SUMMARY,
     LONGEST_TITLE,
     MOST,
-    OfflineSpotter,
+    OfflineEpisodeExtractor,
+    episode_in,
     shortened,
-    spotted,
 )
-from lamina.protocols.models import EpisodeDraft, Spotter
+from lamina.protocols.models import EpisodeDraft, EpisodeExtractor
 from lamina.values.fact import EPISODE_KINDS
 from lamina.values.message import Message
 from tests.growth import growth, quarters, repeated
@@ -43,14 +43,14 @@ def message(text: str, role: Any = "user", message_id: str = "m1", session_id: s
     )
 
 
-def spot(text: str, role: Any = "user") -> EpisodeDraft:
-    found = spotted(message(text, role), [])
+def found_in(text: str, role: Any = "user") -> EpisodeDraft:
+    found = episode_in(message(text, role), [])
     assert found is not None
     return found
 
 
 def kind_of(text: str, role: Any = "user") -> str | None:
-    found = spotted(message(text, role), [])
+    found = episode_in(message(text, role), [])
     return found.kind if found else None
 
 
@@ -153,7 +153,7 @@ def test_roles(role: str, text: str, kind: str | None) -> None:
 def test_an_assistant_counts_less() -> None:
     """The same words weigh less from an assistant."""
     text = "The login bug is fixed on staging."
-    assert spot(text, "assistant").significance < spot(text).significance
+    assert found_in(text, "assistant").significance < found_in(text).significance
 
 
 # What a moment says
@@ -166,7 +166,7 @@ def test_a_moment_in_full() -> None:
         message("SQLite or PostgreSQL.", "assistant", "m2"),
     ]
     said = message("OK. We decided to use PostgreSQL 16. Because several jobs write at once.", message_id="m3")
-    assert spotted(said, before) == EpisodeDraft(
+    assert episode_in(said, before) == EpisodeDraft(
         message_id="m3",
         kind="decision_made",
         title="We decided to use PostgreSQL 16",
@@ -193,7 +193,7 @@ def test_a_moment_in_full() -> None:
 )
 def test_outcome(text: str, outcome: str | None) -> None:
     """A decision, solution or completed task has the clause that says what came out."""
-    assert spot(text).outcome == outcome
+    assert found_in(text).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -218,12 +218,12 @@ def test_outcome(text: str, outcome: str | None) -> None:
 )
 def test_summary(text: str, summary: str) -> None:
     """The summary is the sentence without what it asks, with its neighbours where it says little alone."""
-    assert spot(text).summary == summary
+    assert found_in(text).summary == summary
 
 
 def test_the_strongest_of_a_message() -> None:
     """A message has one moment at the most, the most significant."""
-    found = spot("I updated the docs for the team. We finally decided to launch in June! I found a typo in it.")
+    found = found_in("I updated the docs for the team. We finally decided to launch in June! I found a typo in it.")
     assert (found.kind, found.title) == ("decision_made", "We finally decided to launch in June")
 
 
@@ -240,13 +240,13 @@ def test_the_strongest_of_a_message() -> None:
 )
 def test_significance(less: str, more: str) -> None:
     """Sure words, reasons, numbers, exclamations and importance make a moment more significant."""
-    assert spot(less).significance < spot(more).significance
+    assert found_in(less).significance < found_in(more).significance
 
 
 def test_a_reasoned_decision_is_a_key_moment() -> None:
     """A plain decision is none, one with its reason is."""
-    assert spot("We decided to use Postgres.").significance < KEY_MOMENT
-    assert spot("We decided to use Postgres because many jobs write.").significance >= KEY_MOMENT
+    assert found_in("We decided to use Postgres.").significance < KEY_MOMENT
+    assert found_in("We decided to use Postgres because many jobs write.").significance >= KEY_MOMENT
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_a_reasoned_decision_is_a_key_moment() -> None:
 )
 def test_valence(text: str, low: float, high: float) -> None:
     """Good and bad words move the valence, turned by negations."""
-    assert low <= spot(text).valence <= high
+    assert low <= found_in(text).valence <= high
 
 
 @pytest.mark.parametrize(
@@ -280,14 +280,14 @@ def test_context(before: list[str], context: str) -> None:
     """The context is what the user had last spoken of, within four messages."""
     roles = {"u": "user", "a": "assistant"}
     said = [message(text[2:], roles[text[0]], f"m{at}") for at, text in enumerate(before)]
-    (found,) = asyncio.run(OfflineSpotter().spot([message("We decided to use Postgres.")], said))
+    (found,) = asyncio.run(OfflineEpisodeExtractor().extract_episodes([message("We decided to use Postgres.")], said))
     assert found.context == context
 
 
 def test_context_stays_in_its_session() -> None:
     """What was said in another session is no context."""
     other = message("The nightly queue is slow.", session_id="s2")
-    found = spotted(message("We decided to use Postgres."), [other])
+    found = episode_in(message("We decided to use Postgres."), [other])
     assert found is not None
     assert found.context == ""
 
@@ -324,13 +324,13 @@ _SAID = st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), _TEXT
 def test_batches_do_not_matter(said: list[tuple[str, str]], sizes: list[int]) -> None:
     """The same messages give the same moments, however they are cut into batches."""
     messages = [message(text, role, f"m{at}") for at, (role, text) in enumerate(said)]
-    spotter: Spotter = OfflineSpotter()
-    whole = list(asyncio.run(spotter.spot(messages, [])))
+    episode_extractor: EpisodeExtractor = OfflineEpisodeExtractor()
+    whole = list(asyncio.run(episode_extractor.extract_episodes(messages, [])))
     pieces: list[EpisodeDraft] = []
     start = 0
     for size in sizes:
         batch = messages[start : start + size]
-        pieces.extend(asyncio.run(spotter.spot(batch, messages[max(0, start - 4) : start])))
+        pieces.extend(asyncio.run(episode_extractor.extract_episodes(batch, messages[max(0, start - 4) : start])))
         start += size
     assert pieces == whole
 
@@ -338,7 +338,7 @@ def test_batches_do_not_matter(said: list[tuple[str, str]], sizes: list[int]) ->
 @given(_TEXTS, st.sampled_from(["user", "assistant"]))
 def test_bounds(text: str, role: str) -> None:
     """Whatever is said, a moment keeps its bounds and uses only words that were said."""
-    found = spotted(message(text, role), [message(text)])
+    found = episode_in(message(text, role), [message(text)])
     if found is None:
         return
     assert found.kind in EPISODE_KINDS
@@ -375,7 +375,7 @@ def test_hostile_input_takes_no_longer_than_other(piece: str) -> None:
     """The time to read anything grows no faster than its length."""
     languages()
     text = repeated(piece)
-    assert growth(lambda said: spotted(said, [said]), lambda size: message(text(size)), quarters(200_000)) < 2
+    assert growth(lambda said: episode_in(said, [said]), lambda size: message(text(size)), quarters(200_000)) < 2
 
 
 def test_there_is_a_language() -> None:

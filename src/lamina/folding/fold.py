@@ -1,6 +1,5 @@
 """Folds made: read, summarise, accept or refuse, and ready to commit."""
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from lamina.knowledge import standing as policy
 from lamina.language.trim import trim
 from lamina.log.erased import is_emptied
 from lamina.log.records import head_hash
+from lamina.model_calls import call, call_with_fallback
 from lamina.parts import Parts
 from lamina.protocols.models import Prompt, Summariser, SummaryDraft, SummaryTask
 from lamina.protocols.store import FoldCommit
@@ -137,29 +137,24 @@ class Compactor:
 
     async def written(self, task: SummaryTask, attempts: int) -> Written:
         """A text that was accepted: by the configured model; after too many failures, by the offline one."""
-        configured, offline = self._parts.summariser, self._parts.offline
-        try:
-            draft = await self._accepted(configured, task)
-        except ModelError as error:
-            if configured is not offline and not error.lasting and attempts + 1 < self._parts.patience.attempts:
-                raise
-            return await self._last_resort(task, f"{configured.name}: {error}")
-        prompt = draft.prompt or task.prompt
-        return Written(text=draft.text, topics=draft.topics, model=configured.name, prompt=prompt, fallback=None)
-
-    async def _last_resort(self, task: SummaryTask, reason: str) -> Written:
-        offline = self._parts.offline
-        logger.warning("summary_fallback", extra={"task": task.kind, "reason": reason})
-        try:
-            draft = await self._accepted(offline, task)
-        except ModelError as error:
-            reason = f"{reason}; {offline.name}: {error}"
-            opening = trim(inputs_of(task).strip(), task.cap, self._parts.counter.count)
+        parts = self._parts
+        answer = await call_with_fallback(
+            parts.summariser,
+            parts.offline,
+            lambda summariser: self._accepted(summariser, task),
+            retry=attempts + 1 < parts.patience.attempts,
+        )
+        draft = answer.value
+        if draft is None:
+            opening = trim(inputs_of(task).strip(), task.cap, parts.counter.count)
             draft = SummaryDraft(text=opening or NO_WORDS)
-        return Written(text=draft.text, topics=draft.topics, model=offline.name, prompt=None, fallback=reason)
+        if answer.failure is not None:
+            logger.warning("summary_fallback", extra={"task": task.kind, "reason": answer.failure})
+        prompt = draft.prompt or task.prompt if answer.failure is None else None
+        return Written(text=draft.text, topics=draft.topics, model=answer.model, prompt=prompt, fallback=answer.failure)
 
     async def _accepted(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
-        draft = await self._asked(summariser, task)
+        draft = await self._ask(summariser, task)
         if reason := objection(task, draft.text):
             raise ModelError(f"the summary was refused: {reason}")
         if self._parts.counter.count(draft.text) <= task.cap:
@@ -167,7 +162,7 @@ class Compactor:
         compress = self.prompted(replace(task, kind="compress", previous=draft.text, messages=(), summaries=()))
         offline = self._parts.offline
         for writer in (summariser, offline) if summariser is not offline else (offline,):
-            shorter = await self._asked(writer, compress)
+            shorter = await self._ask(writer, compress)
             if self._parts.counter.count(shorter.text) <= task.cap and objection(task, shorter.text) is None:
                 return replace(draft, text=shorter.text)
         text = trim(draft.text, task.cap, self._parts.counter.count)
@@ -175,17 +170,8 @@ class Compactor:
             raise ModelError(f"the summary does not fit {task.cap} tokens")
         return replace(draft, text=text)
 
-    async def _asked(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
-        try:
-            async with asyncio.timeout(self._parts.patience.model_seconds):
-                return await summariser.summarise(task)
-        except TimeoutError as error:
-            raise ModelError(f"no answer within {self._parts.patience.model_seconds:g} s") from error
-        except ModelError:
-            raise
-        except Exception as error:
-            # anything a model or its plug-in throws is a failed fold, which stays due; it must never reach a caller
-            raise ModelError(f"{type(error).__name__}: {error}") from error
+    async def _ask(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
+        return await call(summariser.summarise(task), self._parts.patience.model_seconds)
 
     async def _merged(self, fold: Fold, attempts: int) -> Written:
         """Two chunks joined as document 001 says; the earlier part is shortened once the whole passes the cap."""

@@ -1,23 +1,22 @@
 """Facts and episodes: read from each message once, in the background, and committed with how far was read."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from lamina.errors import ModelError
 from lamina.knowledge import standing
 from lamina.log.erased import is_emptied, is_emptied_episode
+from lamina.model_calls import call, call_with_fallback
 from lamina.parts import Parts
-from lamina.protocols.models import EpisodeDraft, Extractor, FactDraft, Spotter
+from lamina.protocols.models import EpisodeDraft, EpisodeExtractor, Extractor, FactDraft
 from lamina.protocols.store import FactsCommit, Reading
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Message, Span
 from lamina.values.session import Session
 
 Found = TypeVar("Found", FactDraft, EpisodeDraft)
-Model = TypeVar("Model", Extractor, Spotter)
+Model = TypeVar("Model", Extractor, EpisodeExtractor)
 
 logger = logging.getLogger("lamina.facts")
 
@@ -50,7 +49,7 @@ class Reader:
     @property
     def batch(self) -> int:
         """How many messages are read at once: fewer where a model is slow and says so by its `batch`."""
-        return min(getattr(model, "batch", _BATCH) for model in (self._parts.extractor, self._parts.spotter))
+        return min(getattr(model, "batch", _BATCH) for model in (self._parts.extractor, self._parts.episode_extractor))
 
     async def _read(self, session: Session, messages: Sequence[Message]) -> int:
         done = session.counters.extracted
@@ -137,7 +136,7 @@ class Reader:
     # episodes
 
     async def _known_episodes(self, session: Session, again: set[str]) -> dict[str, Episode]:
-        """The episodes that were spotted in messages that are read again, since something of them was forgotten."""
+        """The episodes that were found in messages that are read again, since something of them was forgotten."""
         found = await self._parts.store.episodes(session.user_id, session.id) if again else []
         return {one.id: one for one in found if one.origin == "said" and one.message_ids[0] in again}
 
@@ -157,13 +156,16 @@ class Reader:
         return told
 
     async def _episodes(self, session: Session, messages: Sequence[Message]) -> tuple[Episode, ...]:
-        spotter = self._parts.spotter
-        if spotter is None or not self._parts.profile.episodes:
+        episode_extractor = self._parts.episode_extractor
+        if episode_extractor is None or not self._parts.profile.episodes:
             return ()
         first = messages[0].seq
         before = await self._parts.store.messages(session.id, Span(first=max(1, first - _BEFORE), last=first - 1))
         model, drafts = await self._answer(
-            session, spotter, self._parts.offline_spotter, lambda one: one.spot(messages, before)
+            session,
+            episode_extractor,
+            self._parts.offline_episode_extractor,
+            lambda one: one.extract_episodes(messages, before),
         )
         known = {message.id: message for message in (*before, *messages)}
         read = {message.id for message in messages}
@@ -202,37 +204,20 @@ class Reader:
     async def _answer(
         self, session: Session, model: Model, offline: Model | None, ask: Callable[[Model], Awaitable[Sequence[Found]]]
     ) -> tuple[str, Sequence[Found]]:
-        """What a model found, and its name; after too many failures, what the offline one finds instead.
-
-        Where that fails too it is nothing: a model that never works holds up nobody.
-        """
-        try:
-            return model.name, await self._asked(model.name, ask(model))
-        except ModelError as error:
-            if not error.lasting and session.attempts + 1 < self._parts.patience.attempts:
-                raise
-            reason = str(error)
-        if offline is not None and offline is not model:
-            logger.warning("facts_fallback", extra={"session": session.id, "model": offline.name, "reason": reason})
-            try:
-                return offline.name, await self._asked(offline.name, ask(offline))
-            except ModelError as error:
-                reason = f"{reason}; {error}"
-        logger.warning("facts_skipped", extra={"session": session.id, "reason": reason})
-        return model.name, ()
-
-    async def _asked(self, name: str, answer: Awaitable[Sequence[Found]]) -> Sequence[Found]:
-        seconds = self._parts.patience.model_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await answer
-        except TimeoutError as error:
-            raise ModelError(f"{name}: no answer within {seconds:g} s") from error
-        except ModelError as error:
-            raise ModelError(f"{name}: {error}", lasting=error.lasting) from error
-        except Exception as error:
-            # whatever a plug-in throws is a failed reading, which stays due
-            raise ModelError(f"{name}: {type(error).__name__}: {error}") from error
+        """What a model found, and its name; nothing if the offline one fails too, so that no session waits for ever."""
+        patience = self._parts.patience
+        answer = await call_with_fallback(
+            model,
+            offline,
+            lambda one: call(ask(one), patience.model_seconds),
+            retry=session.attempts + 1 < patience.attempts,
+        )
+        failed = {"session": session.id, "reason": answer.failure}
+        if answer.failure and offline is not None and offline is not model:
+            logger.warning("facts_fallback", extra={**failed, "model": answer.model})
+        if answer.value is None:
+            logger.warning("facts_skipped", extra=failed)
+        return answer.model, answer.value or ()
 
 
 def _again(episode: Episode, old: Episode) -> Episode:

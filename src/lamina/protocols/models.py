@@ -101,12 +101,14 @@ class EpisodeDraft:
     significance: float
 
 
-class Spotter(Protocol):
+class EpisodeExtractor(Protocol):
     """Finds the moments that mattered; `before` are the messages just before those to look at."""
 
     name: str
 
-    async def spot(self, messages: Sequence[Message], before: Sequence[Message]) -> Sequence[EpisodeDraft]: ...
+    async def extract_episodes(
+        self, messages: Sequence[Message], before: Sequence[Message]
+    ) -> Sequence[EpisodeDraft]: ...
 
 
 class Embedder(Protocol):

@@ -6,6 +6,7 @@ import random
 from collections.abc import AsyncIterator, Sequence
 
 from lamina.errors import ModelError
+from lamina.model_calls import call
 from lamina.parts import Parts, on_loop
 from lamina.protocols.models import Embedder
 from lamina.search.arrays import good_vectors, packed
@@ -88,14 +89,8 @@ class Embedding:
 async def embedded(embedder: Embedder, texts: Sequence[str], seconds: float) -> Sequence[Sequence[float]]:
     """The vectors of some texts; ModelError if they do not come in time, or are none."""
     try:
-        if embedder.inline:
-            found = await embedder.embed(texts)
-        else:
-            async with asyncio.timeout(seconds):
-                found = await embedder.embed(texts)
-    except TimeoutError:
-        raise ModelError(f"{embedder.name} gave no vectors within {seconds:g} s") from None
-    except Exception as error:  # whatever a plug-in throws: words answer until it works again
+        found = await call(embedder.embed(texts), None if embedder.inline else seconds)
+    except ModelError as error:
         raise ModelError(f"{embedder.name}: {error}") from error
     size = embedder.dimensions
     if len(found) != len(texts) or not good_vectors(found, size):

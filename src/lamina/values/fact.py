@@ -131,7 +131,7 @@ class Episode:
     happened_at: datetime
     created_at: datetime
     origin: Literal["said", "told"] = "said"
-    model: str | None = None  # what spotted it
+    model: str | None = None  # what found it
     linked: tuple[str, ...] = ()  # ids of facts and other memories
     merged: tuple[str, ...] = ()  # ids of the episodes it was made from
     tokens: int = 0

@@ -52,7 +52,7 @@ _KINDS: Mapping[str, EpisodeKind] = {
 }
 
 
-class LlmSpotter:
+class LlmEpisodeExtractor:
     """Finds decisions, solutions, breakthroughs, issues, completed tasks and changes of direction."""
 
     batch = _AT_ONCE
@@ -61,7 +61,7 @@ class LlmSpotter:
         self.endpoint = endpoint
         self.name = endpoint.model
 
-    async def spot(self, messages: Sequence[Message], before: Sequence[Message]) -> list[EpisodeDraft]:
+    async def extract_episodes(self, messages: Sequence[Message], before: Sequence[Message]) -> list[EpisodeDraft]:
         told = [message for message in messages if message.role in _ROLES and message.text.strip()]
         found = await together(self._of(group, earlier) for group, earlier in _groups(told, before))
         return [draft for drafts in found for draft in drafts]

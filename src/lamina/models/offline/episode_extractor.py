@@ -42,22 +42,22 @@ _EMPHASIS = re.compile(r"\*+")
 _EDGE = " ,;:-\u2013—"
 
 
-class OfflineSpotter:
-    """Spots decisions, solutions, breakthroughs, issues, completed tasks and changes of direction."""
+class OfflineEpisodeExtractor:
+    """Finds decisions, solutions, breakthroughs, issues, completed tasks and changes of direction."""
 
     name = "offline-episodes-1"
 
-    async def spot(self, messages: Sequence[Message], before: Sequence[Message]) -> list[EpisodeDraft]:
+    async def extract_episodes(self, messages: Sequence[Message], before: Sequence[Message]) -> list[EpisodeDraft]:
         everything = [*before, *messages]
         found: list[EpisodeDraft] = []
         for at, message in enumerate(messages, start=len(before)):
-            draft = spotted(message, everything[max(0, at - _BEFORE) : at])
+            draft = episode_in(message, everything[max(0, at - _BEFORE) : at])
             if draft:
                 found.append(draft)
         return found
 
 
-def spotted(message: Message, before: Sequence[Message]) -> EpisodeDraft | None:
+def episode_in(message: Message, before: Sequence[Message]) -> EpisodeDraft | None:
     """The strongest moment of a message, if there is one."""
     if message.role not in {"user", "assistant"}:
         return None

@@ -319,5 +319,5 @@ class OracleTables:
 
 
 def _anchor(episode: Episode) -> tuple[str, str] | None:
-    """Where a moment was spotted: another of the same kind there is the same one."""
+    """Where a moment was found: another of the same kind there is the same one."""
     return (episode.message_ids[0], episode.kind) if episode.origin == "said" and episode.message_ids else None

@@ -15,7 +15,7 @@ class Unread(Suite):
         return await store.commit_facts(some_facts(reading=a_reading(await session_of(store, "s1"), upto, again)))
 
     async def partly_forgotten(self, store: Store, *seqs: int, receipt_id: str = "r1") -> None:
-        """Forget a word of messages in which episodes were spotted."""
+        """Forget a word of messages in which episodes were found."""
         rows = [await row_of(store, "s1", seq) for seq in seqs]
         await store.commit_facts(some_facts(episodes=tuple(an_episode(f"e{row.seq}", row.id) for row in rows)))
         rewrites = [a_rewrite(row, "I like it.", whole=False, words=("tea",)) for row in rows]
