@@ -180,7 +180,7 @@ class AsyncMemory:
         self._maintenance = Maintenance(parts, self._worker.reader, self._worker.settle)
         self._knowledge = Knowledge(parts, self._worker.reader)
         self._consolidation = self._worker.consolidation
-        self._forgetting = Forgetting(parts, self._worker.reader, self._worker.settle)
+        self._forgetting = Forgetting(parts, self._worker.reader, self._worker.settle_sessions)
         self._worker.retention = self._forgetting.retain
         self._regeneration = Regeneration(parts, self._worker.reader)
         self._documents = Documents(

@@ -59,7 +59,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments"
 )
 def test_an_emptied_message_keeps_its_place(body: dict[str, Any], want: dict[str, Any]) -> None:
     """Calls and results still find each other; nothing else is left."""
-    assert redact.emptied(a_message(body), erased.FORGOTTEN) == {**want, "content": "[forgotten]"}
+    assert redact.empty_body(a_message(body), erased.FORGOTTEN) == {**want, "content": "[forgotten]"}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def a_receipt(number: int, previous: str) -> Receipt:
         previous="",
         digest="",
     )
-    return redact.signed(empty, previous)
+    return redact.sign(empty, previous)
 
 
 def test_receipts_are_chained() -> None:

@@ -1,8 +1,8 @@
-"""Forgetting: what is meant is found, erased with all that came of it, written anew from the rest, and certified."""
+"""Forget: find what is meant, erase it with all that was derived from it, scrub the files, write the rest again."""
 
 import json
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -14,16 +14,16 @@ from lamina.log import erased
 from lamina.log.messages import text_of
 from lamina.log.pages import every_message, every_session, required_session
 from lamina.parts import Parts, Progress, Settling
-from lamina.protocols.store import Erased, Erasure, ReceiptRow, Rewrite
+from lamina.protocols.store import Contents, Erased, Erasure, ReceiptRow, Rewrite
 from lamina.values.fact import Fact
 from lamina.values.message import Json, Message, Span
-from lamina.values.receipt import Receipt
+from lamina.values.receipt import Receipt, Scrub
 from lamina.values.session import Session
 
 logger = logging.getLogger("lamina.forget")
 
 _SALT_BYTES = 16
-_SHORTEST = 2  # characters of a text to forget
+_MIN_LENGTH = 2  # characters of a text to forget
 
 
 @dataclass(slots=True)
@@ -43,6 +43,8 @@ class _Plan:
     user: bool = False
     derived: bool = True
     unless_touched: dict[str, datetime] = field(default_factory=dict)
+    live: list[str] | None = None  # live summaries of the affected sessions; None: not read yet
+    retold: bool = True  # an episode may have to be told again
 
     @property
     def affected(self) -> set[str]:
@@ -67,26 +69,31 @@ class Forgetting:
 
     async def messages(self, ids: Sequence[str], *, dry_run: bool, progress: Progress | None) -> Receipt:
         """Forget whole messages, of one user."""
-        found = [await self._message(message_id) for message_id in dict.fromkeys(ids)]
-        users = {(await required_session(self._parts.store, message.session_id)).user_id for message in found}
+        known = {message.id: message for message in await self._parts.store.messages_by_id(ids)}
+        for message_id in ids:
+            if message_id not in known:
+                raise NotFound(f"no message {message_id!r}")
+        found = [known[message_id] for message_id in dict.fromkeys(ids)]
+        sessions = dict.fromkeys(message.session_id for message in found)
+        users = {(await required_session(self._parts.store, session_id)).user_id for session_id in sessions}
         if len(users) != 1:
             raise DoesNotFit("give messages of one user at a time")
         plan = _Plan(user_id=users.pop(), target=f"{len(found)} messages")
-        plan.rewrites = [self._emptied(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
-        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+        plan.rewrites = [self._empty(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
+        return await self._execute(plan, dry_run=dry_run, progress=progress)
 
     async def span(self, session_id: str, span: Span, *, dry_run: bool, progress: Progress | None) -> Receipt:
         """Forget consecutive messages of a session."""
         session = await required_session(self._parts.store, session_id)
         found = await self._parts.store.messages(session_id, span)
         plan = _Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of a session")
-        plan.rewrites = [self._emptied(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
-        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+        plan.rewrites = [self._empty(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
+        return await self._execute(plan, dry_run=dry_run, progress=progress)
 
     async def session(self, session_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
         session = await required_session(self._parts.store, session_id)
         plan = _Plan(user_id=session.user_id, target="a session", sessions=[session_id])
-        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+        return await self._execute(plan, dry_run=dry_run, progress=progress)
 
     async def documents(self, found: Sequence[Session], *, unless_used: bool = False) -> int:
         """Forget sessions that tell nothing to any digest; how many. With `unless_used`, those not used since then."""
@@ -95,96 +102,83 @@ class Forgetting:
             touched = {session.id: session.touched_at for session in own} if unless_used else {}
             plan = _Plan(user_id=user_id, target="documents", sessions=[one.id for one in own], derived=False)
             plan.unless_touched = touched
-            receipt = await self._carried_out(plan, dry_run=False, progress=None)
+            receipt = await self._execute(plan, dry_run=False, progress=None)
             gone += len(receipt.sessions)
         return gone
 
     async def user(self, user_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
         plan = _Plan(user_id=user_id, target="a user", user=True)
-        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+        return await self._execute(plan, dry_run=dry_run, progress=progress)
 
     async def fact(self, fact_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
-        """Forget one value: wherever it was said as this fact, its words are taken out of the message."""
+        """Forget one value: wherever it was said as this fact, its words are taken out of the message.
+
+        The receipt names the messages that have the value elsewhere.
+        """
         fact = await self._parts.store.fact(fact_id)
         if fact is None:
             raise NotFound(f"no fact {fact_id!r}")
-        known = await self._parts.store.facts(fact.user_id)
-        same = [one for one in known if _same_value(one, fact)]
-        plan = _Plan(user_id=fact.user_id, target=f"fact {fact_id}", facts=[one.id for one in same])
-        for message_id in dict.fromkeys(one.message_id for one in same if one.message_id is not None):
-            message = await self._parts.store.message(message_id)
-            if message is not None and not _is_gone(message):
-                own = [one for one in known if one.message_id == message_id]
-                plan.rewrites.append(self._without(message, own, plan.facts))
-        await self._note_traces(plan, fact)
-        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
-
-    async def _note_traces(self, plan: _Plan, fact: Fact) -> None:
-        """Name the messages that have the value elsewhere."""
-        words = standing.own_words(fact)
-        rewritten = {change.message_id: (change.body, change.metadata) for change in plan.rewrites}
-        async for message in self._all_messages(plan.user_id, None):
-            body, metadata = message.body, message.metadata
-            if message.id in rewritten:
-                body, metadata = [json.loads(text) for text in rewritten[message.id]]
-            if redact.mentions(body, metadata, words):
-                plan.mentions.append(message.id)
+        plan = _Plan(user_id=fact.user_id, target=f"fact {fact_id}")
+        words, known, said_in = standing.own_words(fact), list[Fact](), list[str | None]()
+        async for page in self._pages(fact.user_id):
+            if page.sessions or page.facts:
+                known = list(page.facts)
+                same = [one for one in known if _same_value(one, fact)]
+                plan.facts, said_in = [one.id for one in same], [one.message_id for one in same]
+            for message in page.messages:
+                body, metadata = message.body, message.metadata
+                if message.id in said_in and not _is_gone(message):
+                    change = self._without(message, [one for one in known if one.message_id == message.id], plan.facts)
+                    body, metadata = json.loads(change.body), json.loads(change.metadata)
+                    plan.rewrites.append(change)
+                if redact.mentions(body, metadata, words):
+                    plan.mentions.append(message.id)
+        plan.rewrites.sort(key=lambda change: said_in.index(change.message_id))
+        return await self._execute(plan, dry_run=dry_run, progress=progress)
 
     async def text(
         self, wanted: str, user_id: str, session_id: str | None, *, dry_run: bool, progress: Progress | None
     ) -> Receipt:
         """Forget every message that has the words, and whatever else has them, however they are written."""
-        if not isinstance(wanted, str) or len(find.needle(wanted)) < _SHORTEST:
-            raise InputError(f"text must have at least {_SHORTEST} characters, so that not everything matches")
+        if not isinstance(wanted, str) or len(find.needle(wanted)) < _MIN_LENGTH:
+            raise InputError(f"text must have at least {_MIN_LENGTH} characters, so that not everything matches")
         if session_id is not None:
             user_id = (await required_session(self._parts.store, session_id)).user_id
         plan = _Plan(user_id=user_id, target="messages that have a text")
-        async for message in self._all_messages(user_id, session_id):
-            if redact.message_has(message, wanted) and not _is_gone(message):
-                plan.rewrites.append(self._emptied(message, erased.FORGOTTEN))
-        await self._match_derived(plan, wanted, session_id)
-        return await self._carried_out(plan, dry_run=dry_run, progress=progress)
+        first: Contents | None = None
+        async for page in self._pages(user_id, session_id):
+            first = first or page
+            for message in page.messages:
+                if redact.message_has(message, wanted) and not _is_gone(message):
+                    plan.rewrites.append(self._empty(message, erased.FORGOTTEN))
+        if first is not None:
+            _match_derived(plan, wanted, first)
+        return await self._execute(plan, dry_run=dry_run, progress=progress)
 
-    async def _match_derived(self, plan: _Plan, wanted: str, session_id: str | None) -> None:
-        """What has the words though no message of it has: told by hand, or written by a model in its own words."""
-        store = self._parts.store
-        for fact in await store.facts(plan.user_id, session_id):
-            if redact.has(redact.fact_words(fact), wanted):
-                plan.facts.append(fact.id)
-        for one in await store.episodes(plan.user_id, session_id):
-            if redact.has(redact.episode_words(one), wanted):
-                plan.episodes.append(one.id)
-        for session in await self._sessions(plan.user_id, session_id):
-            await self._match_session(plan, wanted, session)
-        digests = await store.digests(plan.user_id)
-        plan.digests = any(redact.has((digest.text, digest.topics), wanted) for digest in digests)
-
-    async def _match_session(self, plan: _Plan, wanted: str, session: Session) -> None:
-        store = self._parts.store
-        for summary in await store.summaries(session.id, live=False):
-            if summary.covers is not None and redact.has((summary.text, summary.topics), wanted):
-                first = plan.unfold.get(session.id, summary.covers.first)
-                plan.unfold[session.id] = min(first, summary.covers.first)
-        if any(redact.has(json.loads(row.record), wanted) for row in await store.proposals(session.id)):
-            plan.unfold.setdefault(session.id, session.counters.messages + 1)
-        for milestone in await store.milestones(session.id):
-            if redact.has(milestone.title, wanted):
-                plan.milestones.append(milestone.id)
+    async def _pages(self, user_id: str, session_id: str | None = None) -> AsyncIterator[Contents]:
+        """All that is stored of a user or a session, page by page."""
+        page = await self._parts.store.contents(user_id, session_id)
+        yield page
+        while page.next is not None:
+            page = await self._parts.store.contents(user_id, session_id, after=page.next)
+            yield page
 
     # carrying it out
 
-    async def _carried_out(self, plan: _Plan, *, dry_run: bool, progress: Progress | None) -> Receipt:
-        secret = await self._reader.secret() if not dry_run else b""
-        made: list[Receipt] = []
-
-        def receipt(erased: Erased, previous: str) -> ReceiptRow:
-            made.append(redact.signed(self._receipt(plan, erased, rehearsal=dry_run), previous))
-            return redact.receipt_row(made[-1])
-
-        named = frozenset(plan.facts)
+    async def _execute(self, plan: _Plan, *, dry_run: bool, progress: Progress | None) -> Receipt:
+        """Erase, scrub the files, then write again what is left of what was derived, in the affected sessions only."""
         if plan.empty:
             return self._receipt(plan, Erased(), rehearsal=dry_run)
-        before = await self._live(plan.affected)
+        secret = await self._reader.secret() if plan.facts and not dry_run else b""
+        receipts: list[Receipt] = []
+
+        def receipt(erased: Erased, previous: str) -> ReceiptRow:
+            receipts.append(redact.sign(self._receipt(plan, erased, rehearsal=dry_run), previous))
+            return redact.receipt_row(receipts[-1])
+
+        named = frozenset(plan.facts)
+        if plan.live is None:
+            plan.live = await self._live(plan.affected)
         await self._parts.store.erase(
             Erasure(
                 user_id=plan.user_id,
@@ -203,33 +197,31 @@ class Forgetting:
                 rehearse=dry_run,
             )
         )
-        (done,) = made
-        if dry_run:
-            return done
-        try:
-            return await self._finished(plan, done, before, progress)
-        except StoreError as error:  # it is forgotten all the same; what is left to do stays due
-            logger.warning("forgot_not_scrubbed", extra={"receipt": done.id, "reason": str(error)})
-            return redact.with_scrub(done, "dead")
+        (done,) = receipts
+        return done if dry_run else await self._finish(plan, done, progress)
 
-    async def _finished(self, plan: _Plan, done: Receipt, before: Sequence[str], progress: Progress | None) -> Receipt:
-        """Write anew what is left, and leave no old bytes."""
-        if plan.derived:
-            await self._settle(progress=progress, tidy=False)
-        affected = plan.affected
-        rewritten = tuple(one for one in await self._live(affected) if one not in before)
-        scrub = await self._parts.store.scrub()
+    async def _finish(self, plan: _Plan, done: Receipt, progress: Progress | None) -> Receipt:
+        """What follows once it is erased. What a failing store leaves undone stays due to the worker."""
+        scrub: Scrub = "dead"
+        try:
+            scrub = await self._parts.store.scrub()
+            if plan.derived and not plan.user and (done.summaries or done.digests or plan.retold):
+                await self._settle(plan.user_id, sorted(plan.affected), progress)
+                rewritten = [one for one in await self._live(plan.affected) if one not in (plan.live or ())]
+                done = replace(done, rewritten=tuple(rewritten))
+        except StoreError as error:
+            logger.warning("forget_unfinished", extra={"receipt": done.id, "scrub": scrub, "reason": str(error)})
         logger.info(
             "forgot",
             extra={"receipt": done.id, "messages": len(done.messages), "redacted": len(done.redacted),
                    "sessions": len(done.sessions), "summaries": len(done.summaries), "facts": len(done.facts),
                    "episodes": len(done.episodes), "scrub": scrub},
         )  # fmt: skip
-        return redact.with_scrub(replace(done, rewritten=rewritten), scrub)
+        return redact.with_scrub(done, scrub)
 
-    async def _live(self, sessions: set[str]) -> tuple[str, ...]:
+    async def _live(self, sessions: Collection[str]) -> list[str]:
         found = [await self._parts.store.summaries(session_id) for session_id in sorted(sessions)]
-        return tuple(summary.id for summaries in found for summary in summaries)
+        return [summary.id for summaries in found for summary in summaries]
 
     def _receipt(self, plan: _Plan, erased: Erased, *, rehearsal: bool) -> Receipt:
         receipt_id = self._parts.new_id("rcpt")
@@ -279,31 +271,31 @@ class Forgetting:
 
     async def _drop_archived(self, before: datetime) -> int:
         dropped = 0
-        for session in await self._sessions(None, None):
+        async for session in every_session(self._parts.store):
             if session.status == "archived" and session.archived_at is not None and session.archived_at < before:
                 plan = _Plan(user_id=session.user_id, target="an archived session", sessions=[session.id])
-                receipt = await self._carried_out(plan, dry_run=False, progress=None)
+                receipt = await self._execute(plan, dry_run=False, progress=None)
                 dropped += len(receipt.messages)
         return dropped
 
     async def _drop_raw(self, before: datetime) -> int:
         """Drop the words of old messages that summaries stand for; these and the facts stay."""
         dropped = 0
-        for session in await self._sessions(None, None):
+        async for session in every_session(self._parts.store):
             cursor = min(session.counters.cursor, session.counters.extracted or session.counters.cursor)
             plan = _Plan(user_id=session.user_id, target="old messages of a session", derived=False)
             async for message in every_message(self._parts.store, session.id, 1, cursor):
                 if message.created_at < before and not erased.is_emptied(message):
-                    plan.rewrites.append(self._emptied(message, erased.DROPPED))
+                    plan.rewrites.append(self._empty(message, erased.DROPPED))
             if not plan.empty:
-                receipt = await self._carried_out(plan, dry_run=False, progress=None)
+                receipt = await self._execute(plan, dry_run=False, progress=None)
                 dropped += len(receipt.messages)
         return dropped
 
     # pieces
 
-    def _emptied(self, message: Message, placeholder: str) -> Rewrite:
-        return self._rewrite(message, redact.emptied(message, placeholder), {}, whole=True)
+    def _empty(self, message: Message, placeholder: str) -> Rewrite:
+        return self._rewrite(message, redact.empty_body(message, placeholder), {}, whole=True)
 
     def _without(self, message: Message, said: Sequence[Fact], forgotten: Sequence[str]) -> Rewrite:
         """A message without what is forgotten of the facts that were said in it."""
@@ -311,10 +303,7 @@ class Forgetting:
         others = [fact for fact in said if fact.id not in forgotten]
         words = redact.words_of(gone, others)
         left = redact.without(message, words)
-        if left is None:
-            change = self._emptied(message, erased.FORGOTTEN)
-        else:
-            change = self._rewrite(message, *left, whole=False)
+        change = self._rewrite(message, *left, whole=False) if left else self._empty(message, erased.FORGOTTEN)
         telling = [told for fact in gone for told in standing.telling(fact) or [fact.value]]
         return replace(change, words=tuple(words), telling=tuple(telling))
 
@@ -322,22 +311,25 @@ class Forgetting:
         tokens, salt = self._parts.counter.count(text_of(body)), self._parts.random_bytes(_SALT_BYTES)
         return redact.rewrite(message, body, metadata, tokens=tokens, salt=salt, whole=whole)
 
-    async def _message(self, message_id: str) -> Message:
-        found = await self._parts.store.message(message_id)
-        if found is None:
-            raise NotFound(f"no message {message_id!r}")
-        return found
 
-    async def _sessions(self, user_id: str | None, session_id: str | None) -> list[Session]:
-        store = self._parts.store
-        if session_id is not None:
-            return [await required_session(store, session_id)]
-        return [session async for session in every_session(store, user_id)]
-
-    async def _all_messages(self, user_id: str, session_id: str | None) -> AsyncIterator[Message]:
-        for session in await self._sessions(user_id, session_id):
-            async for message in every_message(self._parts.store, session.id, 1, session.counters.messages):
-                yield message
+def _match_derived(plan: _Plan, wanted: str, stored: Contents) -> None:
+    """Plan to erase what has the words though no message of it has: told by hand, or written by a model."""
+    plan.facts += [fact.id for fact in stored.facts if redact.has(redact.fact_words(fact), wanted)]
+    plan.episodes += [one.id for one in stored.episodes if redact.has(redact.episode_words(one), wanted)]
+    plan.milestones += [one.id for one in stored.milestones if redact.has(one.title, wanted)]
+    plan.digests = any(redact.has((digest.text, digest.topics), wanted) for digest in stored.digests)
+    for summary in stored.summaries:
+        if summary.session_id and summary.covers and redact.has((summary.text, summary.topics), wanted):
+            first = plan.unfold.get(summary.session_id, summary.covers.first)
+            plan.unfold[summary.session_id] = min(first, summary.covers.first)
+    ends = {session.id: session.counters.messages for session in stored.sessions}
+    for row in stored.proposals:
+        if redact.has(json.loads(row.record), wanted):
+            plan.unfold.setdefault(row.session_id, ends[row.session_id] + 1)
+    changed = {change.message_id for change in plan.rewrites}
+    plan.retold = any(not changed.isdisjoint(one.message_ids) for one in stored.episodes)
+    live = [one for one in stored.summaries if one.status == "live" and one.session_id in plan.affected]
+    plan.live = [one.id for one in live]
 
 
 def _by_user(found: Sequence[Session]) -> dict[str, list[Session]]:

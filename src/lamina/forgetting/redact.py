@@ -87,7 +87,7 @@ def fact_words(fact: Fact) -> tuple[Any, ...]:
     return said(fact), fact.value, fact.key, fact.quote, fact.reason, fact.category, fact.tags
 
 
-def emptied(message: Message, placeholder: str) -> dict[str, Any]:
+def empty_body(message: Message, placeholder: str) -> dict[str, Any]:
     """The body of a message of which nothing is left but its place: tool calls and results still find each other."""
     body: dict[str, Any] = {"role": message.role, "content": placeholder}
     calls = message.body.get("tool_calls")
@@ -261,7 +261,7 @@ def hashed(item: str, salt: str) -> str:
     return hashlib.sha256(f"{salt}\0{item}".encode()).hexdigest()[:32]
 
 
-def signed(receipt: Receipt, previous: str) -> Receipt:
+def sign(receipt: Receipt, previous: str) -> Receipt:
     return replace(receipt, previous=previous, digest=chained(previous, receipt_record(receipt)))
 
 

@@ -137,7 +137,7 @@ class Restoring:
             previous=previous,
             digest="",
         )
-        return redact.receipt_row(redact.signed(receipt, previous))
+        return redact.receipt_row(redact.sign(receipt, previous))
 
     async def _fold(self, incoming: Incoming, session: Session) -> bool:
         """Put back a session's summaries; whether they, if there are any, stand as they did."""

@@ -256,6 +256,24 @@ class ProposalRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """A page of all that is stored of a user, or of one session, read from one state: where words are looked for.
+
+    The first page has everything but messages, which follow page by page.
+    """
+
+    messages: tuple[Message, ...]
+    next: tuple[str, int] | None  # session and number of the last message of this page; None: there are no more
+    sessions: tuple[Session, ...] = ()
+    summaries: tuple[Summary, ...] = ()  # of sessions; live or not
+    digests: tuple[Summary, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    episodes: tuple[Episode, ...] = ()
+    milestones: tuple[Milestone, ...] = ()
+    proposals: tuple[ProposalRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
     """One forgetting: what is taken away, with all that was derived from it, in one transaction."""
 
@@ -589,9 +607,19 @@ class Store(Protocol):
 
     # folding
     async def claim(
-        self, owner: str, now: datetime, until: datetime, *, impatient: bool = False, skip: Sequence[str] = ()
+        self,
+        owner: str,
+        now: datetime,
+        until: datetime,
+        *,
+        impatient: bool = False,
+        skip: Sequence[str] = (),
+        only: Sequence[str] | None = None,
     ) -> Claim | None:
-        """Lease a session that may be due; `impatient` ignores waits after failures, but not that one is set aside."""
+        """Lease a session that may be due; `impatient` ignores waits after failures, but not that one is set aside.
+
+        None of `skip`, and with `only` one of these.
+        """
         ...
 
     async def renew(self, claim: Claim, until: datetime) -> bool: ...
@@ -651,6 +679,12 @@ class Store(Protocol):
     async def proposals(self, session_id: str | None = None) -> list[ProposalRow]: ...
 
     # forgetting
+    async def contents(
+        self, user_id: str, session_id: str | None = None, *, after: tuple[str, int] | None = None, limit: int = 500
+    ) -> Contents:
+        """A page of all that is stored of a user or of one session of theirs; the next one is `after` its `next`."""
+        ...
+
     async def erase(self, erasure: Erasure) -> Erased:
         """Take away, or say what would go. Raises Conflict if a message has changed since it was read."""
         ...
@@ -663,8 +697,11 @@ class Store(Protocol):
         """All receipts, the oldest first."""
         ...
 
-    async def pending(self, skip: Sequence[str] = ()) -> int:
-        """How many sessions may be due or are in work, but for those to skip; those that are set aside are not."""
+    async def pending(self, skip: Sequence[str] = (), only: Sequence[str] | None = None) -> int:
+        """How many sessions may be due or are in work, without those to skip; with `only`, of these.
+
+        Those that are set aside do not count.
+        """
         ...
 
     async def mark_pending(self) -> None:

@@ -1,19 +1,78 @@
 """A store over a relational database: all verbs, whichever database it is."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from lamina.forgetting.redact import broken_receipts
 from lamina.log import chain, records
-from lamina.protocols.store import Audit, FactRow, Settle, SummaryRow
+from lamina.protocols.store import Audit, Contents, FactRow, MessageRow, Settle, SummaryRow
 from lamina.storage.relational_counting import Counting
-from lamina.storage.relational_rows import FACT, SUMMARY, summary_row, to_us
-from lamina.storage.shared import whole_episodes
+from lamina.storage.relational_rows import (
+    FACT,
+    MESSAGE,
+    SESSION,
+    SUMMARY,
+    message_row,
+    session_value,
+    summary_row,
+    to_us,
+)
+from lamina.storage.shared import whole_episodes, whole_messages
 from lamina.storage.transaction import Transaction, Work
+from lamina.values.message import Message
 from lamina.values.report import Problem
 
 
 class RelationalStore(Counting):
     """One tenant's memory in a relational database; also its keeping house."""
+
+    # everything of a user
+
+    async def contents(
+        self, user_id: str, session_id: str | None = None, *, after: tuple[str, int] | None = None, limit: int = 500
+    ) -> Contents:
+        async def work(tx: Transaction) -> Contents:
+            found = await tx.rows(
+                f"select {SESSION} from sessions where tenant = :tenant and user_id = :user"
+                " and (cast(:session as text) is null or id = :session) order by id",
+                {"tenant": self.tenant, "user": user_id, "session": session_id},
+            )
+            sessions = [session_value(row) for row in found]
+            messages, place = await self._page(tx, [session.id for session in sessions], after, limit)
+            if after is not None:
+                return Contents(messages=messages, next=place)
+            ids = [session.id for session in sessions]
+            return Contents(
+                messages=messages,
+                next=place,
+                sessions=tuple(sessions),
+                summaries=tuple([one for key in ids for one in await self._summaries(tx, key, live=False)]),
+                digests=tuple(await self._digests(tx, user_id, limit=1000)),
+                facts=tuple(await self._facts(tx, user_id, session_id)),
+                episodes=tuple(await self._episodes(tx, user_id, session_id)),
+                milestones=tuple([one for key in ids for one in await self._own_milestones(tx, key)]),
+                proposals=tuple([one for key in ids for one in await self._own_proposals(tx, key)]),
+            )
+
+        return await self._database.read(work)
+
+    async def _page(
+        self, tx: Transaction, sessions: Sequence[str], after: tuple[str, int] | None, limit: int
+    ) -> tuple[tuple[Message, ...], tuple[str, int] | None]:
+        """Messages of sessions in their order, and the place of the last one if there are more."""
+        first, seq = after or ("", 0)
+        rows: list[MessageRow] = []
+        for session_id in sorted(sessions):
+            if session_id >= first and len(rows) <= limit:
+                found = await tx.rows(
+                    f"select {MESSAGE} from messages where tenant = ? and session_id = ? and seq > ?"
+                    " order by seq limit ?",
+                    (self.tenant, session_id, seq if session_id == first else 0, limit + 1 - len(rows)),
+                )
+                rows += map(message_row, found)
+        page = rows[:limit]
+        place = (page[-1].session_id, page[-1].seq) if len(rows) > limit else None
+        return tuple(whole_messages(page)), place
 
     # keeping house
 

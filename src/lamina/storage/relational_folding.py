@@ -108,15 +108,15 @@ class Folding(Reading):
         return await self._database.write(work, session=proposal.session_id, again=True)
 
     async def proposals(self, session_id: str | None = None) -> list[ProposalRow]:
-        async def work(tx: Transaction) -> list[ProposalRow]:
-            found = await tx.rows(
-                "select id, user_id, session_id, status, record, created_us from proposals where tenant = :tenant"
-                " and (cast(:session as text) is null or session_id = :session) order by created_us, id",
-                {"tenant": self.tenant, "session": session_id},
-            )
-            return [
-                ProposalRow(id=a, user_id=b, session_id=c, status=d, record=e, created_at=from_us(f))
-                for a, b, c, d, e, f in found
-            ]
+        return await self._database.read(lambda tx: self._own_proposals(tx, session_id))
 
-        return await self._database.read(work)
+    async def _own_proposals(self, tx: Transaction, session_id: str | None) -> list[ProposalRow]:
+        found = await tx.rows(
+            "select id, user_id, session_id, status, record, created_us from proposals where tenant = :tenant"
+            " and (cast(:session as text) is null or session_id = :session) order by created_us, id",
+            {"tenant": self.tenant, "session": session_id},
+        )
+        return [
+            ProposalRow(id=a, user_id=b, session_id=c, status=d, record=e, created_at=from_us(f))
+            for a, b, c, d, e, f in found
+        ]

@@ -149,18 +149,18 @@ class SessionTables(LogTables):
         await self._database.write(work, session=milestone.session_id, again=True)
 
     async def milestones(self, session_id: str) -> list[Milestone]:
-        async def work(tx: Transaction) -> list[Milestone]:
-            found = await tx.rows(
-                "select id, session_id, turn, title, created_at from milestones where tenant = ? and session_id = ?"
-                " order by turn, id",
-                (self.tenant, session_id),
-            )
-            return [
-                Milestone(id=a, session_id=b, turn=c, title=d, created_at=datetime.fromisoformat(e))
-                for a, b, c, d, e in found
-            ]
+        return await self._database.read(lambda tx: self._own_milestones(tx, session_id))
 
-        return await self._database.read(work)
+    async def _own_milestones(self, tx: Transaction, session_id: str) -> list[Milestone]:
+        found = await tx.rows(
+            "select id, session_id, turn, title, created_at from milestones where tenant = ? and session_id = ?"
+            " order by turn, id",
+            (self.tenant, session_id),
+        )
+        return [
+            Milestone(id=a, session_id=b, turn=c, title=d, created_at=datetime.fromisoformat(e))
+            for a, b, c, d, e in found
+        ]
 
     # settings
 

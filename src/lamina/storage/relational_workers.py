@@ -25,16 +25,26 @@ class Queue(Folding):
     # claims
 
     async def claim(
-        self, owner: str, now: datetime, until: datetime, *, impatient: bool = False, skip: Sequence[str] = ()
+        self,
+        owner: str,
+        now: datetime,
+        until: datetime,
+        *,
+        impatient: bool = False,
+        skip: Sequence[str] = (),
+        only: Sequence[str] | None = None,
     ) -> Claim | None:
         async def work(tx: Transaction) -> Claim | None:
             found = await tx.row(
                 f"select touch, {SESSION} from sessions where tenant = :tenant and pending = 1 and aside = 0"
                 " and (lease_us is null or lease_us < :now) "
                 " and (:impatient = 1 or retry_us is null or retry_us <= :now)"
-                " and id not in (select value from json_each(:skip)) order by touched_us, id limit 1" + tx.free,
-                {"tenant": self.tenant, "now": to_us(now), "impatient": int(impatient), "skip": tx.listed(skip)},
-            )
+                " and id not in (select value from json_each(:skip))"
+                " and (:all = 1 or id in (select value from json_each(:only)))"
+                " order by touched_us, id limit 1" + tx.free,
+                {"tenant": self.tenant, "now": to_us(now), "impatient": int(impatient), "skip": tx.listed(skip),
+                 "all": int(only is None), "only": tx.listed(only or ())},
+            )  # fmt: skip
             if found is None:
                 return None
             session = session_value(found[1:])
@@ -44,7 +54,7 @@ class Queue(Folding):
             )
             return Claim(session=session, owner=owner, touch=found[0])
 
-        if not await self.pending():
+        if only is None and not await self.pending():
             return None
         return await self._database.write(work)
 
@@ -97,13 +107,15 @@ class Queue(Folding):
 
     # the queue
 
-    async def pending(self, skip: Sequence[str] = ()) -> int:
+    async def pending(self, skip: Sequence[str] = (), only: Sequence[str] | None = None) -> int:
         async def work(tx: Transaction) -> int:
             found = await tx.one(
                 "select count(*) from sessions where tenant = :tenant and pending = 1 and aside = 0"
-                " and id not in (select value from json_each(:skip))",
-                {"tenant": self.tenant, "skip": tx.listed(skip)},
-            )
+                " and id not in (select value from json_each(:skip))"
+                " and (:all = 1 or id in (select value from json_each(:only)))",
+                {"tenant": self.tenant, "skip": tx.listed(skip), "all": int(only is None),
+                 "only": tx.listed(only or ())},
+            )  # fmt: skip
             return int(found[0])
 
         return await self._database.read(work)

@@ -201,54 +201,62 @@ class Worker:
         if self.retention is not None:
             await self.retention()
 
-    async def settle(
-        self, timeout: float | None = None, progress: Progress | None = None, *, tidy: bool = True
-    ) -> Settled:
+    async def settle(self, timeout: float | None = None, progress: Progress | None = None) -> Settled:
         """Work until nothing is due, here or with other workers; sessions that keep failing are named."""
         await self._accesses.flush()
-        done = Settled(folds=0, digests=0, archived=await self._sweep())
-        failed: list[str] = []
+        archived = await self._sweep()
         async with asyncio.timeout(timeout):
-            await self._revoke_the_dead()
-            while not self._stopping:
-                async with self._parts.turns:
-                    claim = await self._claim(self._parts.owner, impatient=True, skip=failed)
-                    if claim is not None:
-                        outcome = await self._handled(claim, thorough=True, progress=progress, before=done.folds)
-                if claim is not None:
-                    done = replace(
-                        done,
-                        folds=done.folds + outcome.folds,
-                        digests=done.digests + outcome.digests,
-                        facts=done.facts + outcome.facts,
-                    )
-                    failed += outcome.failed
-                elif await self._parts.store.pending(failed):  # others are at work, or just taking it up
-                    await asyncio.sleep(0.02)
-                    await self._revoke_the_dead()
-                else:
-                    break
-        digests, vectors = await self._refresh_digests(timeout), 0
-        if tidy:
-            await self._tidy()
-            async with asyncio.timeout(timeout):
-                vectors = await self._embedded()
+            done = await self._work_off(progress)
+        digests = await self._refresh_digests(timeout)
+        await self._tidy()
+        async with asyncio.timeout(timeout):
+            vectors = await self._embedded()
         failing = (await self._parts.store.backlog(self._parts.now())).failing
         aside = [one.session_id for one in failing if one.retry_at is None]
         return replace(
             done,
             digests=done.digests + digests,
-            archived=done.archived + await self._sweep(),
-            failed=tuple(dict.fromkeys([*failed, *aside])),
+            archived=archived + await self._sweep(),
+            failed=tuple(dict.fromkeys([*done.failed, *aside])),
             vectors=vectors,
         )
+
+    async def settle_sessions(self, user_id: str, sessions: Sequence[str], progress: Progress | None = None) -> None:
+        """Work until nothing is due in these sessions of a user, then renew the user's digest; touches no others."""
+        if sessions:
+            await self._work_off(progress, sessions)
+        await self._digester.refresh(user_id, thorough=True)
+
+    async def _work_off(self, progress: Progress | None, only: Sequence[str] | None = None) -> Settled:
+        """Work until nothing is due, in all sessions or in some, here or with other workers."""
+        done = Settled(folds=0, digests=0, archived=0)
+        await self._revoke_the_dead(only)
+        while not self._stopping:
+            async with self._parts.turns:
+                claim = await self._claim(self._parts.owner, impatient=True, skip=done.failed, only=only)
+                if claim is not None:
+                    outcome = await self._handled(claim, thorough=True, progress=progress, before=done.folds)
+            if claim is not None:
+                done = replace(
+                    done,
+                    folds=done.folds + outcome.folds,
+                    digests=done.digests + outcome.digests,
+                    facts=done.facts + outcome.facts,
+                    failed=(*done.failed, *outcome.failed),
+                )
+            elif await self._parts.store.pending(done.failed, only):  # others are at work, or just taking it up
+                await asyncio.sleep(0.02)
+                await self._revoke_the_dead(only)
+            else:
+                break
+        return done
 
     async def settle_facts(self, session_id: str, timeout: float | None = None) -> Settled:
         """Work until a session was read for facts, here or with other workers, or could not be."""
         done = Settled(folds=0, digests=0, archived=0)
         failed = (await required_session(self._parts.store, session_id)).attempts
         async with asyncio.timeout(timeout):
-            await self._revoke_the_dead()
+            await self._revoke_the_dead([session_id])
             while not self._stopping:
                 session = await required_session(self._parts.store, session_id)
                 if session.attempts > failed:
@@ -256,7 +264,7 @@ class Worker:
                 if not is_unread(self._parts.profile, session.counters):
                     break
                 async with self._parts.turns:
-                    claim = await self._claim(self._parts.owner, impatient=True)
+                    claim = await self._claim(self._parts.owner, impatient=True, only=[session_id])
                     outcome = None if claim is None else await self._handled(claim, thorough=False)
                 if outcome is None:
                     await asyncio.sleep(0.02)
@@ -269,9 +277,9 @@ class Worker:
             users = [user_id async for user_id in every_user(self._parts.store)]
             return sum([await self._digester.refresh(user_id, thorough=True) for user_id in users])
 
-    async def _revoke_the_dead(self) -> None:
+    async def _revoke_the_dead(self, only: Sequence[str] | None = None) -> None:
         for lease in await self._parts.store.leases():
-            if not self._parts.alive(lease.owner):
+            if (only is None or lease.session_id in only) and not self._parts.alive(lease.owner):
                 await self._parts.store.revoke(lease.owner)
 
     async def _drop_notes_of_the_gone(self) -> None:
@@ -279,10 +287,12 @@ class Worker:
             if is_gone(self._parts, note):
                 await self._parts.store.drop_worker(note.id)
 
-    async def _claim(self, owner: str, *, impatient: bool = False, skip: Sequence[str] = ()) -> Claim | None:
+    async def _claim(
+        self, owner: str, *, impatient: bool = False, skip: Sequence[str] = (), only: Sequence[str] | None = None
+    ) -> Claim | None:
         now = self._parts.now()
         until = now + timedelta(seconds=self._parts.patience.lease_seconds)
-        return await self._parts.store.claim(owner, now, until, impatient=impatient, skip=skip)
+        return await self._parts.store.claim(owner, now, until, impatient=impatient, skip=skip, only=only)
 
     async def _handled(
         self,

@@ -15,7 +15,14 @@ class OracleQueue(OracleErasure):
     """What is to be done, and who is at it."""
 
     async def claim(
-        self, owner: str, now: datetime, until: datetime, *, impatient: bool = False, skip: Sequence[str] = ()
+        self,
+        owner: str,
+        now: datetime,
+        until: datetime,
+        *,
+        impatient: bool = False,
+        skip: Sequence[str] = (),
+        only: Sequence[str] | None = None,
     ) -> Claim | None:
         free = [
             kept
@@ -25,6 +32,7 @@ class OracleQueue(OracleErasure):
             and (kept.lease is None or kept.lease.until < now)
             and (impatient or kept.retry_at is None or kept.retry_at <= now)
             and kept.session.id not in skip
+            and (only is None or kept.session.id in only)
         ]
         if not free:
             return None
@@ -62,8 +70,9 @@ class OracleQueue(OracleErasure):
             touched(kept)
         return len(found)
 
-    async def pending(self, skip: Sequence[str] = ()) -> int:
-        return sum(kept.pending and not kept.aside and key not in skip for key, kept in self._sessions.items())
+    async def pending(self, skip: Sequence[str] = (), only: Sequence[str] | None = None) -> int:
+        wanted = {key: kept for key, kept in self._sessions.items() if only is None or key in only}
+        return sum(kept.pending and not kept.aside and key not in skip for key, kept in wanted.items())
 
     async def mark_pending(self) -> None:
         for kept in self._sessions.values():

@@ -1,5 +1,6 @@
 """The reference store: everything in dictionaries. What it does with messages and memories, every store must do."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,6 +13,7 @@ from lamina.protocols.store import (
     Append,
     Appended,
     Audit,
+    Contents,
     FoldCommit,
     Newest,
     ProposalRow,
@@ -213,6 +215,28 @@ class OracleStore(OracleQueue):
     async def digests(self, user_id: str) -> list[Summary]:
         own = [row for row in self._summaries.values() if row.user_id == user_id and row.kind == "digest"]
         return list(whole_summaries(sorted(own, key=lambda row: row.version, reverse=True)))
+
+    async def contents(
+        self, user_id: str, session_id: str | None = None, *, after: tuple[str, int] | None = None, limit: int = 500
+    ) -> Contents:
+        own = [one for one in await self.sessions(user_id=user_id, limit=sys.maxsize) if session_id in {None, one.id}]
+        rows = [row for session in own for row in self._sessions[session.id].rows]
+        rows = [row for row in rows if after is None or (row.session_id, row.seq) > after]
+        page = rows[:limit]
+        place = (page[-1].session_id, page[-1].seq) if len(page) < len(rows) else None
+        if after is not None:
+            return Contents(messages=tuple(whole_messages(page)), next=place)
+        return Contents(
+            messages=tuple(whole_messages(page)),
+            next=place,
+            sessions=tuple(own),
+            summaries=tuple([one for session in own for one in await self.summaries(session.id, live=False)]),
+            digests=tuple(await self.digests(user_id)),
+            facts=tuple(await self.facts(user_id, session_id)),
+            episodes=tuple(await self.episodes(user_id, session_id)),
+            milestones=tuple([one for session in own for one in await self.milestones(session.id)]),
+            proposals=tuple([one for session in own for one in await self.proposals(session.id)]),
+        )
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches:
         own = {kept.session.id for kept in self._sessions.values() if kept.session.user_id == user_id}

@@ -60,6 +60,29 @@ async def of_bob(store: Store) -> list[object]:
 class ErasingWhole(Suite):
     """Everything that is forgotten without rewriting a message."""
 
+    async def test_contents_are_all_that_is_stored_of_a_user(self, store: Store) -> None:
+        """Of one user, or of one session; messages in order, page by page, the rest with the first page."""
+        await remembered(store)
+        await beside(store)
+        whole = await store.contents("ann")
+        assert [session.id for session in whole.sessions] == ["s1", "s2"]
+        said = [*await store.messages("s1", ALL), *await store.messages("s2", ALL)]
+        assert (list(whole.messages), whole.next) == (said, None)
+        assert list(whole.facts) == await store.facts("ann")
+        assert list(whole.episodes) == await store.episodes("ann")
+        assert list(whole.digests) == await store.digests("ann")
+        assert list(whole.summaries) == await store.summaries("s1", live=False)
+        assert list(whole.milestones) == await store.milestones("s1")
+        assert list(whole.proposals) == await store.proposals("s1")
+        one = await store.contents("ann", "s2")
+        assert (list(one.messages), list(one.facts)) == (said[-2:], await store.facts("ann", "s2"))
+        pages = [await store.contents("ann", limit=3)]
+        while (after := pages[-1].next) is not None:
+            pages.append(await store.contents("ann", after=after, limit=3))
+        assert [message for page in pages for message in page.messages] == said
+        assert all(not page.sessions and not page.facts and not page.summaries for page in pages[1:])
+        assert (await store.contents("nobody")).messages == (await store.contents("bob", "s1")).messages == ()
+
     async def test_facts_are_forgotten_by_id(self, store: Store) -> None:
         """Their slots are settled, their links go and their values are blocked; unknown ids are passed over."""
         await remembered(store)

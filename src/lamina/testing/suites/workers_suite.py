@@ -69,6 +69,16 @@ class Workers(Suite):
         assert await store.pending() == 1
         assert await store.pending(["s1", "s2"]) == 0
 
+    async def test_some_sessions_are_claimed_and_counted_alone(self, store: Store) -> None:
+        """With `only`, however long others have been waiting; with none to choose from, nothing."""
+        await self.queued(store, "s1", "s2", "s3")
+        assert await store.claim("w1", at(60), at(61), only=[]) is None
+        assert await store.claim("w1", at(60), at(61), only=["s2"], skip=["s2"]) is None
+        assert (await claimed(store, only=["unknown", "s2"])).session.id == "s2"
+        assert [lease.session_id for lease in await store.leases()] == ["s2"]
+        assert (await store.pending(only=[]), await store.pending(only=["s1", "s2"])) == (0, 2)
+        assert await store.pending(["s1"], only=["s1", "s2"]) == 1
+
     # what fails
 
     async def test_a_session_that_is_set_aside_is_left_alone(self, store: Store) -> None:
