@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, field, fields, replace
 from types import NoneType, UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from lamina.errors import InputError
 from lamina.frozen import dataclass
@@ -167,6 +167,8 @@ class Hosted:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """Everything that makes one kind of memory. Change values with `profile.but(...)`."""
+
+    _shown: ClassVar = ("name", "kind", "layout", "budget")
 
     name: str
     window: Window

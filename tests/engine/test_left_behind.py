@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lamina import Memory
+from lamina.values.codec import encode
 
 
 @pytest.mark.also_postgres
@@ -22,7 +23,7 @@ def test_older_receipts_do_not_tell_who_was_forgotten(place: Any) -> None:
         memory.forget(text="Remark 4", user_id="zebedee")
         memory.forget(user_id="zebedee")
         assert len(memory.receipts()) == 4
-        assert "zebedee" not in repr(memory.receipts())
+        assert "zebedee" not in repr(encode(memory.receipts()))
         assert memory.verify().ok
     assert b"zebedee" not in place.every_byte()
 

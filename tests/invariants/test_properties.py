@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from lamina import PROFILES, AsyncMemory, BudgetTooSmall, Profile
 from lamina.models.token_counters import ExactCounter
 from lamina.protocols.models import SummaryDraft, SummaryTask
+from lamina.values.codec import encode
 from lamina.values.fact import FACT_STATUSES
 from lamina.values.manifest import Context, Omission, Piece
 from lamina.values.message import Message, Span
@@ -506,7 +507,7 @@ def fingerprint() -> str:
                 found.append(await picture(engine))
         return found
 
-    return hashlib.sha256(repr(asyncio.run(all_pictures())).encode()).hexdigest()
+    return hashlib.sha256(repr(encode(asyncio.run(all_pictures()))).encode()).hexdigest()
 
 
 def test_two_processes_with_other_hash_seeds_agree() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lamina.models.offline.extractive_summariser import OfflineSummariser
 from lamina.models.offline.statements import of_summary
 from lamina.protocols.models import SummaryTask
+from lamina.values.codec import encode
 from lamina.values.message import Message
 from tests.growth import growth, quarters, repeated
 from tests.sizes import examples, share
@@ -401,7 +402,7 @@ def test_lines_are_verbatim(lines):
 def a_draft():
     lines = [*facts("lamp", 9), *SMALL_TALK, "A: Lisbon and Porto and Faro are in Portugal."]
     given_ = task(talk(*lines), cap=120, sections=FOUR, previous="Ana met Joost in Rome. Iva ran.")
-    return repr(SUMMARISER.write(given_))
+    return repr(encode(SUMMARISER.write(given_)))
 
 
 PROGRAM = "from tests.models.test_offline_summariser import a_draft; print(a_draft())"

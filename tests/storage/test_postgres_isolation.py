@@ -31,6 +31,7 @@ from lamina.testing.suites.checks_suite import ALL, embedded, everything, meanin
 from lamina.testing.suites.costs_suite import ENTRY
 from lamina.testing.suites.erasing_suite import remembered
 from lamina.values.access_key import ApiKey
+from lamina.values.codec import encode
 from lamina.values.message import Span
 from lamina.values.report import WorkerNote
 
@@ -173,7 +174,7 @@ def a_key(tenant):
 
 async def told(work):
     try:
-        return repr(await work)
+        return repr(encode(await work))
     except LaminaError as error:
         return repr(error)
 

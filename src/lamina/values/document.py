@@ -1,7 +1,7 @@
 """Documents that are kept under names."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from lamina.frozen import dataclass
 
@@ -9,6 +9,8 @@ from lamina.frozen import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """What a name stands for now, with the texts that it is found by."""
+
+    _shown: ClassVar = ("name", "user_id", "text")
 
     name: str
     user_id: str

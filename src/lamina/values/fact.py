@@ -1,8 +1,9 @@
 """Facts, episodes and the links between them."""
 
+import importlib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from lamina.frozen import dataclass, short_hash
 from lamina.values.codec import encode
@@ -38,6 +39,8 @@ class Fact:
     Facts of one user and category with the same slot are about the same thing; their standing (status, valid_until,
     of, version) follows from all of them together.
     """
+
+    _shown: ClassVar = ("id", "category", "key", "value", "status")
 
     id: str
     user_id: str
@@ -85,6 +88,10 @@ class Fact:
         """Another one once the fact stands otherwise; not when it was only used."""
         return short_hash(self, frozenset({"accesses", "accessed_at", "decay"}))
 
+    def _repr_html_(self) -> str:
+        html: str = importlib.import_module("lamina.values.notebook").fact_html(self)
+        return html
+
 
 LinkType = Literal[
     "related_to", "depends_on", "contradicts", "supersedes", "part_of", "causes", "supports", "derived_from"
@@ -114,6 +121,8 @@ EPISODE_KINDS: tuple[EpisodeKind, ...] = get_args(EpisodeKind)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
     """A titled moment of a conversation."""
+
+    _shown: ClassVar = ("id", "kind", "title", "session_id")
 
     id: str
     user_id: str
@@ -147,6 +156,8 @@ Memorable = Fact | Episode
 class Arc:
     """The course of a session in episodes: its thirds, and the moments that mattered most."""
 
+    _shown: ClassVar = ("key_moments",)
+
     beginning: tuple[Episode, ...]
     middle: tuple[Episode, ...]
     end: tuple[Episode, ...]
@@ -157,6 +168,8 @@ class Arc:
 class Graph:
     """Memories that can be reached from one by its links, with those links."""
 
+    _shown: ClassVar = ("nodes", "links")
+
     nodes: tuple[Memorable, ...]
     links: tuple[Link, ...]
 
@@ -164,6 +177,8 @@ class Graph:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
     """Where a fact comes from and why it stands as it does."""
+
+    _shown: ClassVar = ("fact", "reasons")
 
     fact: Fact
     message: Message | None  # None if it was told by hand
@@ -183,6 +198,8 @@ _PROFILE_FIELDS = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserProfile:
     """What is known of a user at a time, by category, most important first."""
+
+    _shown: ClassVar = ("user_id", "as_of", "facts")
 
     user_id: str
     as_of: datetime
@@ -220,6 +237,8 @@ class Consolidated:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fading:
     """How fresh a fact or an episode is, and when it would be put away."""
+
+    _shown: ClassVar = ("id", "label", "decay")
 
     id: str
     kind: Literal["fact", "episode"]

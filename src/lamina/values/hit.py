@@ -1,8 +1,9 @@
 """Results of a search, and how they were found."""
 
+import importlib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
 
 from lamina.frozen import dataclass
 from lamina.values.message import Span
@@ -11,6 +12,8 @@ from lamina.values.message import Span
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """Something found by a search, with the parts of its score."""
+
+    _shown: ClassVar = ("kind", "id", "score", "text")
 
     kind: Literal["message", "summary", "fact", "episode"]
     id: str
@@ -25,6 +28,10 @@ class Hit:
     name: str | None = None  # who spoke, where the message says so
     tokens: int = 0
 
+    def _repr_html_(self) -> str:
+        html: str = importlib.import_module("lamina.values.notebook").hit_html(self)
+        return html
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
@@ -37,6 +44,8 @@ class Stage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
     """A search and how it went."""
+
+    _shown: ClassVar = ("hits", "considered", "related")
 
     hits: tuple[Hit, ...]
     least: float  # score under which `search` shows nothing; 0: it shows whatever is related

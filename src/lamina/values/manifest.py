@@ -1,8 +1,9 @@
 """A context, and the list of what is in it and why."""
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 from lamina.frozen import dataclass
 from lamina.values.message import Span
@@ -25,6 +26,8 @@ class TokenBudget:
 class Piece:
     """One thing in a context: what, from where, why, at what cost."""
 
+    _shown: ClassVar = ("section", "kind", "id", "tokens", "reason")
+
     section: str
     kind: str
     id: str | None
@@ -41,6 +44,8 @@ class Piece:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Omission:
     """One thing that was left out of a context, and why."""
+
+    _shown: ClassVar = ("section", "kind", "id", "tokens", "reason")
 
     section: str
     kind: str
@@ -70,6 +75,8 @@ class Coverage:
 class Manifest:
     """What is in a context and what is not."""
 
+    _shown: ClassVar = ("profile", "items", "omitted")
+
     profile: str
     counter: str  # the token counter that was used
     exact: bool  # whether it counts exactly
@@ -84,8 +91,14 @@ class Manifest:
 class Context:
     """What the model should see: as chat messages, and the same as one string."""
 
+    _shown: ClassVar = ("tokens", "text")
+
     messages: list[dict[str, Any]]
     text: str
     tokens: int
     budget: TokenBudget
     manifest: Manifest
+
+    def _repr_html_(self) -> str:
+        html: str = importlib.import_module("lamina.values.notebook").context_html(self)
+        return html

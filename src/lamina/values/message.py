@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from lamina.frozen import dataclass
 
@@ -50,6 +50,8 @@ class MessageDraft(NamedTuple):
 class Message:
     """One chat message at its place in the log."""
 
+    _shown: ClassVar = ("id", "session_id", "seq", "role", "text")
+
     id: str
     session_id: str
     seq: int
@@ -84,6 +86,8 @@ class Message:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
     """What an append stored: ids in the order given; `duplicates` had been stored before."""
+
+    _shown: ClassVar = ("session_id", "span", "ids")
 
     session_id: str
     user_id: str

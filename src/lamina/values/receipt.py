@@ -1,7 +1,7 @@
 """Receipts of what was forgotten."""
 
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
 
 from lamina.frozen import dataclass
 
@@ -11,6 +11,8 @@ Scrub = Literal["dead", "vacuumed", "rewritten", "overwritten"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """What one forgetting erased, and what was written anew; signed by a chain of digests."""
+
+    _shown: ClassVar = ("id", "target", "messages", "summaries", "facts", "scrub")
 
     id: str
     at: datetime

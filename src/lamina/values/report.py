@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
+from typing import ClassVar
 
 from lamina.frozen import dataclass
 
@@ -21,6 +22,8 @@ class Problem:
 class Report:
     """What `verify` or `repair` looked at and found."""
 
+    _shown: ClassVar = ("sessions", "messages", "summaries", "facts", "problems")
+
     sessions: int
     messages: int
     summaries: int
@@ -36,6 +39,8 @@ class Report:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
     """What a copy of a memory did, and what a comparison of every row says of it."""
+
+    _shown: ClassVar = ("users", "sessions", "messages", "differing", "problems")
 
     users: int  # of whom something was copied
     sessions: int
@@ -81,6 +86,8 @@ class Imported:
 class Failing:
     """A session whose work failed: it waits for its time, or is set aside."""
 
+    _shown: ClassVar = ("session_id", "attempts", "reason")
+
     session_id: str
     user_id: str
     attempts: int  # that failed in a row
@@ -91,6 +98,8 @@ class Failing:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
     """What there is to do for workers: each session that may be due is counted in one of the first four."""
+
+    _shown: ClassVar = ("pending", "leased", "waiting", "aside", "unembedded")
 
     pending: int  # may be due, and free
     leased: int  # in a worker's hands
@@ -104,6 +113,8 @@ class Backlog:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerNote:
     """What a worker told of itself."""
+
+    _shown: ClassVar = ("id", "session_id", "done", "failed", "alive")
 
     id: str  # the name on its leases: host/pid/letters
     started_at: datetime

@@ -2,7 +2,7 @@
 
 from dataclasses import field, replace
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
 
 from lamina.frozen import dataclass, short_hash
 from lamina.values.fact import Fact
@@ -42,6 +42,8 @@ class Counters:
 class Session:
     """One conversation."""
 
+    _shown: ClassVar = ("id", "user_id", "status", "messages")
+
     id: str
     user_id: str
     status: Status
@@ -56,6 +58,10 @@ class Session:
     erasures: int = 0  # grows each time something of it is forgotten
 
     @property
+    def messages(self) -> int:
+        return self.counters.messages
+
+    @property
     def tag(self) -> str:
         """Another one once messages were added, something was forgotten or the status was set; not after a fold."""
         counted = replace(Counters(), messages=self.counters.messages, turns=self.counters.turns)
@@ -65,6 +71,8 @@ class Session:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Milestone:
     """A titled moment of a session, set by hand or when it ends."""
+
+    _shown: ClassVar = ("id", "turn", "title")
 
     id: str
     session_id: str
@@ -76,6 +84,8 @@ class Milestone:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """One session with what is kept of it: the record of document 001."""
+
+    _shown: ClassVar = ("session",)
 
     session: Session
     chunks: tuple[Summary, ...]

@@ -1,6 +1,7 @@
 """How much there is: outlines of sessions, counts, growth."""
 
 from datetime import date, datetime
+from typing import ClassVar
 
 from lamina.frozen import dataclass
 from lamina.values.fact import FactStatus
@@ -40,6 +41,8 @@ class Block:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
     """A session as strata: its log in stretches of about equal length, and the summaries above it; no words."""
+
+    _shown: ClassVar = ("session_id",)
 
     session_id: str
     parts: tuple[Stretch, ...]
@@ -81,6 +84,8 @@ class Growth:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
     """How much there is of everything."""
+
+    _shown: ClassVar = ("sessions", "messages", "tokens", "episodes")
 
     sessions: int
     messages: int

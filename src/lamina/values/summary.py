@@ -2,7 +2,7 @@
 
 from dataclasses import field
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
 
 from lamina.frozen import dataclass
 from lamina.values.message import Json, Span
@@ -41,6 +41,8 @@ class Source:
 class Summary:
     """A text that stands for a span of messages, with everything it was made from."""
 
+    _shown: ClassVar = ("id", "kind", "layer", "covers", "text")
+
     id: str
     user_id: str
     session_id: str | None  # None for a digest over sessions
@@ -72,6 +74,8 @@ class Summary:
 class Change:
     """One difference between what is stored and what was made anew."""
 
+    _shown: ClassVar = ("kind", "span", "drift", "after")
+
     kind: Literal["summary", "fact"]
     span: Span | None
     before: str | None  # None: new
@@ -83,6 +87,8 @@ class Change:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """Summaries and facts of a session made anew beside the old ones, to be accepted or rolled back."""
+
+    _shown: ClassVar = ("id", "session_id", "status", "drift")
 
     id: str
     session_id: str
@@ -96,6 +102,8 @@ class Proposal:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
     """A summary that does not agree with the facts."""
+
+    _shown: ClassVar = ("kind", "fact_id", "summary_id", "text")
 
     kind: Literal["stale", "missing"]  # it has a value that no longer holds; it lacks one that it should have
     fact_id: str
