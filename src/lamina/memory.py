@@ -184,7 +184,7 @@ class AsyncMemory:
         self._worker.retention = self._forgetting.retain
         self._regeneration = Regeneration(parts, self._worker.reader)
         self._documents = Documents(
-            parts, self._ingest, self._forgetting, self._worker.reader.settle, self._note_profile
+            parts, self._ingest, self._forgetting, self._worker.reader.resolve, self._note_profile
         )
         self._importing = asyncio.Lock()
         self._noted = follows
@@ -270,7 +270,7 @@ class AsyncMemory:
         self._works = False
         task, self._task = self._task, None
         if task is not None:
-            await self._worker.ended(task, grace)
+            await self._worker.stop(task, grace)
         with suppress(LaminaError):  # counts of use are no reason to fail
             await self._accesses.flush()
         await self._parts.store.close()
@@ -688,7 +688,7 @@ class AsyncMemory:
         """Store a memory by hand. With a `key`, it takes the place of what that key had; told twice, it is one."""
         with span("create_memory", "remember", self.tenant):
             await self._note_profile()
-            told = self._knowledge.told(
+            told = self._knowledge.build_fact(
                 text,
                 user_id=checked_id(user_id, "user_id"),
                 type=type,
@@ -1000,7 +1000,7 @@ class AsyncMemory:
         """Have the worker rest: what it would make anew of a session may be in the file that is being read."""
         task, self._task = self._task, None
         if task is not None:
-            await self._worker.ended(task)
+            await self._worker.stop(task)
         try:
             yield
         finally:

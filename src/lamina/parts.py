@@ -53,7 +53,7 @@ class Parts:
     alive: Callable[[str], bool]  # whether the worker of that name may still be at work
     limits: Limits = field(default_factory=Limits)
     patience: Patience = field(default_factory=Patience)
-    hands: int = 1  # sessions that its worker may have in work at once
+    slots: int = 1  # sessions that its worker may have in work at once
     turns: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)  # each piece of work takes one
     offline_extractor: Extractor | None = None  # reads when the configured extractor cannot
     offline_episode_extractor: EpisodeExtractor | None = None

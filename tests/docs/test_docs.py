@@ -15,7 +15,7 @@ import typer.main
 
 import lamina
 from lamina.cli.main import app
-from lamina.knowledge.standing import CATEGORIES, TYPES
+from lamina.knowledge.fact_words import CATEGORIES, TYPES
 from lamina.open import EMBEDDERS, Options
 from lamina.profiles import KNOBS, PROFILES, Profile
 from lamina.search.ranking import PARTS

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, AsyncMemory, InputError, Memory, NotFound
-from lamina.knowledge.standing import mark
+from lamina.knowledge.fact_words import mark
 from lamina.protocols.models import SummaryDraft, SummaryTask
 from lamina.storage.sqlite import SqliteStore
 from lamina.values.codec import encode

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Memory
-from lamina.knowledge import standing as policy
-from lamina.knowledge.standing import Rule
+from lamina.knowledge import conflicts, fact_words
+from lamina.knowledge.conflicts import Rule
 from lamina.protocols.store import FactsCommit, Store
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing.oracle import OracleStore
@@ -48,7 +48,7 @@ def _assertion(draw: st.DrawFn, number: int) -> Fact:
         type="fact",
         category="identity",
         key=key,
-        slot=policy.slot_of(key, value),
+        slot=fact_words.slot_of(key, value),
         value=value,
         origin="told" if told else "said",
         confidence=draw(shares),
@@ -65,7 +65,7 @@ def _assertion(draw: st.DrawFn, number: int) -> Fact:
 
 
 def settle_by(rule: Rule):
-    return lambda facts: policy.settled(facts, rule)
+    return lambda facts: conflicts.resolve(facts, rule)
 
 
 async def written(store: OracleStore | Store, batches: Sequence[Sequence[Fact]], rule: Rule) -> list[Fact]:
@@ -90,7 +90,7 @@ def test_one_value_of_each_key_holds_in_any_order_of_writing(facts, rule, order,
     assert standing(stored) == standing(at_once)
     active = [(fact.category, fact.slot) for fact in stored if fact.status == "active"]
     assert len(active) == len(set(active))
-    assert policy.settled([f for f in stored if f.slot == "location"], rule) == [
+    assert conflicts.resolve([f for f in stored if f.slot == "location"], rule) == [
         f for f in stored if f.slot == "location"
     ], "settling again changes nothing"
 
@@ -143,8 +143,8 @@ def test_writers_at_the_same_time_leave_one_value(tmp_path: Path) -> None:
 def test_the_past_is_what_a_replay_up_to_then_gives(facts, rule, as_of, known_at) -> None:
     """What held at a time, by what was known at another, is what a memory answers that heard nothing later."""
     then = [_before(fact, known_at) for fact in facts if fact.learnt_at <= known_at]
-    replayed = asyncio.run(written(OracleStore(), [[fact] for fact in sorted(then, key=policy.order)], rule))
-    asked = policy.holding(policy.known_at(facts, known_at, rule), as_of)
+    replayed = asyncio.run(written(OracleStore(), [[fact] for fact in sorted(then, key=conflicts.order)], rule))
+    asked = conflicts.holding(conflicts.as_known_at(facts, known_at, rule), as_of)
     assert {fact.id for fact in asked} == {fact.id for fact in replayed if _holds(fact, as_of)}
 
 
@@ -166,8 +166,8 @@ def _holds(fact: Fact, at: datetime) -> bool:
 @given(facts=assertions(), at=days)
 def test_values_of_a_key_follow_each_other_in_time(facts, at) -> None:
     """By the rule `newest`, at any time at most one value of a key holds, beside those in open conflict."""
-    known = policy.known_at(facts, START + timedelta(days=60), Rule())
-    held = [fact for fact in policy.holding(known, at) if fact.status != "conflicted"]
+    known = conflicts.as_known_at(facts, START + timedelta(days=60), Rule())
+    held = [fact for fact in conflicts.holding(known, at) if fact.status != "conflicted"]
     for one, other in pairwise(sorted(held, key=lambda fact: fact.slot)):
         same = one.slot == other.slot
         assert not same or {one.status, other.status} != {"active"}

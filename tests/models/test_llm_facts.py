@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lamina import ModelError
-from lamina.knowledge.standing import true_to
+from lamina.knowledge.fact_drafts import is_faithful
 from lamina.models.llm.llm_episodes import LlmEpisodeExtractor
 from lamina.models.llm.llm_extractor import LlmExtractor, category_of, key_of, value_of
 from lamina.protocols.models import EpisodeDraft, FactDraft
@@ -39,7 +39,7 @@ async def found(server: LlmServer, messages: Sequence[Message]) -> list[FactDraf
     async with endpoint_to(server) as endpoint:
         drafts = await LlmExtractor(endpoint).extract(messages)
     by_id = {message.id: message for message in messages}
-    assert all(true_to(draft, by_id[draft.message_id]) for draft in drafts)
+    assert all(is_faithful(draft, by_id[draft.message_id]) for draft in drafts)
     return drafts
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.knowledge.consolidation import Plan, Rules, fading, plan
+from lamina.knowledge.consolidation_plan import Plan, Rules, fading, plan
 from lamina.values.fact import EPISODE_KINDS, Consolidated, Episode, Fact, Fading
 from lamina.values.message import Span
 from tests.growth import calls, growth, quarters

@@ -57,7 +57,7 @@ def test_of(messages: int, verbatim: list[Span], summarised: list[Span], live: l
 )
 def test_joined(given: tuple[Span, ...], expected: tuple[Span, ...]) -> None:
     """The fewest spans that hold the same messages."""
-    assert coverage.joined(given) == expected
+    assert coverage.merge_spans(given) == expected
 
 
 @pytest.mark.parametrize(

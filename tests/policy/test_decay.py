@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.knowledge.decay import decay, decayed
+from lamina.knowledge.decay import decay, freshness
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Span
 
@@ -91,8 +91,8 @@ def an_episode(happened: datetime, accessed: datetime | None, accesses: int = 0)
 @pytest.mark.parametrize("item", [pytest.param(a_fact, id="fact"), pytest.param(an_episode, id="episode")])
 def test_decayed_counts_from_the_last_use(item) -> None:
     """Never used, a memory fades since it was learnt or happened; later since it was last used."""
-    assert decayed(item(ago(60), None), NOW, 30) == pytest.approx(0.25)
-    assert decayed(item(ago(60), ago(30), 1), NOW, 30) == pytest.approx(0.6)
+    assert freshness(item(ago(60), None), NOW, 30) == pytest.approx(0.25)
+    assert freshness(item(ago(60), ago(30), 1), NOW, 30) == pytest.approx(0.6)
 
 
 @given(

@@ -15,11 +15,11 @@ TITLE = "# Medium-Term Memory"
 def test_framed_and_unframed() -> None:
     """Title and footer come off again, whatever the body says."""
     body = "## A\n- one\n\n---\n*Updated: yesterday | Version: 9*\n\nmore"
-    text = layouts.framed(TITLE, body, START, 3)
+    text = layouts.frame(TITLE, body, START, 3)
     assert text.startswith(f"{TITLE}\n\n## A")
     assert text.endswith("\n\n---\n*Updated: 2025-03-01T09:00:00Z | Version: 3*")
-    assert layouts.unframed(TITLE, text) == body
-    assert layouts.framed(None, body, START, 3) == body == layouts.unframed(None, body)
+    assert layouts.unframe(TITLE, text) == body
+    assert layouts.frame(None, body, START, 3) == body == layouts.unframe(None, body)
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ def test_framed_and_unframed() -> None:
 )
 def test_merged(first: str, second: str, expected: str) -> None:
     """`Earlier: … Then: …`, never nested."""
-    assert layouts.merged(first, second) == expected
+    assert layouts.merge_chunks(first, second) == expected
 
 
 def test_merged_topics() -> None:
     """Each topic once, whatever its case, in order."""
-    assert layouts.merged_topics(("SQL", "tea"), ("sql", "Tea", "dogs"), ()) == ("SQL", "tea", "dogs")
+    assert layouts.merge_topics(("SQL", "tea"), ("sql", "Tea", "dogs"), ()) == ("SQL", "tea", "dogs")
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_merged_topics() -> None:
 )
 def test_filled(template: str, values: dict[str, str], expected: str) -> None:
     """Placeholders are filled once, with the values as they are."""
-    assert layouts.filled(template, values) == expected
+    assert layouts.fill(template, values) == expected
 
 
 def test_numbered() -> None:
     """Messages with number and speaker."""
     said = [message(3, text="hi"), message(4, "assistant", "yes", name="Bot")]
-    assert layouts.numbered(said) == "Message 3 (User): hi\nMessage 4 (Bot): yes"
+    assert layouts.number_messages(said) == "Message 3 (User): hi\nMessage 4 (Bot): yes"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_session_file_is_read_back_as_it_was(text: str) -> None:
     """Whatever a message or a summary says, it comes back, and nothing else does."""
     said = [message(1, text=text), message(2, "assistant", text), message(3, "tool", text, answers="c")]
     written = layouts.session_markdown(session(28), said, f"## A\n{text}.", 3)
-    read = layouts.parsed_session(written)
+    read = layouts.parse_session(written)
     assert read.messages == ((1, "User", text), (2, "Assistant", text), (3, "Tool", text))
     assert read.summary == f"## A\n{text}."
     assert (read.session_id, read.message_count, read.summary_version) == ("2025-03-01_0900", 28, 3)
@@ -126,7 +126,7 @@ def test_a_file_whose_line_ends_were_translated_has_no_forged_messages(text: str
     """An editor may turn line ends into others; no message comes to be or is lost by it."""
     said = [message(1, text=text), message(2, "assistant", "fine")]
     written = layouts.session_markdown(session(2), said, "none", 1)
-    read = layouts.parsed_session(written.replace("\r\n", "\n").replace("\r", "\n"))
+    read = layouts.parse_session(written.replace("\r\n", "\n").replace("\r", "\n"))
     assert [number for number, _, _ in read.messages] == [1, 2]
     assert read.messages[0][2].replace("\r\n", "\n").replace("\r", "\n") == text.replace("\r\n", "\n").replace(
         "\r", "\n"
@@ -137,7 +137,7 @@ def test_a_file_whose_line_ends_were_translated_has_no_forged_messages(text: str
 def test_a_hostile_name_breaks_nothing(name: str) -> None:
     """A name cannot end its line or its parentheses."""
     written = layouts.session_markdown(session(2), [message(1, text="hi", name=name), message(2)], "none", 1)
-    read = layouts.parsed_session(written)
+    read = layouts.parse_session(written)
     assert [(number, text) for number, _, text in read.messages] == [(1, "hi"), (2, "text 2")]
 
 
@@ -163,4 +163,4 @@ def test_a_hostile_name_breaks_nothing(name: str) -> None:
 def test_a_wrong_file_says_what_is_missing(text: str, says: str) -> None:
     """What is no session file is refused with the reason."""
     with pytest.raises(InputError, match=says):
-        layouts.parsed_session(text)
+        layouts.parse_session(text)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lamina.errors import InputError
 from lamina.folding.drift import adds_nothing, diff, drift
+from lamina.knowledge.conflicts import resolve
 from lamina.knowledge.consistency import divergences
-from lamina.knowledge.standing import settled
 from lamina.knowledge.user_profile import profile
 from lamina.language.times import moment
 from lamina.testing.samples import a_summary, at
@@ -77,7 +77,7 @@ def test_unclear_times_are_refused(given: Any) -> None:
 
 def test_a_summary_that_goes_on_past_a_change_is_stale() -> None:
     """It has the old value and not the new one; one that tells both, or ended before, agrees."""
-    facts = settled([a_fact(1, "Berlin", session_id="s1"), a_fact(2, "Porto", session_id="s1")], NEWEST)
+    facts = resolve([a_fact(1, "Berlin", session_id="s1"), a_fact(2, "Porto", session_id="s1")], NEWEST)
     told = {"stale": "Ann lives in Berlin.", "both": "Ann lived in Berlin and moved to Porto."}
     covers = Span(first=1, last=2)
     for name, text in told.items():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.knowledge.episodes import LONGEST_MOMENT, LONGEST_SUMMARY, arc, capped, merged
+from lamina.knowledge.episodes import MAX_MOMENT, MAX_SUMMARY, arc, cap_episodes, merge_episodes
 from lamina.values.fact import EPISODE_KINDS, Episode
 from lamina.values.message import Span
 
@@ -84,14 +84,14 @@ def test_capped_keeps_the_most_significant() -> None:
         episode(4, 6, significance=0.5),
         episode(5, 2, significance=0.8),
     ]
-    keep, drop = capped(given_episodes, 3)
+    keep, drop = cap_episodes(given_episodes, 3)
     assert (ids(keep), ids(drop)) == (["e001", "e005", "e003"], ["e002", "e004"])
 
 
 @pytest.mark.parametrize("most", [0, -1])
 def test_capped_to_nothing(most: int) -> None:
     """A cap of nothing keeps nothing."""
-    assert capped([episode(1)], most) == ((), (episode(1),))
+    assert cap_episodes([episode(1)], most) == ((), (episode(1),))
 
 
 # Joining
@@ -114,7 +114,7 @@ def test_capped_to_nothing(most: int) -> None:
 )
 def test_what_joins(other: dict[str, Any], joins: bool) -> None:
     """Episodes of one session join if their turns meet and their kind or their words are the same."""
-    found = merged([episode(1, 2, 3, summary="We use Postgres now."), episode(2, **other)])
+    found = merge_episodes([episode(1, 2, 3, summary="We use Postgres now."), episode(2, **other)])
     assert bool(found) is joins
 
 
@@ -136,7 +136,7 @@ def test_joined_value() -> None:
     )
     main = episode(2, 3, 4, summary="We chose Postgres.", valence=1.0, significance=0.6, linked=("f1", "f2"))
     late = episode(3, 5, summary="A short test passed.", outcome="it holds", significance=0.2, accesses=1)
-    ((value, others),) = merged([late, main, early])
+    ((value, others),) = merge_episodes([late, main, early])
     assert others == (early, late)
     assert value == replace(
         main,
@@ -157,7 +157,7 @@ def test_joined_value() -> None:
 
 def test_joined_summary_says_nothing_twice() -> None:
     """Summaries that say the same stand once."""
-    ((value, _),) = merged(
+    ((value, _),) = merge_episodes(
         [episode(1, 1, summary="We chose Postgres."), episode(2, 2, summary="we chose postgres", significance=0.9)]
     )
     assert (value.summary, value.tokens) == ("we chose postgres", 10)
@@ -166,17 +166,17 @@ def test_joined_summary_says_nothing_twice() -> None:
 def test_joined_summary_is_bounded() -> None:
     """A joined summary takes in others only as long as it stays short; the main one stays whole."""
     members = [episode(n, 1, summary=f"word{n} " * 40) for n in range(1, 4)]
-    ((value, _),) = merged(members)
-    assert len(value.summary) <= LONGEST_SUMMARY
+    ((value, _),) = merge_episodes(members)
+    assert len(value.summary) <= MAX_SUMMARY
     long = episode(9, 1, summary="long " * 200, significance=0.9)
-    ((value, _),) = merged([*members, long])
+    ((value, _),) = merge_episodes([*members, long])
     assert value.summary == long.summary.strip()
 
 
 def test_a_chain_does_not_swallow_a_session() -> None:
     """Touching episodes join into moments of a few turns, not into one that covers everything."""
-    found = merged([episode(turn, turn) for turn in range(1, 41)])
-    assert [len(value.turns) for value, _ in found] == [LONGEST_MOMENT] * 5
+    found = merge_episodes([episode(turn, turn) for turn in range(1, 41)])
+    assert [len(value.turns) for value, _ in found] == [MAX_MOMENT] * 5
 
 
 _WORDS = st.lists(st.sampled_from(["tea", "coffee", "cake", "plan", "test", "ship"]), min_size=1, max_size=3).map(
@@ -208,20 +208,20 @@ def episodes(draw: st.DrawFn) -> list[Episode]:
 def test_order_does_not_matter(given_episodes: list[Episode], chance: random.Random, most: int) -> None:
     """Joining and capping give the same, in whatever order the episodes come."""
     mixed = chance.sample(given_episodes, len(given_episodes))
-    assert merged(mixed) == merged(given_episodes)
-    assert capped(mixed, most) == capped(given_episodes, most)
+    assert merge_episodes(mixed) == merge_episodes(given_episodes)
+    assert cap_episodes(mixed, most) == cap_episodes(given_episodes, most)
 
 
 @given(episodes())
 def test_merging_again_gives_nothing(given_episodes: list[Episode]) -> None:
     """Once joined, nothing is left to join; no message and no episode is lost."""
     left = {one.id: one for one in given_episodes}
-    for value, others in merged(given_episodes):
+    for value, others in merge_episodes(given_episodes):
         left[value.id] = value
         for other in others:
             del left[other.id]
         assert -1 <= value.valence <= 1
-    assert merged(list(left.values())) == []
+    assert merge_episodes(list(left.values())) == []
     kept = list(left.values())
     assert {one for value in kept for one in value.message_ids} == {f"m{at}" for at in range(len(given_episodes))}
     assert {*left, *(one for value in kept for one in value.merged)} == {one.id for one in given_episodes}

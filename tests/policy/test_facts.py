@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from lamina.knowledge import standing
-from lamina.knowledge.standing import Filter, Rule
+from lamina.knowledge import conflicts, fact_words
+from lamina.knowledge.conflicts import Rule
+from lamina.knowledge.fact_filter import Filter
 from lamina.values.fact import Fact
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
@@ -39,7 +40,7 @@ def a_fact(number: int, value: str, confidence: float = 0.9, **changes: Any) -> 
 
 
 def statuses(rule: Rule, *facts: Fact) -> list[str]:
-    return [fact.status for fact in standing.settled(facts, rule)]
+    return [fact.status for fact in conflicts.resolve(facts, rule)]
 
 
 NEWEST, CONFIDENCE, FLAG = Rule(), Rule(conflicts="confidence"), Rule(conflicts="flag")
@@ -83,38 +84,38 @@ def test_two_values_meet(rule: Rule, second: Fact, want: list[str]) -> None:
 def test_a_value_ends_when_the_next_begins() -> None:
     """Not when that was said, but since when it holds by the words."""
     late = a_fact(9, "Porto", valid_from=day(5))
-    old, new = standing.settled([a_fact(1, "Berlin"), late], NEWEST)
+    old, new = conflicts.resolve([a_fact(1, "Berlin"), late], NEWEST)
     assert (old.valid_until, old.of, new.version) == (day(5), "f9", 2)
-    assert [f.value for f in standing.holding([old, new], day(6))] == ["Porto"]
-    assert [f.value for f in standing.holding([old, new], day(4))] == ["Berlin"]
+    assert [f.value for f in conflicts.holding([old, new], day(6))] == ["Porto"]
+    assert [f.value for f in conflicts.holding([old, new], day(4))] == ["Berlin"]
 
 
 def test_knowledge_has_its_own_time() -> None:
     """What was said on day 9 of day 5 was not known on day 6."""
     facts = [a_fact(1, "Berlin"), a_fact(9, "Porto", valid_from=day(5))]
-    then = standing.known_at(facts, day(6), NEWEST)
-    assert [f.value for f in standing.holding(then, day(6))] == ["Berlin"]
-    now = standing.known_at(facts, day(9), NEWEST)
-    assert [f.value for f in standing.holding(now, day(6))] == ["Porto"]
+    then = conflicts.as_known_at(facts, day(6), NEWEST)
+    assert [f.value for f in conflicts.holding(then, day(6))] == ["Berlin"]
+    now = conflicts.as_known_at(facts, day(9), NEWEST)
+    assert [f.value for f in conflicts.holding(now, day(6))] == ["Porto"]
 
 
 def test_a_verdict_counts_from_when_it_was_given() -> None:
     """Before it was retracted, the value held."""
     facts = [a_fact(1, "Berlin", verdict="retracted", verdict_at=day(4))]
-    assert [f.status for f in standing.known_at(facts, day(3), NEWEST)] == ["active"]
-    assert [f.status for f in standing.known_at(facts, day(4), NEWEST)] == ["retracted"]
+    assert [f.status for f in conflicts.as_known_at(facts, day(3), NEWEST)] == ["active"]
+    assert [f.status for f in conflicts.as_known_at(facts, day(4), NEWEST)] == ["retracted"]
 
 
 def test_a_return_is_a_new_value() -> None:
     """Berlin, Porto, Berlin: three versions, of which the last holds."""
-    settled = standing.settled([a_fact(1, "Berlin"), a_fact(2, "Porto"), a_fact(3, "Berlin")], NEWEST)
+    settled = conflicts.resolve([a_fact(1, "Berlin"), a_fact(2, "Porto"), a_fact(3, "Berlin")], NEWEST)
     assert [(f.status, f.version) for f in settled] == [("superseded", 1), ("superseded", 2), ("active", 3)]
 
 
 def test_what_ran_out_does_not_stand_in_the_way() -> None:
     """A value with an end makes room for any other after it, even where conflicts are flagged."""
     brief = a_fact(1, "Rome", until=day(3))
-    settled = standing.settled([brief, a_fact(5, "Porto")], FLAG)
+    settled = conflicts.resolve([brief, a_fact(5, "Porto")], FLAG)
     assert [f.status for f in settled] == ["superseded", "active"]
     assert settled[0].valid_until == day(3)
 
@@ -122,13 +123,13 @@ def test_what_ran_out_does_not_stand_in_the_way() -> None:
 def test_conflicts_end_when_one_side_is_promoted() -> None:
     """The others are superseded by it."""
     promoted = a_fact(3, "Oslo", verdict="promoted", verdict_at=day(4))
-    settled = standing.settled([a_fact(1, "Berlin"), a_fact(2, "Porto"), promoted], FLAG)
+    settled = conflicts.resolve([a_fact(1, "Berlin"), a_fact(2, "Porto"), promoted], FLAG)
     assert [(f.status, f.of) for f in settled] == [("superseded", "f3"), ("superseded", "f3"), ("active", None)]
 
 
 def test_one_side_of_a_conflict_ends() -> None:
     """What was said against the value that stands is over when the user says that it does not hold."""
-    settled = standing.settled([a_fact(1, "Berlin"), a_fact(2, "Porto"), a_fact(3, "porto", holds=False)], FLAG)
+    settled = conflicts.resolve([a_fact(1, "Berlin"), a_fact(2, "Porto"), a_fact(3, "porto", holds=False)], FLAG)
     assert [(f.status, f.of) for f in settled] == [("active", None), ("superseded", "f3"), ("evidence", None)]
     assert settled[1].valid_until == day(3)
 
@@ -141,11 +142,11 @@ def test_evidence_makes_a_value_surer() -> None:
 
 def test_a_mark_tells_nothing_but_equality() -> None:
     """The same value in another writing has the same mark; another user, key or secret gives another."""
-    mark = standing.mark(b"secret", a_fact(1, "Berlin"))
-    assert mark == standing.mark(b"secret", a_fact(7, "BERLIN "))
+    mark = fact_words.mark(b"secret", a_fact(1, "Berlin"))
+    assert mark == fact_words.mark(b"secret", a_fact(7, "BERLIN "))
     others = [a_fact(1, "Porto"), a_fact(1, "Berlin", user_id="bob"), a_fact(1, "Berlin", slot="hometown")]
-    assert mark not in [standing.mark(b"secret", other) for other in others]
-    assert mark != standing.mark(b"other", a_fact(1, "Berlin"))
+    assert mark not in [fact_words.mark(b"secret", other) for other in others]
+    assert mark != fact_words.mark(b"other", a_fact(1, "Berlin"))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_a_mark_tells_nothing_but_equality() -> None:
 )
 def test_what_gives_a_fact_away(fact: Fact, want: list[str]) -> None:
     """The words of its value as they stand in its quote."""
-    assert standing.telling(fact) == want
+    assert fact_words.telling(fact) == want
 
 
 @pytest.mark.parametrize(

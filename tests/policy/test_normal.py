@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.context.rendering import fenced
-from lamina.knowledge.standing import folded
+from lamina.knowledge.fact_words import plain_text
 from lamina.language import unicode
 from lamina.language.unicode import normalise, without_unseen
 from lamina.language.words import plain
@@ -59,7 +59,7 @@ def test_signs_that_do_not_show_are_taken_out(sign):
     [
         pytest.param(lambda text: normalise("NFKC", text), id="normalise"),
         pytest.param(plain, id="words"),
-        pytest.param(folded, id="facts"),
+        pytest.param(plain_text, id="facts"),
         pytest.param(fenced, id="fence"),
         pytest.param(WordPiece({"[UNK]": 0}).words, id="pieces"),
     ],

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from lamina.forgetting.redact import hashed
+from lamina.forgetting.redact import hash_id
 from lamina.formats.restorable import flaw, forgotten, is_said_in
-from lamina.knowledge.standing import claim
+from lamina.knowledge.fact_words import claim
 from lamina.values.message import Span
 from lamina.values.receipt import Receipt
 from tests.policy.conftest import START, message, summary
@@ -66,8 +66,8 @@ def test_the_same_saying_has_the_same_claim() -> None:
 def test_receipts_tell_what_is_gone() -> None:
     """Facts, episodes and summaries by id; messages of whole sessions by a hash that their id gives again."""
     receipt = Receipt(
-        id="r1", at=START, target="", rehearsal=False, messages=(hashed("m1", "r1"),), redacted=(),
-        sessions=(hashed("s1", "r1"),),
+        id="r1", at=START, target="", rehearsal=False, messages=(hash_id("m1", "r1"),), redacted=(),
+        sessions=(hash_id("s1", "r1"),),
         summaries=("s",), digests=(), facts=("f",), episodes=("e",), milestones=0, values_blocked=0, rewritten=(),
         mentions_left=(), scrubbed=True, previous="", digest="",
     )  # fmt: skip

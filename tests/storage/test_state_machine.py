@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from lamina.errors import LaminaError
 from lamina.forgetting.redact import broken_receipts
-from lamina.knowledge.standing import Rule, by_slot, mark, settled
+from lamina.knowledge.conflicts import Rule, by_slot, resolve
+from lamina.knowledge.fact_words import mark
 from lamina.language.words import terms
 from lamina.maintenance import integrity
 from lamina.protocols.store import Access, Erased, Reach
@@ -540,7 +541,7 @@ class Stores(RuleBasedStateMachine):
         if hasattr(self, "memory"):
             for user in ("ann", "bob"):
                 for slot in by_slot(driven(self.database.facts(user))).values():
-                    assert settled(slot, Rule()) == slot
+                    assert resolve(slot, Rule()) == slot
                     assert sum(fact.status == "active" for fact in slot) <= 1
 
 

@@ -72,7 +72,7 @@ class Face:
             return [self.settings.tenant]
         if named_tenant(context) is not None:
             raise InputError("give --tenant or --all-tenants, not both")
-        return self.held(lambda held: held.known())
+        return self.held(lambda held: held.with_data())
 
     def of_tenant(self, name: str) -> "Face":
         return Face(replace(self.settings, tenant=name))

@@ -278,7 +278,7 @@ def session(context: typer.Context, session_id: SessionName, as_json: JsonOption
     console.print(display.strata(record.session, history))
     console.print(display.messages_table(record.recent))
     for fact in record.active_facts:
-        console.print(Text(f"{fact.category}: {display_knowledge.said(fact)}", style="magenta"))
+        console.print(Text(f"{fact.category}: {display_knowledge.describe_fact(fact)}", style="magenta"))
     for milestone in record.milestones:
         console.print(Text(f"turn {milestone.turn}: {milestone.title}", style="cyan"))
 

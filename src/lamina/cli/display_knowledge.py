@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from lamina.cli.display import short
-from lamina.knowledge.standing import said
+from lamina.knowledge.fact_words import describe_fact
 from lamina.values.fact import Arc, Consolidated, Episode, Fact, Graph, Why
 from lamina.values.receipt import Receipt, Scrub
 from lamina.values.summary import Change, Divergence, Proposal
 
-__all__ = ["said"]  # the commands say facts as contexts do
+__all__ = ["describe_fact"]  # the commands say facts as contexts do
 
 STYLES = {
     "active": "green",
@@ -56,7 +56,7 @@ def facts_table(facts: Sequence[Fact]) -> Table:
         table.add_row(
             short(fact.id),
             escape(fact.category),
-            Text(said(fact)),
+            Text(describe_fact(fact)),
             Text(fact.status, style=STYLES[fact.status]),
             _day(fact.valid_from),
             _day(fact.valid_until),
@@ -90,7 +90,7 @@ def why(found: Why) -> Panel:
         text.stylize("bold magenta", fact.start, fact.end)
         body += [text, Text()]
     body += [Text(f"- {reason}") for reason in found.reasons]
-    title = Text(f"{found.fact.category} · {said(found.fact)} · {found.fact.status}")
+    title = Text(f"{found.fact.category} · {describe_fact(found.fact)} · {found.fact.status}")
     return Panel(Group(*body), title=title, title_align="left", subtitle=found.fact.id, subtitle_align="left")
 
 
@@ -126,7 +126,7 @@ def arc(found: Arc) -> Group:
 def graph(found: Graph) -> Group:
     lines: list[RenderableType] = []
     for node in found.nodes:
-        text = said(node) if isinstance(node, Fact) else node.title
+        text = describe_fact(node) if isinstance(node, Fact) else node.title
         lines.append(Text(f"{short(node.id)}  {type(node).__name__.lower()}  {text}"))
     for link in found.links:
         line = f"{short(link.source)} {link.type.replace('_', ' ')} {short(link.target)} ({link.strength:g})"

@@ -152,7 +152,7 @@ def _type(given: str) -> Any:
 
 
 def _line(fact: Fact) -> Text:
-    return Text(f"{short(fact.id)}  {display_knowledge.said(fact)}  {fact.status}")
+    return Text(f"{short(fact.id)}  {display_knowledge.describe_fact(fact)}  {fact.status}")
 
 
 @commands.command()

@@ -19,7 +19,7 @@ from lamina.cli.command import AllTenants, Face, JsonOption, errors, named_tenan
 from lamina.cli.worker_processes import Plan, serve, supervise
 from lamina.errors import InputError
 from lamina.memory import AsyncMemory
-from lamina.tenancy.open_tenants import staff
+from lamina.tenancy.open_tenants import open_worker_pool
 from lamina.values.cost import Cost
 from lamina.values.report import Backlog, WorkerNote
 
@@ -65,7 +65,7 @@ def _place(location: str) -> str:
 
 async def _tenants(plan: Plan) -> list[str]:
     """Who there is to work for; what is wrong with the settings or the store comes out here, before any work."""
-    async with staff(plan.location, tenants=plan.tenants, **plan.options) as workers:
+    async with open_worker_pool(plan.location, tenants=plan.tenants, **plan.options) as workers:
         return await workers.tenants()
 
 

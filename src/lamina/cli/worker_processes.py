@@ -14,7 +14,7 @@ from typing import Any
 
 from lamina.errors import LaminaError
 from lamina.logs import log_to_stderr
-from lamina.tenancy.open_tenants import staff
+from lamina.tenancy.open_tenants import open_worker_pool
 
 logger = logging.getLogger("lamina.worker")
 
@@ -61,7 +61,9 @@ async def _served(plan: Plan) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         loop.add_reader(parent.sentinel, orphaned, parent.sentinel)
     try:
-        async with staff(plan.location, tenants=plan.tenants, concurrency=plan.concurrency, **plan.options) as workers:
+        async with open_worker_pool(
+            plan.location, tenants=plan.tenants, concurrency=plan.concurrency, **plan.options
+        ) as workers:
             if not plan.once:
                 await workers.run(stop, plan.grace)
                 return 0

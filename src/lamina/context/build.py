@@ -12,7 +12,7 @@ from lamina.context.passages import excerpt, worth
 from lamina.context.rendering import Picked, fact_line, rendered
 from lamina.errors import BudgetTooSmall, InputError
 from lamina.folding import coverage
-from lamina.knowledge.standing import holding
+from lamina.knowledge.conflicts import holding
 from lamina.language.trim import trim
 from lamina.language.words import query_terms
 from lamina.log.messages import message_tokens

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lamina.context.budget import Item
-from lamina.knowledge.standing import said
+from lamina.knowledge.fact_words import describe_fact
 from lamina.language.unicode import normalise, without_unseen
 from lamina.log.transcript import indented, line
 from lamina.log.window import units
@@ -150,7 +150,7 @@ def fact_line(layout: str, fact: Fact) -> str:
     if layout == "layered" and fact.quote:
         return f"{fact.quote} (in conflict with an earlier fact)" if fact.status == "conflicted" else fact.quote
     conflict = ", uncertain: something else was said before" if fact.status == "conflicted" else ""
-    return f"{said(fact)} [{fact.learnt_at.date()}{conflict}]"
+    return f"{describe_fact(fact)} [{fact.learnt_at.date()}{conflict}]"
 
 
 def _bullets(items: Sequence[Item]) -> str:

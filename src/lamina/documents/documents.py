@@ -17,7 +17,7 @@ from lamina.values.document import Document, DocumentPut
 from lamina.values.message import Json, Message
 
 ROLE = "developer"  # no facts are read from such messages
-_LONGEST = 256  # characters of a name
+_MAX_NAME = 256  # characters of a name
 _PAGE = 500
 _SALT_BYTES = 16
 _VALUE, _MORE, _TTL, _EARLIER = "document", "texts", "ttl_seconds", "earlier"  # keys in a message's metadata
@@ -52,7 +52,7 @@ class Documents:
         append = await self._ingest.checked(
             self._messages(put.texts, put.value, put.ttl),
             user_id=put.user_id,
-            session_id=_checked(put.name),
+            session_id=_check_name(put.name),
             agent_id=put.agent_id,
         )
         return self._replacing(append, self._earlier if put.versions else None)
@@ -70,7 +70,7 @@ class Documents:
         return [*found, {"role": ROLE, "content": texts[-1] if texts else "", "metadata": metadata}]
 
     def _replacing(self, append: Append, earlier: Callable[[Message], Rewrite] | None = None) -> Append:
-        """Paused, so that it never ends, and is not told of as a conversation."""
+        """Paused, so that it never ends and no digest reads it."""
         return replace(append, replaces=Replacement(settle=self._settle, status="paused", earlier=earlier))
 
     def _earlier(self, message: Message) -> Rewrite:
@@ -85,7 +85,7 @@ class Documents:
 
     async def get(self, names: Sequence[str]) -> list[Document | None]:
         """What each name stands for."""
-        found = await self._parts.store.newest_messages([_checked(name) for name in names]) if names else ()
+        found = await self._parts.store.newest_messages([_check_name(name) for name in names]) if names else ()
         known = {document.name: document for document in self._living(found)}
         return [known.get(name) for name in names]
 
@@ -114,7 +114,7 @@ class Documents:
         if not found:
             return []
         nearest = importlib.import_module("lamina.documents.nearest")  # loads numpy
-        ranked: list[tuple[float, Document]] = await nearest.ranked(self._parts, query, found)
+        ranked: list[tuple[float, Document]] = await nearest.rank(self._parts, query, found)
         return ranked
 
     async def folders(self, prefix: str, mark: str) -> list[str]:
@@ -128,7 +128,7 @@ class Documents:
         return [folder for name, folder in folders.items() if name in living or await self.under(folder, limit=1)]
 
     async def renew(self, documents: Sequence[Document]) -> None:
-        """Begin the time to live of documents anew."""
+        """Restart the time to live of documents."""
         names = [document.name for document in documents if document.ttl is not None]
         if names:
             await self._parts.store.touch_sessions(names, self._parts.now())
@@ -160,7 +160,7 @@ class Documents:
         append = await self._ingest.checked(
             [*earlier, *more, {**last, "created_at": now.updated_at}],
             user_id=session.user_id,
-            session_id=_checked(target),
+            session_id=_check_name(target),
             agent_id=session.agent_id,
         )
         await self._ingest.append(self._replacing(append))
@@ -184,10 +184,10 @@ class Documents:
         """Documents under a prefix, read so many at once."""
         store, after, limit = self._parts.store, "", min(size, _PAGE)
 
-        def wanted(metadata: Json) -> bool:
+        def is_wanted(metadata: Json) -> bool:
             return _VALUE in metadata and fits(metadata[_VALUE])
 
-        chosen = None if fits is _any else wanted
+        chosen = None if fits is _any else is_wanted
         while page := await store.newest_messages_under(prefix, after=after, has=has, fits=chosen, limit=limit):
             for document in self._living(page):
                 yield document
@@ -199,9 +199,9 @@ class Documents:
         return [document for document in known if _lives(document, now)]
 
 
-def _checked(name: str) -> str:
-    if len(name) > _LONGEST:
-        raise InputError(f"{name!r:.80} is too long: a name may have {_LONGEST} characters, not {len(name)}")
+def _check_name(name: str) -> str:
+    if len(name) > _MAX_NAME:
+        raise InputError(f"{name!r:.80} is too long: a name may have {_MAX_NAME} characters, not {len(name)}")
     return name
 
 

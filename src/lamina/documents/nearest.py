@@ -17,11 +17,11 @@ from lamina.values.document import Document
 
 logger = logging.getLogger("lamina.nearest")
 
-_MOST_TERMS = 64
+_MAX_TERMS = 64
 _ALIKE = 9  # digits beyond which scores are the same
 
 
-async def ranked(parts: Parts, query: str, documents: Sequence[Document]) -> list[tuple[float, Document]]:
+async def rank(parts: Parts, query: str, documents: Sequence[Document]) -> list[tuple[float, Document]]:
     """Each document with the score of its nearest text, best first."""
     texts = await _texts(parts, documents)
     owners = {key: document for document in documents for key in (*document.more, document.message_id)}
@@ -77,7 +77,7 @@ async def _vectors(parts: Parts, embedder: Embedder, texts: dict[str, str], owne
 
 def _shares(query: str, texts: Sequence[str]) -> list[float]:
     """How much of the query's words each text has; a word that few texts have counts more."""
-    wanted = query_terms(query, _MOST_TERMS)
+    wanted = query_terms(query, _MAX_TERMS)
     said = [frozenset(terms(text)) for text in texts]
     weights = {term: math.log(1 + len(texts) / (1 + sum(term in one for one in said))) for term in wanted}
     total = sum(weights.values())

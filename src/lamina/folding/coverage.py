@@ -8,15 +8,15 @@ from lamina.values.message import Span
 
 def of(messages: int, *, verbatim: Iterable[Span], summarised: Iterable[Span], live: Iterable[Span]) -> Coverage:
     """Split 1..messages: word for word, else in a summary shown, else in a live summary left out, else blind."""
-    shown = joined(verbatim)
-    told = without(joined(summarised), shown)
-    known = without(without(joined(live), shown), told)
+    shown = merge_spans(verbatim)
+    told = without(merge_spans(summarised), shown)
+    known = without(without(merge_spans(live), shown), told)
     whole = (Span(first=1, last=messages),) if messages else ()
     blind = without(without(without(whole, shown), told), known)
     return Coverage(messages=messages, verbatim=shown, summarised=told, left_out=known, blind=blind)
 
 
-def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
     """The fewest spans that hold the same messages, in order."""
     result: list[Span] = []
     for span in sorted(spans, key=lambda span: span.first):

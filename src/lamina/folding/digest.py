@@ -1,4 +1,4 @@
-"""The digest: what a new session hears of the user's last ones."""
+"""The digest: a summary of the user's last sessions, for a new one."""
 
 import logging
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from lamina.values.summary import Recipe, Source, Summary
 logger = logging.getLogger("lamina.digest")
 
 _SHORT_TERM = 10  # messages of each session that are read beside its summaries
-_LONGEST = 4_000  # characters that are read of each of them
+_MAX_CHARACTERS = 4_000  # characters that are read of each of them
 
 
 class Digester:
@@ -37,9 +37,9 @@ class Digester:
         sources = tuple(
             Source(session_id=s.id, messages=s.counters.messages, version=s.counters.version) for s in sessions
         )
-        if newest is not None and _unchanged(newest.sources, sources, thorough=thorough):
+        if newest is not None and _is_current(newest.sources, sources, thorough=thorough):
             return False
-        digest = await self._written(user_id, sessions, sources, newest)
+        digest = await self._write(user_id, sessions, sources, newest)
         written = await self._parts.store.commit_digest(digest)
         if written:
             logger.info("digested", extra={"sessions": len(sources), "tokens": digest.tokens})
@@ -53,7 +53,7 @@ class Digester:
             newest = newest[1:]
         return newest[:wanted][::-1]
 
-    async def _written(
+    async def _write(
         self, user_id: str, sessions: Sequence[Session], sources: tuple[Source, ...], newest: Summary | None
     ) -> Summary:
         profile = self._parts.profile
@@ -68,7 +68,7 @@ class Digester:
             least=0,
             model=profile.summarizer_model,
         )
-        written = await self._compactor.written(self._compactor.prompted(task), self._parts.patience.attempts)
+        written = await self._compactor.write(self._compactor.fill_prompt(task), self._parts.patience.attempts)
         return Summary(
             id=self._parts.new_id("sum"),
             user_id=user_id,
@@ -99,15 +99,15 @@ class Digester:
     async def _account(self, session: Session) -> str:
         """One session for the digest: its heading, its summaries, its last messages."""
         store, title = self._parts.store, self._parts.profile.title
-        summaries = [layouts.unframed(title, summary.text) for summary in await store.summaries(session.id)]
+        summaries = [layouts.unframe(title, summary.text) for summary in await store.summaries(session.id)]
         count = session.counters.messages
         recent = await store.messages(session.id, Span(first=max(1, count - _SHORT_TERM + 1), last=count))
         state = "ended" if session.status in {"ended", "archived"} else session.status
         heading = f"Session {session.started_at.date().isoformat()} ({state})"
-        return "\n".join((heading, *summaries, *(line(message)[:_LONGEST] for message in recent)))
+        return "\n".join((heading, *summaries, *(line(message)[:_MAX_CHARACTERS] for message in recent)))
 
 
-def _unchanged(old: Sequence[Source], new: Sequence[Source], *, thorough: bool) -> bool:
+def _is_current(old: Sequence[Source], new: Sequence[Source], *, thorough: bool) -> bool:
     if thorough:
         return tuple(old) == tuple(new)
     return [(s.session_id, s.version) for s in old] == [(s.session_id, s.version) for s in new]

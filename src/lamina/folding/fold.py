@@ -1,4 +1,4 @@
-"""Folds made: read, summarise, accept or refuse, and ready to commit."""
+"""One fold: read messages, have them summarised, accept or refuse the text, prepare the commit."""
 
 import logging
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from lamina.folding import layouts
 from lamina.folding.acceptance import inputs_of, objection
 from lamina.folding.drift import adds_nothing
 from lamina.folding.schedule import Fold, next_fold
-from lamina.knowledge import standing as policy
+from lamina.knowledge import conflicts
 from lamina.language.trim import trim
 from lamina.log.erased import is_emptied
 from lamina.log.records import head_hash
@@ -31,7 +31,7 @@ _LONGEST_STAMP = datetime(2025, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(ho
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class AcceptedText:
     """An accepted text and how it came about."""
 
     text: str
@@ -59,16 +59,16 @@ class Compactor:
                 return fold
             limit *= 2
 
-    async def compacted(self, session: Session, live: Sequence[Summary], fold: Fold) -> FoldCommit:
+    async def prepare(self, session: Session, live: Sequence[Summary], fold: Fold) -> FoldCommit:
         """One fold, ready to commit. Raises ModelError when the configured model should be tried again later."""
         messages = await self._parts.store.messages(session.id, fold.reads) if fold.reads else []
         if fold.task == "merge":
-            written = await self._merged(fold, session.attempts)
+            written = await self._merge(fold, session.attempts)
         elif messages and not fold.retire and all(is_emptied(message) for message in messages):
-            written = Written(text=GONE, topics=(), model="none", prompt=None, fallback=None)
+            written = AcceptedText(text=GONE, topics=(), model="none", prompt=None, fallback=None)
         else:
             keep = await self._values(session, fold)
-            written = await self.written(self._task(fold, messages, keep), session.attempts)
+            written = await self.write(self._task(fold, messages, keep), session.attempts)
         summary = self._summary(session, fold, messages, written)
         summary, retire = self._without_twin(summary, live, fold)
         summary, retire = self._unless_idle(summary, retire, fold)
@@ -91,13 +91,13 @@ class Compactor:
             return ()
         said = await self._parts.store.facts_in(session.id, fold.reads)
         known = [fact for fact in said if fact.verdict is None]
-        slots = policy.by_slot(known).values()
-        standing = [fact for slot in slots for fact in policy.settled(slot, policy.rule_of(self._parts.profile))]
-        return policy.worth_keeping(standing, fold.cap)
+        slots = conflicts.by_slot(known).values()
+        standing = [fact for slot in slots for fact in conflicts.resolve(slot, conflicts.rule_of(self._parts.profile))]
+        return conflicts.worth_keeping(standing, fold.cap)
 
     def _task(self, fold: Fold, messages: Sequence[Message], keep: tuple[str, ...]) -> SummaryTask:
         profile = self._parts.profile
-        previous = "\n\n".join(layouts.unframed(profile.title, summary.text) for summary in fold.previous) or None
+        previous = "\n\n".join(layouts.unframe(profile.title, summary.text) for summary in fold.previous) or None
         task = SummaryTask(
             kind=fold.task,
             profile=profile.name,
@@ -111,15 +111,15 @@ class Compactor:
             hosted=profile.hosted,
             keep=keep,
         )
-        return self.prompted(task)
+        return self.fill_prompt(task)
 
     def _frame_tokens(self, fold: Fold) -> int:
         if fold.kind != "rolling" or self._parts.profile.title is None:
             return 0
-        frame = layouts.framed(self._parts.profile.title, "x", _LONGEST_STAMP, 10_000)
+        frame = layouts.frame(self._parts.profile.title, "x", _LONGEST_STAMP, 10_000)
         return self._parts.counter.count(frame) + 2
 
-    def prompted(self, task: SummaryTask) -> SummaryTask:
+    def fill_prompt(self, task: SummaryTask) -> SummaryTask:
         """The task with its prompt filled in."""
         name = self._parts.profile.prompts.get(task.kind)
         prompt = self._parts.prompts.get(name) if name else None
@@ -127,7 +127,7 @@ class Compactor:
             return task
         return replace(
             task,
-            instructions=layouts.filled(prompt.text, layouts.prompt_values(task)),
+            instructions=layouts.fill(prompt.text, layouts.prompt_values(task)),
             input=_input(task, prompt),
             prompt=prompt.label,
             template=prompt.text,
@@ -135,13 +135,13 @@ class Compactor:
 
     # writing
 
-    async def written(self, task: SummaryTask, attempts: int) -> Written:
+    async def write(self, task: SummaryTask, attempts: int) -> AcceptedText:
         """A text that was accepted: by the configured model; after too many failures, by the offline one."""
         parts = self._parts
         answer = await call_with_fallback(
             parts.summariser,
             parts.offline,
-            lambda summariser: self._accepted(summariser, task),
+            lambda summariser: self._accept(summariser, task),
             retry=attempts + 1 < parts.patience.attempts,
         )
         draft = answer.value
@@ -151,15 +151,17 @@ class Compactor:
         if answer.failure is not None:
             logger.warning("summary_fallback", extra={"task": task.kind, "reason": answer.failure})
         prompt = draft.prompt or task.prompt if answer.failure is None else None
-        return Written(text=draft.text, topics=draft.topics, model=answer.model, prompt=prompt, fallback=answer.failure)
+        return AcceptedText(
+            text=draft.text, topics=draft.topics, model=answer.model, prompt=prompt, fallback=answer.failure
+        )
 
-    async def _accepted(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
+    async def _accept(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
         draft = await self._ask(summariser, task)
         if reason := objection(task, draft.text):
             raise ModelError(f"the summary was refused: {reason}")
         if self._parts.counter.count(draft.text) <= task.cap:
             return draft
-        compress = self.prompted(replace(task, kind="compress", previous=draft.text, messages=(), summaries=()))
+        compress = self.fill_prompt(replace(task, kind="compress", previous=draft.text, messages=(), summaries=()))
         offline = self._parts.offline
         for writer in (summariser, offline) if summariser is not offline else (offline,):
             shorter = await self._ask(writer, compress)
@@ -173,33 +175,33 @@ class Compactor:
     async def _ask(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
         return await call(summariser.summarise(task), self._parts.patience.model_seconds)
 
-    async def _merged(self, fold: Fold, attempts: int) -> Written:
-        """Two chunks joined as document 001 says; the earlier part is shortened once the whole passes the cap."""
+    async def _merge(self, fold: Fold, attempts: int) -> AcceptedText:
+        """Two chunks joined as in `project`; the earlier part is shortened once the whole passes the cap."""
         first, second = fold.folds
-        topics = layouts.merged_topics(first.topics, second.topics)
-        text = layouts.merged(first.text, second.text)
-        written = Written(text=text, topics=topics, model="join", prompt=None, fallback=None)
+        topics = layouts.merge_topics(first.topics, second.topics)
+        text = layouts.merge_chunks(first.text, second.text)
+        written = AcceptedText(text=text, topics=topics, model="join", prompt=None, fallback=None)
         count = self._parts.counter.count
         if count(text) <= fold.cap:
             return written
-        room = max(1, fold.cap - count(layouts.merged("", second.text)) - 2)
+        room = max(1, fold.cap - count(layouts.merge_chunks("", second.text)) - 2)
         task = SummaryTask(
             kind="compress",
             profile=self._parts.profile.name,
             messages=(),
-            previous=layouts.merged(first.text, "").removeprefix("Earlier: ").removesuffix("\n\nThen: "),
+            previous=layouts.merge_chunks(first.text, "").removeprefix("Earlier: ").removesuffix("\n\nThen: "),
             summaries=(),
             sections=(),
             cap=room,
             least=0,
         )
-        shortened = await self.written(self.prompted(task), attempts)
-        text = trim(layouts.merged(shortened.text, second.text), fold.cap, count)
+        shortened = await self.write(self.fill_prompt(task), attempts)
+        text = trim(layouts.merge_chunks(shortened.text, second.text), fold.cap, count)
         return replace(shortened, text=text or NO_WORDS, topics=topics)
 
     # the result
 
-    def _summary(self, session: Session, fold: Fold, messages: Sequence[Message], written: Written) -> Summary:
+    def _summary(self, session: Session, fold: Fold, messages: Sequence[Message], written: AcceptedText) -> Summary:
         parts, profile = self._parts, self._parts.profile
         taken = (*fold.previous, *fold.folds)
         version = max((summary.version for summary in fold.previous), default=0) + 1
@@ -207,7 +209,7 @@ class Compactor:
             messages[-1].created_at if messages else max((s.updated_at for s in taken), default=session.last_at)
         )
         title = profile.title if fold.kind == "rolling" else None
-        text = layouts.framed(title, written.text, updated_at, version)
+        text = layouts.frame(title, written.text, updated_at, version)
         return Summary(
             id=parts.new_id("sum"),
             user_id=session.user_id,
@@ -220,7 +222,7 @@ class Compactor:
             reads=fold.reads,
             inputs=fold.retire,
             text=text,
-            topics=written.topics or layouts.merged_topics(*(summary.topics for summary in taken)),
+            topics=written.topics or layouts.merge_topics(*(summary.topics for summary in taken)),
             tokens=parts.counter.count(text),
             recipe=Recipe(
                 profile=profile.name,
@@ -237,7 +239,7 @@ class Compactor:
         )
 
     def _unless_idle(self, summary: Summary, retire: tuple[str, ...], fold: Fold) -> tuple[Summary, tuple[str, ...]]:
-        """A long summary that adds nothing to the last is no new version; the last one stands for more (004)."""
+        """A long summary that adds nothing to the last is no new version; the last one covers more (`layered`)."""
         if fold.kind != "long" or len(fold.previous) != 1 or not adds_nothing(fold.previous[0].text, summary.text):
             return summary, retire
         (last,) = fold.previous
@@ -255,7 +257,7 @@ class Compactor:
         return wider, tuple(one for one in retire if one != last.id)
 
     def _without_twin(self, summary: Summary, live: Sequence[Summary], fold: Fold) -> tuple[Summary, tuple[str, ...]]:
-        """A summary that begins like the one before it takes its place, covering both (document 004)."""
+        """A summary that begins like the one before it takes its place, covering both (`layered`)."""
         before = [(s, s.covers.first) for s in live if s.covers and s.covers.last == fold.covers.first - 1]
         if fold.retire or not before or head_hash(before[0][0].text) != head_hash(summary.text):
             return summary, fold.retire
@@ -267,7 +269,7 @@ class Compactor:
 
 
 def _input(task: SummaryTask, prompt: Prompt) -> str:
-    """What a prompt works on, alone: in the form of document 003 where the prompt is of that form."""
+    """What a prompt works on, alone: as numbered turns where the prompt asks for them."""
     if "[TURNS_INPUT]" in prompt.text:
         return layouts.turns_input(task.previous, task.messages)
     return layouts.plain_input(task)

@@ -1,4 +1,4 @@
-"""Texts with a fixed form: framed summaries, prompt inputs, merged chunks, the session file of document 000."""
+"""Texts with a fixed form: framed summaries, prompt inputs, merged chunks, the session file of `medium_term`."""
 
 import hashlib
 import re
@@ -23,14 +23,14 @@ _FORM = re.compile(  # lines that give what is said a place in a prompt
 _INDENTED = re.compile(r"(\r\n|\r|\n) {4}")
 
 
-def framed(title: str | None, body: str, updated_at: datetime, version: int) -> str:
+def frame(title: str | None, body: str, updated_at: datetime, version: int) -> str:
     """A rolling summary with its title and the footer that says when and which version; plain without a title."""
     if title is None:
         return body
     return f"{title}\n\n{body.strip()}\n\n---\n*Updated: {stamp(updated_at)} | Version: {version}*"
 
 
-def unframed(title: str | None, text: str) -> str:
+def unframe(title: str | None, text: str) -> str:
     """A summary without title and footer."""
     if title is None:
         return text
@@ -42,12 +42,12 @@ def stamp(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def merged(first: str, second: str) -> str:
+def merge_chunks(first: str, second: str) -> str:
     """Two chunk summaries as one: `Earlier: … Then: …`."""
     return f"Earlier: {_MERGED.sub('', first)}\n\nThen: {_MERGED.sub('', second)}"
 
 
-def merged_topics(*topics: Sequence[str]) -> tuple[str, ...]:
+def merge_topics(*topics: Sequence[str]) -> tuple[str, ...]:
     """Topics in order, each once whatever its case."""
     found: dict[str, str] = {}
     for topic in (topic for several in topics for topic in several):
@@ -58,12 +58,12 @@ def merged_topics(*topics: Sequence[str]) -> tuple[str, ...]:
 # What a prompt works on
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
+def fill(template: str, values: Mapping[str, str]) -> str:
     """A template with its [PLACEHOLDERS] filled; what is filled in is not looked at again."""
     return re.sub(r"\[([A-Z_]+)\]", lambda found: values.get(found.group(1), found.group()), template)
 
 
-def numbered(messages: Sequence[Message]) -> str:
+def number_messages(messages: Sequence[Message]) -> str:
     """Messages with their numbers: `Message 3 (User): …`."""
     return "\n".join(f"Message {message.seq} ({_caller(message)}): {harmless(message.text)}" for message in messages)
 
@@ -77,15 +77,15 @@ def _caller(message: Message) -> str:
     return " ".join(speaker(message).split())
 
 
-def fenced(text: str) -> str:
-    """A text between lines that it cannot have, because they name its own digest."""
+def enclose(text: str) -> str:
+    """A text between lines that it cannot have, because they name its own hash."""
     mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
     return f"<data {mark}>\n{text}\n</data {mark}>"
 
 
 def prompt_values(task: SummaryTask, fence: Callable[[str], str] = str) -> dict[str, str]:
     """What the placeholders of a summary's prompt stand for; `fence` sets apart what people and models have said."""
-    said = fence(numbered(task.messages))
+    said = fence(number_messages(task.messages))
     return {
         "MESSAGES": said,
         "NEW_MESSAGES": said,
@@ -103,11 +103,11 @@ def prompt_values(task: SummaryTask, fence: Callable[[str], str] = str) -> dict[
 
 def plain_input(task: SummaryTask) -> str:
     """Everything a summary is made from, without a prompt."""
-    return "\n\n".join(filter(None, (task.previous, *task.summaries, numbered(task.messages))))
+    return "\n\n".join(filter(None, (task.previous, *task.summaries, number_messages(task.messages))))
 
 
 def turns_input(existing: str | None, messages: Sequence[Message]) -> str:
-    """The input of document 003: the existing summary or NONE, then numbered turns."""
+    """The input of the prompts of `chunked`: the existing summary or NONE, then numbered turns."""
     turns: list[list[str]] = []
     number = None
     for message in messages:
@@ -140,9 +140,9 @@ class SessionDocument:
 
 
 def session_markdown(session: Session, messages: Sequence[Message], summary: str, version: int) -> str:
-    """A session as the markdown file of document 000."""
+    """A session as the markdown file of `medium_term`."""
     end = "" if session.ended_at is None else stamp(session.ended_at)
-    said = "\n".join(f"**Message {message.seq} ({_who(message)}):** {_indented(message.text)}" for message in messages)
+    said = "\n".join(f"**Message {message.seq} ({_who(message)}):** {_indent(message.text)}" for message in messages)
     return (
         f"# Session: {session.id}\n\n## Metadata\n- Start: {stamp(session.started_at)}\n- End: {end}\n"
         f"- Message Count: {session.counters.messages}\n- Summary Version: {version}\n\n"
@@ -150,7 +150,7 @@ def session_markdown(session: Session, messages: Sequence[Message], summary: str
     )
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     """Later lines of a message are indented, so that none of them can pass for a heading or another message."""
     return _BREAK.sub(r"\1    ", text)
 
@@ -173,7 +173,7 @@ _SHORT = re.compile(
 _SAID = re.compile(r"^\*\*Message (\d+) \(([^)\n]*)\):\*\* ?(.*?)(?=^\*\*Message \d+ \(|\Z)", re.DOTALL | re.MULTILINE)
 
 
-def parsed_session(text: str) -> SessionDocument:
+def parse_session(text: str) -> SessionDocument:
     """A session file read back; an error says what is missing."""
     head = _HEAD.match(text)
     short = _SHORT.search(text)

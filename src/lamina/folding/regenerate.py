@@ -1,4 +1,4 @@
-"""Summaries and facts made anew beside the old ones: compared, then accepted or rolled back."""
+"""Regenerate: summaries and facts written again beside the old ones, compared, then accepted or rolled back."""
 
 import json
 import logging
@@ -9,7 +9,7 @@ from datetime import datetime
 from lamina.errors import Conflict, DoesNotFit, NotFound
 from lamina.folding.drift import diff, drift
 from lamina.folding.fold import Compactor
-from lamina.knowledge import standing
+from lamina.knowledge import fact_words
 from lamina.knowledge.extract import Reader
 from lamina.log.erased import is_dropped
 from lamina.log.pages import every_message, required_session
@@ -41,7 +41,7 @@ class _Draft:
 
 
 class Regeneration:
-    """Makes derived things anew, with the models of `parts`."""
+    """Writes what is derived again, with the models of `parts`."""
 
     def __init__(self, parts: Parts, reader: Reader) -> None:
         self._parts = parts
@@ -54,7 +54,7 @@ class Regeneration:
             raise DoesNotFit(f"first must be a message number from 1 to {session.counters.messages}, not {first}")
         await self._check_words(session, first)
         stored = [s for s in await self._parts.store.summaries(session_id, live=False) if s.status != "replaced"]
-        kept = _kept(stored, first)
+        kept = _ending_before(stored, first)
         old = [summary for summary in stored if summary.id not in {one.id for one in kept}]
         start = [replace(s, status="live", folded_into=None) if s.folded_into in _ids(old) else s for s in kept]
         fresh = await _Refold(parts, session, start).run(progress)
@@ -72,10 +72,10 @@ class Regeneration:
             new_facts=tuple(new_facts),
             old_facts=tuple(old_facts),
         )
-        return await self._stored(self._parts.new_id("prop"), session, draft, "open", self._parts.now())
+        return await self._store(self._parts.new_id("prop"), session, draft, "open", self._parts.now())
 
     async def _check_words(self, session: Session, first: int) -> None:
-        """Nothing can be made anew from messages whose words are gone."""
+        """Nothing can be written again from messages whose words are gone."""
         async for message in every_message(self._parts.store, session.id, first, session.counters.messages):
             if is_dropped(message):
                 raise DoesNotFit(
@@ -112,9 +112,7 @@ class Regeneration:
         await self._exchange(session, draft.old_facts, draft.new_facts)
         await self._parts.store.drop_digests(session.user_id)
         logger.info("regenerated", extra={"session": session.id, "drift": draft.drift, "changes": len(draft.changes)})
-        return await self._stored(
-            row.id, session, replace(draft, version=draft.version + 1), "accepted", row.created_at
-        )
+        return await self._store(row.id, session, replace(draft, version=draft.version + 1), "accepted", row.created_at)
 
     async def roll_back(self, proposal_id: str) -> Proposal:
         """Discard an open proposal; of an accepted one, put the old versions back."""
@@ -131,27 +129,27 @@ class Regeneration:
                 raise Conflict("the session was folded, or something of it forgotten, since it was accepted")
             await self._exchange(session, draft.new_facts, draft.old_facts)
             await self._parts.store.drop_digests(session.user_id)
-        return await self._stored(row.id, session, draft, "rolled_back", row.created_at)
+        return await self._store(row.id, session, draft, "rolled_back", row.created_at)
 
     async def _exchange(self, session: Session, gone: Sequence[Fact], come: Sequence[Fact]) -> None:
         """Facts exchanged; one that is in both keeps its id and what was decided of it by hand."""
-        same = {standing.claim(fact) for fact in gone} & {standing.claim(fact) for fact in come}
+        same = {fact_words.claim(fact) for fact in gone} & {fact_words.claim(fact) for fact in come}
         now = await required_session(self._parts.store, session.id)
-        put = tuple(fact for fact in come if standing.claim(fact) not in same)
+        put = tuple(fact for fact in come if fact_words.claim(fact) not in same)
         done = now.counters.extracted
         reading = Reading(session_id=session.id, expect=done, erasures=session.erasures, upto=done)
         commit = FactsCommit(
             user_id=session.user_id,
-            settle=self._reader.settle,
+            settle=self._reader.resolve,
             put=put,
             marks=await self._reader.marks(put),
-            drop=tuple(fact.id for fact in gone if standing.claim(fact) not in same),
+            drop=tuple(fact.id for fact in gone if fact_words.claim(fact) not in same),
             reading=reading,
         )
         if not await self._parts.store.commit_facts(commit):
             raise Conflict("something of the session was forgotten meanwhile; its facts were left as they are")
 
-    async def _stored(
+    async def _store(
         self, proposal_id: str, session: Session, draft: _Draft, status: str, created_at: datetime
     ) -> Proposal:
         row = ProposalRow(
@@ -197,7 +195,7 @@ class _Refold:
         self.counters = replace(self._session.counters, cursor=0, cursor_turn=0, cursor_tokens=0)
         await self._advance(max((s.covers.last for s in self._live if s.covers), default=0))
         while (step := await self._compactor.due(self._now, self._live)) is not None:
-            commit = await self._compactor.compacted(self._now, self._live, step)
+            commit = await self._compactor.prepare(self._now, self._live, step)
             for retired in commit.retire:
                 self._known[retired] = replace(self._known[retired], status="folded", folded_into=commit.summary.id)
             self._known[commit.summary.id] = commit.summary
@@ -222,7 +220,7 @@ class _Refold:
         self.counters = replace(self.counters, cursor=cursor, cursor_turn=turn, cursor_tokens=tokens)
 
 
-def _kept(stored: Sequence[Summary], first: int) -> list[Summary]:
+def _ending_before(stored: Sequence[Summary], first: int) -> list[Summary]:
     """The summaries that end before a message."""
     return [summary for summary in stored if summary.covers is not None and summary.covers.last < first]
 
@@ -265,12 +263,12 @@ def _summary_changes(old: Sequence[Summary], new: Sequence[Summary]) -> list[Cha
 
 
 def _fact_changes(old: Sequence[Fact], new: Sequence[Fact]) -> list[Change]:
-    before, after = {standing.claim(fact): fact for fact in old}, {standing.claim(fact): fact for fact in new}
+    before, after = {fact_words.claim(fact): fact for fact in old}, {fact_words.claim(fact): fact for fact in new}
     gone = [fact for claim, fact in before.items() if claim not in after]
     come = [fact for claim, fact in after.items() if claim not in before]
     return [
-        *(_fact_change(fact, fact.id, None, f"- {standing.said(fact)}") for fact in gone),
-        *(_fact_change(fact, None, fact.id, f"+ {standing.said(fact)}") for fact in come),
+        *(_fact_change(fact, fact.id, None, f"- {fact_words.describe_fact(fact)}") for fact in gone),
+        *(_fact_change(fact, None, fact.id, f"+ {fact_words.describe_fact(fact)}") for fact in come),
     ]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from itertools import accumulate, pairwise
 
-from lamina.knowledge.standing import is_unread
+from lamina.knowledge.fact_drafts import is_unread
 from lamina.language.words import overlap, terms
 from lamina.log.chain import closes
 from lamina.log.window import groups, safe_end
@@ -327,7 +327,7 @@ def _upkeep_fold(upkeep: Upkeep, live: Sequence[Summary]) -> Fold | None:
     raise TypeError(f"unknown upkeep {upkeep!r}")
 
 
-def _raised(
+def _summary_fold(
     task: str,
     kind: SummaryKind,
     folds: Sequence[Summary],
@@ -357,7 +357,7 @@ def _raised(
 def _(upkeep: Merge, live: Sequence[Summary]) -> Fold | None:
     if len(live) <= upkeep.most:
         return None
-    return _raised("merge", "merged", live[:2], upkeep.cap, newest=live[-1])
+    return _summary_fold("merge", "merged", live[:2], upkeep.cap, newest=live[-1])
 
 
 @_upkeep_fold.register
@@ -365,7 +365,7 @@ def _(upkeep: IntoLong, live: Sequence[Summary]) -> Fold | None:
     long = [summary for summary in live if summary.kind == "long"]
     medium = [summary for summary in live if summary.kind != "long"]
     full = len(medium) >= upkeep.count or (len(medium) > 1 and sum(s.tokens for s in medium) > upkeep.tokens)
-    return _raised("long", "long", medium, upkeep.cap, newest=medium[-1], previous=long) if full else None
+    return _summary_fold("long", "long", medium, upkeep.cap, newest=medium[-1], previous=long) if full else None
 
 
 @_upkeep_fold.register
@@ -373,5 +373,5 @@ def _(upkeep: FanOut, live: Sequence[Summary]) -> Fold | None:
     for layer in sorted({summary.layer for summary in live}):
         held = [summary for summary in live if summary.layer == layer]
         if len(held) >= upkeep.most:
-            return _raised("fold", "layer", held[: upkeep.width], upkeep.cap, newest=held[-1])
+            return _summary_fold("fold", "layer", held[: upkeep.width], upkeep.cap, newest=held[-1])
     return None

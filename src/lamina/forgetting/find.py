@@ -5,10 +5,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
-from lamina.knowledge.standing import folded, stripped
+from lamina.knowledge.fact_words import plain_text, strip_punctuation
 from lamina.language.unicode import normalise, without_unseen
 
-_DEEPEST = 8  # times that a text is decoded: JSON in JSON, or an address in an address
+_MAX_DECODINGS = 8  # times that a text is decoded: JSON in JSON, or an address in an address
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[\"\\/bfnrt])")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SPACES = {"b": " ", "f": " ", "n": " ", "r": " ", "t": " "}
@@ -28,20 +28,20 @@ _JOINING = re.compile("[\u1160-\u11ff\u3099\u309a\uff9e\uff9f]")
 def comparable(text: str) -> str:
     """A text without what does not count when it is looked for."""
     if text.isascii():
-        return folded(text)
-    return folded(without_unseen(normalise("NFKC", without_unseen(text)))).translate(_ALIKE).replace(_DOTTED, "i")
+        return plain_text(text)
+    return plain_text(without_unseen(normalise("NFKC", without_unseen(text)))).translate(_ALIKE).replace(_DOTTED, "i")
 
 
 def needle(text: str) -> str:
     """What is looked for when a text is: without punctuation at its ends."""
-    return stripped(comparable(text))
+    return strip_punctuation(comparable(text))
 
 
-def decoded(text: str) -> Iterator[str]:
+def forms(text: str) -> Iterator[str]:
     """A text, and what it is once escapes of JSON and of addresses in it are read."""
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DECODINGS):
         yield text
-        plain = _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+        plain = _ESCAPE.sub(_unescape, text) if "\\" in text else text
         if "%" in plain or _ADDRESS.match(plain):
             plain = unquote(plain.replace("+", " ") if _ADDRESS.match(plain) else plain, errors="replace")
         if plain == text:
@@ -49,7 +49,7 @@ def decoded(text: str) -> Iterator[str]:
         text = plain
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     code = found[0]
     if code[1] != "u":
         return _SPACES.get(code[1], code[1])
@@ -59,12 +59,12 @@ def _unescaped(found: re.Match[str]) -> str:
 
 def is_in(wanted: str, text: str) -> bool:
     """Whether a text has a needle, in any form."""
-    return any(wanted in comparable(form) for form in decoded(text))
+    return any(wanted in comparable(form) for form in forms(text))
 
 
 def is_word_in(wanted: str, text: str) -> bool:
     """Whether a text has a needle that is no part of a longer word there, in a script that sets words apart."""
-    return any(_stands_alone(wanted, comparable(form)) for form in decoded(text))
+    return any(_stands_alone(wanted, comparable(form)) for form in forms(text))
 
 
 def _stands_alone(wanted: str, text: str) -> bool:
@@ -83,7 +83,7 @@ def _is_one_word(before: str, after: str) -> bool:
 
 def spans(text: str, needles: Iterable[str]) -> list[tuple[int, int]]:
     """Where needles stand in a text as it is written, in order and apart; all of it where that cannot be told."""
-    plain, places = _placed(text)
+    plain, places = _align(text)
     if plain != comparable(text):
         return [(0, len(text))]
     found: list[tuple[int, int]] = []
@@ -101,7 +101,7 @@ def spans(text: str, needles: Iterable[str]) -> list[tuple[int, int]]:
     return apart
 
 
-def _placed(text: str) -> tuple[str, list[tuple[int, int]]]:
+def _align(text: str) -> tuple[str, list[tuple[int, int]]]:
     """A text made comparable, and for each of its signs from where to where it was written."""
     signs: list[str] = []
     places: list[tuple[int, int]] = []

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from lamina.errors import DoesNotFit, InputError, NotFound, StoreError
 from lamina.forgetting import find, redact
-from lamina.knowledge import standing
+from lamina.knowledge import fact_words
 from lamina.knowledge.extract import Reader
 from lamina.log import erased
 from lamina.log.messages import text_of
@@ -119,7 +119,7 @@ class Forgetting:
         if fact is None:
             raise NotFound(f"no fact {fact_id!r}")
         plan = _Plan(user_id=fact.user_id, target=f"fact {fact_id}")
-        words, known, said_in = standing.own_words(fact), list[Fact](), list[str | None]()
+        words, known, said_in = fact_words.own_words(fact), list[Fact](), list[str | None]()
         async for page in self._pages(fact.user_id):
             if page.sessions or page.facts:
                 known = list(page.facts)
@@ -168,12 +168,12 @@ class Forgetting:
     async def _execute(self, plan: _Plan, *, dry_run: bool, progress: Progress | None) -> Receipt:
         """Erase, scrub the files, then write again what is left of what was derived, in the affected sessions only."""
         if plan.empty:
-            return self._receipt(plan, Erased(), rehearsal=dry_run)
+            return self._receipt(plan, Erased(), dry_run=dry_run)
         secret = await self._reader.secret() if plan.facts and not dry_run else b""
         receipts: list[Receipt] = []
 
         def receipt(erased: Erased, previous: str) -> ReceiptRow:
-            receipts.append(redact.sign(self._receipt(plan, erased, rehearsal=dry_run), previous))
+            receipts.append(redact.sign(self._receipt(plan, erased, dry_run=dry_run), previous))
             return redact.receipt_row(receipts[-1])
 
         named = frozenset(plan.facts)
@@ -182,9 +182,9 @@ class Forgetting:
         await self._parts.store.erase(
             Erasure(
                 user_id=plan.user_id,
-                settle=self._reader.settle,
+                settle=self._reader.resolve,
                 receipt=receipt,
-                block=lambda facts: [standing.mark(secret, fact) for fact in facts if fact.id in named],
+                block=lambda facts: [fact_words.mark(secret, fact) for fact in facts if fact.id in named],
                 rewrites=tuple(plan.rewrites),
                 sessions=tuple(plan.sessions),
                 unless_touched=plan.unless_touched,
@@ -223,21 +223,21 @@ class Forgetting:
         found = [await self._parts.store.summaries(session_id) for session_id in sorted(sessions)]
         return [summary.id for summaries in found for summary in summaries]
 
-    def _receipt(self, plan: _Plan, erased: Erased, *, rehearsal: bool) -> Receipt:
+    def _receipt(self, plan: _Plan, erased: Erased, *, dry_run: bool) -> Receipt:
         receipt_id = self._parts.new_id("rcpt")
 
         def hidden(ids: tuple[str, ...]) -> tuple[str, ...]:
             """Ids as they may stay when the user is forgotten, too: none that tells who it was."""
             whole = plan.user or bool(plan.sessions)
             if whole:
-                return tuple(redact.hashed(item, receipt_id) for item in ids)
-            return tuple(redact.unnamed(item, plan.user_id, receipt_id) for item in ids)
+                return tuple(redact.hash_id(item, receipt_id) for item in ids)
+            return tuple(redact.anonymise(item, plan.user_id, receipt_id) for item in ids)
 
         return Receipt(
             id=receipt_id,
             at=self._parts.now(),
             target=plan.target,
-            rehearsal=rehearsal,
+            rehearsal=dry_run,
             messages=hidden(erased.messages),
             redacted=hidden(erased.redacted),
             sessions=hidden(erased.sessions),
@@ -304,7 +304,7 @@ class Forgetting:
         words = redact.words_of(gone, others)
         left = redact.without(message, words)
         change = self._rewrite(message, *left, whole=False) if left else self._empty(message, erased.FORGOTTEN)
-        telling = [told for fact in gone for told in standing.telling(fact) or [fact.value]]
+        telling = [told for fact in gone for told in fact_words.telling(fact) or [fact.value]]
         return replace(change, words=tuple(words), telling=tuple(telling))
 
     def _rewrite(self, message: Message, body: Json, metadata: Json, *, whole: bool) -> Rewrite:
@@ -345,4 +345,4 @@ def _is_gone(message: Message) -> bool:
 
 def _same_value(one: Fact, fact: Fact) -> bool:
     same_slot = (one.category, one.slot) == (fact.category, fact.slot)
-    return same_slot and standing.normalised(one.value) == standing.normalised(fact.value)
+    return same_slot and fact_words.normalise_value(one.value) == fact_words.normalise_value(fact.value)

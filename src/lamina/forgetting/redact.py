@@ -1,4 +1,4 @@
-"""Forgetting, decided: which messages are meant, what is left of them, and receipts that tell nothing of it."""
+"""What is left when something is forgotten: of messages, facts and episodes; and receipts that do not repeat it."""
 
 import hashlib
 import json
@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from lamina.forgetting import find
-from lamina.knowledge.standing import TELLING, claim, order, said, telling
+from lamina.knowledge.conflicts import order
+from lamina.knowledge.fact_words import TELLING, claim, describe_fact, telling
 from lamina.log.erased import DROPPED, FORGOTTEN
 from lamina.log.messages import text_of
 from lamina.protocols.store import ReceiptRow, Rewrite
@@ -57,7 +58,7 @@ def message_words(body: Json, metadata: Json) -> tuple[Any, ...]:
     parts = body.get("content")
     run_on = "".join(map(_part, parts)) if isinstance(parts, list | tuple) else ""
     own = {name: item for name, item in body.items() if name != "role"}
-    return text_of(body), run_on, _said(own), metadata
+    return text_of(body), run_on, _content(own), metadata
 
 
 def _is_kind(name: str, item: Any) -> bool:
@@ -74,17 +75,17 @@ def _part(part: Any) -> str:
     return part if isinstance(part, str) else str(part.get("text") or "") if isinstance(part, Mapping) else ""
 
 
-def _said(value: Any) -> Any:
+def _content(value: Any) -> Any:
     """What is said in a message's body: without the names that the format gives to fields and kinds of parts."""
     if isinstance(value, Mapping):
         own = [item for name, item in value.items() if not _is_kind(name, item)]
-        return [name for name in value if name not in _FORMAT] + [_said(item) for item in own]
-    return [_said(item) for item in value] if isinstance(value, list | tuple) else value
+        return [name for name in value if name not in _FORMAT] + [_content(item) for item in own]
+    return [_content(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def fact_words(fact: Fact) -> tuple[Any, ...]:
     """Everything that a fact tells."""
-    return said(fact), fact.value, fact.key, fact.quote, fact.reason, fact.category, fact.tags
+    return describe_fact(fact), fact.value, fact.key, fact.quote, fact.reason, fact.category, fact.tags
 
 
 def empty_body(message: Message, placeholder: str) -> dict[str, Any]:
@@ -161,7 +162,7 @@ def _cut_text(text: str, needles: Sequence[str]) -> str:
 # what else came of a message of which words were cut out
 
 
-def kept_facts(facts: Iterable[Fact], change: Rewrite, before: str) -> list[Fact]:
+def remaining_facts(facts: Iterable[Fact], change: Rewrite, before: str) -> list[Fact]:
     """The facts of such a message that stay, at their new places in it: those that do not give away what was cut.
 
     `before` is what the message said. Two that are the same at one place now are one.
@@ -171,12 +172,12 @@ def kept_facts(facts: Iterable[Fact], change: Rewrite, before: str) -> list[Fact
     kept: dict[tuple[object, ...], Fact] = {}
     for fact in sorted(facts, key=lambda fact: (fact.verdict is None, *order(fact))):
         if not _tells((fact.value, fact.key, fact.reason, fact.tags), telling):
-            moved = _moved(fact, before, after, cut)
+            moved = _move_quote(fact, before, after, cut)
             kept.setdefault(claim(moved), moved)
     return list(kept.values())
 
 
-def _moved(fact: Fact, before: str, after: str, cut: Sequence[str]) -> Fact:
+def _move_quote(fact: Fact, before: str, after: str, cut: Sequence[str]) -> Fact:
     """A fact with its quote as it reads now, or with all that is left of the message where it cannot be found."""
     quote, start = _cut_text(fact.quote, cut), len(_cut_text(before[: fact.start], cut))
     if before == after == DROPPED:  # the quote is all that there is
@@ -198,10 +199,10 @@ def episode_words(episode: Episode) -> tuple[Any, ...]:
     return episode.title, episode.summary, episode.context, episode.outcome, episode.participants
 
 
-def kept_episode(episode: Episode, changes: Mapping[str, Rewrite], gone: Collection[str]) -> Episode | None:
+def remaining_episode(episode: Episode, changes: Mapping[str, Rewrite], gone: Collection[str]) -> Episode | None:
     """An episode after messages of it were rewritten; None if it goes, as all of it was said in them or may have been.
 
-    One that told of what was cut is emptied, and told anew when its messages are read again. `gone` are erased facts.
+    One that told of what was cut is emptied, and written again when its messages are read again. `gone`: erased facts.
     """
     own = [changes[one] for one in episode.message_ids if one in changes]
     emptied = {change.message_id for change in own if not change.words}
@@ -251,18 +252,18 @@ def names(item: str, user_id: str) -> bool:
     return re.search(rf"(?<![^\W_]){re.escape(user_id)}(?![^\W_])", item) is not None
 
 
-def unnamed(item: str, user_id: str, salt: str) -> str:
+def anonymise(item: str, user_id: str, salt: str) -> str:
     """An id as it may stay when the user is forgotten: hashed if it tells who that was."""
-    return hashed(item, salt) if names(item, user_id) else item
+    return hash_id(item, salt) if names(item, user_id) else item
 
 
-def hashed(item: str, salt: str) -> str:
+def hash_id(item: str, salt: str) -> str:
     """An id that was erased, so that who knows it can check that it was."""
     return hashlib.sha256(f"{salt}\0{item}".encode()).hexdigest()[:32]
 
 
 def sign(receipt: Receipt, previous: str) -> Receipt:
-    return replace(receipt, previous=previous, digest=chained(previous, receipt_record(receipt)))
+    return replace(receipt, previous=previous, digest=chain_hash(previous, receipt_record(receipt)))
 
 
 def receipt_record(receipt: Receipt) -> str:
@@ -302,7 +303,7 @@ def receipt_of(row: ReceiptRow) -> Receipt:
     )
 
 
-def chained(previous: str, record: str) -> str:
+def chain_hash(previous: str, record: str) -> str:
     return hashlib.sha256(f"{previous}\0{record}".encode()).hexdigest()
 
 
@@ -310,6 +311,6 @@ def broken_receipts(rows: Sequence[ReceiptRow]) -> Iterator[str]:
     """Ids of receipts that do not follow from the one before, or were changed."""
     previous = FIRST_RECEIPT
     for row in rows:
-        if row.previous != previous or row.digest != chained(row.previous, row.record):
+        if row.previous != previous or row.digest != chain_hash(row.previous, row.record):
             yield row.id
         previous = row.digest

@@ -15,7 +15,7 @@ from lamina.formats.lines import Record, Value
 from lamina.formats.restorable import Forgotten, forgotten
 from lamina.formats.restore import Incoming, Restoring, Tally
 from lamina.knowledge.extract import Reader
-from lamina.knowledge.standing import said, slot_of
+from lamina.knowledge.fact_words import describe_fact, slot_of
 from lamina.log.append import Ingest
 from lamina.log.messages import checked_id, draft, given_to, is_older_main, main_owner
 from lamina.parts import Parts, Progress
@@ -315,7 +315,7 @@ class Importing:
         slot = fact.slot or slot_of(fact.key, fact.value)  # of a later version, that of the first
         fact = replace(fact, slot=slot, user_id=self._user_id or fact.user_id)
         checked_id(fact.user_id, f"{place}: user_id")
-        fact = replace(fact, tokens=fact.tokens or self._parts.counter.count(said(fact)))
+        fact = replace(fact, tokens=fact.tokens or self._parts.counter.count(describe_fact(fact)))
         if fact.origin == "said" and fact.session_id is not None:
             incoming = self._incoming(fact.session_id, place)
             await self._held(incoming, incoming.facts, fact)

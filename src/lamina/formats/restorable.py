@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lamina.forgetting.redact import hashed
+from lamina.forgetting.redact import hash_id
 from lamina.log.erased import is_dropped
 from lamina.maintenance.integrity import faults
 from lamina.values.fact import Fact
@@ -21,10 +21,10 @@ class Erased:
     messages: frozenset[str]
 
     def has_session(self, session_id: str) -> bool:
-        return hashed(session_id, self.receipt_id) in self.sessions
+        return hash_id(session_id, self.receipt_id) in self.sessions
 
     def has_message(self, message_id: object) -> bool:
-        return isinstance(message_id, str) and hashed(message_id, self.receipt_id) in self.messages
+        return isinstance(message_id, str) and hash_id(message_id, self.receipt_id) in self.messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

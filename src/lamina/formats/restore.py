@@ -8,7 +8,7 @@ from lamina.forgetting import redact
 from lamina.formats import restorable
 from lamina.formats.lines import SessionHead
 from lamina.formats.restorable import Forgotten
-from lamina.knowledge import standing
+from lamina.knowledge import fact_words
 from lamina.knowledge.extract import Reader
 from lamina.parts import Parts
 from lamina.protocols.store import Erased, Erasure, FactsCommit, Reading, ReceiptRow, Rewrite, Swap
@@ -101,7 +101,7 @@ class Restoring:
         await self._store.erase(
             Erasure(
                 user_id=session.user_id,
-                settle=self._reader.settle,
+                settle=self._reader.resolve,
                 receipt=lambda erased, previous: self._receipt(session, erased, previous),
                 block=lambda _: (),
                 rewrites=rewrites,
@@ -122,7 +122,7 @@ class Restoring:
             at=self._parts.now(),
             target="messages of a session that were forgotten before they were imported",
             rehearsal=False,
-            messages=tuple(redact.unnamed(item, session.user_id, receipt_id) for item in erased.messages),
+            messages=tuple(redact.anonymise(item, session.user_id, receipt_id) for item in erased.messages),
             redacted=erased.redacted,
             sessions=nothing,
             summaries=nothing,
@@ -177,7 +177,7 @@ class Restoring:
         episodes = [one for one in incoming.episodes if one.origin == "said" and await self._happened(one, session)]
         commit = FactsCommit(
             user_id=session.user_id,
-            settle=self._reader.settle,
+            settle=self._reader.resolve,
             put=tuple(facts),
             marks=await self._reader.marks(facts),
             episodes=tuple(replace(one, user_id=session.user_id) for one in episodes),
@@ -215,10 +215,10 @@ class Restoring:
 
     async def _recognise(self, incoming: Incoming, session: Session, known: Sequence[Fact]) -> None:
         """Of a session that was read here: which facts are those of the file, and what was decided of them by hand."""
-        by_claim = {standing.claim(fact): fact for fact in known}
+        by_claim = {fact_words.claim(fact): fact for fact in known}
         change = []
         for fact in incoming.facts:
-            own = by_claim.get(standing.claim(fact))
+            own = by_claim.get(fact_words.claim(fact))
             if own is None:
                 gone = fact.id in self._forgotten.ids
                 self._skip("fact that was forgotten here" if gone else "fact to be found again in its messages", 1)
@@ -228,7 +228,7 @@ class Restoring:
                 change.append(replace(own, verdict=fact.verdict, verdict_at=fact.verdict_at))
         if change:
             await self._store.commit_facts(
-                FactsCommit(user_id=session.user_id, settle=self._reader.settle, change=tuple(change))
+                FactsCommit(user_id=session.user_id, settle=self._reader.resolve, change=tuple(change))
             )
 
     # by hand
@@ -248,7 +248,7 @@ class Restoring:
                 put.append(replace(one, user_id=session.user_id))
         if put:
             await self._store.commit_facts(
-                FactsCommit(user_id=session.user_id, settle=self._reader.settle, episodes=tuple(put))
+                FactsCommit(user_id=session.user_id, settle=self._reader.resolve, episodes=tuple(put))
             )
             self._tally.came["episodes"] += len(put)
 
@@ -265,7 +265,7 @@ class Restoring:
                 fresh.setdefault(fact.user_id, []).append(fact)
         for user_id, put in fresh.items():
             marks = await self._reader.marks(put)
-            commit = FactsCommit(user_id=user_id, settle=self._reader.settle, put=tuple(put), marks=marks)
+            commit = FactsCommit(user_id=user_id, settle=self._reader.resolve, put=tuple(put), marks=marks)
             await self._store.commit_facts(commit)
             stored = sum([await self._store.fact(fact.id) is not None for fact in put])
             self._tally.came["facts"] += stored
@@ -290,7 +290,7 @@ class Restoring:
                 known[owner].add((source, target, link.type))
                 fresh.setdefault(owner, []).append(replace(link, source=source, target=target))
         for owner, put in fresh.items():
-            await self._store.commit_facts(FactsCommit(user_id=owner, settle=self._reader.settle, links=tuple(put)))
+            await self._store.commit_facts(FactsCommit(user_id=owner, settle=self._reader.resolve, links=tuple(put)))
             self._tally.came["links"] += len(put)
 
     async def _owner(self, memory_id: str) -> str | None:

@@ -98,7 +98,7 @@ class Transfer:
 
     async def _markdown(self, source: Path, user_id: str | None) -> Converted:
         """Read a session file back. Its summary, whose messages are gone, becomes the first message of the log."""
-        document = layouts.parsed_session(await whole_files.text_of(source))
+        document = layouts.parse_session(await whole_files.text_of(source))
         session = await self._parts.store.session(document.session_id)
         owner = user_id or (session.user_id if session else main_owner(document.session_id) or DEFAULT_OWNER)
         head = {"type": "session", "id": document.session_id, "user_id": owner}

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from lamina.knowledge.standing import folded, normalised, said
+from lamina.knowledge.fact_words import describe_fact, normalise_value, plain_text
 from lamina.values.fact import Fact
 from lamina.values.summary import Divergence, Summary
 
 _IMPORTANT = 0.8
-_SHORTEST = 3  # characters of a value that can be looked for in a text
+_MIN_LENGTH = 3  # characters of a value that can be looked for in a text
 
 
 def divergences(facts: Sequence[Fact], summaries: Sequence[Summary]) -> Iterator[Divergence]:
@@ -17,21 +17,25 @@ def divergences(facts: Sequence[Fact], summaries: Sequence[Summary]) -> Iterator
     """
     active = {(fact.category, fact.slot): fact for fact in facts if fact.status == "active" and fact.holds}
     for summary in summaries:
-        text = f" {folded(summary.text)} "
+        text = f" {plain_text(summary.text)} "
         for fact in facts:
             if not _speakable(fact):
                 continue
             current = active.get((fact.category, fact.slot))
             if fact.status == "superseded" and _knows_of(summary, fact) and _stale(fact, current, text):
-                yield _divergence("stale", fact, summary, f"it has {said(fact)!r}; {_now(current)}")
+                yield _divergence("stale", fact, summary, f"it has {describe_fact(fact)!r}; {_now(current)}")
             elif fact.status == "active" and _covers(summary, fact) and not _has(text, fact.value):
-                yield _divergence("missing", fact, summary, f"it covers where {said(fact)!r} was said, and lacks it")
+                yield _divergence(
+                    "missing", fact, summary, f"it covers where {describe_fact(fact)!r} was said, and lacks it"
+                )
 
 
 def _speakable(fact: Fact) -> bool:
     """Whether a summary can be expected to have the value: it is important and was said in these words."""
-    own_words = normalised(fact.value) in folded(fact.quote)
-    return fact.holds and fact.importance >= _IMPORTANT and own_words and len(normalised(fact.value)) >= _SHORTEST
+    own_words = normalise_value(fact.value) in plain_text(fact.quote)
+    return (
+        fact.holds and fact.importance >= _IMPORTANT and own_words and len(normalise_value(fact.value)) >= _MIN_LENGTH
+    )
 
 
 def _stale(fact: Fact, current: Fact | None, text: str) -> bool:
@@ -45,7 +49,7 @@ def _knows_of(summary: Summary, fact: Fact) -> bool:
 
 
 def _has(text: str, value: str) -> bool:
-    return normalised(value) in text
+    return normalise_value(value) in text
 
 
 def _covers(summary: Summary, fact: Fact) -> bool:
@@ -53,7 +57,7 @@ def _covers(summary: Summary, fact: Fact) -> bool:
 
 
 def _now(current: Fact | None) -> str:
-    return "that ended" if current is None else f"now {said(current)!r} holds"
+    return "that ended" if current is None else f"now {describe_fact(current)!r} holds"
 
 
 def _divergence(kind: str, fact: Fact, summary: Summary, text: str) -> Divergence:

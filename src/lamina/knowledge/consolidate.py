@@ -3,7 +3,7 @@
 import logging
 from datetime import datetime
 
-from lamina.knowledge.consolidation import fading, plan, rules_of
+from lamina.knowledge.consolidation_plan import fading, plan, rules_of
 from lamina.knowledge.extract import Reader
 from lamina.log.erased import is_emptied_episode
 from lamina.log.pages import cuts_of, every_user
@@ -42,7 +42,7 @@ class Consolidation:
             committed = await store.commit_facts(
                 FactsCommit(
                     user_id=user_id,
-                    settle=self._reader.settle,
+                    settle=self._reader.resolve,
                     change=tuple(planned.facts),
                     change_episodes=tuple(planned.episodes),
                     drop_episodes=tuple(planned.drop_episodes),

@@ -7,18 +7,18 @@ from lamina.values.fact import Episode, Fact
 
 HALF_LIFE_DAYS = 30.0
 _LIFT = 0.1  # for each access
-_MOST_LIFT = 0.5
+_MAX_LIFT = 0.5
 _DAY = timedelta(days=1)
 
 
 def decay(accesses: int, last: datetime, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
     """The freshness of a memory last used at `last`: 1 just used, 0 long forgotten."""
     days = max((now - last) / _DAY, 0.0)
-    lift = min(_LIFT * max(accesses, 0), _MOST_LIFT)
+    lift = min(_LIFT * max(accesses, 0), _MAX_LIFT)
     return min(1.0, float(fade(days, half_life_days)) + lift)
 
 
-def decayed(item: Fact | Episode, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
+def freshness(item: Fact | Episode, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
     """The freshness of a fact since it was learnt, of an episode since it happened, or since the last access."""
     came = item.learnt_at if isinstance(item, Fact) else item.happened_at
     return decay(item.accesses, item.accessed_at or came, now, half_life_days)

@@ -12,8 +12,8 @@ from lamina.values.session import Milestone
 
 KEY_MOMENT = 0.7  # significance
 ALIKE = 0.6  # share of common terms from which two episodes say the same
-LONGEST_SUMMARY = 400  # characters of a joined one
-LONGEST_MOMENT = 8  # turns; a chain of episodes is not joined beyond this
+MAX_SUMMARY = 400  # characters of a joined one
+MAX_MOMENT = 8  # turns; a chain of episodes is not joined beyond this
 _THIRDS = 3
 
 
@@ -44,14 +44,14 @@ def milestone_of(episode: Episode) -> Milestone:
     )
 
 
-def capped(episodes: Sequence[Episode], most: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
+def cap_episodes(episodes: Sequence[Episode], most: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
     """The most significant episodes to keep, and the rest, each in the order they happened."""
-    ranked = _ranked(episodes)
+    ranked = _rank(episodes)
     keep, drop = ranked[: max(most, 0)], ranked[max(most, 0) :]
-    return tuple(sorted(keep, key=_happened)), tuple(sorted(drop, key=_happened))
+    return tuple(sorted(keep, key=_time)), tuple(sorted(drop, key=_time))
 
 
-def merged(episodes: Sequence[Episode]) -> list[tuple[Episode, tuple[Episode, ...]]]:
+def merge_episodes(episodes: Sequence[Episode]) -> list[tuple[Episode, tuple[Episode, ...]]]:
     """Episodes that tell of one moment, each joined into the most significant of them, with the others that go.
 
     They are of one session, in turns that overlap or touch, and of one kind or in nearly the same words.
@@ -61,7 +61,7 @@ def merged(episodes: Sequence[Episode]) -> list[tuple[Episode, tuple[Episode, ..
         sessions.setdefault((episode.user_id, episode.session_id), []).append(_moment([episode]))
     found: list[tuple[Episode, tuple[Episode, ...]]] = []
     for key in sorted(sessions):
-        for moment in _settled(sessions[key]):
+        for moment in _merge_moments(sessions[key]):
             if len(moment.members) > 1:
                 others = tuple(one for one in moment.members if one.id != moment.value.id)
                 found.append((moment.value, others))
@@ -82,11 +82,11 @@ class _Moment:
 
 def _moment(members: Iterable[Episode]) -> _Moment:
     ordered = tuple(sorted(members, key=_place))
-    value = _joined(ordered) if len(ordered) > 1 else ordered[0]
+    value = _join(ordered) if len(ordered) > 1 else ordered[0]
     return _Moment(ordered, value, _words(value.title, value.summary))
 
 
-def _settled(moments: list[_Moment]) -> list[_Moment]:
+def _merge_moments(moments: list[_Moment]) -> list[_Moment]:
     """The moments joined until no two of them are one."""
     while True:
         fewer: list[_Moment] = []
@@ -106,27 +106,27 @@ def _settled(moments: list[_Moment]) -> list[_Moment]:
 
 def _one(earlier: _Moment, later: _Moment) -> bool:
     one, other = earlier.value.turns, later.value.turns
-    if len(_union((one, other))) > max(LONGEST_MOMENT, len(one), len(other)):
+    if len(_union((one, other))) > max(MAX_MOMENT, len(one), len(other)):
         return False
     return earlier.value.kind == later.value.kind or jaccard(earlier.words, later.words) >= ALIKE
 
 
-def _joined(members: Sequence[Episode]) -> Episode:
+def _join(members: Sequence[Episode]) -> Episode:
     """The most significant of the members, with what the others add; ids that they link among themselves go."""
-    main = _ranked(members)[0]
+    main = _rank(members)[0]
     ids = {member.id for member in members}
-    told = _told(main, members)
+    told = _distinct(main, members)
     outcomes = [member.outcome for member in sorted(members, key=_end) if member.outcome]
     return replace(
         main,
         turns=_union([member.turns for member in members]),
-        message_ids=_united(member.message_ids for member in members),
-        participants=_united(member.participants for member in members),
-        linked=tuple(link for link in _united(member.linked for member in members) if link not in ids),
+        message_ids=_unique(member.message_ids for member in members),
+        participants=_unique(member.participants for member in members),
+        linked=tuple(link for link in _unique(member.linked for member in members) if link not in ids),
         summary=" ".join(member.summary.strip() for member in told),
         outcome=outcomes[-1] if outcomes else None,
         valence=_valence(members),
-        merged=tuple(one for one in _united((member.id, *member.merged) for member in members) if one != main.id),
+        merged=tuple(one for one in _unique((member.id, *member.merged) for member in members) if one != main.id),
         happened_at=min(member.happened_at for member in members),
         tokens=sum(member.tokens for member in told),
         accesses=sum(member.accesses for member in members),
@@ -134,20 +134,20 @@ def _joined(members: Sequence[Episode]) -> Episode:
     )
 
 
-def _told(main: Episode, members: Sequence[Episode]) -> list[Episode]:
+def _distinct(main: Episode, members: Sequence[Episode]) -> list[Episode]:
     """Those whose summaries say different things, in order, as many as there is room for."""
     told = [main]
     length = len(main.summary.strip())
     for member in members:
         summary = member.summary.strip()
-        if not summary or length + len(summary) + 1 > LONGEST_SUMMARY or _said(summary, told):
+        if not summary or length + len(summary) + 1 > MAX_SUMMARY or _repeats(summary, told):
             continue
         told.append(member)
         length += len(summary) + 1
     return sorted(told, key=_place)
 
 
-def _said(summary: str, told: Sequence[Episode]) -> bool:
+def _repeats(summary: str, told: Sequence[Episode]) -> bool:
     own = _words(summary)
     return any(jaccard(own, _words(one.summary)) >= ALIKE or summary in one.summary for one in told)
 
@@ -160,7 +160,7 @@ def _valence(members: Sequence[Episode]) -> float:
     return round(min(max(weighed / math.fsum(weights), -1.0), 1.0), 6)
 
 
-def _ranked(episodes: Iterable[Episode]) -> list[Episode]:
+def _rank(episodes: Iterable[Episode]) -> list[Episode]:
     """The most significant first; among equals the newest, then by id."""
     newest = sorted(sorted(episodes, key=lambda one: one.id), key=lambda one: one.happened_at, reverse=True)
     return sorted(newest, key=lambda one: -one.significance)
@@ -174,7 +174,7 @@ def _end(episode: Episode) -> tuple[int, datetime, str]:
     return episode.turns.last, episode.happened_at, episode.id
 
 
-def _happened(episode: Episode) -> tuple[datetime, str]:
+def _time(episode: Episode) -> tuple[datetime, str]:
     return episode.happened_at, episode.id
 
 
@@ -182,7 +182,7 @@ def _union(spans: Sequence[Span]) -> Span:
     return Span(first=min(span.first for span in spans), last=max(span.last for span in spans))
 
 
-def _united(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
+def _unique(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for listed in lists for one in listed))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from lamina.knowledge import standing
+from lamina.knowledge import conflicts, fact_drafts, fact_words
 from lamina.log.erased import is_emptied, is_emptied_episode
 from lamina.model_calls import call, call_with_fallback
 from lamina.parts import Parts
@@ -31,17 +31,17 @@ class Reader:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def settle(self, facts: Sequence[Fact]) -> list[Fact]:
+    def resolve(self, facts: Sequence[Fact]) -> list[Fact]:
         """The facts of one slot with their standing, by the profile's rule."""
-        return standing.settled(facts, standing.rule_of(self._parts.profile))
+        return conflicts.resolve(facts, conflicts.rule_of(self._parts.profile))
 
     async def read(self, session_id: str) -> int:
         """Read all of a session that was not read; how many facts were found. Raises ModelError to be tried again."""
         found = 0
-        while standing.reads(self._parts.profile):
+        while fact_drafts.reads(self._parts.profile):
             session = await self._parts.store.session(session_id)
             messages = await self._parts.store.unread(session_id, self.batch) if session else []
-            if session is None or not (messages or standing.is_unread(self._parts.profile, session.counters)):
+            if session is None or not (messages or fact_drafts.is_unread(self._parts.profile, session.counters)):
                 break
             found += await self._read(session, messages)
         return found
@@ -61,12 +61,12 @@ class Reader:
             again=tuple(message.seq for message in messages if message.seq <= done),
         )
         facts = await self.facts(session, [message for message in messages if message.seq > done])
-        known = await self._known_episodes(session, {message.id for message in messages if message.seq <= done})
-        told = {one.id: one for one in await self._told(session, messages, facts, known)}
+        known = await self._episodes_to_retell(session, {message.id for message in messages if message.seq <= done})
+        told = {one.id: one for one in await self._find_episodes(session, messages, facts, known)}
         episodes = tuple(one for one in told.values() if one.id not in known)
         commit = FactsCommit(
             user_id=session.user_id,
-            settle=self.settle,
+            settle=self.resolve,
             put=facts,
             marks=await self.marks(facts),
             episodes=episodes,
@@ -90,7 +90,7 @@ class Reader:
         if not facts:
             return {}
         secret = await self.secret()
-        return {fact.id: standing.mark(secret, fact) for fact in facts}
+        return {fact.id: fact_words.mark(secret, fact) for fact in facts}
 
     async def secret(self) -> bytes:
         """What marks are made with."""
@@ -111,13 +111,13 @@ class Reader:
         found: dict[tuple[object, ...], Fact] = {}
         for draft in drafts:
             message = by_id.get(draft.message_id)
-            if message is None or not standing.true_to(draft, message):
+            if message is None or not fact_drafts.is_faithful(draft, message):
                 logger.warning(
                     "draft_refused", extra={"session": session.id, "model": model, "category": draft.category}
                 )
             elif self._worth_keeping(draft):
                 fact = self._fact(draft, message, session.user_id, model)
-                same = (fact.message_id, fact.category, fact.slot, fact.holds, standing.normalised(fact.value))
+                same = (fact.message_id, fact.category, fact.slot, fact.holds, fact_words.normalise_value(fact.value))
                 found.setdefault(same, fact)
         return tuple(found.values())
 
@@ -130,17 +130,17 @@ class Reader:
     def _fact(self, draft: FactDraft, message: Message, user_id: str, model: str) -> Fact:
         parts = self._parts
         fact_id, now = parts.new_id("fact"), parts.now()
-        fact = standing.drafted(draft, message, user_id=user_id, fact_id=fact_id, model=model, now=now)
-        return replace(fact, tokens=parts.counter.count(standing.said(fact)))
+        fact = fact_drafts.fact_from_draft(draft, message, user_id=user_id, fact_id=fact_id, model=model, now=now)
+        return replace(fact, tokens=parts.counter.count(fact_words.describe_fact(fact)))
 
     # episodes
 
-    async def _known_episodes(self, session: Session, again: set[str]) -> dict[str, Episode]:
+    async def _episodes_to_retell(self, session: Session, again: set[str]) -> dict[str, Episode]:
         """The episodes that were found in messages that are read again, since something of them was forgotten."""
         found = await self._parts.store.episodes(session.user_id, session.id) if again else []
         return {one.id: one for one in found if one.origin == "said" and one.message_ids[0] in again}
 
-    async def _told(
+    async def _find_episodes(
         self, session: Session, messages: Sequence[Message], facts: Sequence[Fact], known: Mapping[str, Episode]
     ) -> list[Episode]:
         """The episodes in messages of a session; one that was known there keeps its id, its links and its use."""
@@ -152,7 +152,7 @@ class Reader:
         told = []
         for episode in await self._episodes(session, whole):
             old = before.get((episode.message_ids[0], episode.kind))
-            told.append(_linked(episode, said) if old is None else _again(episode, old))
+            told.append(_link_facts(episode, said) if old is None else _again(episode, old))
         return told
 
     async def _episodes(self, session: Session, messages: Sequence[Message]) -> tuple[Episode, ...]:
@@ -221,7 +221,7 @@ class Reader:
 
 
 def _again(episode: Episode, old: Episode) -> Episode:
-    """A known episode in the words in which it was told anew."""
+    """A known episode in its new words."""
     return replace(
         episode,
         id=old.id,
@@ -234,6 +234,6 @@ def _again(episode: Episode, old: Episode) -> Episode:
     )
 
 
-def _linked(episode: Episode, facts: Sequence[Fact]) -> Episode:
+def _link_facts(episode: Episode, facts: Sequence[Fact]) -> Episode:
     """An episode with the facts that were said in the same message."""
     return replace(episode, linked=tuple(fact.id for fact in facts if fact.message_id == episode.message_ids[0]))

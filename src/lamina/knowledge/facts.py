@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from lamina.errors import DoesNotFit, InputError, NotFound, Stale
-from lamina.knowledge import consistency, standing, user_profile
+from lamina.knowledge import conflicts, consistency, fact_words, user_profile
 from lamina.knowledge import episodes as episode_policy
 from lamina.knowledge.extract import Reader
-from lamina.knowledge.standing import Filter
+from lamina.knowledge.fact_filter import Filter
 from lamina.language.times import moment
 from lamina.log.cycles import ORDERED, circles
 from lamina.log.pages import every_session, required_session
@@ -33,8 +33,8 @@ from lamina.values.fact import (
 from lamina.values.message import Span
 from lamina.values.summary import Divergence, Summary
 
-LONGEST_VALUE = 4_000  # characters of a memory told by hand
-_DEEPEST = 10
+MAX_VALUE = 4_000  # characters of a memory told by hand
+_MAX_DEPTH = 10
 
 
 class Knowledge:
@@ -58,10 +58,10 @@ class Knowledge:
         """The facts that hold at a time, with what was known at another; with statuses, all facts that have them."""
         known = await self._parts.store.facts(user_id, None)
         if known_at is not None:
-            known = standing.known_at(known, known_at, standing.rule_of(self._parts.profile))
-        held = known if wanted.statuses else standing.holding(known, as_of or known_at or self._parts.now())
+            known = conflicts.as_known_at(known, known_at, conflicts.rule_of(self._parts.profile))
+        held = known if wanted.statuses else conflicts.holding(known, as_of or known_at or self._parts.now())
         found = [fact for fact in held if wanted.takes(fact) and session_id in {None, fact.session_id}]
-        return sorted(found, key=lambda fact: (-fact.importance, *standing.order(fact)))
+        return sorted(found, key=lambda fact: (-fact.importance, *conflicts.order(fact)))
 
     async def fact(self, fact_id: str) -> Fact:
         found = await self._parts.store.fact(fact_id)
@@ -97,7 +97,7 @@ class Knowledge:
             links=tuple(link for link in links if fact.id in {link.source, link.target}),
             reasons=(),
         )
-        return replace(why, reasons=tuple(standing.reasons(why, standing.rule_of(self._parts.profile))))
+        return replace(why, reasons=tuple(conflicts.reasons(why, conflicts.rule_of(self._parts.profile))))
 
     async def user_profile(self, user_id: str, as_of: datetime | None, known_at: datetime | None) -> UserProfile:
         now = self._parts.now()
@@ -111,7 +111,7 @@ class Knowledge:
         marks = await self._reader.marks([fact])
         commit = FactsCommit(
             user_id=fact.user_id,
-            settle=self._reader.settle,
+            settle=self._reader.resolve,
             put=(fact,),
             unblock=tuple(marks.values()),
             newest=True,
@@ -122,7 +122,7 @@ class Knowledge:
             return await self.fact(stored.of)
         return stored
 
-    def told(
+    def build_fact(
         self,
         text: str,
         *,
@@ -146,7 +146,7 @@ class Knowledge:
             type=type,
             category=type if category is None else _word(category, "category"),
             key=None if key is None else _word(key, "key"),
-            slot=standing.slot_of(key, _value(text)),
+            slot=fact_words.slot_of(key, _value(text)),
             value=_value(text),
             origin="told",
             confidence=_share(confidence, "confidence"),
@@ -159,7 +159,7 @@ class Knowledge:
         )
         if fact.until is not None and fact.until <= fact.valid_from:
             raise InputError("valid_until must be later than valid_from")
-        return replace(fact, tokens=self._parts.counter.count(standing.said(fact)))
+        return replace(fact, tokens=self._parts.counter.count(fact_words.describe_fact(fact)))
 
     async def update(
         self,
@@ -172,7 +172,7 @@ class Knowledge:
         expect: str | None = None,
     ) -> Fact:
         """A new version of a memory; the old one stays in its history."""
-        old = _meant(await self.fact(fact_id), expect)
+        old = _check_tag(await self.fact(fact_id), expect)
         if old.status not in {"active", "candidate", "conflicted"}:
             raise DoesNotFit(f"fact {fact_id!r} is {old.status}; update the one that holds, see history({fact_id!r})")
         now = self._parts.now()
@@ -204,17 +204,17 @@ class Knowledge:
             accessed_at=None,
             decay=1.0,
         )
-        new = replace(new, tokens=self._parts.counter.count(standing.said(new)))
+        new = replace(new, tokens=self._parts.counter.count(fact_words.describe_fact(new)))
         link = Link(source=new.id, target=old.id, type="supersedes", strength=1.0, created_at=now)
         marks = await self._reader.marks([new])
         await self._parts.store.commit_facts(
             FactsCommit(
                 user_id=old.user_id,
-                settle=self._reader.settle,
+                settle=self._reader.resolve,
                 put=(new,),
                 links=(link,),
                 unblock=tuple(marks.values()),
-                expect=_expected(fact_id, expect),
+                expect=_expectation(fact_id, expect),
                 newest=True,
             )
         )
@@ -222,16 +222,16 @@ class Knowledge:
 
     async def judge(self, fact_id: str, verdict: Verdict, expect: str | None = None) -> Fact:
         """Promote, demote or retract a fact."""
-        fact = _meant(await self.fact(fact_id), expect)
+        fact = _check_tag(await self.fact(fact_id), expect)
         if fact.status == "evidence":
             raise DoesNotFit(f"fact {fact_id!r} only bears on {fact.of!r}; name that one")
         judged = replace(fact, verdict=verdict, verdict_at=self._parts.now(), verdict_by=None)
         await self._parts.store.commit_facts(
             FactsCommit(
                 user_id=fact.user_id,
-                settle=self._reader.settle,
+                settle=self._reader.resolve,
                 change=(judged,),
-                expect=_expected(fact_id, expect),
+                expect=_expectation(fact_id, expect),
             )
         )
         return await self.fact(fact_id)
@@ -253,21 +253,21 @@ class Knowledge:
             if circle := next(circles([each for each in links if each.type == kind]), None):
                 raise InputError(f"{circle}; link them the other way round, or by another type")
         await self._parts.store.commit_facts(
-            FactsCommit(user_id=one.user_id, settle=self._reader.settle, links=(link,))
+            FactsCommit(user_id=one.user_id, settle=self._reader.resolve, links=(link,))
         )
         known = await self._parts.store.links(one.user_id)
         return next((old for old in known if (old.source, old.target, old.type) == (source, target, kind)), link)
 
     async def _memory(self, memory_id: str) -> Memorable:
-        found = await self._known(memory_id)
+        found = await self._find(memory_id)
         if found is None:
             raise NotFound(f"no memory {memory_id!r}; give the id of a fact or an episode")
         return found
 
     async def graph(self, memory_id: str, depth: int, types: frozenset[str]) -> Graph:
         """What can be reached from a memory in so many steps."""
-        if not isinstance(depth, int) or not 0 <= depth <= _DEEPEST:
-            raise InputError(f"depth must be a whole number from 0 to {_DEEPEST}, not {depth!r}")
+        if not isinstance(depth, int) or not 0 <= depth <= _MAX_DEPTH:
+            raise InputError(f"depth must be a whole number from 0 to {_MAX_DEPTH}, not {depth!r}")
         if unknown := sorted(types - set(LINK_TYPES)):
             raise InputError(f"no link types {unknown}; there are {list(LINK_TYPES)}")
         start = await self._memory(memory_id)
@@ -284,13 +284,13 @@ class Knowledge:
                 end for link in usable for end in (link.source, link.target) if edge & {link.source, link.target}
             } - reached
             reached |= edge
-        nodes = [await self._known(node) for node in sorted(reached - {memory_id})]
+        nodes = [await self._find(node) for node in sorted(reached - {memory_id})]
         kept = [start, *(node for node in nodes if node is not None)]
         ids = {node.id for node in kept}
         within = [link for link in usable if {link.source, link.target} <= ids]
         return Graph(nodes=tuple(kept), links=tuple(within))
 
-    async def _known(self, memory_id: str) -> Memorable | None:
+    async def _find(self, memory_id: str) -> Memorable | None:
         return await self._parts.store.fact(memory_id) or await self._parts.store.episode(memory_id)
 
     # episodes
@@ -361,7 +361,7 @@ class Knowledge:
         await self._parts.store.commit_facts(
             FactsCommit(
                 user_id=session.user_id,
-                settle=self._reader.settle,
+                settle=self._reader.resolve,
                 episodes=(episode,),
                 most_episodes=self._parts.profile.max_episodes,
             )
@@ -387,10 +387,8 @@ class Knowledge:
 def _value(text: Any) -> str:
     if not isinstance(text, str) or not text.strip():
         raise InputError("a memory needs text")
-    if len(text) > LONGEST_VALUE:
-        raise InputError(
-            f"a memory may have {LONGEST_VALUE:,} characters, not {len(text):,}; add long texts as messages"
-        )
+    if len(text) > MAX_VALUE:
+        raise InputError(f"a memory may have {MAX_VALUE:,} characters, not {len(text):,}; add long texts as messages")
     if "\0" in text:
         raise InputError("the text has a NUL character; remove it")
     try:
@@ -419,12 +417,12 @@ def _tags(tags: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_word(tag, "tag") for tag in tags))
 
 
-def _meant(fact: Fact, tag: str | None) -> Fact:
+def _check_tag(fact: Fact, tag: str | None) -> Fact:
     """The fact, if it is as it was when it was read; the store looks again when it is changed."""
     if tag is not None and fact.tag != tag:
         raise Stale(f"fact {fact.id!r} is not as it was when it was read, and was left as it is; read it again")
     return fact
 
 
-def _expected(fact_id: str, tag: str | None) -> tuple[str, str] | None:
+def _expectation(fact_id: str, tag: str | None) -> tuple[str, str] | None:
     return None if tag is None else (fact_id, tag)

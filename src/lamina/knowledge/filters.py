@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lamina.errors import InputError
-from lamina.knowledge.standing import Filter
+from lamina.knowledge.fact_filter import Filter
 from lamina.language.times import moment
 from lamina.values.fact import FACT_STATUSES, FACT_TYPES
 from lamina.values.message import Span

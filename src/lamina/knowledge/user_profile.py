@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from lamina.knowledge.standing import CATEGORIES, said
+from lamina.knowledge.fact_words import CATEGORIES, describe_fact
 from lamina.values.fact import Fact, UserProfile
 
 _TITLES = {
@@ -49,4 +49,4 @@ def _entry(fact: Fact) -> str:
     since = f"since {fact.valid_from.date()}"
     until = f", until {fact.valid_until.date()}" if fact.valid_until is not None else ""
     conflict = ", in conflict with something said before" if fact.status == "conflicted" else ""
-    return f"{' '.join(said(fact).split())} ({since}{until}{conflict})"
+    return f"{' '.join(describe_fact(fact).split())} ({since}{until}{conflict})"

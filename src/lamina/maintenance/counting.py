@@ -18,7 +18,7 @@ class Totals(NamedTuple):
     unfolded_tokens: int
 
 
-class Said(NamedTuple):
+class DayMessages(NamedTuple):
     """Messages of one day."""
 
     day: date
@@ -26,7 +26,7 @@ class Said(NamedTuple):
     tokens: int
 
 
-class Told(NamedTuple):
+class DaySummaries(NamedTuple):
     """Summaries of one kind, layer and status that know messages up to one day; the day is None if it is not known."""
 
     kind: str
@@ -37,7 +37,7 @@ class Told(NamedTuple):
     tokens: int
 
 
-class Learnt(NamedTuple):
+class DayFacts(NamedTuple):
     """Facts of one status that were learnt on one day."""
 
     status: str
@@ -56,8 +56,14 @@ def totals(sessions: Iterable[Session]) -> Totals:
     )
 
 
-def counted(
-    sums: Totals, said: Iterable[Said], told: Iterable[Told], learnt: Iterable[Learnt], *, episodes: int, days: int
+def build_stats(
+    sums: Totals,
+    said: Iterable[DayMessages],
+    told: Iterable[DaySummaries],
+    learnt: Iterable[DayFacts],
+    *,
+    episodes: int,
+    days: int,
 ) -> Stats:
     """Counts of every store in one shape; growth for at most so many days, the newest that have something."""
     told, learnt = list(told), list(learnt)
@@ -75,7 +81,7 @@ def counted(
     )
 
 
-def _summaries(told: Iterable[Told]) -> tuple[SummaryCount, ...]:
+def _summaries(told: Iterable[DaySummaries]) -> tuple[SummaryCount, ...]:
     found: dict[tuple[str, int, str], SummaryCount] = {}
     for one in told:
         key = (one.kind, one.layer, one.status)
@@ -90,7 +96,7 @@ def _summaries(told: Iterable[Told]) -> tuple[SummaryCount, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
-def _facts(learnt: Iterable[Learnt]) -> tuple[FactCount, ...]:
+def _facts(learnt: Iterable[DayFacts]) -> tuple[FactCount, ...]:
     found: dict[str, int] = {}
     for one in learnt:
         found[one.status] = found.get(one.status, 0) + one.number
@@ -100,7 +106,9 @@ def _facts(learnt: Iterable[Learnt]) -> tuple[FactCount, ...]:
     )
 
 
-def _growth(said: Iterable[Said], told: Iterable[Told], learnt: Iterable[Learnt], days: int) -> tuple[Growth, ...]:
+def _growth(
+    said: Iterable[DayMessages], told: Iterable[DaySummaries], learnt: Iterable[DayFacts], days: int
+) -> tuple[Growth, ...]:
     found: dict[date, Growth] = {}
 
     def of(day: date) -> Growth:

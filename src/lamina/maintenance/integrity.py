@@ -35,14 +35,14 @@ def _messages(audit: Audit) -> Iterator[Problem]:
         if damage:
             yield _problem("log", row, damage)
         if not follows:
-            yield _gone("log", audit, Span(first=last + 1, last=row.seq - 1))
-        elif row.digest != _chained(digest, chain.link_of(row)):
+            yield _missing("log", audit, Span(first=last + 1, last=row.seq - 1))
+        elif row.digest != _next_hash(digest, chain.link_of(row)):
             yield _problem("chain", row, "breaks the chain of digests")
         if row.turn != turn:
             yield _problem("log", row, f"is in turn {row.turn}, not {turn}")
         digest, last = row.digest, row.seq
     if _is_cut_short(audit):
-        yield _gone("lost", audit, Span(first=last + 1, last=audit.session.counters.messages))
+        yield _missing("lost", audit, Span(first=last + 1, last=audit.session.counters.messages))
     elif audit.last_digest != digest:
         where = f"session {audit.session.id}"
         yield Problem(kind="chain", where=where, text="its last digest is not that of its last message", derived=True)
@@ -56,7 +56,7 @@ def _damage(row: MessageRow) -> str | None:
     return None
 
 
-def _chained(previous: bytes, leaf: bytes) -> bytes | None:
+def _next_hash(previous: bytes, leaf: bytes) -> bytes | None:
     try:
         return chain.chained(previous, leaf)
     except TypeError:  # damaged into something that is not bytes
@@ -70,7 +70,7 @@ def _is_cut_short(audit: Audit) -> bool:
     return audit.session.counters.messages > seq and audit.last_digest != digest
 
 
-def _gone(kind: str, audit: Audit, span: Span) -> Problem:
+def _missing(kind: str, audit: Audit, span: Span) -> Problem:
     where = f"session {audit.session.id}"
     return Problem(kind=kind, where=where, text=f"messages {span.first} to {span.last} are gone", derived=False)
 
@@ -107,26 +107,26 @@ def _summaries(audit: Audit) -> Iterator[Problem]:
         try:
             summary = records.decoded(row)
         except chain.Damaged as damage:
-            yield _derived("summary", row, str(damage))
+            yield _summary_problem("summary", row, str(damage))
             continue
         whole.append(summary)
         lost = [item for item in summary.inputs if item not in known]
         if lost:
-            yield _derived("provenance", row, f"was made from summaries that are gone: {lost}")
+            yield _summary_problem("provenance", row, f"was made from summaries that are gone: {lost}")
         if summary.reads is None and not summary.inputs:
-            yield _derived("provenance", row, "was made from nothing")
+            yield _summary_problem("provenance", row, "was made from nothing")
         if (summary.covers and (row.first, row.last)) != (
             summary.covers and (summary.covers.first, summary.covers.last)
         ):
-            yield _derived("summary", row, "its columns and its record disagree about what it covers")
+            yield _summary_problem("summary", row, "its columns and its record disagree about what it covers")
         if row.status == "folded" and row.folded_into not in known:
-            yield _derived("provenance", row, "was folded into a summary that is gone")
+            yield _summary_problem("provenance", row, "was folded into a summary that is gone")
     for text in circles(whole):
         where = f"session {audit.session.id}"
         yield Problem(kind="provenance", where=where, text=f"summary {text}", derived=True)
 
 
-def _derived(kind: str, row: SummaryRow, text: str) -> Problem:
+def _summary_problem(kind: str, row: SummaryRow, text: str) -> Problem:
     return Problem(kind=kind, where=f"summary {row.id} ({row.session_id})", text=text, derived=True)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import accumulate, pairwise
 
-from lamina.folding.coverage import joined
+from lamina.folding.coverage import merge_spans
 from lamina.protocols.store import Imprint, Mark
 from lamina.values.message import Span
 from lamina.values.session import Session
@@ -19,7 +19,7 @@ def stretches(messages: int, parts: int) -> list[Span]:
     return [Span(first=before + 1, last=end) for before, end in pairwise(ends)]
 
 
-def marked(messages: int, parts: int, imprints: Iterable[Imprint]) -> list[int]:
+def places_to_read(messages: int, parts: int, imprints: Iterable[Imprint]) -> list[int]:
     """The messages that have to be looked at for an outline: where something begins, ends, or ends just before."""
     found = {seq for span in stretches(messages, parts) for seq in (span.first, span.last)}
     for imprint in imprints:
@@ -27,7 +27,7 @@ def marked(messages: int, parts: int, imprints: Iterable[Imprint]) -> list[int]:
     return sorted(seq for seq in found if 1 <= seq <= messages)
 
 
-def outlined(
+def build_outline(
     session: Session, parts: int, marks: Sequence[Mark], imprints: Iterable[Imprint], forgotten: Iterable[int]
 ) -> Outline:
     """The outline, from what lies at the messages that `marked` names and the numbers of those with erased words."""
@@ -35,7 +35,7 @@ def outlined(
     return Outline(
         session_id=session.id,
         parts=tuple(log.stretch(span) for span in stretches(session.counters.messages, parts)),
-        forgotten=joined(Span(first=seq, last=seq) for seq in forgotten),
+        forgotten=merge_spans(Span(first=seq, last=seq) for seq in forgotten),
         blocks=tuple(log.block(one) for one in sorted(imprints, key=_place)),
     )
 

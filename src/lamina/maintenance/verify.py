@@ -1,11 +1,11 @@
-"""Verify and repair: what is stored checked against itself, and what is derived made anew."""
+"""Verify and repair: what is stored is checked against itself, and what is derived is rebuilt."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
-from lamina.knowledge import standing
+from lamina.knowledge import conflicts
 from lamina.knowledge.extract import Reader
 from lamina.log.cycles import circles
 from lamina.log.erased import is_dropped
@@ -30,32 +30,32 @@ class Maintenance:
 
     async def verify(self, session_id: str | None = None, progress: Progress | None = None) -> Report:
         """Check digests, places, counters, coverage, provenance and the word index; changes nothing."""
-        report, _ = await self._examined(session_id, progress)
+        report, _ = await self._examine(session_id, progress)
         return report
 
     async def repair(self, session_id: str | None = None, progress: Progress | None = None) -> Report:
-        """Make anew what is derived and damaged; what is left in the report cannot be mended."""
-        report, broken = await self._examined(session_id, progress)
-        mended = [await self._mended(session, found) for session, found in broken]
+        """Rebuild what is derived and damaged; what is left in the report cannot be repaired."""
+        report, broken = await self._examine(session_id, progress)
+        mended = [await self._repair_session(session, found) for session, found in broken]
         derived = {"index": "word index rebuilt", "vector": "vectors of nothing dropped"}
         if kinds := derived.keys() & {problem.kind for problem in report.problems}:
             await self._parts.store.reindex()
             mended.append([derived[kind] for kind in sorted(kinds)])
-        mended.append(await self._redigested(report))
-        mended.append(await self._resettled(report))
+        mended.append(await self._drop_digests(report))
+        mended.append(await self._resolve_users(report))
         if any(mended):
             await self._settle_all()
-        after, _ = await self._examined(session_id, progress)
+        after, _ = await self._examine(session_id, progress)
         return replace(after, mended=tuple(text for texts in mended for text in texts))
 
-    async def _mended(self, session: Session, found: list[Problem]) -> list[str]:
+    async def _repair_session(self, session: Session, found: list[Problem]) -> list[str]:
         done = []
         kinds = {problem.kind for problem in found if problem.derived}
         if kinds & {"counter", "chain"}:
             await self._parts.store.recount(session.id)
             done.append(f"session {session.id}: counted again")
         if kinds & {"summary", "provenance", "coverage", "fact"} and await self._has_all_words(session):
-            await self._parts.store.unfold(session.id, self._reader.settle)
+            await self._parts.store.unfold(session.id, self._reader.resolve)
             await self._parts.store.drop_digests(session.user_id)
             done.append(f"session {session.id}: folded again from its messages")
         return done
@@ -67,38 +67,38 @@ class Maintenance:
                 return False
         return True
 
-    async def _resettled(self, report: Report) -> list[str]:
+    async def _resolve_users(self, report: Report) -> list[str]:
         """Facts whose standing does not follow from what was said, given their standing again."""
         users = sorted(
             {problem.where.removeprefix("user ") for problem in report.problems if problem.kind == "standing"}
         )
-        settle = await self._settle()
+        settle = await self._resolver()
         for user_id in users:
-            await self._resettle(user_id, settle)
+            await self._resolve_user(user_id, settle)
         return [f"user {user_id}: facts settled again" for user_id in users]
 
-    async def _resettle(self, user_id: str, settle: Settle) -> None:
+    async def _resolve_user(self, user_id: str, settle: Settle) -> None:
         known = tuple(await self._parts.store.facts(user_id))
         await self._parts.store.commit_facts(FactsCommit(user_id=user_id, settle=settle, change=known))
 
-    async def _settle(self) -> Settle:
+    async def _resolver(self) -> Settle:
         """How facts stand by the profile that is kept with the data; another one holds once it is written with."""
         known = await self._parts.store.setting("profile")
-        rule = standing.rule_of(self._parts.profile if known is None else profile_kept(known))
-        return lambda facts: standing.settled(facts, rule)
+        rule = conflicts.rule_of(self._parts.profile if known is None else profile_kept(known))
+        return lambda facts: conflicts.resolve(facts, rule)
 
     async def follow(self, before: Profile) -> None:
         """Have all facts stand by this profile's rule, if the one before had another."""
-        if standing.rule_of(before) != standing.rule_of(self._parts.profile):
+        if conflicts.rule_of(before) != conflicts.rule_of(self._parts.profile):
             async for user_id in every_user(self._parts.store):
-                await self._resettle(user_id, self._reader.settle)
+                await self._resolve_user(user_id, self._reader.resolve)
 
-    async def _misjudged(self, users: list[str]) -> list[Problem]:
+    async def _status_problems(self, users: list[str]) -> list[Problem]:
         """Users with facts whose standing is not what a replay of all that was said gives."""
-        found, settle = [], await self._settle()
+        found, settle = [], await self._resolver()
         for user_id in users:
             known = await self._parts.store.facts(user_id)
-            if wrong := await beside_loop(partial(_misplaced, settle, known)):
+            if wrong := await beside_loop(partial(_wrong_status, settle, known)):
                 text = f"{len(wrong)} facts do not stand as what was said says, e.g. {wrong[0]}"
                 found.append(Problem(kind="standing", where=f"user {user_id}", text=text, derived=True))
         return found
@@ -114,7 +114,7 @@ class Maintenance:
                 found.append(Problem(kind="circle", where=f"user {user_id}", text=advice, derived=False))
         return found
 
-    async def _redigested(self, report: Report) -> list[str]:
+    async def _drop_digests(self, report: Report) -> list[str]:
         """Damaged digests dropped, to be written again."""
         damaged = {problem.where for problem in report.problems if problem.kind == "digest"}
         users = {session.user_id for session in await self._sessions(None)} if damaged else set()
@@ -123,10 +123,10 @@ class Maintenance:
             await self._parts.store.drop_digests(user_id)
         return [f"user {user_id}: digest written again" for user_id in broken]
 
-    async def _examined(
+    async def _examine(
         self, session_id: str | None, progress: Progress | None
     ) -> tuple[Report, list[tuple[Session, list[Problem]]]]:
-        found = await self._checked()
+        found = await self._check_store()
         sessions = await self._sessions(session_id)
         broken: list[tuple[Session, list[Problem]]] = []
         messages = summaries = facts = 0
@@ -152,14 +152,14 @@ class Maintenance:
         users = sorted({session.user_id for session in sessions})
         if session_id is None:
             users = [user_id async for user_id in every_user(self._parts.store)]
-        found.extend(await self._misjudged(users))
+        found.extend(await self._status_problems(users))
         found.extend(await self._circular(users))
         report = Report(
             sessions=len(sessions), messages=messages, summaries=summaries, facts=facts, problems=tuple(found)
         )
         return report, broken
 
-    async def _checked(self) -> list[Problem]:
+    async def _check_store(self) -> list[Problem]:
         """What the store says of itself; its word index can only be checked where it may write."""
         try:
             return list(await self._parts.store.check())
@@ -182,7 +182,7 @@ def _wrong_with(audit: Audit) -> list[Problem]:
     return list(integrity.problems(audit))
 
 
-def _misplaced(settle: Settle, known: Sequence[Fact]) -> list[str]:
+def _wrong_status(settle: Settle, known: Sequence[Fact]) -> list[str]:
     """Facts that do not stand as a replay of all that was said says."""
-    replayed = {fact.id: fact for slot in standing.by_slot(known).values() for fact in settle(slot)}
+    replayed = {fact.id: fact for slot in conflicts.by_slot(known).values() for fact in settle(slot)}
     return [fact.id for fact in known if fact != replayed[fact.id]]

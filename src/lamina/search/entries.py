@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from lamina.knowledge.standing import said
+from lamina.knowledge.fact_words import describe_fact
 from lamina.search.index import LIKING, STANDING, Entry
 from lamina.values.fact import Episode, Fact
 from lamina.values.hit import Hit
@@ -23,8 +23,8 @@ def kind_of(item: Found) -> str:
 def text_of(item: Found) -> str:
     """What can be found of it: of facts and episodes, also what they are."""
     if isinstance(item, Fact):
-        quote = item.quote if item.value not in item.quote or len(item.quote) > len(said(item)) else ""
-        return " ".join(filter(None, (item.category, said(item), quote, *item.tags)))
+        quote = item.quote if item.value not in item.quote or len(item.quote) > len(describe_fact(item)) else ""
+        return " ".join(filter(None, (item.category, describe_fact(item), quote, *item.tags)))
     if isinstance(item, Episode):
         return f"{item.kind.replace('_', ' ')} {told(item)}"
     return item.text
@@ -93,7 +93,7 @@ def _importance(item: Found) -> float:
 
 def _shown(item: Found) -> str:
     if isinstance(item, Fact):
-        return said(item)
+        return describe_fact(item)
     return told(item) if isinstance(item, Episode) else item.text
 
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from lamina.errors import InputError
+from lamina.knowledge.fact_filter import Filter
 from lamina.knowledge.filters import as_filter, one_of
-from lamina.knowledge.standing import Filter
 from lamina.language.times import moment
 from lamina.log.messages import check_text, checked_id
 from lamina.profiles import Profile

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamina.errors import ModelError
-from lamina.knowledge import standing as known
+from lamina.knowledge import conflicts, fact_words
 from lamina.parts import Parts
 from lamina.protocols.models import Embedder
 from lamina.search import probability, weighted_sum
@@ -104,7 +104,7 @@ class Recall:
         stages.end("open")
         at = request.at or self._parts.now()
         names = tuple(shelf.catalogue.speakers) if shelf else ()
-        own = (request.user_id, *known.names(shelf.facts.values())) if shelf else ()
+        own = (request.user_id, *fact_words.names(shelf.facts.values())) if shelf else ()
         question = with_context(understand(request.query, at=at, names=names, own=own), request.before)
         stages.end("understand")
         if not question.terms:
@@ -236,7 +236,7 @@ class Recall:
     def _unwanted(self, shelf: Shelf, request: Request, at: datetime) -> set[str]:
         """Facts and episodes that the request does not ask for: by default those that do not hold."""
         moment = request.as_of or at
-        held = {fact.id for fact in known.holding(shelf.facts.values(), moment)}
+        held = {fact.id for fact in conflicts.holding(shelf.facts.values(), moment)}
         if request.archived:
             held |= {fact.id for fact in shelf.facts.values() if fact.status == "archived"}
         wanted = {key for key in held if request.wanted.takes(shelf.facts[key])}

@@ -137,7 +137,7 @@ async def begin(held: Tenants, settings: Settings, host: str, *, worker: bool) -
             f"{host} can be reached from other machines, and there is no key yet: make one with"
             " `lamina keys create NAME --role write`, or listen on 127.0.0.1"
         )
-    for tenant in dict.fromkeys([settings.tenant, *(await held.known() if worker else [])]):
+    for tenant in dict.fromkeys([settings.tenant, *(await held.with_data() if worker else [])]):
         await held.engine(tenant)
 
 

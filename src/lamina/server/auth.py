@@ -67,7 +67,7 @@ async def let_in(service: Service, headers: dict[str, str], *, proxied: bool = F
         secret = None
     if secret is None and not await service.tenants.has_keys():
         return Caller(service.tenant, "admin")
-    key = None if secret is None else await service.tenants.admitted(secret)
+    key = None if secret is None else await service.tenants.admit(secret)
     return None if key is None else Caller(key.tenant, key.role, key)
 
 

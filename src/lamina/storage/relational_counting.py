@@ -30,9 +30,9 @@ class Counting(CostTables):
         async def work(tx: Transaction) -> Outline:
             session = await self._require_session(tx, session_id)
             imprints = [*_imprints(await self._told(tx, session_id))]
-            seqs = strata.marked(session.counters.messages, parts, imprints)
+            seqs = strata.places_to_read(session.counters.messages, parts, imprints)
             marks = await self._marks(tx, session, seqs)
-            return strata.outlined(session, parts, marks, imprints, await self._erased(tx, session))
+            return strata.build_outline(session, parts, marks, imprints, await self._erased(tx, session))
 
         return await self._database.read(work)
 
@@ -86,27 +86,31 @@ class Counting(CostTables):
                 key,
             )
             (episodes,) = await tx.one(f"select count(*) from episodes where {own}", key)
-            return counting.counted(
+            return counting.build_stats(
                 counting.Totals._make(sums),
                 await self._said_by_day(tx, key),
                 await self._told_by_day(tx, own, key),
-                [counting.Learnt(status, _FIRST_DAY + timedelta(days=day), number) for status, day, number in learnt],
+                [counting.DayFacts(status, _FIRST_DAY + timedelta(days=day), number) for status, day, number in learnt],
                 episodes=episodes,
                 days=days,
             )
 
         return await self._database.read(work)
 
-    async def _said_by_day(self, tx: Transaction, key: Mapping[str, str]) -> list[counting.Said]:
+    async def _said_by_day(self, tx: Transaction, key: Mapping[str, str]) -> list[counting.DayMessages]:
         theirs = _OF_THEIRS if "user" in key else ""
         found = await tx.rows(
             "select coalesce(date(created_at), substr(created_at, 1, 10)) as day, count(*),"
             f" cast(sum(tokens) as bigint) from messages where tenant = :tenant{theirs} group by day",
             key,
         )
-        return [counting.Said(read, number, tokens) for day, number, tokens in found if (read := _day(day)) is not None]
+        return [
+            counting.DayMessages(read, number, tokens)
+            for day, number, tokens in found
+            if (read := _day(day)) is not None
+        ]
 
-    async def _told_by_day(self, tx: Transaction, own: str, key: Mapping[str, str]) -> list[counting.Told]:
+    async def _told_by_day(self, tx: Transaction, own: str, key: Mapping[str, str]) -> list[counting.DaySummaries]:
         found = await tx.rows(
             "select kind, layer, status, coalesce(date(updated_at), substr(updated_at, 1, 10)) as day, count(*),"
             " cast(coalesce(sum(tokens), 0) as bigint) from (select kind, layer, status,"
@@ -115,7 +119,7 @@ class Counting(CostTables):
             key,
         )
         return [
-            counting.Told(kind, layer, status, _day(day), number, tokens)
+            counting.DaySummaries(kind, layer, status, _day(day), number, tokens)
             for kind, layer, status, day, number, tokens in found
         ]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from lamina.errors import Conflict, NotFound
-from lamina.forgetting.redact import FIRST_RECEIPT, kept_episode, kept_facts
-from lamina.knowledge.standing import outlived
+from lamina.forgetting.redact import FIRST_RECEIPT, remaining_episode, remaining_facts
+from lamina.knowledge.conflicts import new_slots
 from lamina.log import chain
 from lamina.log.messages import OWN_KEY
 from lamina.maintenance.integrity import faults
@@ -179,7 +179,7 @@ class Erasing(VectorTables):
         kept: dict[str, Fact] = {}
         if change.words:
             others = [fact for fact in whole_facts(found) if fact.id not in erasure.facts]
-            kept = {fact.id: fact for fact in kept_facts(others, change, before)}
+            kept = {fact.id: fact for fact in remaining_facts(others, change, before)}
         await self._erase_facts(tx, erasure.user_id, [row.id for row in found if row.id not in kept], gone)
         moved = [fact_columns(kept[row.id]) for row in found if row.id in kept]
         await tx.many(
@@ -199,7 +199,7 @@ class Erasing(VectorTables):
             found = await self._raw_episodes(tx, erasure.user_id, session_id)
             whole = {episode.id: episode for episode in whole_episodes(found)}
             told = {one.id: one for one in whole.values() if not changes.keys().isdisjoint(one.message_ids)}
-            kept = {one.id: kept_episode(one, changes, dead) for one in told.values()}
+            kept = {one.id: remaining_episode(one, changes, dead) for one in told.values()}
             lost = [row.id for row in found if row.id not in whole or (row.id in kept and kept[row.id] is None)]
             await self._erase_episodes(tx, erasure.user_id, lost, gone)
             left = [episode for episode in kept.values() if episode is not None]
@@ -375,7 +375,7 @@ class Erasing(VectorTables):
             (self.tenant, user_id),
         )
         known = {fact.id: fact for fact in whole_facts(FactRow(*row) for row in found)}
-        renamed = outlived(known.values())
+        renamed = new_slots(known.values())
         await tx.many(
             "update facts set slot = ?, status = 'candidate' where tenant = ? and id = ?",
             [(slot, self.tenant, fact_id) for fact_id, slot in renamed.items()],

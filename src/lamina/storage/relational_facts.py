@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from lamina.knowledge.episodes import capped
-from lamina.knowledge.standing import by_slot, order
+from lamina.knowledge.conflicts import by_slot, order
+from lamina.knowledge.episodes import cap_episodes
 from lamina.log.records import episode_row, fact_row
 from lamina.protocols.store import Access, EpisodeRow, FactRow, FactsCommit, Reading, Settle
 from lamina.storage.relational_changes import ChangeTables
@@ -350,7 +350,7 @@ class FactTables(ChangeTables):
         cut = any([await self._is_reworded(tx, commit.user_id, episode) for episode in commit.change_episodes])
         await self._change_episodes(tx, commit.user_id, commit.change_episodes)
         if commit.most_episodes is not None and commit.episodes:
-            _, drop = capped(await self._episodes(tx, commit.user_id), commit.most_episodes)
+            _, drop = cap_episodes(await self._episodes(tx, commit.user_id), commit.most_episodes)
             await self._drop_episodes(tx, commit.user_id, [episode.id for episode in drop])
         return cut
 

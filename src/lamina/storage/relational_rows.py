@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lamina.knowledge.standing import normalised
+from lamina.knowledge.fact_words import normalise_value
 from lamina.log import records
 from lamina.protocols.store import MessageRow, SummaryRow
 from lamina.values.fact import Episode, Fact
@@ -98,7 +98,7 @@ def fact_columns(fact: Fact) -> dict[str, Any]:
         **row._asdict(),
         "start": fact.start,
         "end": fact.end,
-        "claim": ("+" if fact.holds else "-") + normalised(fact.value),
+        "claim": ("+" if fact.holds else "-") + normalise_value(fact.value),
         "learnt": to_us(fact.learnt_at),
     }
 

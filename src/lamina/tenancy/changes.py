@@ -99,7 +99,7 @@ class Watch:
         """Events behind an id, or from now on; None when there was nothing for so many seconds, or after a nudge."""
         self._listeners += 1
         try:
-            at = self._number if last is None else self._known(last)
+            at = self._number if last is None else self._number_of(last)
             while not self._closed:
                 news = self._news
                 if at is None or at < self._number - len(self._kept):
@@ -126,7 +126,7 @@ class Watch:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    def _known(self, last: str) -> int | None:
+    def _number_of(self, last: str) -> int | None:
         """The number of an event's id; None if it is not of this watch."""
         epoch, _, number = last.partition(".")
         known = epoch == self._epoch and number.isdecimal() and len(number) < 18  # noqa: PLR2004 - digits
@@ -166,7 +166,7 @@ class Watch:
                 self._tell("message.added", user_id, session_id, first=first, last=messages)
         summaries = await self._store.live_summaries(user_id)
         facts = await self._store.facts(user_id)
-        before = self._standing.pop(user_id, None) or self._assumed(summaries, facts)
+        before = self._standing.pop(user_id, None) or self._state_at_start(summaries, facts)
         self._standing[user_id] = _Standing(
             frozenset(one.id for one in summaries), {fact.id: fact.tag for fact in facts}
         )
@@ -182,7 +182,7 @@ class Watch:
             if before.facts.get(fact.id) != fact.tag:
                 self._tell("fact.changed", user_id, fact.session_id, fact_id=fact.id, status=fact.status)
 
-    def _assumed(self, summaries: Iterable[Summary], facts: Iterable[Fact]) -> _Standing:
+    def _state_at_start(self, summaries: Iterable[Summary], facts: Iterable[Fact]) -> _Standing:
         """How a user stood when the watch began, as far as times tell."""
         since = self._since - _CLOCKS
         return _Standing(

@@ -16,15 +16,15 @@ from lamina.values.access_key import KEY_ROLES, ApiKey, KeyRole
 PREFIX = "lam_"
 _BYTES = 32
 _ROTATED = "rotated:"  # settings that name the successor of a key
-_LONGEST = 200  # of a name
+_MAX_NAME = 200  # of a name
 _COARSE = timedelta(hours=1)  # how exactly the last use is known
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _HIDDEN = r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
 # Of a key: no controls, no marks that do not show, not only spaces.
 NAME = rf"^[^{_HIDDEN}]*[^\s{_HIDDEN}][^{_HIDDEN}]*$"
-_LONGEST_TIME = timedelta(days=36_500)
-_BELIEVED_S = 1.0  # for so long another process may have revoked a key that is still let in here
-_MOST_KNOWN = 10_000
+_MAX_TIME = timedelta(days=36_500)
+_BELIEVED_S = 1.0  # for so long a key that another process revoked is still accepted here
+_MAX_CACHED = 10_000
 
 
 class Keys:
@@ -39,7 +39,7 @@ class Keys:
         random_bytes: Callable[[int], bytes],
         changed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`changed` is told when a key was made, or may be let in no longer."""
+        """`changed` is called when a key was made, or is no longer valid."""
         self._store = store
         self._changed = changed
         self._now = now
@@ -47,22 +47,22 @@ class Keys:
         self._random_bytes = random_bytes
 
     async def create(self, name: str, role: KeyRole, lasts: timedelta | None = None) -> tuple[ApiKey, str]:
-        """A new key, with the words that open the door; they are not kept anywhere."""
-        if not name.strip() or len(name) > _LONGEST or not re.fullmatch(NAME, name):
-            raise InputError(f"a key has a name of 1 to {_LONGEST} printable characters")
+        """A new key and its secret, which is not stored anywhere."""
+        if not name.strip() or len(name) > _MAX_NAME or not re.fullmatch(NAME, name):
+            raise InputError(f"a key has a name of 1 to {_MAX_NAME} printable characters")
         if role not in KEY_ROLES:
             raise InputError(f"no role {role!r}; there are {list(KEY_ROLES)}")
         if lasts is not None and lasts <= timedelta():
             raise InputError("a key lasts for some time, e.g. 90 days")
-        key, secret = self._made(name, role, lasts)
-        await self._store.add_key(key, hashed(secret))
+        key, secret = self._make(name, role, lasts)
+        await self._store.add_key(key, hash_secret(secret))
         self._changed()
         return key, secret
 
     async def rotate(
         self, key_id: str, *, overlap: timedelta | None = None, lasts: timedelta | None = None
     ) -> tuple[ApiKey, str]:
-        """A successor with the same name and role; the key itself is let in for the `overlap`, or no longer.
+        """A successor with the same name and role; the key itself is accepted for the `overlap`, or no longer.
 
         The successor lasts as long as the key was made for, unless `lasts` says otherwise.
         """
@@ -73,17 +73,17 @@ class Keys:
             raise Conflict(f"key {key_id!r} was rotated already; rotate its successor {successor!r}, or make a new key")
         if old.expires_at is not None and lasts is None:
             lasts = old.expires_at - old.created_at
-        key, secret = self._made(old.name, old.role, lasts)
+        key, secret = self._make(old.name, old.role, lasts)
         if old.expires_at is not None and old.expires_at <= key.created_at:
-            raise _spent(key_id)
+            raise _unusable(key_id)
         until = None if overlap is None else key.created_at + overlap
-        if not await self._store.succeed_key(key_id, key, hashed(secret), until):
-            raise _spent(key_id)
+        if not await self._store.succeed_key(key_id, key, hash_secret(secret), until):
+            raise _unusable(key_id)
         await self._store.put_setting(_ROTATED + key_id, key.id)
         self._changed()
         return key, secret
 
-    def _made(self, name: str, role: KeyRole, lasts: timedelta | None) -> tuple[ApiKey, str]:
+    def _make(self, name: str, role: KeyRole, lasts: timedelta | None) -> tuple[ApiKey, str]:
         now = self._now()
         secret = PREFIX + base64.urlsafe_b64encode(self._random_bytes(_BYTES)).decode().rstrip("=")
         key = ApiKey(
@@ -107,15 +107,15 @@ class Keys:
         self._changed()
 
 
-def _spent(key_id: str) -> Conflict:
+def _unusable(key_id: str) -> Conflict:
     return Conflict(f"key {key_id!r} is revoked or expired, and has no successor; make a new key")
 
 
 def lasting(given: str) -> timedelta:
     """A time such as 12h, 90d or 52w."""
     found = re.fullmatch(r"([1-9][0-9]{0,5})([hdw])", given.strip())
-    lasts = int(found[1]) * _UNITS[found[2]] if found else _LONGEST_TIME * 2
-    if lasts > _LONGEST_TIME:
+    lasts = int(found[1]) * _UNITS[found[2]] if found else _MAX_TIME * 2
+    if lasts > _MAX_TIME:
         raise InputError(f"a time is a number of hours, days or weeks up to 100 years, e.g. 90d, not {given!r}")
     return lasts
 
@@ -128,23 +128,23 @@ class Door:
         self._known: dict[bytes, tuple[float, ApiKey]] = {}  # by hash: until when it is believed, the key
         self._changes = 0
 
-    async def admitted(self, secret: str, now: datetime) -> ApiKey | None:
-        """The key of whichever tenant, if it may come in; its use is noted, to the hour."""
-        key = await self._found(hashed(secret)) if secret.startswith(PREFIX) else None
+    async def admit(self, secret: str, now: datetime) -> ApiKey | None:
+        """The key of whichever tenant, if it is valid; its use is noted, to the hour."""
+        key = await self._find(hash_secret(secret)) if secret.startswith(PREFIX) else None
         if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
             return None
         if key.used_at is None or key.used_at + _COARSE <= now:
-            await self._note(key, hashed(secret), now.replace(minute=0, second=0, microsecond=0))
+            await self._note(key, hash_secret(secret), now.replace(minute=0, second=0, microsecond=0))
         return key
 
-    async def _found(self, wanted: bytes) -> ApiKey | None:
+    async def _find(self, wanted: bytes) -> ApiKey | None:
         until, known = self._known.get(wanted, (0.0, None))
         if known is not None and time.monotonic() < until:
             return known
         changes = self._changes
         key = await self._store.find_key(wanted)
         if key is not None and changes == self._changes:
-            if len(self._known) >= _MOST_KNOWN:
+            if len(self._known) >= _MAX_CACHED:
                 self._known.clear()
             self._known[wanted] = (time.monotonic() + _BELIEVED_S, key)
         return key
@@ -161,6 +161,6 @@ class Door:
         self._known.clear()
 
 
-def hashed(secret: str) -> bytes:
+def hash_secret(secret: str) -> bytes:
     """What is stored of a key: it has 256 random bits, so that a plain hash cannot be turned round."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -13,13 +13,13 @@ from lamina.memory import AsyncMemory
 from lamina.open import Options, new_id, open_store
 from lamina.protocols.store import Store
 from lamina.tenancy.tenants import Tenants
-from lamina.tenancy.worker_pool import Staff
+from lamina.tenancy.worker_pool import WorkerPool
 
 
 @asynccontextmanager
-async def staff(
+async def open_worker_pool(
     location: str | Path, *, tenants: Sequence[str] = (), concurrency: int = 1, **options: Any
-) -> AsyncIterator[Staff]:
+) -> AsyncIterator[WorkerPool]:
     """Workers for the tenants of a store, all or these, with so many sessions in work at once."""
     chosen = Options(**options)
     if location == ":memory:":
@@ -27,11 +27,11 @@ async def staff(
     turns = asyncio.Semaphore(concurrency)
     async with open_store(location, chosen) as opened:
 
-        async def engage(own: Store) -> AsyncMemory:
+        async def make_engine(own: Store) -> AsyncMemory:
             parts = await opened.parts(own, None if await own.setting("profile") else chosen.profile)
-            return AsyncMemory.from_parts(replace(parts, hands=concurrency, turns=turns), follows=True)
+            return AsyncMemory.from_parts(replace(parts, slots=concurrency, turns=turns), follows=True)
 
-        yield Staff(opened.store, engage, tenants=tenants, poll_seconds=chosen.patience.poll_seconds)
+        yield WorkerPool(opened.store, make_engine, tenants=tenants, poll_seconds=chosen.patience.poll_seconds)
 
 
 @asynccontextmanager
@@ -40,8 +40,8 @@ async def tenants(location: str | Path, **options: Any) -> AsyncIterator[Tenants
     chosen = Options(**options)
     async with open_store(location, chosen) as opened:
 
-        async def engage(own: Store) -> AsyncMemory:
+        async def make_engine(own: Store) -> AsyncMemory:
             return AsyncMemory.from_parts(await opened.parts(own, chosen.profile), worker=chosen.worker)
 
-        async with Tenants(opened.store, engage, now=chosen.now, new_id=new_id, random_bytes=os.urandom) as held:
+        async with Tenants(opened.store, make_engine, now=chosen.now, new_id=new_id, random_bytes=os.urandom) as held:
             yield held

@@ -16,24 +16,24 @@ from lamina.values.access_key import ApiKey
 
 _SECRET_BYTES = 32
 _OLD = timedelta(seconds=1)
-_GRACE_S = 10.0  # for what workers have in hand when the process ends
+_GRACE_S = 10.0  # for what is in work when the process ends
 
 
 class Tenants:
-    """Gives each tenant an engine of its own over one store; also who may come in."""
+    """Gives each tenant an engine of its own over one store, and checks keys."""
 
     def __init__(
         self,
         store: Store,
-        engage: Callable[[Store], Awaitable[AsyncMemory]],
+        make_engine: Callable[[Store], Awaitable[AsyncMemory]],
         *,
         now: Callable[[], datetime],
         new_id: Callable[[str], str],
         random_bytes: Callable[[int], bytes],
     ) -> None:
-        """`engage` makes an engine for the store of one tenant."""
+        """`make_engine` makes an engine for the store of one tenant."""
         self._store = store
-        self._engage = engage
+        self._make_engine = make_engine
         self._now = now
         self._new_id = new_id
         self._random_bytes = random_bytes
@@ -57,15 +57,15 @@ class Tenants:
             return self._engines[tenant]
         async with self._opening:
             if tenant not in self._engines:
-                engine = await self._engage(self._store.for_tenant(tenant))
+                engine = await self._make_engine(self._store.for_tenant(tenant))
                 self._engines[tenant] = await engine.open()
         return self._engines[tenant]
 
-    async def known(self) -> list[str]:
+    async def with_data(self) -> list[str]:
         """The tenants that have written something."""
         return await self._store.tenants()
 
-    async def named(self) -> list[str]:
+    async def all_names(self) -> list[str]:
         """The tenants that have written something, or have a key, by name."""
         return sorted({*await self._store.tenants(), *await self._store.keyed_tenants()})
 
@@ -136,9 +136,9 @@ class Tenants:
         self._keyed = self._keyed or await self._store.has_keys()
         return self._keyed
 
-    async def admitted(self, secret: str) -> ApiKey | None:
-        """The key that these words are, if it may come in now."""
-        return await self._door.admitted(secret, self._now())
+    async def admit(self, secret: str) -> ApiKey | None:
+        """The key of this secret, if it is valid now."""
+        return await self._door.admit(secret, self._now())
 
     async def __aenter__(self) -> Self:
         return self

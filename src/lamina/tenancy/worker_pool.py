@@ -13,20 +13,20 @@ from lamina.values.report import Settled
 logger = logging.getLogger("lamina.worker")
 
 
-class Staff:
+class WorkerPool:
     """Works for all tenants of a store, or for some, each under the rules that are stored with its data."""
 
     def __init__(
         self,
         store: Store,
-        engage: Callable[[Store], Awaitable[AsyncMemory]],
+        make_engine: Callable[[Store], Awaitable[AsyncMemory]],
         *,
         tenants: Sequence[str] = (),
         poll_seconds: float = 5.0,
     ) -> None:
-        """`engage` makes an engine for the store of one tenant; without `tenants`, all are served."""
+        """`make_engine` makes an engine for the store of one tenant; without `tenants`, all are served."""
         self._store = store
-        self._engage = engage
+        self._make_engine = make_engine
         self._only = frozenset(tenants)
         self._poll_seconds = poll_seconds
         self._engines: dict[str, AsyncMemory] = {}
@@ -36,7 +36,7 @@ class Staff:
         return [tenant for tenant in await self._store.tenants() if not self._only or tenant in self._only]
 
     async def run(self, stop: asyncio.Event, grace: float) -> None:
-        """Work until told to stop; what is in hand then is finished if there is time, else handed back."""
+        """Work until told to stop; what is in work then is finished if there is time, else given back."""
         try:
             while not stop.is_set():
                 await self._look()
@@ -70,14 +70,14 @@ class Staff:
             del self._engines[tenant]
             await engine.close()
             await store.mark_pending()  # it may have looked at some under the old rules since
-        engine = await self._engage(store)
+        engine = await self._make_engine(store)
         self._engines[tenant] = await engine.open()
         logger.info("tenant_served", extra={"tenant": tenant, "profile": engine.profile.name})
 
     async def once(self, stop: asyncio.Event, grace: float) -> dict[str, Settled]:
         """Work until nothing is due, or told to stop; what was done for each tenant."""
         found = await self.tenants()
-        self._engines = {tenant: await self._engage(self._store.for_tenant(tenant)) for tenant in found}
+        self._engines = {tenant: await self._make_engine(self._store.for_tenant(tenant)) for tenant in found}
         work = asyncio.gather(*(engine.settle() for engine in self._engines.values()))
         halting = asyncio.create_task(self._halt(work, stop, grace))
         try:

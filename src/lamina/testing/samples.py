@@ -6,8 +6,9 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lamina.forgetting.redact import chained
-from lamina.knowledge.standing import Rule, mark, settled, slot_of
+from lamina.forgetting.redact import chain_hash
+from lamina.knowledge.conflicts import Rule, resolve
+from lamina.knowledge.fact_words import mark, slot_of
 from lamina.log.erased import FORGOTTEN
 from lamina.protocols.store import (
     Append,
@@ -238,7 +239,7 @@ def a_link(source: str, target: str, *, strength: float = 0.5, minutes: float = 
 
 def settle(facts: Sequence[Fact]) -> list[Fact]:
     """The standing of a slot's facts, by the usual rule."""
-    return settled(facts, Rule())
+    return resolve(facts, Rule())
 
 
 def some_facts(*put: Fact, user_id: str = "ann", **options: Any) -> FactsCommit:
@@ -282,7 +283,7 @@ def an_erasure(
     def receipt(erased: Erased, previous: str) -> ReceiptRow:
         told = {name: sorted(item) if isinstance(item, tuple) else item for name, item in asdict(erased).items()}
         record = json.dumps(told, sort_keys=True)
-        return ReceiptRow(receipt_id, at(minutes), record, previous, chained(previous, record))
+        return ReceiptRow(receipt_id, at(minutes), record, previous, chain_hash(previous, record))
 
     return Erasure(
         user_id=user_id,

@@ -102,7 +102,7 @@ class Backlog:
     _shown: ClassVar = ("pending", "leased", "waiting", "aside", "unembedded")
 
     pending: int  # may be due, and free
-    leased: int  # in a worker's hands
+    leased: int  # being worked on
     waiting: int  # failed, and wait for their time
     aside: int  # failed too often: left alone until something new comes
     oldest: datetime | None  # when the longest-waiting pending one was touched

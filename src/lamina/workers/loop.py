@@ -17,7 +17,7 @@ from lamina.folding.schedule import Fold
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.consolidate import Consolidation
 from lamina.knowledge.extract import Reader
-from lamina.knowledge.standing import is_unread
+from lamina.knowledge.fact_drafts import is_unread
 from lamina.log.pages import every_user, required_session
 from lamina.maintenance.integrity import faults
 from lamina.parts import Parts, Progress
@@ -25,18 +25,21 @@ from lamina.protocols.store import Claim, FoldCommit, Reach
 from lamina.values.report import FoldDone, Settled
 from lamina.values.session import Session
 from lamina.values.summary import Summary
-from lamina.workers.slots import Hand, is_gone
+from lamina.workers.slots import Slot, is_gone
 
 logger = logging.getLogger("lamina.fold")
 
 
 _SWEEP_SECONDS = 60.0
 _GATHER_SECONDS = 0.05  # vectors are given in batches, not after each message
-_QUICK_SECONDS = 0.2  # what is done sooner is not told of on its own
+_QUICK_SECONDS = 0.2  # a session that is done sooner is not noted on its own
 
 
 class Worker:
-    """Folds sessions, each under a lease that other workers respect; one at a time, or as many as it has hands."""
+    """Folds sessions, each under a lease that other workers respect; one at a time in each of its slots.
+
+    The first slot also does what is done once for all: sweeping, consolidation, retention, vectors.
+    """
 
     def __init__(self, parts: Parts, accesses: Accesses | None = None) -> None:
         self._parts = parts
@@ -51,37 +54,37 @@ class Worker:
         self._next_sweep = 0.0
         self._embedding: Any = None
         self._stopping = False
-        self._telling: asyncio.Task[None] | None = None
-        names = [parts.owner, *(f"{parts.owner}-{number}" for number in range(2, parts.hands + 1))]
-        self._hands = [Hand(parts, name) for name in names]
-        self._calls = {hand: asyncio.Event() for hand in self._hands[1:]}
+        self._polling: asyncio.Task[None] | None = None
+        names = [parts.owner, *(f"{parts.owner}-{number}" for number in range(2, parts.slots + 1))]
+        self._slots = [Slot(parts, name) for name in names]
+        self._signals = {slot: asyncio.Event() for slot in self._slots[1:]}  # set: look for work
 
     def wake(self) -> None:
         """Say that something may be due; from any thread."""
-        if self._loop is not None and not (self._wakened.is_set() and not self._calls):
-            self._loop.call_soon_threadsafe(self._waken)
+        if self._loop is not None and not (self._wakened.is_set() and not self._signals):
+            self._loop.call_soon_threadsafe(self._signal)
 
-    def _waken(self) -> None:
+    def _signal(self) -> None:
         self._wakened.set()
-        if self._hands[0].busy:
-            self._call_another()
+        if self._slots[0].busy:
+            self._signal_free_slot()
 
-    def _call_another(self) -> None:
-        """Have a free hand look for work, too."""
-        for hand, call in self._calls.items():
-            if not hand.busy and not call.is_set():
-                call.set()
+    def _signal_free_slot(self) -> None:
+        """Have a free slot look for work, too."""
+        for slot, signal in self._signals.items():
+            if not slot.busy and not signal.is_set():
+                signal.set()
                 return
 
     def wind_down(self) -> None:
         """Claim nothing more."""
         self._stopping = True
         self._wakened.set()
-        for call in self._calls.values():
-            call.set()
+        for signal in self._signals.values():
+            signal.set()
 
-    async def ended(self, running: asyncio.Task[None], grace: float = 0) -> None:
-        """End a task of `run`: claim nothing more, finish what is in hand if there is time, else hand it back."""
+    async def stop(self, running: asyncio.Task[None], grace: float = 0) -> None:
+        """End a task of `run`: claim nothing more, finish what is in work if there is time, else give it back."""
         try:
             if grace > 0:
                 self.wind_down()
@@ -93,34 +96,34 @@ class Worker:
     async def run(self) -> None:
         """Work until told to stop, or cancelled."""
         self._loop = asyncio.get_running_loop()
-        helpers = [asyncio.create_task(self._help(hand, call)) for hand, call in self._calls.items()]
+        others = [asyncio.create_task(self._run_slot(slot, signal)) for slot, signal in self._signals.items()]
         try:
             while not self._stopping:
                 self._wakened.clear()
                 await self._round()
-                await self._hands[0].tell()
+                await self._slots[0].report()
                 if self._wakened.is_set():  # new work came in the meantime: let its vectors be a batch
                     await asyncio.sleep(_GATHER_SECONDS)
-                await self._rest()
-            await asyncio.gather(*helpers)
+                await self._wait()
+            await asyncio.gather(*others)
         finally:
-            await _ended(*helpers, *filter(None, [self._telling]))
-            self._telling = None
-            for hand in self._hands:
-                await hand.drop()
+            await _cancel(*others, *filter(None, [self._polling]))
+            self._polling = None
+            for slot in self._slots:
+                await slot.close()
 
-    async def _rest(self) -> None:
+    async def _wait(self) -> None:
         """Until something may be due, or it is time to look."""
         waking = asyncio.create_task(self._wakened.wait())
-        self._telling = self._telling or asyncio.create_task(self._told())
+        self._polling = self._polling or asyncio.create_task(self._poll())
         try:
-            await asyncio.wait({waking, self._telling}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({waking, self._polling}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            await _ended(waking)
-        if self._telling.done():
-            self._telling = None
+            await _cancel(waking)
+        if self._polling.done():
+            self._polling = None
 
-    async def _told(self) -> None:
+    async def _poll(self) -> None:
         patience = self._parts.patience
         seconds = min(patience.poll_seconds, patience.lease_seconds / 3)
         try:
@@ -129,23 +132,19 @@ class Worker:
             logger.warning("worker_round_failed", extra={"reason": str(error)})
             await asyncio.sleep(seconds)
 
-    async def _help(self, hand: Hand, call: asyncio.Event) -> None:
-        """Claim when called, or now and then while the first hand is full and nobody looks."""
+    async def _run_slot(self, slot: Slot, signal: asyncio.Event) -> None:
+        """Claim when signalled, or now and then while the first slot is busy and nobody looks."""
         while not self._stopping:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._parts.patience.poll_seconds):
-                    await call.wait()
-            if call.is_set() or self._hands[0].busy:
-                call.clear()
-                await self._outlived(self._drain(hand))
-                await hand.tell()
+                    await signal.wait()
+            if signal.is_set() or self._slots[0].busy:
+                signal.clear()
+                await self._guard(self._drain(slot))
+                await slot.report()
 
-    async def _round(self) -> None:
-        """All that is due now."""
-        await self._outlived(self._worked())
-
-    async def _outlived(self, work: Awaitable[None]) -> None:
-        """A worker outlives whatever goes wrong in a round."""
+    async def _guard(self, work: Awaitable[None]) -> None:
+        """Log whatever goes wrong; the worker goes on."""
         try:
             await work
         except LaminaError as error:
@@ -153,29 +152,33 @@ class Worker:
         except Exception:
             logger.exception("worker_round_failed")
 
-    async def _worked(self) -> None:
+    async def _round(self) -> None:
+        """All that is due now."""
+        await self._guard(self._do_all())
+
+    async def _do_all(self) -> None:
         if time.monotonic() >= self._next_sweep:
             self._next_sweep = time.monotonic() + _SWEEP_SECONDS
-            await self._revoke_the_dead()
-            await self._drop_notes_of_the_gone()
+            await self._revoke_dead_leases()
+            await self._drop_dead_workers()
             await self._sweep()
             await self._tidy()
         await self._accesses.flush()
-        await self._drain(self._hands[0])
+        await self._drain(self._slots[0])
         if not self._stopping:
-            await self._embedded()
+            await self._embed()
 
-    async def _drain(self, hand: Hand) -> None:
+    async def _drain(self, slot: Slot) -> None:
         """Session after session until none is due; each takes a turn, so that others have theirs in between."""
         while not self._stopping:
             async with self._parts.turns:
-                claim = None if self._stopping else await self._claim(hand.owner)
+                claim = None if self._stopping else await self._claim(slot.owner)
                 if claim is None:
                     return
-                self._call_another()
-                await self._handled(claim, thorough=False, hand=hand)
+                self._signal_free_slot()
+                await self._process(claim, thorough=False, slot=slot)
 
-    async def _embedded(self) -> int:
+    async def _embed(self) -> int:
         """Give vectors to what has none yet; how many. Without them words still find everything."""
         embedder = self._parts.embedder
         if embedder is None:
@@ -210,7 +213,7 @@ class Worker:
         digests = await self._refresh_digests(timeout)
         await self._tidy()
         async with asyncio.timeout(timeout):
-            vectors = await self._embedded()
+            vectors = await self._embed()
         failing = (await self._parts.store.backlog(self._parts.now())).failing
         aside = [one.session_id for one in failing if one.retry_at is None]
         return replace(
@@ -230,12 +233,12 @@ class Worker:
     async def _work_off(self, progress: Progress | None, only: Sequence[str] | None = None) -> Settled:
         """Work until nothing is due, in all sessions or in some, here or with other workers."""
         done = Settled(folds=0, digests=0, archived=0)
-        await self._revoke_the_dead(only)
+        await self._revoke_dead_leases(only)
         while not self._stopping:
             async with self._parts.turns:
                 claim = await self._claim(self._parts.owner, impatient=True, skip=done.failed, only=only)
                 if claim is not None:
-                    outcome = await self._handled(claim, thorough=True, progress=progress, before=done.folds)
+                    outcome = await self._process(claim, thorough=True, progress=progress, before=done.folds)
             if claim is not None:
                 done = replace(
                     done,
@@ -246,7 +249,7 @@ class Worker:
                 )
             elif await self._parts.store.pending(done.failed, only):  # others are at work, or just taking it up
                 await asyncio.sleep(0.02)
-                await self._revoke_the_dead(only)
+                await self._revoke_dead_leases(only)
             else:
                 break
         return done
@@ -256,7 +259,7 @@ class Worker:
         done = Settled(folds=0, digests=0, archived=0)
         failed = (await required_session(self._parts.store, session_id)).attempts
         async with asyncio.timeout(timeout):
-            await self._revoke_the_dead([session_id])
+            await self._revoke_dead_leases([session_id])
             while not self._stopping:
                 session = await required_session(self._parts.store, session_id)
                 if session.attempts > failed:
@@ -265,7 +268,7 @@ class Worker:
                     break
                 async with self._parts.turns:
                     claim = await self._claim(self._parts.owner, impatient=True, only=[session_id])
-                    outcome = None if claim is None else await self._handled(claim, thorough=False)
+                    outcome = None if claim is None else await self._process(claim, thorough=False)
                 if outcome is None:
                     await asyncio.sleep(0.02)
                 else:
@@ -277,12 +280,12 @@ class Worker:
             users = [user_id async for user_id in every_user(self._parts.store)]
             return sum([await self._digester.refresh(user_id, thorough=True) for user_id in users])
 
-    async def _revoke_the_dead(self, only: Sequence[str] | None = None) -> None:
+    async def _revoke_dead_leases(self, only: Sequence[str] | None = None) -> None:
         for lease in await self._parts.store.leases():
             if (only is None or lease.session_id in only) and not self._parts.alive(lease.owner):
                 await self._parts.store.revoke(lease.owner)
 
-    async def _drop_notes_of_the_gone(self) -> None:
+    async def _drop_dead_workers(self) -> None:
         for note in await self._parts.store.workers():
             if is_gone(self._parts, note):
                 await self._parts.store.drop_worker(note.id)
@@ -294,20 +297,20 @@ class Worker:
         until = now + timedelta(seconds=self._parts.patience.lease_seconds)
         return await self._parts.store.claim(owner, now, until, impatient=impatient, skip=skip, only=only)
 
-    async def _handled(
+    async def _process(
         self,
         claim: Claim,
         *,
         thorough: bool,
         progress: Progress | None = None,
         before: int = 0,
-        hand: Hand | None = None,
+        slot: Slot | None = None,
     ) -> Settled:
         """Everything that is due in one session, for as long as the lease is ours."""
-        if hand is not None:
-            hand.take(claim.session.id)
-        keeper = asyncio.create_task(self._keep_lease(claim, hand))
-        working = asyncio.create_task(self._done(claim, thorough, progress, before))
+        if slot is not None:
+            slot.take(claim.session.id)
+        keeper = asyncio.create_task(self._keep_lease(claim, slot))
+        working = asyncio.create_task(self._work(claim, thorough, progress, before))
         good = False
         try:
             await asyncio.wait({keeper, working}, return_when=asyncio.FIRST_COMPLETED)
@@ -317,11 +320,11 @@ class Worker:
             good, outcome = working.result()
             return outcome
         finally:
-            await _ended(keeper, working)
-            if hand is not None:
-                hand.put_down(failed=not good)
+            await _cancel(keeper, working)
+            if slot is not None:
+                slot.release(failed=not good)
 
-    async def _done(self, claim: Claim, thorough: bool, progress: Progress | None, before: int) -> tuple[bool, Settled]:
+    async def _work(self, claim: Claim, thorough: bool, progress: Progress | None, before: int) -> tuple[bool, Settled]:
         """Whether all went well, and what was done; a failure is logged, counted and tried again later."""
         folds = facts = 0
         try:
@@ -336,9 +339,9 @@ class Worker:
             await self._parts.store.release(replace(claim, touch=-1))
             raise
         except Exception as error:  # noqa: BLE001 - whatever a plug-in throws is a failed fold, still due
-            return False, await self._failed(claim, error, folds)
+            return False, await self._fail(claim, error, folds)
         if unread is not None:
-            return False, await self._failed(claim, unread, folds)
+            return False, await self._fail(claim, unread, folds)
         await self._parts.store.release(claim)
         return True, Settled(folds=folds, digests=int(digests), archived=0, facts=facts)
 
@@ -349,7 +352,7 @@ class Worker:
         except ModelError as error:
             return 0, error
 
-    async def _failed(self, claim: Claim, error: Exception, folds: int) -> Settled:
+    async def _fail(self, claim: Claim, error: Exception, folds: int) -> Settled:
         patience = self._parts.patience
         session = await self._parts.store.session(claim.session.id)
         attempts = session.attempts if session else 0
@@ -367,13 +370,13 @@ class Worker:
         hopeless = aside or not isinstance(error, ModelError) or attempts + 1 >= patience.attempts
         return Settled(folds=folds, digests=0, archived=0, failed=(claim.session.id,) if hopeless else ())
 
-    async def _keep_lease(self, claim: Claim, hand: Hand | None) -> None:
+    async def _keep_lease(self, claim: Claim, slot: Slot | None) -> None:
         """Renew the lease again and again; ends when it is lost."""
         seconds = self._parts.patience.lease_seconds
         await asyncio.sleep(min(_QUICK_SECONDS, seconds / 3))
         while True:
-            if hand is not None:
-                await hand.tell()
+            if slot is not None:
+                await slot.report()
             await asyncio.sleep(seconds / 3)
             try:
                 if not await self._parts.store.renew(claim, self._parts.now() + timedelta(seconds=seconds)):
@@ -382,14 +385,14 @@ class Worker:
                 logger.info("lease_not_renewed", extra={"session": claim.session.id, "reason": str(error)})
 
     async def _next(self, session_id: str) -> tuple[Session, list[Summary], Fold] | None:
-        standing = await self._standing(session_id)
-        if standing is None:
+        view = await self._view(session_id)
+        if view is None:
             return None
-        session, live = standing
+        session, live = view
         fold = await self._compactor.due(session, live)
         return None if fold is None else (session, live, fold)
 
-    async def _standing(self, session_id: str) -> tuple[Session, list[Summary]] | None:
+    async def _view(self, session_id: str) -> tuple[Session, list[Summary]] | None:
         """A session with its live summaries; raises StoreError if these do not stand for all that was folded."""
         session = await self._parts.store.session(session_id)
         if session is None:
@@ -404,14 +407,14 @@ class Worker:
 
     async def _fold(self, session: Session, live: list[Summary], fold: Fold) -> int:
         started = time.perf_counter()
-        commit = await self._compactor.compacted(session, live, fold)
+        commit = await self._compactor.prepare(session, live, fold)
         if not await self._parts.store.commit(commit):
             logger.info("fold_overtaken", extra={"session": session.id, "version": session.counters.version})
             return 0
         self._report(session, live, fold, commit, time.perf_counter() - started)
         return 1
 
-    def _tell(self, fold: Fold, before: int, commit: FoldCommit, seconds: float) -> None:
+    def _notify(self, fold: Fold, before: int, commit: FoldCommit, seconds: float) -> None:
         if self._parts.on_fold is not None:
             recipe = commit.summary.recipe
             done = FoldDone(
@@ -427,7 +430,7 @@ class Worker:
     def _report(self, session: Session, live: list[Summary], fold: Fold, commit: FoldCommit, seconds: float) -> None:
         counters, covered = session.counters, commit.summary.turns
         before = counters.unfolded_tokens + sum(summary.tokens for summary in live)
-        self._tell(fold, before, commit, seconds)
+        self._notify(fold, before, commit, seconds)
         logger.info(
             "folded",
             extra={
@@ -474,7 +477,7 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, LaminaError) else type(error).__name__
 
 
-async def _ended(*tasks: asyncio.Task[Any]) -> None:
+async def _cancel(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

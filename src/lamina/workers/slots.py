@@ -1,4 +1,4 @@
-"""A worker's hands: each holds one session at a time, under a name of its own, and tells what it is at."""
+"""A worker's slots: each has one session at a time, under a name of its own, and notes in the store what it is at."""
 
 import logging
 import time
@@ -12,18 +12,18 @@ from lamina.values.report import WorkerNote
 logger = logging.getLogger("lamina.worker")
 
 _LONG_GONE = 10  # lease times without a note
-_COUNT_SECONDS = 1.0  # what was done is told of no more often
+_COUNT_SECONDS = 1.0  # counts of what was done are noted no more often
 
 
-class Hand:
-    """Holds a session, and keeps a note of that in the store for others to read."""
+class Slot:
+    """Works on a session, and keeps a note of that in the store for others to read."""
 
     def __init__(self, parts: Parts, owner: str) -> None:
         self.owner = owner
         self._parts = parts
         self._note = WorkerNote(id=owner, started_at=parts.now(), seen_at=parts.now())
-        self._told: WorkerNote | None = None
-        self._told_at = 0.0
+        self._noted: WorkerNote | None = None
+        self._noted_at = 0.0
 
     @property
     def busy(self) -> bool:
@@ -32,28 +32,28 @@ class Hand:
     def take(self, session_id: str) -> None:
         self._note = replace(self._note, session_id=session_id, since=self._parts.now())
 
-    def put_down(self, *, failed: bool) -> None:
+    def release(self, *, failed: bool) -> None:
         note = self._note
         self._note = replace(note, session_id=None, since=None, done=note.done + 1, failed=note.failed + int(failed))
 
-    async def tell(self) -> None:
+    async def report(self) -> None:
         """Write the note, if it says something new or is about to be out of date; work goes on without it."""
-        age = time.monotonic() - self._told_at
-        news = self._told is None or self._told.session_id != self._note.session_id
-        counts = self._told != self._note and age >= _COUNT_SECONDS
+        age = time.monotonic() - self._noted_at
+        news = self._noted is None or self._noted.session_id != self._note.session_id
+        counts = self._noted != self._note and age >= _COUNT_SECONDS
         if not news and not counts and age < self._parts.patience.lease_seconds / 3:
             return
-        self._told, self._told_at = self._note, time.monotonic()
+        self._noted, self._noted_at = self._note, time.monotonic()
         try:
             await self._parts.store.note_worker(replace(self._note, seen_at=self._parts.now()))
         except LaminaError as error:
-            self._told = None
+            self._noted = None
             logger.info("worker_not_noted", extra={"worker": self.owner, "reason": str(error)})
 
-    async def drop(self) -> None:
-        """Give back whatever is held, and take the note away."""
-        noted = self._told_at > 0
-        self._note, self._told, self._told_at = replace(self._note, session_id=None, since=None), None, 0.0
+    async def close(self) -> None:
+        """Give back whatever is leased, and take the note away."""
+        noted = self._noted_at > 0
+        self._note, self._noted, self._noted_at = replace(self._note, session_id=None, since=None), None, 0.0
         for verb in (self._parts.store.revoke, *([self._parts.store.drop_worker] if noted else [])):
             try:
                 await verb(self.owner)

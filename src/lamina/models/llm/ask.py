@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from lamina.errors import ModelError
-from lamina.folding.layouts import filled
+from lamina.folding.layouts import fill
 from lamina.models.llm.answers import Reply
 from lamina.models.llm.endpoint import Endpoint
 from lamina.models.llm.prompts import prompts
@@ -44,13 +44,13 @@ async def fit(endpoint: Endpoint, ask: Ask, check: Callable[[Reply], T]) -> T:
 def _corrected(ask: Ask, reply: Reply, problem: str) -> Ask:
     """The question with the unfit answer and what was wrong with it behind."""
     said = reply.text[:_SHOWN] or "(nothing)"
-    repair = filled(prompts()["repair"].text, {"PROBLEM": problem})
+    repair = fill(prompts()["repair"].text, {"PROBLEM": problem})
     return replace(ask, messages=(*ask.messages, ("assistant", said), ("user", repair)))
 
 
 def system(name: str, **values: str) -> str:
     """A prompt file for the system's part, filled."""
-    return filled(prompts()[name].text, values)
+    return fill(prompts()[name].text, values)
 
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from lamina.folding.layouts import fenced
+from lamina.folding.layouts import enclose
 from lamina.language.words import terms
 from lamina.models.llm.answers import Reply
 from lamina.models.llm.ask import fit, system, together
@@ -73,7 +73,7 @@ class LlmEpisodeExtractor:
             | ({"before": True} if number <= len(before) else {})
             for number, message in numbered.items()
         ]
-        data = fenced("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
+        data = enclose("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
         text = system("episodes", DATA=data, KINDS=", ".join(EPISODE_KINDS))
         ask = Ask(
             purpose="episodes", messages=(("system", system("guard")), ("user", text)), room=_ROOM, schema=_SCHEMA

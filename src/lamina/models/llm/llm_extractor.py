@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lamina.folding.layouts import fenced
-from lamina.knowledge.standing import CATEGORIES, normalised
+from lamina.folding.layouts import enclose
+from lamina.knowledge.fact_words import CATEGORIES, normalise_value
 from lamina.models.llm.answers import Reply
 from lamina.models.llm.ask import Unfit, fit, system, together
 from lamina.models.llm.endpoint import Endpoint
@@ -88,7 +88,7 @@ class LlmExtractor:
             {"message": number, "sent": message.created_at.date().isoformat(), "text": message.text[:_MOST_CHARACTERS]}
             for number, message in numbered.items()
         ]
-        data = fenced("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
+        data = enclose("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
         question = (("system", system("guard")), ("user", system("facts", DATA=data)))
         ask = Ask(purpose="facts", messages=question, room=_ROOM, schema=_SCHEMA)
         return await fit(self.endpoint, ask, lambda reply: _checked(reply, numbered))
@@ -113,7 +113,7 @@ def _checked(reply: Reply, numbered: Mapping[int, Message]) -> list[FactDraft]:
     for item in items:
         draft = _draft(item, numbered)
         if draft is not None:
-            same = (draft.message_id, draft.category, draft.key, draft.holds, normalised(draft.value))
+            same = (draft.message_id, draft.category, draft.key, draft.holds, normalise_value(draft.value))
             if same not in found or found[same].confidence < draft.confidence:
                 found[same] = draft
     drafts = list(found.values())

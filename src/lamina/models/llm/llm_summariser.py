@@ -4,7 +4,7 @@ import re
 
 from lamina.errors import ModelError
 from lamina.folding.acceptance import objection
-from lamina.folding.layouts import fenced, filled, prompt_values
+from lamina.folding.layouts import enclose, fill, prompt_values
 from lamina.models.llm.answers import Reply, unfenced
 from lamina.models.llm.ask import Unfit, fit, system
 from lamina.models.llm.endpoint import Endpoint
@@ -73,7 +73,7 @@ class LlmSummariser:
 def _prompt(task: SummaryTask) -> str:
     """The task's prompt with everything that was said set apart."""
     template = task.template or prompts()["layer"].text
-    text = filled(template, prompt_values(task, fenced))
+    text = fill(template, prompt_values(task, enclose))
     if task.keep:
-        text += filled(prompts()["keep"].text, {"WORDS": fenced("\n".join(task.keep))})
+        text += fill(prompts()["keep"].text, {"WORDS": enclose("\n".join(task.keep))})
     return text

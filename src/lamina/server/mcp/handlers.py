@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 
 from lamina.context.rendering import fenced
 from lamina.errors import InputError, LaminaError, NotFound
-from lamina.knowledge.standing import normalised
+from lamina.knowledge.fact_words import normalise_value
 from lamina.memory import AsyncMemory
 from lamina.server.mcp import results
 from lamina.server.mcp.results import Data
@@ -179,7 +179,11 @@ class Desk:
         """One fact for each thing that the key may mean."""
         known = await self.memory.facts(user, statuses=FACT_STATUSES)
         keyed = [fact for fact in known if fact.key is not None]
-        named = {(fact.category, fact.slot): fact for fact in keyed if normalised(fact.key or "") == normalised(key)}
+        named = {
+            (fact.category, fact.slot): fact
+            for fact in keyed
+            if normalise_value(fact.key or "") == normalise_value(key)
+        }
         if not named:
             keys = sorted({fact.key or "" for fact in keyed})[:_KEYS_NAMED]
             raise NotFound(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lamina.context.rendering import fenced, unfenced
-from lamina.knowledge.standing import said
+from lamina.knowledge.fact_words import describe_fact
 from lamina.log.messages import text_of
 from lamina.log.transcript import indented
 from lamina.values.codec import encode
@@ -71,7 +71,7 @@ def _view(value: Any, fields: Sequence[str], names: Mapping[str, str] = _SHORT, 
 
 
 def fact(one: Fact) -> Data:
-    return _view(one, _FACT, text=said(one), quote=one.quote or None)
+    return _view(one, _FACT, text=describe_fact(one), quote=one.quote or None)
 
 
 def hit(one: Hit) -> Data:
@@ -133,7 +133,7 @@ def session_page(found: Conversation) -> str:
         for chunk in found.chunks:
             lines += ["", *_quoted(chunk.text)]
     if found.active_facts:
-        lines += ["", "## Facts", *(f"- {_one_line(said(one))}" for one in found.active_facts)]
+        lines += ["", "## Facts", *(f"- {_one_line(describe_fact(one))}" for one in found.active_facts)]
     lines += ["", "## Newest messages"]
     for one in found.recent:
         lines += ["", f"### {one.seq}, {one.role}, {one.created_at:%Y-%m-%d %H:%M}", *_quoted(one.text)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lamina.errors import InputError, NotFound
-from lamina.knowledge.standing import said
+from lamina.knowledge.fact_words import describe_fact
 from lamina.log.messages import main_owner
 from lamina.memory import DEFAULT_USER, AsyncMemory
 from lamina.server.mem0.filters import EVERYTHING, Filter, matches, only_entities, users_in
@@ -100,7 +100,7 @@ class Versions:
 
 def words_of(fact: Fact) -> str:
     """A fact in a line; of one that was changed by hand, the words it was changed to."""
-    return said(fact) if fact.replaces is None else fact.value
+    return describe_fact(fact) if fact.replaces is None else fact.value
 
 
 class Memories:

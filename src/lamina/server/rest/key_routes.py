@@ -66,7 +66,9 @@ async def rotate_key(
 @routes.get("/tenants", tags=["keys"], operation_id="list_tenants")
 async def list_tenants(caller: AdminCaller, request: Request, params: Annotated[ListQuery, Query()]) -> Page[Tenant]:
     """All tenants for the operator of the service; the caller's own for everybody else."""
-    names = await service_of(request).tenants.named() if service_of(request).is_operator(caller) else [caller.tenant]
+    names = (
+        await service_of(request).tenants.all_names() if service_of(request).is_operator(caller) else [caller.tenant]
+    )
     page = page_of(names, kind="tenants", cursor=params.cursor, limit=params.limit, name=str)
     return Page(items=[Tenant(tenant=name) for name in page.items], next=page.next)
 

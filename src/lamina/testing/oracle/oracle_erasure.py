@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from lamina.errors import Conflict, NotFound
-from lamina.forgetting.redact import FIRST_RECEIPT, kept_episode, kept_facts
-from lamina.knowledge.standing import outlived
+from lamina.forgetting.redact import FIRST_RECEIPT, remaining_episode, remaining_facts
+from lamina.knowledge.conflicts import new_slots
 from lamina.log import chain
 from lamina.log.messages import OWN_KEY
 from lamina.maintenance.integrity import faults
@@ -51,7 +51,7 @@ class OracleErasure(OracleVectors):
             self._erase_digests(erasure.user_id, gone)
             self._proposals = {key: row for key, row in self._proposals.items() if row.user_id != erasure.user_id}
         self._unlink([*(fact.id for fact in gone.facts), *gone.episodes])
-        renamed = outlived(fact for fact in self._facts.values() if fact.user_id == erasure.user_id)
+        renamed = new_slots(fact for fact in self._facts.values() if fact.user_id == erasure.user_id)
         self._facts |= {fact_id: replace(self._facts[fact_id], slot=slot) for fact_id, slot in renamed.items()}
         slots = {(self._facts[fact_id].category, slot) for fact_id, slot in renamed.items()}
         self._settle(erasure.user_id, slots, erasure.settle)
@@ -103,7 +103,7 @@ class OracleErasure(OracleVectors):
     def _erase_said(self, erasure: Erasure, change: Rewrite, before: str, gone: Gone) -> None:
         said = [fact for fact in self._facts.values() if fact.message_id == change.message_id]
         others = [fact for fact in said if change.words and fact.id not in erasure.facts]
-        kept = {fact.id: fact for fact in kept_facts(others, change, before)}
+        kept = {fact.id: fact for fact in remaining_facts(others, change, before)}
         lost = [fact.id for fact in said if fact.id not in kept]
         gone.facts += self._drop_facts(erasure.user_id, lost, erasure.settle)
         for fact in kept.values():
@@ -118,7 +118,7 @@ class OracleErasure(OracleVectors):
         for episode in list(self._episodes.values()):
             if changes.keys().isdisjoint(episode.message_ids):
                 continue
-            kept = kept_episode(episode, changes, dead)
+            kept = remaining_episode(episode, changes, dead)
             if kept is None:
                 self._erase_episodes(erasure.user_id, [episode.id], gone)
             elif kept != episode:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from lamina.errors import NotFound
-from lamina.knowledge import standing
-from lamina.knowledge.episodes import capped
+from lamina.knowledge import conflicts, fact_words
+from lamina.knowledge.episodes import cap_episodes
 from lamina.log import records
 from lamina.protocols.store import (
     Access,
@@ -153,11 +153,11 @@ class OracleTables:
         own = [
             fact for fact in self._facts.values() if fact.user_id == user_id and session_id in {None, fact.session_id}
         ]
-        return sorted(own, key=standing.order)
+        return sorted(own, key=conflicts.order)
 
     async def facts_in(self, session_id: str, span: Span) -> list[Fact]:
         own = [fact for fact in self._facts.values() if fact.session_id == session_id and fact.seq in span]
-        return sorted(own, key=standing.order)
+        return sorted(own, key=conflicts.order)
 
     async def fact(self, fact_id: str) -> Fact | None:
         return self._facts.get(fact_id)
@@ -253,7 +253,7 @@ class OracleTables:
 
     def _said_before(self, fact: Fact) -> bool:
         return fact.message_id is not None and any(
-            standing.claim(known) == standing.claim(fact) for known in self._facts.values()
+            fact_words.claim(known) == fact_words.claim(fact) for known in self._facts.values()
         )
 
     def _drop_facts(self, user_id: str, ids: Iterable[str], settle: Settle) -> list[Fact]:
@@ -290,7 +290,7 @@ class OracleTables:
                 self._episodes[episode.id] = replace(episode, accesses=old.accesses, accessed_at=old.accessed_at)
         if commit.most_episodes is not None and commit.episodes:
             own = [one for one in self._episodes.values() if one.user_id == commit.user_id]
-            self._drop_episodes(commit.user_id, [one.id for one in capped(own, commit.most_episodes)[1]])
+            self._drop_episodes(commit.user_id, [one.id for one in cap_episodes(own, commit.most_episodes)[1]])
         return cut
 
     def _drop_episodes(self, user_id: str, ids: Iterable[str]) -> list[str]:

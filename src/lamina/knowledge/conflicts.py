@@ -1,41 +1,26 @@
-"""Facts: how they are compared, and how those about one thing stand to each other at any time.
+"""Which value holds: the facts about one thing replayed in order, and conflicts decided by the profile's rule.
 
-A fact's standing is never edited: it follows from all facts of its slot, replayed in the order they were said. So the
+A fact's status is never edited: it follows from all facts of its slot, replayed in the order they were said. So the
 order in which they were written does not matter, a forgotten one leaves no trace, and the past can be asked for.
 """
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from lamina.language.unicode import normalise
+from lamina.knowledge.fact_words import (
+    _KEPT_IMPORTANCE,
+    _KEPT_LENGTH,
+    _KEPT_SHARE,
+    describe_fact,
+    normalise_value,
+    slot_of,
+)
 from lamina.profiles import Profile
-from lamina.protocols.models import FactDraft
-from lamina.values.fact import Fact, FactType, Why
-from lamina.values.message import Message
-from lamina.values.session import Counters
+from lamina.values.fact import Fact, Why
 
-TYPES: Mapping[str, FactType] = {
-    "identity": "fact",
-    "preference": "preference",
-    "constraint": "constraint",
-    "instruction": "constraint",
-    "goal": "goal",
-    "decision": "decision",
-    "procedure": "procedure",
-    "commitment": "goal",
-    "entity": "entity",
-}
-CATEGORIES = tuple(TYPES)
-TELLING = 4  # characters
-_NAMES = frozenset(("name", "full name", "nickname"))
-_KEPT_IMPORTANCE = 0.8
-_KEPT_LENGTH = 40  # characters
-_KEPT_SHARE = 60  # tokens of a summary for each value that it must keep
 _HOLDING = frozenset(("active", "superseded", "archived", "conflicted"))
-_EDGES = " \t\n.,;:!?\"'()[]{}«»\u201c\u201d\u2018\u2019"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,123 +36,12 @@ def rule_of(profile: Profile) -> Rule:
     return Rule(conflicts=profile.conflicts, promote=profile.promote_confidence)
 
 
-def reads(profile: Profile) -> bool:
-    """Whether messages are read for facts or episodes at all."""
-    return profile.facts or profile.episodes
-
-
-def is_unread(profile: Profile, counters: Counters) -> bool:
-    """Whether a session has messages that were not read for facts and episodes yet."""
-    return reads(profile) and counters.extracted < counters.messages
-
-
-def folded(text: str) -> str:
-    """Text without what does not count: width, case and the number of spaces; signs of every script stay."""
-    if text.isascii():
-        return " ".join(text.casefold().split())
-    return " ".join(normalise("NFKC", normalise("NFKC", text).casefold()).split())
-
-
-def normalised(text: str) -> str:
-    """Text made comparable: folded, without punctuation at its ends."""
-    return stripped(folded(text))
-
-
-def stripped(text: str) -> str:
-    """Text without punctuation at its ends, if it has anything else."""
-    return text.strip(_EDGES) or text
-
-
-def slot_of(key: str | None, value: str) -> str:
-    return f"={normalised(value)}" if key is None else normalised(key)
-
-
-def outlived(facts: Iterable[Fact]) -> dict[str, str]:
+def new_slots(facts: Iterable[Fact]) -> dict[str, str]:
     """New slots of facts without a key whose slot is a value that none of them has any more: by the first they have."""
     found: dict[str, str] = {}
     for (_, slot), own in by_slot(fact for fact in facts if fact.key is None).items():
         if all(slot_of(None, fact.value) != slot for fact in own):
             found |= {fact.id: slot_of(None, min(own, key=order).value) for fact in own}
-    return found
-
-
-def drafted(draft: FactDraft, message: Message, *, user_id: str, fact_id: str, model: str, now: datetime) -> Fact:
-    """A fact as it was said in a message."""
-    return Fact(
-        id=fact_id,
-        user_id=user_id,
-        type=TYPES.get(draft.category, "fact"),
-        category=draft.category,
-        key=draft.key,
-        slot=slot_of(draft.key, draft.value),
-        value=draft.value,
-        origin="said",
-        confidence=draft.confidence,
-        importance=draft.importance,
-        learnt_at=message.created_at,
-        valid_from=draft.since or message.created_at,
-        created_at=now,
-        until=draft.until,
-        holds=draft.holds,
-        session_id=message.session_id,
-        message_id=message.id,
-        seq=message.seq,
-        role=message.role,
-        quote=draft.quote,
-        start=draft.start,
-        end=draft.end,
-        reason=draft.reason,
-        model=model,
-    )
-
-
-def true_to(draft: FactDraft, message: Message | None) -> bool:
-    """Whether a draft says what a user's message says, word for word, and something at all."""
-    if message is None or message.role != "user" or not draft.value.strip() or not draft.quote:
-        return False
-    sure = 0.0 <= draft.confidence <= 1.0 and 0.0 <= draft.importance <= 1.0
-    return sure and draft.category in TYPES and message.text[draft.start : draft.end] == draft.quote
-
-
-def claim(fact: Fact) -> tuple[object, ...]:
-    """What makes two facts the same saying, whatever their ids."""
-    return fact.message_id, fact.start, fact.end, fact.category, fact.slot, fact.holds, normalised(fact.value)
-
-
-def mark(secret: bytes, fact: Fact) -> bytes:
-    """What is kept of a forgotten value, so that it is not extracted again; it tells nothing without the secret."""
-    said = f"{fact.user_id}\0{fact.slot}\0{normalised(fact.value)}"
-    return hashlib.sha256(secret + said.encode()).digest()
-
-
-def said(fact: Fact) -> str:
-    """A fact in one line, for a reader."""
-    line = (
-        f"{fact.key}: {fact.value}" if fact.key and normalised(fact.key) not in normalised(fact.value) else fact.value
-    )
-    return line if fact.reason is None else f"{line} (because {fact.reason})"
-
-
-def own_words(fact: Fact) -> list[str]:
-    """The words of a fact that give it away: its value, or what is liked or not."""
-    liked = fact.value.partition(" ")[2] if fact.category == "preference" else ""
-    return [fact.value, liked] if liked else [fact.value]
-
-
-def names(facts: Iterable[Fact]) -> tuple[str, ...]:
-    """What the user is called, by what is known."""
-    called = [fact.value for fact in facts if fact.key in _NAMES and fact.status == "active" and fact.holds]
-    return tuple(dict.fromkeys(name for whole in called for name in (whole, *whole.split()[:1])))
-
-
-def telling(fact: Fact) -> list[str]:
-    """The words of a fact that give it away, as they stand in its quote, unless they are too short to tell."""
-    found = []
-    for words in own_words(fact):
-        at = fact.quote.casefold().find(words.casefold())
-        as_said = fact.quote[at : at + len(words)] if at >= 0 else ""
-        if as_said.casefold() == words.casefold() and len(words) >= TELLING:
-            found.append(as_said)
     return found
 
 
@@ -184,10 +58,10 @@ def worth_keeping(facts: Iterable[Fact], cap: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(values))[: max(1, cap // _KEPT_SHARE)]
 
 
-# standing
+# resolving
 
 
-def settled(facts: Iterable[Fact], rule: Rule) -> list[Fact]:
+def resolve(facts: Iterable[Fact], rule: Rule) -> list[Fact]:
     """The facts of one slot with their standing, in the order in which they were learnt."""
     replay = _Replay(rule)
     for happens in sorted((event for fact in facts for event in _events(fact, rule)), key=lambda event: event.order):
@@ -258,12 +132,12 @@ class _Replay:
 
     def _end(self, fact: Fact) -> None:
         current = self._standing()
-        ended = current is not None and normalised(current.value) == normalised(fact.value)
+        ended = current is not None and normalise_value(current.value) == normalise_value(fact.value)
         if current is not None and ended and self._wins(fact):
             self._close(fact.valid_from, "superseded", fact.id)
             self._current = None
         for one in [] if ended else [self.facts[rival] for rival in self._conflicted]:
-            if normalised(one.value) == normalised(fact.value):
+            if normalise_value(one.value) == normalise_value(fact.value):
                 self._close_one(one, fact.valid_from, "superseded", fact.id)
         self.facts[fact.id] = replace(fact, status="evidence", of=current.id if current and ended else None)
 
@@ -274,7 +148,7 @@ class _Replay:
             current = None
         if current is None:
             self._hold(fact)
-        elif normalised(current.value) == normalised(fact.value) and fact.replaces is None:
+        elif normalise_value(current.value) == normalise_value(fact.value) and fact.replaces is None:
             self._sureness = max(self._sureness, fact.confidence)
             self.facts[fact.id] = replace(fact, status="evidence", of=current.id)
         elif self._wins(fact):
@@ -310,11 +184,11 @@ class _Replay:
             self._close_one(fact, at, status, by)
 
     def _close_one(self, fact: Fact, at: datetime, status: Literal["superseded", "archived"], by: str | None) -> None:
-        self.facts[fact.id] = _closed(fact, at, status, by)
+        self.facts[fact.id] = _end_fact(fact, at, status, by)
         self._conflicted.pop(fact.id, None)
 
 
-def _closed(fact: Fact, at: datetime, status: Literal["superseded", "archived"], by: str | None) -> Fact:
+def _end_fact(fact: Fact, at: datetime, status: Literal["superseded", "archived"], by: str | None) -> Fact:
     end = max(fact.valid_from, at)
     until = end if fact.valid_until is None else min(end, fact.valid_until)
     return replace(fact, status=status, valid_until=until, of=by)
@@ -336,9 +210,9 @@ def reasons(why: Why, rule: Rule) -> Iterator[str]:
         yield f"said {often} on {repeats[-1].learnt_at.date()}"
     if why.before is not None:
         since = why.before.learnt_at.date()
-        yield f"took the place of {said(why.before)!r}, known since {since} (rule: {rule.conflicts})"
+        yield f"took the place of {describe_fact(why.before)!r}, known since {since} (rule: {rule.conflicts})"
     if why.conflicts:
-        yield f"in conflict with {', '.join(repr(said(one)) for one in why.conflicts if one.id != fact.id)}"
+        yield f"in conflict with {', '.join(repr(describe_fact(one)) for one in why.conflicts if one.id != fact.id)}"
     yield from _standing_reasons(why, rule)
 
 
@@ -350,7 +224,7 @@ def _standing_reasons(why: Why, rule: Rule) -> Iterator[str]:
         surer = f"a surer value holds (rule: {rule.conflicts})" if fact.of else f"less sure than {rule.promote:g}"
         yield f"a candidate: {surer}; promote it to make it hold"
     if fact.status == "superseded" and why.after is not None:
-        change = f"{said(why.after)!r} took its place" if why.after.holds else "it was said to hold no longer"
+        change = f"{describe_fact(why.after)!r} took its place" if why.after.holds else "it was said to hold no longer"
         yield f"held until {fact.valid_until.date() if fact.valid_until else 'then'}: {change}"
     if fact.status == "active":
         yield f"holds since {fact.valid_from.date()}" + (f" until {fact.until.date()}" if fact.until else "")
@@ -366,13 +240,13 @@ def by_slot(facts: Iterable[Fact]) -> dict[tuple[str, str], list[Fact]]:
 # time
 
 
-def known_at(facts: Iterable[Fact], at: datetime, rule: Rule) -> list[Fact]:
+def as_known_at(facts: Iterable[Fact], at: datetime, rule: Rule) -> list[Fact]:
     """The facts as they stood with all that was known at a time."""
-    learnt = [_unjudged(fact, at) for fact in facts if fact.learnt_at <= at]
-    return [fact for slot in by_slot(learnt).values() for fact in settled(slot, rule)]
+    learnt = [_without_later_verdict(fact, at) for fact in facts if fact.learnt_at <= at]
+    return [fact for slot in by_slot(learnt).values() for fact in resolve(slot, rule)]
 
 
-def _unjudged(fact: Fact, at: datetime) -> Fact:
+def _without_later_verdict(fact: Fact, at: datetime) -> Fact:
     """A fact without a verdict that came later."""
     if fact.verdict_at is None or fact.verdict_at <= at:
         return fact
@@ -387,37 +261,3 @@ def holding(facts: Iterable[Fact], as_of: datetime) -> list[Fact]:
 
 def _valid(fact: Fact, at: datetime) -> bool:
     return fact.valid_from <= at and (fact.valid_until is None or at < fact.valid_until)
-
-
-# choosing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which memories are wanted; what is left empty does not restrict."""
-
-    types: frozenset[str] = frozenset()
-    categories: frozenset[str] = frozenset()
-    tags: frozenset[str] = frozenset()  # any of them
-    statuses: frozenset[str] = frozenset()
-    since: datetime | None = None  # learnt or happened at this time or later
-    until: datetime | None = None  # before this time
-    min_importance: float = 0.0
-
-    @property
-    def for_facts(self) -> bool:
-        """Whether it asks for what only facts have."""
-        return bool(self.types or self.categories or self.tags or self.statuses)
-
-    def takes(self, fact: Fact) -> bool:
-        return (
-            (not self.types or fact.type in self.types)
-            and (not self.categories or fact.category in self.categories)
-            and (not self.tags or bool(self.tags.intersection(fact.tags)))
-            and (not self.statuses or fact.status in self.statuses)
-            and fact.importance >= self.min_importance
-            and self.in_time(fact.learnt_at)
-        )
-
-    def in_time(self, at: datetime) -> bool:
-        return (self.since is None or at >= self.since) and (self.until is None or at < self.until)

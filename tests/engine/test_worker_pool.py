@@ -13,7 +13,7 @@ from lamina import AsyncMemory, NotFound
 from lamina.errors import StoreBusy
 from lamina.parts import Patience
 from lamina.storage.sqlite import SqliteStore
-from lamina.tenancy.open_tenants import staff
+from lamina.tenancy.open_tenants import open_worker_pool
 from lamina.testing import FakeSummariser, WordCounter
 from lamina.testing.samples import a_note
 from lamina.workers.loop import Worker
@@ -204,7 +204,7 @@ async def test_a_worker_outlives_a_store_that_fails(opened, monkeypatch, caplog,
     await talk(memory)
     await until(lambda: memory.summaries("s1"))
     await until(memory.workers)
-    await memory._worker.ended(running)
+    await memory._worker.stop(running)
     assert told in caplog.messages
 
 
@@ -221,7 +221,7 @@ async def test_a_worker_that_is_told_to_stop_embeds_nobody_else(opened):
     memory = await opened(embedder=Last())
     for user in ("ann", "bob"):
         await memory.add("The ship carries tea.", user_id=user, session_id=user)
-    assert await memory._worker._embedded() == 1
+    assert await memory._worker._embed() == 1
 
 
 # notes
@@ -310,7 +310,7 @@ async def test_a_worker_wakes_when_another_process_tells_of_work(opened):
         return await there.summaries("s1")
 
     await until(folded)
-    await elsewhere.ended(running)
+    await elsewhere.stop(running)
 
 
 # tenants
@@ -318,7 +318,7 @@ async def test_a_worker_wakes_when_another_process_tells_of_work(opened):
 
 def serving(path, **options):
     chosen = {"counter": WordCounter(), "embedder": "none", "patience": Patience(poll_seconds=0.05), **options}
-    return staff(path, **chosen)
+    return open_worker_pool(path, **chosen)
 
 
 class Listening(FakeSummariser):
@@ -360,7 +360,7 @@ async def test_every_tenant_has_its_turn(path):
     assert model.most_at_once == 1
 
 
-async def test_as_many_sessions_are_in_work_as_there_are_hands(path):
+async def test_as_many_sessions_are_in_work_as_there_are_slots(path):
     """In one tenant, too; each under a name of its own."""
     await filled(path, a=5)
     slow = FakeSummariser("is slow")
@@ -430,7 +430,7 @@ async def test_tenants_are_looked_for_again_when_the_store_fails(path, monkeypat
         if verb == "tenants":
             failing(monkeypatch, workers._store, verb)
         else:
-            failing(monkeypatch, workers, "_engage")
+            failing(monkeypatch, workers, "_make_engine")
         stop = asyncio.Event()
         running = asyncio.create_task(workers.run(stop, CEILING))
         await until(lambda: model.order == ["a"])
