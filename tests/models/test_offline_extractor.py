@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.facts import FACTS, message, score
+from lamina.language.dates import period
 from lamina.models.offline.fact_extractor import OfflineExtractor, facts_in
 from lamina.models.offline.grammar.data import grammars
-from lamina.models.offline.grammar.moments import moments
 from lamina.models.offline.grammar.sentence_reading import LONGEST_QUOTE
-from lamina.models.offline.grammar.tokens import tokens_of
 from tests.growth import repeated, times_longer
 from tests.sizes import examples, share
 
@@ -193,6 +192,9 @@ def test_secrets(text):
         pytest.param("My goal is to save 900 euros by 2031.", None, (2031, 1, 1), id="by-year"),
         pytest.param("I've worked at SBB since I graduated in 2014.", (2014, 1, 1), None, id="since-something"),
         pytest.param("I live in Bonn.", None, None, id="no-date"),
+        pytest.param("I live in Porto until next Friday.", None, (2025, 3, 14), id="until-next-weekday"),
+        pytest.param("I've lived in Porto since May.", (2024, 5, 1), None, id="since-month"),
+        pytest.param("I've lived in Porto since last month.", (2025, 2, 1), None, id="since-last-month"),
     ],
 )
 def test_dates(text, since, until):
@@ -217,8 +219,7 @@ def test_dates(text, since, until):
 )
 def test_words_of_time(text, since, until):
     """What is no date says nothing, rather than something wrong."""
-    (english,) = (one for one in grammars() if one.language == "en")
-    found = moments(tokens_of(text, 0, english.whole, english.endings), SAID, english.times, ahead=False)
+    found = period(text, SAID, [(0, len(text))], ahead=False)
     assert [moment and (moment.year, moment.month, moment.day) for moment in found] == [since, until]
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.language.dates import with_dates
 from lamina.language.sentences import LONGEST, sentences
 from lamina.language.words import stem
 from lamina.models.offline.word_overlap import words
-from lamina.models.offline.written_dates import dated
 from tests.growth import growth, quarters, repeated
 
 MONDAY = datetime(2025, 3, 3, 10, 0, tzinfo=UTC)
@@ -96,12 +96,12 @@ def test_time_is_linear(unit):
 )
 def test_dates(text, expected):
     """A relative day gets its date where it can mean only one, and is left alone otherwise."""
-    assert dated(text, MONDAY) == expected
+    assert with_dates(text, MONDAY) == expected
 
 
 def test_dates_at_the_end_of_time():
     """A date that does not exist is not written."""
-    assert dated("tomorrow", datetime.max.replace(tzinfo=UTC)) == "tomorrow"
+    assert with_dates("tomorrow", datetime.max.replace(tzinfo=UTC)) == "tomorrow"
 
 
 def test_words_of_unspaced_scripts():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lamina.language.dates import EARLIEST, LATEST, Window, windows
+from lamina.language.dates import EARLIEST, LATEST, Window, period, windows, with_dates
 
 AT = datetime(2023, 5, 17, 10, 30, tzinfo=UTC)  # a Wednesday
 MONTH_NAMES = (
@@ -125,6 +125,10 @@ def test_without_year(text: str, expected: str) -> None:
         pytest.param("a year ago", "2022-04-02..2022-07-01~", id="year-ago"),
         pytest.param("half a year ago", "2022-10-22..2022-12-13~", id="half-a-year-ago"),
         pytest.param("three days from now", "2023-05-20", id="from-now"),
+        pytest.param("the exam is in two weeks", "2023-05-27..2023-06-04~", id="is-in-weeks"),
+        pytest.param("a decade ago", "2012-11-15..2013-11-16~", id="decade"),
+        pytest.param("on the 3rd", "2023-05-03~", id="day-of-month"),
+        pytest.param("on the 3rd floor", None, id="no-day-of-month"),
         pytest.param("the past two months", "2023-03-17..2023-05-17", id="past-months"),
         pytest.param("the last 3 weeks", "2023-04-26..2023-05-17", id="last-weeks"),
         pytest.param("in the last week", "2023-05-10..2023-05-17~", id="in-the-last-week"),
@@ -132,9 +136,9 @@ def test_without_year(text: str, expected: str) -> None:
         pytest.param("the other day", "2023-04-26..2023-05-17~", id="other-day"),
     ],
 )
-def test_relative(text: str, expected: str) -> None:
+def test_relative(text: str, expected: str | None) -> None:
     """Phrases relative to the day of the text; what has a second reading is vague."""
-    assert spelled(text) == [expected]
+    assert spelled(text) == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize(
@@ -167,6 +171,10 @@ def test_relative(text: str, expected: str) -> None:
         pytest.param("before May 8, 2023", "..2023-05-07", id="before"),
         pytest.param("after May 8, 2023", "2023-05-09..", id="after"),
         pytest.param("until May 8, 2023", "..2023-05-08", id="until"),
+        pytest.param("until March", "..2024-03-31", id="until-is-to-come"),
+        pytest.param("until Friday", "..2023-05-19~", id="until-weekday"),
+        pytest.param("since June", "2022-06-01..2023-05-17~", id="since-has-begun"),
+        pytest.param("by the end of the week", "2023-05-20..2023-05-21~", id="end-of-the-week"),
     ],
 )
 def test_combined(text: str, expected: str) -> None:
@@ -257,12 +265,65 @@ def test_days_are_those_of_the_zone() -> None:
     )
 
 
+TUESDAY = datetime(2025, 3, 4, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        pytest.param("I live in Porto until next Friday.", None, "2025-03-14", id="next-friday"),
+        pytest.param("here since last month", "2025-02-01", None, id="last-month"),
+        pytest.param("here since Christmas", "2024-12-24", None, id="christmas"),
+        pytest.param("here since May", "2024-05-01", None, id="month-that-has-begun"),
+        pytest.param("here until May", None, "2025-05-01", id="month-to-come"),
+        pytest.param("here until tomorrow", None, "2025-03-05", id="tomorrow"),
+        pytest.param("here until today", None, "2025-03-05", id="has-begun-so-until-it-ends"),
+        pytest.param("here until the 3rd", None, "2025-04-03", id="day-of-month"),
+        pytest.param("here since the 3rd", "2025-03-03", None, id="since-day-of-month"),
+        pytest.param("here from May 2024 to July 2024", "2024-05-01", "2024-08-01", id="range"),
+        pytest.param("from Monday to Friday", None, None, id="a-habit"),
+        pytest.param("here for two weeks", "2025-02-18", None, id="so-long-already"),
+        pytest.param("seit drei Jahren", "2022-03-04", None, id="german-so-long"),
+        pytest.param("seit Mai", "2024-05-01", None, id="german-since"),
+        pytest.param("bis Freitag", None, "2025-03-07", id="german-until"),
+        pytest.param("bis Ende des Monats", None, "2025-03-31", id="german-end-of"),
+        pytest.param("desde mayo", "2024-05-01", None, id="spanish-since"),
+        pytest.param("desde hace dos años", "2023-03-04", None, id="spanish-so-long"),
+        pytest.param("hasta el viernes", None, "2025-03-07", id="spanish-until"),
+        pytest.param("recently", None, None, id="vague"),
+        pytest.param("after Easter", None, None, id="after"),
+    ],
+)
+def test_periods(text: str, since: str | None, until: str | None) -> None:
+    """Since when and until when something holds: what has begun, and what is to come."""
+    found = period(text, TUESDAY, [(0, len(text))], ahead=False)
+    assert tuple(moment and f"{moment:%Y-%m-%d}" for moment in found) == (since, until)
+
+
+@pytest.mark.parametrize(
+    ("text", "until"),
+    [
+        ("on Friday", "2025-03-07"),
+        ("on 4 August", "2025-08-04"),
+        ("in two weeks", "2025-03-18"),
+        ("today", "2025-03-05"),
+    ],
+)
+def test_what_is_to_come(text: str, until: str) -> None:
+    """Of a promise or a goal, what says nothing else is the next one, and ends it."""
+    since, end = period(text, TUESDAY, [(0, len(text))], ahead=True)
+    assert since is None
+    assert end is not None
+    assert f"{end:%Y-%m-%d}" == until
+
+
 FRAGMENTS = (
     "may", "May", "march", "8", "31", "0", "2023", "0000", "9999", "/", "-", ".", ",", ":", "'", "th", "of", "the", "a",
     "last", "next", "this", "past", "few", "couple", "two", "week", "weekend", "month", "years", "day", "ago", "before",
     "after", "since", "until", "between", "and", "from", "to", "early", "mid", "end", "first", "Friday", "on", "in",
     "summer", "Christmas", "Eve", "new", "year", "s", "yesterday", "tomorrow", "recently", "Q", "1", "Feb", "30", "vor",
-    "hace", "pasada", "mañana", "\n", "🎉", "猫",
+    "hace", "pasada", "mañana", "by", "for", "seit", "bis", "desde", "hasta", "is", "rd", "decade", "Ende", "des",
+    "Monats", "\n", "🎉", "猫",
 )  # fmt: skip
 MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))]))
 
@@ -301,3 +362,40 @@ def test_days_ago(count: int, at: datetime) -> None:
     (window,) = windows(f"{count} days ago", at)
     assert window.start.date() == at.date() - timedelta(days=count)
     assert window.exact
+
+
+SPOKEN = st.lists(st.sampled_from(FRAGMENTS), max_size=10).map(" ".join)
+PHRASES = (
+    "next Friday", "last Friday", "Friday", "tomorrow", "yesterday", "today", "last month", "next month", "Christmas",
+    "May", "29 February", "the 31st", "3 days ago", "two weeks ago", "a decade ago", "the end of the week",
+    "last summer", "2019", "2031", "May 8", "8. Mai", "nächsten Freitag", "el viernes", "Ende des Monats",
+    "hace dos semanas",
+)  # fmt: skip
+YEARS = st.datetimes(datetime(1950, 1, 1), datetime(2090, 1, 1), timezones=st.just(UTC))
+
+
+@given(SPOKEN, MOMENTS, st.booleans())
+@example("until today", datetime.max.replace(tzinfo=UTC), False)
+def test_periods_of_any_text(text: str, at: datetime, ahead: bool) -> None:
+    """Nothing raises, and what begins and ends begins first."""
+    since, until = period(text, at, [(0, len(text))], ahead=ahead)
+    assert since is None or until is None or since < until
+    assert with_dates(text, at).replace(" ", "").startswith(text.replace(" ", "")[:1])
+
+
+@given(st.sampled_from(PHRASES), st.sampled_from(["", "since ", "until ", "on ", "in "]), YEARS)
+def test_all_readers_agree(phrase: str, opener: str, at: datetime) -> None:
+    """The day with which a fact begins or ends and the one that a summary writes are in the stretch of search."""
+    text = opener + phrase
+    found = windows(text, at)
+    since, until = period(text, at, [(0, len(text))], ahead=False)
+    assert bool(found) == bool(since or until)
+    for day in (since, until):
+        assert day is None or any(one.start <= day <= one.end for one in found)
+    if opener == "until " and until is not None and until <= at:
+        assert found[0].end <= at or phrase in {"yesterday", "last Friday"}
+    written = with_dates(text, at).partition("[")[2].strip("~]")
+    if written:
+        day = datetime.fromisoformat(written).replace(tzinfo=UTC)
+        assert all(one.start <= day < one.end for one in found)
+        assert day in {since, until} or until == day + timedelta(days=1)

@@ -98,6 +98,18 @@ def relative(yearly: Yearly, which: int, today: date) -> Days:
     return next(ahead, (0, 0))
 
 
+def directed(yearly: Yearly, today: date, *, ahead: bool) -> Days:
+    """The first that is not over, or the last that has begun."""
+    now = today.toordinal()
+    years = (
+        range(today.year - 1, today.year + _YEARS_BACK) if ahead else range(today.year, today.year - _YEARS_BACK, -1)
+    )
+    for days in in_years(yearly, years):
+        if (days[1] > now) if ahead else (days[0] <= now):
+            return days
+    raise ValueError("no such day in these years")
+
+
 def in_years(yearly: Yearly, years: Iterable[int]) -> Iterator[Days]:
     """What has no year, in each of these that has it."""
     for year in years:
@@ -159,13 +171,26 @@ def around(anchor: int, today: date, unit: str, low: int, high: int) -> Days:
     return start, end + 1
 
 
+def moved(today: date, unit: str, count: int) -> int:
+    """The day so many units later, or earlier if negative."""
+    if unit in {"day", "week"}:
+        return today.toordinal() + count * (_WEEK if unit == "week" else 1)
+    return shifted(today, count * (_DECEMBER if unit == "year" else 1))
+
+
+def monthly(today: date, number: int) -> list[Days]:
+    """That day of the last, this and the next months, as many as have it."""
+    found = []
+    for ahead in range(-2, 3):
+        start, end = months(today.year, today.month + ahead)
+        if start + number <= end:
+            found.append((start + number - 1, start + number))
+    return found
+
+
 def rolling(today: date, unit: str, count: int) -> Days:
     """The last (or, if positive, the next) so many units, today included."""
-    now = today.toordinal()
-    if unit in {"day", "week"}:
-        other = now + count * (_WEEK if unit == "week" else 1)
-    else:
-        other = shifted(today, count * (_DECEMBER if unit == "year" else 1))
+    now, other = today.toordinal(), moved(today, unit, count)
     return min(now, other), max(now, other) + 1
 
 

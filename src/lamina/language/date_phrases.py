@@ -28,6 +28,15 @@ class Phrase(NamedTuple):
     exact: bool = True
     grain: str = "day"
     yearly: Yearly | None = None  # without a year: what it is in any
+    cycle: str = ""  # "week" or "month" if it comes again with each and nothing says which is meant
+    point: int = 0  # the day that is meant where the stretch is wider; 0: its first
+    relative: int = -1  # the first word of a day counted from today; -1: it is none
+    opener: str = ""  # "since", "until" or "for"
+
+    @property
+    def day(self) -> int:
+        """The day that is meant."""
+        return self.point or self.start
 
 
 class Words(NamedTuple):
@@ -36,6 +45,7 @@ class Words(NamedTuple):
     low: Sequence[str]
     cased: Sequence[str]
     today: date
+    ahead: bool = False  # what nothing else places is still to come
 
     def at(self, index: int) -> str:
         """The word there, '' beyond the ends."""
@@ -208,9 +218,9 @@ def named_day(text: Words, index: int) -> Phrase | None:
             return None
         if text.at(index - 1) == "pasado":
             start = text.today.toordinal() + 2
-            return Phrase(index - 1, index + 1, start, start + 1)
+            return Phrase(index - 1, index + 1, start, start + 1, relative=index - 1)
     start = text.today.toordinal() + words.DAYS[word]
-    return Phrase(index, index + 1, start, start + 1)
+    return Phrase(index, index + 1, start, start + 1, relative=index)
 
 
 def vague(text: Words, index: int) -> Phrase | None:
@@ -237,14 +247,29 @@ def weekday(text: Words, index: int) -> Phrase | None:
         return None
     if which is None:
         start = calendar.weekday_before(now + 1, wanted)
-        return Phrase(index, index + 1, start, start + 1, exact=False, grain="weekday")
+        return Phrase(index, index + 1, start, start + 1, exact=False, grain="weekday", cycle="week")
     if which < 0:
         start, sure = calendar.weekday_before(now, wanted), wanted >= today
     elif which == 0:
         start, sure = calendar.week_of(now) + wanted, wanted >= today
     else:
         start, sure = calendar.week_of(now) + 7 + wanted, wanted <= today
-    return Phrase(index - 1, index + 1, start, start + 1, exact=sure, grain="weekday")
+    return Phrase(
+        index - 1, index + 1, start, start + 1, exact=sure, grain="weekday", relative=index - 1 if sure else -1
+    )
+
+
+def day_of_month(text: Words, index: int) -> Phrase | None:
+    """`on the 3rd`, `until the 3rd`: the nearest one, if no month is named."""
+    number = text.numeral(index - 1)
+    if not number or text.at(index - 2) != "the" or text.at(index - 3) not in words.ON:
+        return None
+    if text.at(index + 1) in words.OF or text.at(index + 1) in words.MONTHS or text.at(index + 1).isalpha():
+        return None
+    now = text.today.toordinal()
+    near = [start for start, _ in calendar.monthly(text.today, number)]
+    start = min(near, key=lambda day: (abs(day - now), day))
+    return Phrase(index - 2, index + 1, start, start + 1, exact=False, cycle="month")
 
 
 def season(text: Words, index: int) -> Phrase | None:
@@ -305,9 +330,11 @@ def unit(text: Words, index: int) -> Phrase | None:
     if kind == "year" and before == "new":
         return _new_year(text, index)
     first, counted = count(text, index - 1)
+    if counted and kind == "decade":
+        kind, counted = "year", (10 * counted[0], 10 * counted[1])
     if counted and kind != "weekend":
         return _counted(text, Phrase(first, index + 1, *counted), kind)
-    return _which(text, index, kind) if kind != "day" else None
+    return _which(text, index, kind) if kind not in {"day", "decade"} else None
 
 
 def _which(text: Words, index: int, kind: str) -> Phrase | None:
@@ -318,6 +345,8 @@ def _which(text: Words, index: int, kind: str) -> Phrase | None:
     which, first, past = words.WHICH.get(before), index - 1, index + 1
     if which is None and after in words.WHICH_AFTER:
         which, first, past = words.WHICH_AFTER[after], index, index + 2
+    if which is None and _part_of_running(text, index):
+        return Phrase(index, past, *calendar.calendar(text.today, kind, 0), grain=kind)
     if which is None or after == "of":
         return None
     the = text.at(index - 2) == "the"
@@ -325,6 +354,15 @@ def _which(text: Words, index: int, kind: str) -> Phrase | None:
         return Phrase(index - 2, past, *calendar.rolling(text.today, kind, -1), exact=False, grain=kind)
     sure = kind != "weekend" or which <= 0
     return Phrase(first, past, *calendar.calendar(text.today, kind, which), exact=sure, grain=kind)
+
+
+def _part_of_running(text: Words, index: int) -> bool:
+    """`the end of the week`, `Ende des Monats`, `a fin de mes`."""
+    at = index - 1
+    article = text.at(at) in words.THE
+    at -= article
+    of = text.at(at) in {"of", "de", "del"}
+    return (article or of) and text.at(at - of) in words.PARTS_OF and (of or text.at(at) in words.PARTS)
 
 
 def _night(text: Words, index: int, before: str) -> Phrase | None:
@@ -357,24 +395,35 @@ def count(text: Words, index: int) -> tuple[int, Days | None]:
 
 
 def _counted(text: Words, phrase: Phrase, kind: str) -> Phrase | None:
-    """A number of units, with what makes it a time: `ago`, `last`, `from now`."""
-    fewest, most = phrase.start, phrase.end
-    sure = fewest == most
-    after = text.at(phrase.past)
-    before = text.at(phrase.first - 1)
-    ahead = after == "from" and text.at(phrase.past + 1) in {"now", "today"}
-    if after in words.AGO or before in words.AGO_BEFORE or ahead:
-        if before == "half" and kind == "year":
-            kind, fewest, most = "month", 6, 6
-        low, high = (fewest, most) if ahead else (-most, -fewest)
-        start, end = calendar.around(text.today.toordinal(), text.today, kind, low, high)
-        first = phrase.first - (before in words.AGO_BEFORE)
-        past = phrase.past + (2 if ahead else after in words.AGO)
-        return Phrase(first, past, start, end, exact=sure and kind == "day")
+    """A number of units, with what makes it a time: `ago`, `last`, `from now`, `is in`, `for`."""
+    low, high = phrase.start, phrase.end
+    sure = low == high
+    after, before = text.at(phrase.past), text.at(phrase.first - 1)
+    from_now = after == "from" and text.at(phrase.past + 1) in {"now", "today"}
+    ago = after in words.AGO or before in words.AGO_BEFORE
+    coming = before in words.IN and (text.ahead or text.at(phrase.first - 2) in words.LEADS)
+    if before == "half" and kind == "year" and (ago or from_now):
+        kind, low, high = "month", 6, 6
+    if ago or from_now or (coming and not after.startswith("of")):
+        sign = -1 if ago else 1
+        start, end = calendar.around(text.today.toordinal(), text.today, kind, *sorted((sign * low, sign * high)))
+        first = phrase.first - (before in words.AGO_BEFORE or (coming and not ago and not from_now))
+        return Phrase(
+            first,
+            phrase.past + (2 if from_now else after in words.AGO),
+            start,
+            end,
+            exact=sure and kind == "day",
+            point=calendar.moved(text.today, kind, sign * ((low + high) // 2)),
+            relative=first if sure and kind in {"day", "week"} else -1,
+        )
+    if before in words.FOR and not text.ahead:
+        start = calendar.moved(text.today, kind, -((low + high) // 2))
+        return Phrase(phrase.first - 1, phrase.past, start, text.today.toordinal() + 1, exact=False, opener="for")
     which = words.WHICH.get(before)
-    if not which or before in {"pasado", "pasada"} or (fewest, most) == (1, 1):
+    if not which or before in {"pasado", "pasada"} or (low, high) == (1, 1):
         return None
-    start, end = calendar.rolling(text.today, kind, which * most)
+    start, end = calendar.rolling(text.today, kind, which * high)
     return Phrase(phrase.first - 1, phrase.past, start, end, exact=sure, grain="rolling")
 
 
@@ -387,6 +436,7 @@ READERS: dict[str, Callable[[Words, int], Phrase | None]] = {
     **dict.fromkeys(words.SEASONS, season),
     **dict.fromkeys(words.HOLIDAYS, holiday),
     **dict.fromkeys(words.UNITS, unit),
+    **dict.fromkeys(words.ORDINAL_ENDINGS, day_of_month),
     "q": quarter,
     "/": slash,
 }

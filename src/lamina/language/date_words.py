@@ -37,7 +37,7 @@ DOTTED_MONTHS: Final = _words("januar jänner februar märz maerz mai juni juli 
 # Months that are also names, verbs or other words: alone they need a word of time before them.
 UNSURE_MONTHS: Final = _words("march may april june august jan feb mar apr jun jul aug sep sept oct nov dec")
 VERBS: Final = frozenset({"may", "march", "mar"})
-BEFORE_VERBS: Final = _words("in last since until till during early mid late between")
+BEFORE_VERBS: Final = _words("in last since until till during early mid late between by from")
 
 WEEKDAYS: Final = _numbered(
     "monday mon montag lunes",
@@ -65,6 +65,7 @@ UNITS: Final = _meant(
         "weekend": "weekend weekends wochenende",
         "month": "month months monat monate monaten monats mes meses",
         "year": "year years jahr jahre jahren jahres año años",
+        "decade": "decade decades jahrzehnt jahrzehnte jahrzehnten década décadas",
         "night": "night morning afternoon evening",
     }
 )
@@ -81,7 +82,8 @@ UNSURE_SEASONS: Final = frozenset({"spring", "fall"})
 
 WHICH: Final = _meant(
     {
-        -1: "last past previous letzte letzten letzter letztes letztem vorige vorigen voriges pasado pasada",
+        -1: """last past previous letzte letzten letzter letztes letztem vorige vorigen voriges pasado pasada último
+            última""",
         0: "this current diese diesen dieser dieses diesem esta este",
         1: "next coming upcoming nächste nächsten nächster nächstes kommende kommenden próximo próxima",
     }
@@ -120,28 +122,38 @@ ORDINAL_ENDINGS: Final = frozenset({"st", "nd", "rd", "th"})
 
 # Of these the second set needs an "of": a course may start in May.
 PARTS: Final = _meant({0: "early anfang", 1: "mid mitte", 2: "late later ende"})
-PARTS_OF: Final = PARTS | _meant({0: "beginning start", 1: "middle", 2: "end"})
+PARTS_OF: Final = PARTS | _meant({0: "beginning start principios", 1: "middle mediados", 2: "end finales fin"})
 SAME_OF: Final = _words("month day year morning afternoon evening night date summer winter")
 
 BEFORE: Final = frozenset({"before"})
 AFTER: Final = frozenset({"after", "following"})
 SINCE: Final = frozenset({"since", "seit", "desde"})
 UNTIL: Final = frozenset({"until", "till", "bis", "hasta"})
+# What holds from a time on, and what is due by one: read as such, but they open no stretch of time by themselves.
+FROM: Final = frozenset({"from", "ab", "starting"})
+BY: Final = frozenset({"by", "due"})
+FOR: Final = frozenset({"for", "seit", "desde"})
+IN: Final = frozenset({"in", "within", "en", "dentro"})
+# After these "in two weeks" is a time and not how long something takes.
+LEADS: Final = _words(
+    """is are be s re due start starts leave leaves leaving happen happens happening ist sind beginnt startet es son
+    será empieza"""
+)
 BETWEEN: Final = frozenset({"between", "zwischen", "entre"})
 TO: Final = _words("to through thru until till bis hasta - \u2013 \u2014")
 AND: Final = frozenset({"and", "or", "und", "oder", "y", "o"})
 OF: Final = frozenset({"of", "de", "in", "im"})
-THE: Final = _words("the der dem den die das el la")
+THE: Final = _words("the der dem den die das des el la")
 GERMAN_THE: Final = _words("am den der dem vom zum bis seit ab")
 ROLLING: Final = _words("in over during within for throughout across of from")
 
 # A month or a year follows these; of the second set only when it is written with a capital.
 OF_TIME: Final = _words(
     """in last this next past previous coming since until till by during early mid late of before after from between
-    through throughout around im en seit desde"""
+    through throughout around im en seit desde bis hasta ab"""
 )
 OWN: Final = _words("the my our your his her their was is every each")
-ON: Final = _words("on by until till since before after from between am el due through")
+ON: Final = _words("on by until till since before after from between am el due through seit bis ab desde hasta")
 
 HOLIDAYS: Final = _words("valentine valentines christmas xmas halloween thanksgiving easter mother father")
 THINGS: Final = _words("words people dollars euros usd calories steps miles km tokens characters lines items")

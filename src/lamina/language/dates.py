@@ -1,4 +1,8 @@
-"""The time that words speak of: dates, weekdays, months and phrases such as "two weeks ago" as stretches of time."""
+"""The only reader of dates: the days that words speak of, for search, for facts and for summaries.
+
+A phrase has one meaning, given the day on which it was said. `windows` gives it as a stretch of time to search in,
+`period` as since when and until when something holds, `with_dates` as a date written behind it.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,15 +19,23 @@ EARLIEST = datetime.min.replace(tzinfo=UTC)
 LATEST = datetime.max.replace(tzinfo=UTC)
 _MOST = 32  # of one text
 _WHOLE = {"day", "weekday", "open", "part", "rolling", "vague"}  # has no early or late part
+_LATE = 2
+_NO_WINDOW = {"for"}  # how long something has been so far is no time to look in
 _BACK = 4  # a phrase takes in this many more operators at most: "early on the Friday before last Christmas"
 
 # Words are of these letters, in UTF-8; every other byte parts them.
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789äöüáéíóúñ".encode())
 _BYTES = bytes(code if code in _LETTERS else ord(" ") for code in range(256))
-_CUES = frozenset(word.encode() for word in phrases.READERS.keys() - {"q", "/"} | {"q1", "q2", "q3", "q4"})
+_NO_CUES = {"q", "/", *words.ORDINAL_ENDINGS}  # read only beside a number
+_MORE_CUES = {"q1", "q2", "q3", "q4", *(f"{day}{end}" for day in range(1, 32) for end in words.ORDINAL_ENDINGS)}
+_CUES = frozenset(word.encode() for word in phrases.READERS.keys() - _NO_CUES | _MORE_CUES)
 _SHORT_DATE = re.compile(r"[0-9]/[0-9]{1,2}/[0-9]{2}")
 _TOKEN = re.compile(r"[A-Za-z\u00c0-\u1fff]+|[0-9]+|\S")
 _LONG = 400  # characters; of longer texts only the lines with a cue are read
+_FURTHEST = 2_800  # days from today to a date that is written behind its words
+_NO_DAY = frozenset(["no", "not", "of", "like", "the", "till", "in"])  # before "today" and the like: an idiom
+_JOINED = re.compile(r"[\w'\u2019\"”-]|\s*\[")
+_WITHIN = re.compile(r"[\w'\u2019\"“\u2018-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +55,8 @@ def windows(text: str, at: datetime) -> tuple[Window, ...]:
     lines = [line for line in text.splitlines() if _has_cue(line)] if len(text) > _LONG else [text]
     spans: dict[tuple[int, int, bool], None] = {}
     for line in lines:
-        spans.update(((phrase.start, phrase.end, phrase.exact), None) for phrase in _read(line, at.date()))
+        found = _read(_words(line, at.date()))
+        spans.update(((one.start, one.end, one.exact), None) for one in found if one.opener not in _NO_WINDOW)
         if len(spans) >= _MOST:
             break
     return tuple(
@@ -59,21 +72,90 @@ def _has_cue(text: str) -> bool:
     return not _CUES.isdisjoint(listed) or ("/" in text and _SHORT_DATE.search(text) is not None)
 
 
-def _read(text: str, today: date) -> list[Phrase]:
+def period(
+    text: str, at: datetime, places: Sequence[tuple[int, int]], *, ahead: bool
+) -> tuple[datetime | None, datetime | None]:
+    """Since when and until when something holds, by the phrases that begin within these places of a text.
+
+    `ahead` says that what nothing else places is still to come, and ends what is said. The first is before the second.
+    """
+    since = until = 0
+    now = at.date().toordinal()
+    if _has_cue(text):
+        starts = [match.start() for match in _TOKEN.finditer(text)]
+        for phrase in _read(_words(text, at.date(), ahead=ahead)):
+            here = starts[phrase.first]
+            if phrase.grain != "vague" and any(start <= here < end for start, end in places):
+                first, last = _bounds(phrase, now, ahead=ahead)
+                since, until = since or first, until or last
+    if since and until and since >= until:
+        since = 0
+    zone = at.tzinfo
+    return _midnight(since, zone) if since else None, _midnight(until, zone) if until else None
+
+
+def _bounds(phrase: Phrase, now: int, *, ahead: bool) -> tuple[int, int]:
+    """The first day and the day of the end, 0 if unknown. Until X is until X begins; if it has begun, until it ends."""
+    end = phrase.day if phrase.day > now else phrase.end
+    if phrase.opener in {"after", "each"}:
+        return 0, 0
+    if phrase.opener == "until":
+        return 0, end if end > now else phrase.day
+    if phrase.grain == "range":
+        return phrase.start, phrase.end
+    if ahead and not phrase.opener:
+        return 0, end if end > now else 0
+    return phrase.day, 0
+
+
+def with_dates(text: str, at: datetime) -> str:
+    """The text with the date in brackets behind each day that is counted from today and can mean only one."""
+    if not _has_cue(text):
+        return text
+    places = [match.span() for match in _TOKEN.finditer(text)]
+    written: set[str] = set()
+    pieces, done = [], 0
+    now = at.date().toordinal()
+    said = _words(text, at.date())
+    for phrase in _read(said):
+        day = calendar.to_date(phrase.day)
+        if day is None or not _is_sure(phrase) or abs(phrase.day - now) > _FURTHEST:
+            continue
+        first, last = places[phrase.relative][0], places[phrase.past - 1][1]
+        joined = _JOINED.match(text, last) or (first and _WITHIN.match(text, first - 1))
+        date_ = f"{'' if phrase.exact else '~'}{day.isoformat()}"
+        if joined or said.at(phrase.relative - 1) in _NO_DAY or date_ in written:
+            continue
+        written.add(date_)
+        pieces += [text[done:last], f" [{date_}]"]
+        done = last
+    return "".join(pieces) + text[done:]
+
+
+def _is_sure(phrase: Phrase) -> bool:
+    """Whether the phrase is a day counted from today: exactly, or in weeks."""
+    return phrase.relative >= 0 and (phrase.exact or phrase.point > 0) and phrase.past > phrase.relative
+
+
+def _words(text: str, today: date, *, ahead: bool = False) -> Words:
     cased = _TOKEN.findall(text)
-    low = list(map(str.lower, cased))
-    said = Words(low, cased, today)
+    return Words(list(map(str.lower, cased)), cased, today, ahead)
+
+
+def _read(said: Words) -> list[Phrase]:
     found: list[Phrase] = []
     past = -1
     readers = phrases.READERS
-    for index in [index for index, word in enumerate(low) if word in readers]:
+    for index in [index for index, word in enumerate(said.low) if word in readers]:
         if index < past:
             continue
         try:
-            phrase = readers[low[index]](said, index)
+            phrase = readers[said.low[index]](said, index)
             if phrase is None:
                 continue
             phrase = _extended(said, phrase, past)
+            if said.ahead and not phrase.opener:
+                phrase = _directed(said, phrase, ahead=True)
         except (ValueError, OverflowError):  # 31 February, year 0
             continue
         past = phrase.past
@@ -81,6 +163,26 @@ def _read(text: str, today: date) -> list[Phrase]:
         if len(found) > _MOST:
             break
     return found
+
+
+def _directed(said: Words, phrase: Phrase, *, ahead: bool) -> Phrase:
+    """The phrase as the next one to come or the last that has begun, if it does not say which it is."""
+    now = said.today.toordinal()
+    start, end = phrase.start, phrase.end
+    if phrase.yearly is not None:
+        start, end = calendar.directed(phrase.yearly, said.today, ahead=ahead)
+    elif phrase.cycle == "week":
+        wanted = calendar.weekday(start)
+        start = calendar.weekday_from(now + 1, wanted) if ahead else calendar.weekday_before(now + 1, wanted)
+        end = start + 1
+    elif phrase.cycle == "month":
+        days = [one for one, _ in calendar.monthly(said.today, date.fromordinal(start).day) if (one > now) == ahead]
+        start = days[0] if ahead else days[-1]
+        end = start + 1
+    else:
+        return phrase
+    point = end - 1 if phrase.point and phrase.grain == "part" else 0
+    return phrase._replace(start=start, end=end, point=point, cycle="")
 
 
 def _midnight(number: int, zone: tzinfo | None) -> datetime:
@@ -135,7 +237,8 @@ def _ranged(one: Phrase, other: Phrase) -> Phrase:
         end = next((days[1] for days in _around(other.yearly, start, (0, 1)) if days[1] > start), end)
     elif other.grain == "weekday" and end <= start:
         end += 7
-    return Phrase(one.first, other.past, start, end, exact, grain="range")
+    opener = "each" if one.cycle == "week" else ""  # "from Monday to Friday" is mostly a habit
+    return Phrase(one.first, other.past, start, end, exact, grain="range", opener=opener)
 
 
 def _around(yearly: Yearly, number: int, years: Sequence[int]) -> Iterator[calendar.Days]:
@@ -150,7 +253,7 @@ def _extended(said: Words, phrase: Phrase, past: int) -> Phrase:
         at = phrase.first - 1
         if said.at(at) in words.THE:
             at -= 1
-        wider = _opened(said, phrase, at, past) or _narrowed(said, phrase, at)
+        wider = _opened(said, phrase, at, past) or _narrowed(said, phrase, at) or _bounded(said, phrase, at)
         if wider is None:
             break
         phrase = wider
@@ -165,11 +268,25 @@ def _opened(said: Words, phrase: Phrase, at: int, past: int) -> Phrase | None:
     if word in words.BEFORE or word in words.AFTER:
         return _beside(said, phrase, at, after=word in words.AFTER)
     if word in words.SINCE:
+        phrase = _directed(said, phrase, ahead=False)
         now = said.today.toordinal() + 1
-        return phrase._replace(first=at, end=now if phrase.start < now else calendar.LAST, grain="open")
+        end = now if phrase.start < now else calendar.LAST
+        return phrase._replace(first=at, end=end, grain="open", opener="since", point=phrase.day)
     if word in words.UNTIL and at != past:
-        return phrase._replace(first=at, start=calendar.FIRST, yearly=None, grain="open")
+        phrase = _directed(said, phrase, ahead=True)
+        return phrase._replace(
+            first=at, start=calendar.FIRST, yearly=None, grain="open", opener="until", point=phrase.day
+        )
     return None
+
+
+def _bounded(said: Words, phrase: Phrase, at: int) -> Phrase | None:
+    """`by X`, `from X`: an end or a beginning, of which search looks at X alone."""
+    if phrase.opener:
+        return None
+    if said.at(at) in words.BY:
+        return _directed(said, phrase, ahead=True)._replace(opener="until")
+    return phrase._replace(opener="since") if said.at(at) in words.FROM else None
 
 
 def _narrowed(said: Words, phrase: Phrase, at: int) -> Phrase | None:
@@ -180,11 +297,19 @@ def _narrowed(said: Words, phrase: Phrase, at: int) -> Phrase | None:
     if word in {"-", ","}:
         at -= 1
     if said.at(at) in words.PARTS and word != "," and phrase.grain not in _WHOLE:
-        start, end = calendar.part((phrase.start, phrase.end), words.PARTS[said.at(at)])
-        return phrase._replace(first=at, start=start, end=end, exact=False, grain="part")
+        return _part(phrase, at, words.PARTS[said.at(at)])
     if said.at(at) in words.WEEKDAYS and phrase.grain == "day":
         return _on_weekday(said, phrase._replace(first=at, grain="weekday"), words.WEEKDAYS[said.at(at)])
     return None
+
+
+def _part(phrase: Phrase, first: int, which: int) -> Phrase:
+    """The early, middle or late part; the end of a stretch is its last day."""
+    start, end = calendar.part((phrase.start, phrase.end), which)
+    whole = phrase.yearly
+    yearly = None if whole is None else (lambda year: calendar.part(whole(year), which))
+    point = end - 1 if which == _LATE else 0
+    return phrase._replace(first=first, start=start, end=end, exact=False, grain="part", yearly=yearly, point=point)
 
 
 def _on_weekday(said: Words, phrase: Phrase, wanted: int) -> Phrase:
@@ -209,7 +334,10 @@ def _beside(said: Words, phrase: Phrase, at: int, *, after: bool) -> Phrase | No
     kind = words.UNITS.get(word)
     if kind is None or kind == "night":
         span = (edge, calendar.LAST) if after else (calendar.FIRST, edge)
-        return phrase._replace(first=at, start=span[0], end=span[1], yearly=None, grain="open")
+        opener = "after" if after else "until"
+        return phrase._replace(
+            first=at, start=span[0], end=span[1], yearly=None, grain="open", opener=opener, point=phrase.day
+        )
     first, counted = phrases.count(said, at - 2)
     day = calendar.to_date(edge - 1 if after else edge)
     if day is None:
@@ -229,8 +357,7 @@ def _of(said: Words, phrase: Phrase, at: int) -> Phrase | None:
     kind = words.UNITS.get(word)
     days = phrase.start, phrase.end
     if word in (words.PARTS_OF if said.at(at) in {"of", "de"} else words.PARTS) and phrase.grain not in _WHOLE:
-        start, end = calendar.part(days, words.PARTS_OF[word])
-        return phrase._replace(first=at - 1, start=start, end=end, exact=False, grain="part")
+        return _part(phrase, at - 1, words.PARTS_OF[word])
     count = words.ORDINALS.get(said.at(at - 2), 0)
     if word in words.WEEKDAYS and (count or phrase.grain == "week"):
         start, end = calendar.nth(days, count or 1, "weekday", words.WEEKDAYS[word])

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from lamina.language.dates import with_dates
 from lamina.language.sentences import Sentence, sentences
 from lamina.models.offline.lexicon import labels, leads, lexicon
 from lamina.models.offline.word_overlap import folded, tokens_of
-from lamina.models.offline.written_dates import dated
 from lamina.values.message import Message
 
 
@@ -88,7 +88,7 @@ def _of_message(message: Message, source: int, line: int, share: int, names: fro
         tokens = tokens_of(text)
         asks = message.role != "tool" and is_question(text, tokens)
         if sentence.kind != "code" and message.role != "tool":
-            text = dated(text, message.created_at)
+            text = with_dates(text, message.created_at)
         yield Statement(
             text=text,
             speaker=speaker,

@@ -97,28 +97,6 @@ class ClauseWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeWords:
-    """Words of dates."""
-
-    since: frozenset[str]
-    until: frozenset[str]
-    on: frozenset[str]
-    last: frozenset[str]
-    next: frozenset[str]
-    this: frozenset[str]
-    ago: frozenset[str]
-    for_: frozenset[str]
-    in_: frozenset[str]
-    end: frozenset[str]
-    of: frozenset[str]
-    numbers: Mapping[str, int]
-    days: Mapping[str, int]  # today 0, tomorrow 1
-    weekdays: Mapping[str, int]
-    months: Mapping[str, int]
-    units: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
     """All that is known of one language."""
 
@@ -130,7 +108,8 @@ class Grammar:
     quoted: frozenset[str]  # a quotation with one of these is not the writer's own
     endings: Mapping[str, str]
     clauses: ClauseWords
-    times: TimeWords
+    numbers: frozenset[str]  # number words
+    time_leads: frozenset[str]  # a clause that begins with one says since when or until when the one before holds
     slots: Mapping[str, SlotKind]
     articles: frozenset[str]
     trailing: frozenset[str]
@@ -162,7 +141,8 @@ def grammar(data: Table) -> Grammar:
         merges=_merges(data.get("merges", {})),
         quoted=_set(classes["quoted"]),
         clauses=_clause_words(data["clauses"], classes),
-        times=_time_words(data["times"]),
+        numbers=_set(data["numbers"]),
+        time_leads=_set(data["time_leads"]),
         slots=slots,
         articles=_set(classes["articles"]),
         trailing=_set(classes["trailing"]),
@@ -267,30 +247,6 @@ def _clause_words(data: Table, classes: Mapping[str, str]) -> ClauseWords:
         preludes=words("preludes"),
         fillers=words("fillers"),
         denials=tuple((tuple(said.split()), tuple(left.split())) for said, left in data.get("denials", {}).items()),
-    )
-
-
-def _time_words(data: Table) -> TimeWords:
-    def words(name: str) -> frozenset[str]:
-        return _set(data.get(name, ""))
-
-    return TimeWords(
-        since=words("since"),
-        until=words("until"),
-        on=words("on"),
-        last=words("last"),
-        next=words("next"),
-        this=words("this"),
-        ago=words("ago"),
-        for_=words("for"),
-        in_=words("in"),
-        end=words("end"),
-        of=words("of"),
-        numbers=data.get("numbers", {}),
-        days=data.get("days", {}),
-        weekdays=data.get("weekdays", {}),
-        months=data.get("months", {}),
-        units=data.get("units", {}),
     )
 
 

@@ -7,10 +7,10 @@ from datetime import datetime
 from itertools import product
 from re import Match
 
+from lamina.language.dates import period
 from lamina.language.sentences import Sentence
 from lamina.models.offline.grammar.clauses import Clause, clauses, undenied, without_opener, without_prelude
 from lamina.models.offline.grammar.data import Emission, Grammar, Guard, Template
-from lamina.models.offline.grammar.moments import moments
 from lamina.models.offline.grammar.slot_values import Value, values, written
 from lamina.models.offline.grammar.tokens import MASK, Token, joined, merged, tokens_of
 
@@ -215,12 +215,8 @@ def _reading(
         value = value.replace(f"{{{label}}}", said)
         words = " ".join([token.word for token in chosen])
         key = key.replace(f"{{{label}}}", said if MASK in words else words) if key else key
-    timed = [*clause.tokens]
-    if context.following and context.following[0].lead in context.grammar.times.since | context.grammar.times.until:
-        timed += context.following[0].tokens
-    since, until = moments(timed, context.at, context.grammar.times, ahead=emission.category in _AHEAD)
-    if template.timeless:
-        since = until = None
+    since, until = (None, None) if template.timeless else _period(emission, clause, context)
+    ended = since is None and until is not None and until <= context.at
     start, end = _place(clause, context)
     return Reading(
         category=emission.category,
@@ -230,11 +226,21 @@ def _reading(
         end=end,
         confidence=template.confidence,
         importance=emission.importance,
-        holds=template.holds,
+        holds=template.holds and not ended,
         since=since,
-        until=until,
+        until=None if ended else until,
         reason=_reason(filled, clause, context) if emission.category == "decision" else None,
     )
+
+
+def _period(emission: Emission, clause: Clause, context: _Context) -> tuple[datetime | None, datetime | None]:
+    """Since when and until when a clause says that something holds; also with the next one, if that begins with it."""
+    first = context.sentence.start
+    places = [(token.start - first, token.end - first) for token in clause.tokens]
+    following = context.following[0] if context.following else None
+    if following and following.tokens and following.lead in context.grammar.time_leads:
+        places.append((places[-1][1], following.tokens[-1].end - first))  # with the word that begins it
+    return period(context.sentence.text, context.at, places, ahead=emission.category in _AHEAD)
 
 
 def _place(clause: Clause, context: _Context) -> tuple[int, int]:

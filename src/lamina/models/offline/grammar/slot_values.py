@@ -136,7 +136,7 @@ def _has_form(value: Value, kind: SlotKind, grammar: Grammar, text: str) -> bool
     if kind.form == "any" or (kind.lower and text == text.lower()):
         return True
     if kind.form == "number":
-        return any(character.isdigit() for character in value[0].word) or value[0].word in grammar.times.numbers
+        return any(character.isdigit() for character in value[0].word) or value[0].word in grammar.numbers
     if kind.form == "name":
         return bool(value)
     return value[0].capital
