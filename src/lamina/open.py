@@ -58,17 +58,16 @@ class Options:
 
     def __post_init__(self) -> None:
         checked_tenant(self.tenant)
-        for name, verb in (
-            ("summariser", "summarise"),
-            ("extractor", "extract"),
-            ("episode_extractor", "extract_episodes"),
-            ("counter", "count"),
+        for name, verb, protocol in (
+            ("summariser", "summarise", Summariser),
+            ("extractor", "extract", Extractor),
+            ("episode_extractor", "extract_episodes", EpisodeExtractor),
+            ("counter", "count", TokenCounter),
         ):
             model = getattr(self, name)
             if model is not None and not callable(getattr(model, verb, None)):
-                raise InputError(
-                    f"{name} must have the verb `{verb}` (see lamina.protocols.models), {type(model).__name__} has not"
-                )
+                kind = type(model).__name__
+                raise InputError(f"{name} must have the verb `{verb}` (see lamina.{protocol.__name__}), {kind} has not")
         if self.llm is not None and not isinstance(self.llm, Llm):
             raise InputError(f"llm must be an Llm, e.g. Llm(base_url=..., model=...), not {type(self.llm).__name__}")
         _check_recall(self)
@@ -121,7 +120,7 @@ def _check_recall(options: Options) -> None:
             raise InputError(f"no embedder {embedder!r}; there are {list(EMBEDDERS)}, or give one of your own")
     elif not isinstance(embedder, Llm) and not callable(getattr(embedder, "embed", None)):
         raise InputError(
-            f"embedder must have the verb `embed` (see lamina.protocols.models), {type(embedder).__name__} has not"
+            f"embedder must have the verb `embed` (see lamina.Embedder), {type(embedder).__name__} has not"
         )
     if options.minilm_path is not None and not isinstance(options.minilm_path, str | Path):
         raise InputError(f"minilm_path must be a path, not {options.minilm_path!r}")

@@ -7,10 +7,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
+import lamina
 from lamina import AsyncMemory, LaminaError, Memory, NotFound
 from lamina.open import Options
 from tests.sizes import share
@@ -66,6 +67,20 @@ def test_every_option_is_an_argument_of_both_constructors():
     for name, option in options.items():
         default = option.default if option.default_factory is MISSING else option.default_factory()
         assert (arguments[name].default, arguments[name].annotation) == (default, option.type)
+
+
+def test_what_verbs_take_and_return_is_in_the_package():
+    """Nobody has to know where a value lives."""
+
+    def classes(hint):
+        inner = [one for part in get_args(hint) for one in classes(part)]
+        return inner if get_args(hint) else [hint]
+
+    for name, verb in inspect.getmembers(AsyncMemory, inspect.isfunction):
+        for hint in get_type_hints(verb).values() if not name.startswith("_") or name == "__init__" else ():
+            for kind in classes(hint):
+                if inspect.isclass(kind) and kind.__module__.startswith("lamina."):
+                    assert getattr(lamina, kind.__name__, None) is kind, f"{name}: {kind}"
 
 
 def test_a_memory_is_shown_by_its_place_without_a_password(tmp_path):

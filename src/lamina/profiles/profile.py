@@ -1,9 +1,8 @@
-"""Profiles: named configurations of the one engine, each a source document, plus `default`."""
+"""What a profile is: when it folds, what it keeps, how it fills a context."""
 
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, field, fields, replace
+from dataclasses import field, fields, replace
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
@@ -11,11 +10,11 @@ from lamina.errors import InputError
 from lamina.frozen import dataclass
 
 
-def _at_least(least: int, rule: Any, *names: str) -> None:
+def _check_min(minimum: int, rule: Any, *names: str) -> None:
     """Refuse values with which a rule would do nothing, or never end."""
     for name in names:
-        if getattr(rule, name) < least:
-            raise InputError(f"{type(rule).__name__}: {name} must be at least {least}, not {getattr(rule, name)!r}")
+        if getattr(rule, name) < minimum:
+            raise InputError(f"{type(rule).__name__}: {name} must be at least {minimum}, not {getattr(rule, name)!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +26,7 @@ class Window:
     fill: bool = False  # go further back while the budget allows
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "size")
+        _check_min(1, self, "size")
 
 
 # When messages are folded. Each schedule is a pure rule over the log: the same log folds the same way however late
@@ -36,70 +35,70 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stepped:
-    """000: at message window+1, then every `step` messages; reads what has just left the window."""
+    """`medium_term`: at message window+1, then every `step` messages; reads what has just left the window."""
 
     window: int = 10
     step: int = 10
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "window", "step")
+        _check_min(1, self, "window", "step")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overflow:
-    """001: past `recent` unfolded messages the oldest `chunk` are folded."""
+    """`project`: past `recent` unfolded messages the oldest `chunk` are folded."""
 
     recent: int = 20
     chunk: int = 10
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "recent", "chunk")
+        _check_min(1, self, "recent", "chunk")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Periodic:
-    """002: every `every` complete turns all but the newest `keep` are folded."""
+    """`assistant`: every `every` complete turns all but the newest `keep` are folded."""
 
     every: int = 20
     keep: int = 10
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "every")
+        _check_min(1, self, "every")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """003: when the summary and the unfolded turns exceed `tokens`, all but the newest `keep` turns are folded."""
+    """`chunked`: when summary and unfolded turns exceed `tokens`, all but the newest `keep` turns are folded."""
 
     tokens: int = 6_000
     keep: int = 3
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "keep")
+        _check_min(1, self, "keep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batches:
-    """004: a batch of `least` turns is folded, or of up to `most` while it has fewer than `tokens` tokens."""
+    """`layered`: a batch of `least` turns is folded, or of up to `most` while it has fewer than `tokens` tokens."""
 
     least: int = 8
     most: int = 10
     tokens: int = 400
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "least", "most")
+        _check_min(1, self, "least", "most")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastWindow:
-    """default: when over `tokens` lie before the newest `keep` turns, whole turns are folded up to a topic shift."""
+    """`default`: when over `tokens` lie before the newest `keep` turns, whole turns are folded up to a topic shift."""
 
     tokens: int = 1_500
     keep: int = 3
     least: float = 0.5  # share of those tokens that a fold takes at the least
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "keep")
+        _check_min(1, self, "keep")
 
 
 Schedule = Stepped | Overflow | Periodic | Threshold | Batches | PastWindow
@@ -110,37 +109,37 @@ Schedule = Stepped | Overflow | Periodic | Threshold | Batches | PastWindow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """001: past `most` chunks the oldest two are joined as `Earlier: … Then: …`."""
+    """`project`: past `most` chunks the oldest two are joined as `Earlier: … Then: …`."""
 
     most: int = 25
     cap: int = 600
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "most")
+        _check_min(1, self, "most")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntoLong:
-    """004: when medium summaries pass `count` or `tokens`, they are folded into the one long summary."""
+    """`layered`: when medium summaries pass `count` or `tokens`, they are folded into the one long summary."""
 
     count: int = 4
     tokens: int = 1_200
     cap: int = 800
 
     def __post_init__(self) -> None:
-        _at_least(1, self, "count")
+        _check_min(1, self, "count")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FanOut:
-    """default: when a layer holds `most` summaries, the oldest `width` are folded into the next layer."""
+    """`default`: when a layer holds `most` summaries, the oldest `width` are folded into the next layer."""
 
     most: int = 8
     width: int = 4
     cap: int = 400
 
     def __post_init__(self) -> None:
-        _at_least(2, self, "most", "width")
+        _check_min(2, self, "most", "width")
 
 
 Upkeep = Merge | IntoLong | FanOut
@@ -158,7 +157,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hosted:
-    """A prompt that the model's provider keeps (document 003)."""
+    """A prompt that the model's provider keeps (profile `chunked`)."""
 
     id: str
     version: str | None = None
@@ -212,21 +211,21 @@ class Profile:
     working_memory_tokens: int = 0  # reserved for the current turn
     retrieval_top_k: int = 10
     relevance_threshold: float = 0.3  # score under which nothing is recalled
-    semantic_weight: float = 0.0  # of the weighted sum of document 001; all 0: the calibrated sum ranks
+    semantic_weight: float = 0.0  # of the weighted sum; all 0: the calibrated sum ranks
     keyword_weight: float = 0.0
     recency_weight: float = 0.0
     importance_weight: float = 0.0
     access_weight: float = 0.0
     episode_distance: float | None = None  # summaries nearer to the query than this come first
 
-    digest_sessions: int = 5  # how many earlier sessions a new session hears of; 0: none
+    digest_sessions: int = 5  # how many earlier sessions a new session is told of; 0: none
     digest_cap: int = 400
     archive_days: float | None = None  # ended sessions are archived after so many days
     idle_hours: float | None = None  # an untouched session ends by itself after so many hours
 
     @property
     def weights(self) -> Mapping[str, float] | None:
-        """The weights of document 001, summing to 1; None: the calibrated sum ranks."""
+        """The weights of the weighted sum, summing to 1; None: the calibrated sum ranks."""
         named = {
             "semantic": self.semantic_weight,
             "keyword": self.keyword_weight,
@@ -241,7 +240,7 @@ class Profile:
         """The same profile with other values; nested values by their plain names, e.g. `but(chunk_size=8)`."""
         profile = self
         for key, value in changes.items():
-            profile = _changed(profile, key, value)
+            profile = _change(profile, key, value)
         return profile
 
 
@@ -263,7 +262,7 @@ KNOBS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-def _changed(profile: Profile, key: str, value: Any) -> Profile:
+def _change(profile: Profile, key: str, value: Any) -> Profile:
     names = {f.name for f in fields(Profile)}
     if key not in names and key not in KNOBS:
         raise InputError(f"profile {profile.name!r} has no value {key!r}; there are {sorted(names | set(KNOBS))}")
@@ -309,214 +308,3 @@ def _fits(kind: Any, value: Any) -> bool:
         number = isinstance(value, kind | int) and not isinstance(value, bool)
         return number and 0 <= value < math.inf
     return isinstance(value, get_origin(kind) or kind)
-
-
-MEDIUM_TERM = Profile(
-    name="medium_term",
-    window=Window(unit="messages", size=10),
-    schedule=Stepped(window=10, step=10),
-    kind="rolling",
-    layout="medium_term",
-    steps=(Step(section="recent"), Step(section="facts"), Step(section="digest"), Step(section="summaries", cut=True)),
-    budget=16_000,
-    facts=True,
-    archive_days=30,
-    cap=1_000,
-    least=500,
-    total_cap=7_000,
-    title="# Medium-Term Memory",
-    sections=(
-        "User's Journey & Insights",
-        "Current Situation & Context",
-        "Ongoing Work & Interests",
-        "Preferences & Patterns",
-    ),
-    prompts={
-        "initial": "medium_term_initial",
-        "update": "medium_term_update",
-        "compress": "compress",
-        "final": "medium_term_update",
-        "digest": "digest",
-    },
-)
-
-PROJECT = Profile(
-    name="project",
-    window=Window(unit="messages", size=20),
-    schedule=Overflow(recent=20, chunk=10),
-    kind="chunk",
-    upkeep=Merge(most=25),
-    layout="project",
-    steps=(
-        Step(section="recent", share=0.6),
-        Step(section="recalled", share=0.4),
-        Step(section="summaries"),
-        Step(section="recent"),
-        Step(section="recalled"),
-    ),
-    budget=128_000,
-    cap=200,
-    least=100,
-    facts=True,
-    promote_confidence=0.7,
-    episodes=True,
-    semantic_weight=0.4,
-    keyword_weight=0.3,
-    recency_weight=0.2,
-    importance_weight=0.1,
-    short_term_retention_turns=50,
-    system_prompt_tokens=2_000,
-    working_memory_tokens=8_000,
-    digest_sessions=0,
-    prompts={"chunk": "chunk", "final": "chunk", "compress": "compress"},
-)
-
-ASSISTANT = Profile(
-    name="assistant",
-    window=Window(unit="turns", size=10),
-    schedule=Periodic(every=20, keep=10),
-    kind="chunk",
-    layout="assistant",
-    steps=(Step(section="recent"), Step(section="facts"), Step(section="summaries", limit=3)),
-    budget=8_000,
-    cap=250,
-    excerpt=150,
-    facts=True,
-    categories=("identity", "preference", "constraint", "instruction"),
-    conflicts="confidence",
-    summary_order="relevance",
-    episode_distance=0.75,  # 0.4 in the document, for vectors that put alike texts nearer than static ones do
-    digest_sessions=0,
-    prompts={"chunk": "chunk", "final": "chunk", "compress": "compress"},
-)
-
-CHUNKED = Profile(
-    name="chunked",
-    window=Window(unit="turns", size=3),
-    schedule=Threshold(tokens=6_000, keep=3),
-    kind="rolling",
-    layout="chunked",
-    steps=(Step(section="summaries", cut=True), Step(section="recent")),
-    budget=3_000,
-    cap=500,
-    least=400,
-    total_cap=500,
-    digest_sessions=0,
-    prompts={
-        "initial": "chunked_summary",
-        "update": "chunked_summary",
-        "final": "chunked_summary",
-        "compress": "compress",
-    },
-    summarizer_model="gpt-5.1-nano",
-    hosted=Hosted(id="pmpt_6917ebe9367c819396fe4840cf0f0e050c18a965a3366120"),
-)
-
-LAYERED = Profile(
-    name="layered",
-    window=Window(unit="turns", size=4),
-    schedule=Batches(least=8, most=10),
-    kind="medium",
-    upkeep=IntoLong(count=4),
-    layout="layered",
-    steps=(Step(section="facts"), Step(section="recent"), Step(section="summaries")),
-    budget=4_000,
-    cap=300,
-    facts=True,
-    categories=("identity", "preference", "goal", "constraint"),
-    conflicts="flag",
-    digest_sessions=0,
-    prompts={"medium": "medium", "final": "medium", "long": "long", "compress": "compress"},
-)
-
-DEFAULT = Profile(
-    name="default",
-    window=Window(unit="turns", size=3, fill=True),
-    schedule=PastWindow(tokens=1_500, keep=3),
-    kind="layer",
-    upkeep=FanOut(most=8, width=4),
-    close_gaps=True,
-    layout="default",
-    steps=(
-        Step(section="facts", share=0.15, limit=3),
-        Step(section="facts", share=0.05),
-        Step(section="recent", limit=3),
-        Step(section="gap"),
-        Step(section="summaries", share=0.4),
-        Step(section="recalled", share=0.5),
-        Step(section="digest", share=0.1),
-        Step(section="summaries"),
-        Step(section="recent"),
-        Step(section="recalled"),
-        Step(section="digest"),
-        Step(section="facts"),
-    ),
-    budget=4_000,
-    retrieval_top_k=400,
-    relevance_threshold=0.00001,
-    cap=300,
-    facts=True,
-    episodes=True,
-    never_archived=("identity", "constraint", "instruction"),
-    summary_order="coverage",
-    digest_cap=350,  # with its heading within its share of the budget
-    idle_hours=24,
-    prompts={"layer": "layer", "final": "layer", "fold": "layer", "compress": "compress", "digest": "digest"},
-)
-
-PROFILES: Mapping[str, Profile] = {
-    profile.name: profile for profile in (DEFAULT, MEDIUM_TERM, PROJECT, ASSISTANT, CHUNKED, LAYERED)
-}
-
-
-def profile_named(name: str) -> Profile:
-    """The profile of that name, or an error that lists all names."""
-    try:
-        return PROFILES[name]
-    except KeyError:
-        raise InputError(f"no profile {name!r}; there are {sorted(PROFILES)}") from None
-
-
-def as_profile(profile: Any) -> Profile:
-    """A profile, from itself or its name."""
-    if isinstance(profile, Profile):
-        return profile
-    if isinstance(profile, str):
-        return profile_named(profile)
-    raise InputError(f"profile must be a name or a Profile, not {type(profile).__name__}")
-
-
-def profile_values(profile: Profile) -> dict[str, Any]:
-    """Every value of a profile, as plain data to show or store."""
-    values = asdict(profile)
-    for part in ("schedule", "upkeep"):
-        held = getattr(profile, part)
-        if held is not None:
-            values[part] = {"rule": type(held).__name__, **values[part]}
-    return values
-
-
-_RULES: Mapping[str, type[Any]] = {
-    rule.__name__: rule
-    for rule in (Stepped, Overflow, Periodic, Threshold, Batches, PastWindow, Merge, IntoLong, FanOut)
-}
-
-
-def profile_kept(text: str) -> Profile:
-    """The profile that is kept with data: its values as JSON, or, by early versions, its name."""
-    return PROFILES[text] if text in PROFILES else profile_from(json.loads(text))
-
-
-def profile_from(values: Mapping[str, Any]) -> Profile:
-    """The profile that `profile_values` described."""
-    plain = dict(values)
-    for part in ("schedule", "upkeep"):
-        if plain.get(part) is not None:
-            rule = dict(plain[part])
-            plain[part] = _RULES[rule.pop("rule")](**rule)
-    plain["window"] = Window(**plain["window"])
-    plain["steps"] = tuple(Step(**step) for step in plain["steps"])
-    for name in ("sections", "categories", "never_archived"):
-        plain[name] = tuple(plain.get(name, ()))
-    plain["hosted"] = None if plain.get("hosted") is None else Hosted(**plain["hosted"])
-    return Profile(**plain)

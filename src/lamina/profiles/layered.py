@@ -1,0 +1,20 @@
+"""Summaries of batches, folded into one long summary; conflicts between facts are shown."""
+
+from lamina.profiles.profile import Batches, IntoLong, Profile, Step, Window
+
+LAYERED = Profile(
+    name="layered",
+    window=Window(unit="turns", size=4),
+    schedule=Batches(least=8, most=10),
+    kind="medium",
+    upkeep=IntoLong(count=4),
+    layout="layered",
+    steps=(Step(section="facts"), Step(section="recent"), Step(section="summaries")),
+    budget=4_000,
+    cap=300,
+    facts=True,
+    categories=("identity", "preference", "goal", "constraint"),
+    conflicts="flag",
+    digest_sessions=0,
+    prompts={"medium": "medium", "final": "medium", "long": "long", "compress": "compress"},
+)
