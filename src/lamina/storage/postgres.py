@@ -4,29 +4,28 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
 from lamina.errors import NotFound
-from lamina.storage.postgres_connection import Connection, PostgresDatabase
+from lamina.storage import integrity_sql, vectors_sql
+from lamina.storage.postgres_connection import HEAD, Connection, PostgresDatabase, meaning_of
 from lamina.storage.postgres_dialect import TABLES
 from lamina.storage.postgres_errors import Pooled, named
 from lamina.storage.postgres_listening import Listener
 from lamina.storage.postgres_migrations import grants, migrate
 from lamina.storage.postgres_options import PostgresOptions, split_url
 from lamina.storage.postgres_words import PostgresWords
-from lamina.storage.relational import RelationalStore
-from lamina.storage.transaction import Transaction
+from lamina.storage.relational_store import RelationalStore
+from lamina.storage.transaction import About, Transaction
 from lamina.values.receipt import Scrub
 from lamina.values.report import Problem
 
 logger = logging.getLogger("lamina.storage")
 
-_HEAD = 4  # bytes before the numbers of a packed vector: its scale, which no angle depends on
-_MOST_DIMENSIONS = 16_000  # of pgvector
 _REMEMBERED_S = 60.0  # how long it is known whether a user has an index
 _DENIED = "permission denied"
 _LOOKS = 10  # for others that still see what was deleted: some 3 s
@@ -78,7 +77,7 @@ class PostgresStore(RelationalStore):
         self._server = self._common.server.for_tenant(tenant, maintenance=maintenance)
         self._index = PostgresWords(tenant)
         self._indexed: dict[str, tuple[float, bool]] = {}
-        super().__init__(self._server, self._index, tenant=tenant, all_tenants=self._server.for_tenant("*"))
+        super().__init__(self._server, tenant=tenant, all_tenants=self._server.for_tenant("*"))
 
     def for_tenant(self, tenant: str) -> "PostgresStore":
         return PostgresStore("", tenant=tenant, common=self._common)
@@ -117,16 +116,9 @@ class PostgresStore(RelationalStore):
 
     # vectors
 
-    async def _insert_vectors(self, tx: Transaction, made: Sequence[tuple[Any, ...]]) -> None:
-        await tx.many(
-            "insert into vectors (tenant, user_id, embedder, item_id, session_id, seq, vector, meaning)"
-            " values (?, ?, ?, ?, ?, ?, ?, cast(? as vector))",
-            [(*row, _meaning(row[-1])) for row in made],
-        )
-
     async def nearest(self, user_id: str, embedder: str, vector: bytes, limit: int) -> list[str]:
         """The items whose vectors are most alike; exact, unless `index_user` was called for this user."""
-        meaning = _meaning(vector)
+        meaning = meaning_of(vector)
         if meaning is None or limit < 1:
             return []
         size = len(vector)
@@ -155,7 +147,7 @@ class PostgresStore(RelationalStore):
                 "select set_config('hnsw.ef_search', ?, true), set_config('enable_sort', 'off', true)", (str(breadth),)
             )
             mine = _literally(self.tenant, user_id, embedder, size)
-            apart = f"(meaning::vector({size - _HEAD})) <=> cast(:meaning as vector)"
+            apart = f"(meaning::vector({size - HEAD})) <=> cast(:meaning as vector)"
             found = await tx.rows(
                 f"select item_id from (select item_id, {apart} as apart from vectors where {mine}"
                 f" order by {apart} limit :limit) as nearest order by apart, item_id",
@@ -184,7 +176,7 @@ class PostgresStore(RelationalStore):
         await self._outside(
             f'drop index concurrently if exists "{self.options.schema}"."{name}"',  # one that was not finished
             f'create index concurrently "{name}" on {table} using hnsw'
-            f" ((meaning::vector({size - _HEAD})) vector_cosine_ops) where"
+            f" ((meaning::vector({size - HEAD})) vector_cosine_ops) where"
             f" {_literally(self.tenant, user_id, embedder, size)}",
         )
         self._indexed.clear()
@@ -221,7 +213,7 @@ class PostgresStore(RelationalStore):
 
     async def check(self) -> list[Problem]:
         async def work(tx: Transaction) -> list[Problem]:
-            return [*await self._index.problems(tx), *await self._problems(tx)]
+            return [*await self._index.problems(tx), *await integrity_sql.problems(tx)]
 
         return await self._server.read(work)
 
@@ -239,16 +231,16 @@ class PostgresStore(RelationalStore):
 
         async def strays(tx: Transaction) -> None:
             await self._index.drop_strays(tx)
-            await self._drop_stray_vectors(tx)
+            await vectors_sql.drop_stray_vectors(tx)
 
-        await self._server.write(strays, again=True)
+        await self._server.write(strays, About(again=True))
 
     async def _reindex_user(self, user_id: str) -> None:
         async def work(tx: Transaction) -> None:
             await self._index.rebuild_messages(tx, user_id)
             await self._index.rebuild_summaries(tx, user_id)
 
-        await self._server.write(work, user=user_id, again=True)
+        await self._server.write(work, About(user=user_id, again=True))
 
     async def scrub(self) -> Scrub:
         """Vacuum the tables, or write them anew; "dead" where the role may not, or others still read what was there.
@@ -279,7 +271,7 @@ class PostgresStore(RelationalStore):
         if seen:
             return _not_scrubbed("a transaction that began before still sees what was deleted")
         if due is not None:
-            await self._server.write(lambda tx: self._note_scrub(tx, due), again=True)
+            await self._server.write(lambda tx: self._note_scrub(tx, due), About(again=True))
         return self.clean
 
     async def _note_scrub(self, tx: Transaction, due: str) -> None:
@@ -326,12 +318,6 @@ async def _still_seen(connection: Connection) -> bool:
             return False
         await asyncio.sleep(min(0.5, 0.01 * 2**attempt))
     return True
-
-
-def _meaning(vector: bytes | None) -> str | None:
-    """The numbers of a packed vector as PostgreSQL reads them; None if there are none to compare."""
-    numbers = memoryview(vector or b"")[_HEAD:].cast("b").tolist()
-    return f"[{','.join(map(str, numbers))}]" if 0 < len(numbers) <= _MOST_DIMENSIONS and any(numbers) else None
 
 
 def _literally(tenant: str, user_id: str, embedder: str, size: int) -> str:

@@ -20,13 +20,16 @@ from lamina.errors import FORKED, StoreBusy, StoreError
 from lamina.storage.postgres_dialect import Names, translated
 from lamina.storage.postgres_errors import AGAIN, Pooled, is_lost, named
 from lamina.storage.postgres_options import PostgresOptions
-from lamina.storage.transaction import Row, Values, Work
+from lamina.storage.postgres_words import PostgresWords
+from lamina.storage.transaction import NOBODY, About, Row, Values, WordIndex, Work
 
 T = TypeVar("T")
 Connection = psycopg.AsyncConnection[Row]
 
 logger = logging.getLogger("lamina.storage")
 
+HEAD = 4  # bytes before the numbers of a packed vector: its scale, which no angle depends on
+_MOST_DIMENSIONS = 16_000  # of pgvector
 _TRIES = 12
 _PREPARED_AFTER = 5  # uses of a statement
 _PORT = "5432"
@@ -39,7 +42,7 @@ _WRITE = "begin isolation level read committed"
 class PostgresTransaction:
     """A transaction on PostgreSQL."""
 
-    __slots__ = ("_connection", "_names", "_tenant")
+    __slots__ = ("_connection", "_names", "tenant", "words")
 
     ordered = " for update"
     free = " for update skip locked"
@@ -47,7 +50,8 @@ class PostgresTransaction:
     def __init__(self, connection: Connection, names: Names, tenant: str) -> None:
         self._connection = connection
         self._names = names
-        self._tenant = tenant
+        self.tenant = tenant
+        self.words: WordIndex = PostgresWords(tenant)
 
     async def _done(self, statement: str, values: Values) -> psycopg.AsyncCursor[Row]:
         return await self._connection.execute(translated(statement, self._names.prefix).encode(), values or None)
@@ -74,17 +78,24 @@ class PostgresTransaction:
     def listed(self, values: Iterable[Any]) -> list[Any]:
         return list(values)
 
+    async def insert_vectors(self, rows: Sequence[Row]) -> None:
+        await self.many(
+            "insert into vectors (tenant, user_id, embedder, item_id, session_id, seq, vector, meaning)"
+            " values (?, ?, ?, ?, ?, ?, ?, cast(? as vector))",
+            [(*row, meaning_of(row[-1])) for row in rows],
+        )
+
     async def places(self, table: str, count: int) -> Sequence[int]:
         sequence = self._names.table(f"{table}_place")
         found = await self.rows("select nextval(cast(? as regclass)) from generate_series(1, ?)", (sequence, count))
         return [place for (place,) in found]
 
     async def alone_in_tenant(self) -> None:
-        await self._lock(self._names.lock("tenant", self._tenant))
+        await self._lock(self._names.lock("tenant", self.tenant))
 
     async def hold_sessions(self, user_id: str) -> None:
         await self.rows(
-            "select 1 from sessions where tenant = ? and user_id = ? order by id for update", (self._tenant, user_id)
+            "select 1 from sessions where tenant = ? and user_id = ? order by id for update", (self.tenant, user_id)
         )
 
     async def _lock(self, key: int) -> None:
@@ -287,22 +298,14 @@ class PostgresDatabase:
         async with self._reading:
             return await self._again(_READ, work, Held(), again=True)
 
-    async def write(
-        self,
-        work: Work[T],
-        *,
-        user: str | None = None,
-        session: str | None = None,
-        items: Sequence[str] = (),
-        again: bool = False,
-    ) -> T:
+    async def write(self, work: Work[T], about: About = NOBODY) -> T:
         """Run `work` after all that is being written of the same user; all of it is kept, or nothing."""
         self._check_process()
-        held = Held(user, session, items)
+        held = Held(about.user, about.session, about.items)
         until = time.monotonic() + self._options.lock_timeout_s
         try:
             async with self._shared.turns.turn(self._tenant, held, until):
-                return await self._again(_WRITE, work, held, again=again)
+                return await self._again(_WRITE, work, held, again=about.again)
         except _Taken:
             raise self._too_long() from None
 
@@ -433,3 +436,9 @@ def _quoted(text: str) -> str:
     if "\0" in text:
         raise psycopg.DataError("text cannot have NUL (0x00) characters")
     return sql.Literal(text).as_string(None)
+
+
+def meaning_of(vector: bytes | None) -> str | None:
+    """The numbers of a packed vector as PostgreSQL reads them; None if there are none to compare."""
+    numbers = memoryview(vector or b"")[HEAD:].cast("b").tolist()
+    return f"[{','.join(map(str, numbers))}]" if 0 < len(numbers) <= _MOST_DIMENSIONS and any(numbers) else None

@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from lamina.errors import StoreBusy, StoreReadOnly
+from lamina.storage import integrity_sql, vectors_sql
 from lamina.storage.migrations import inspect, migrate
-from lamina.storage.relational import RelationalStore
-from lamina.storage.sqlite_connection import IN_MEMORY, Connections, ForMaintenance
+from lamina.storage.relational_store import RelationalStore
+from lamina.storage.sqlite_connection import IN_MEMORY, Connections, SqliteDatabase
 from lamina.storage.sqlite_words import TABLES as WORD_TABLES
 from lamina.storage.sqlite_words import SqliteWords, merge
 from lamina.storage.transaction import Transaction
@@ -44,8 +45,8 @@ class SqliteStore(RelationalStore):
         self._borrowed = connections is not None
         self._connections = connections or Connections(None if path == IN_MEMORY else self.path, durable=durable)
         self._index = SqliteWords(tenant)
-        database = ForMaintenance(self._connections) if maintenance else self._connections
-        super().__init__(database, self._index, tenant=tenant)
+        database = SqliteDatabase(self._connections, tenant, self._index, maintenance=maintenance)
+        super().__init__(database, tenant=tenant)
 
     def for_tenant(self, tenant: str) -> "SqliteStore":
         return SqliteStore(self.path, tenant=tenant, connections=self._connections)
@@ -58,7 +59,7 @@ class SqliteStore(RelationalStore):
             return
         await self._connections.alone(lambda connection: inspect(connection, self.path))
         await self._connections.alone(self._use_wal)
-        await self._connections.exclusively(lambda connection: migrate(connection, self.path))
+        await self._connections.write(lambda connection: migrate(connection, self.path))
 
     def _use_wal(self, connection: sqlite3.Connection) -> None:
         """Switch to a write-ahead log; several processes may be at it at once, and SQLite does not wait here."""
@@ -93,31 +94,31 @@ class SqliteStore(RelationalStore):
                 Problem(kind="stray", where=f"{table} row {row}", text=f"refers to no {parent}", derived=False)
                 for table, row, parent, _ in await tx.rows("pragma foreign_key_check")
             ]
-            return [*broken, *strays, *await self._problems(tx)]
+            return [*broken, *strays, *await integrity_sql.problems(tx)]
 
         found = await self._database.read(work)
         with suppress(StoreReadOnly):  # the word index can only be checked where it may be written
-            found += await self._connections.write(self._index.problems)
+            found += await self._database.write(self._index.problems)
         return found
 
     async def reindex(self) -> None:
         async def work(tx: Transaction) -> None:
             await self._index.rebuild_messages(tx)
             await self._index.rebuild_summaries(tx)
-            await self._drop_stray_vectors(tx)
+            await vectors_sql.drop_stray_vectors(tx)
 
-        await self._connections.write(work)
+        await self._database.write(work)
 
     async def scrub(self) -> Scrub:
         """Take what was deleted out of the word index, out of unused parts of the file and out of the log, in steps."""
         due = await self.setting("scrub")
         for table in WORD_TABLES:
             work = _MERGED_FIRST
-            while await self._connections.exclusively(partial(merge, table, work)):
+            while await self._connections.write(partial(merge, table, work)):
                 work = _MERGED
         if not await self._connections.wipe():
             return "dead"
         if due is not None:  # until then it is still due, also after a crash
             sql = "delete from settings where tenant = ? and key = 'scrub' and value = ?"
-            await self._connections.write(lambda tx: tx.execute(sql, (self.tenant, due)))
+            await self._database.write(lambda tx: tx.execute(sql, (self.tenant, due)))
         return self.clean

@@ -9,7 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 from lamina.coroutines import driven
 from lamina.errors import FORKED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from lamina.storage.sqlite_unused import RawFile, identity
-from lamina.storage.transaction import Row, Values, Work
+from lamina.storage.transaction import NOBODY, About, Row, Values, WordIndex, Work
 
 T = TypeVar("T")
 
@@ -30,7 +30,8 @@ _MAINTAINERS = 3  # threads for what takes long, so that no request waits for it
 PATIENCE_S = 10.0  # with others who keep old bytes in use
 _PATIENT_MS = 200  # for which writers wait at once, for that reason
 _WIPED = 256  # pages at once
-_READ = "begin"
+READ = "begin"
+WRITE = "begin immediate"
 
 _BUSY = (StoreBusy, f"other writers held the file for {BUSY_MS // 1000} s, try again")
 _READ_ONLY = (StoreReadOnly, "the file and its folder must exist and be writable")
@@ -62,35 +63,19 @@ class Connections:
         self._closed = False
         self._process = os.getpid()
         self._opened: list[tuple[weakref.ref[threading.Thread], sqlite3.Connection]] = []
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="lamina-write")
-        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lamina-read")
+        self.writer = ThreadPoolExecutor(1, thread_name_prefix="lamina-write")
+        self.readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lamina-read")
         if self._shared is None:
             RawFile.begin(self._file)
-        self._maintainers = ThreadPoolExecutor(_MAINTAINERS, thread_name_prefix="lamina-maintain")
+        self.maintainers = ThreadPoolExecutor(_MAINTAINERS, thread_name_prefix="lamina-maintain")
 
-    async def write(
-        self,
-        work: Work[T],
-        *,
-        user: str | None = None,  # noqa: ARG002 - one writer at a time, whoever it is about
-        session: str | None = None,  # noqa: ARG002
-        items: Sequence[str] = (),  # noqa: ARG002
-        again: bool = False,  # noqa: ARG002 - no connection is lost here
-    ) -> T:
+    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` in one write transaction; all of it is kept, or nothing."""
-        return await self._dispatched(self._writer, "begin immediate", _awaited(work))
-
-    async def read(self, work: Work[T], *, maintenance: bool = False) -> T:
-        """Run `work` on one consistent state of the file."""
-        return await self._dispatched(self._maintainers if maintenance else self._readers, _READ, _awaited(work))
-
-    async def exclusively(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` on the connection itself, in one write transaction."""
-        return await self._dispatched(self._writer, "begin immediate", work)
+        return await self.run(self.writer, WRITE, work)
 
     async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` outside a transaction, on the writer."""
-        return await self._dispatched(self._writer, None, work)
+        return await self.run(self.writer, None, work)
 
     # old bytes
 
@@ -105,7 +90,7 @@ class Connections:
         until = time.monotonic() + PATIENCE_S
         if not await self._until(until, self._empty_log):
             return False
-        stained: list[int] = await self._dispatched(self._maintainers, None, lambda _: RawFile.of(self._file).stained())
+        stained: list[int] = await self.run(self.maintainers, None, lambda _: RawFile.of(self._file).stained())
         if not RawFile.of(self._file).layout().readable:
             await self.alone(lambda connection: connection.execute("vacuum"))
             return await self._until(until, self._empty_log)
@@ -148,7 +133,7 @@ class Connections:
             return False
         with closing(sqlite3.connect(self._file, timeout=_PATIENT_MS / 1000, isolation_level=None)) as guard:
             try:
-                guard.execute("begin immediate")
+                guard.execute(WRITE)
             except sqlite3.OperationalError as error:
                 if not isinstance(self.named(error), StoreBusy):
                     raise
@@ -163,9 +148,7 @@ class Connections:
             guard.execute("commit")
         return True
 
-    async def _dispatched(
-        self, executor: ThreadPoolExecutor, begin: str | None, work: Callable[[sqlite3.Connection], T]
-    ) -> T:
+    async def run(self, executor: ThreadPoolExecutor, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
         """On an event loop, in another thread; without one there is nothing to keep free, so right here."""
         if self._closed:
             raise StoreError(f"{self.path} is closed; open it again")
@@ -185,9 +168,9 @@ class Connections:
         first, self._closed = not self._closed, True
         if os.getpid() != self._process:
             return
-        self._writer.shutdown()
-        self._readers.shutdown()
-        self._maintainers.shutdown()
+        self.writer.shutdown()
+        self.readers.shutdown()
+        self.maintainers.shutdown()
         for _, connection in self._opened:
             with suppress(sqlite3.Error):
                 connection.close()
@@ -199,34 +182,16 @@ class Connections:
             RawFile.end(self._file)
 
     def _run(self, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
-        if self._shared is not None:
-            try:
-                with self._turn:
-                    return _transacted(self._shared, begin, work)
-            except sqlite3.Error as error:
-                raise self.named(error) from error
         self._check_place()
         try:
-            result = self._done(self._connection(), begin, work)
+            with self._turn if self._shared is not None else nullcontext():
+                result = _transact(self._shared or self._connection(), begin, work)
         except sqlite3.Error as error:
             self._check_place()
             raise self.named(error) from error
-        if begin != _READ:
+        if begin != READ:
             self._check_place()  # it may have gone while this was written
         return result
-
-    def _done(self, connection: sqlite3.Connection, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            return _transacted(connection, begin, work)
-        except sqlite3.OperationalError as error:
-            if "decode to UTF-8" not in str(error):
-                raise
-            # some text has damaged bytes: they are marked, so that its row, and no other, fails its digest
-            connection.text_factory = _marked
-            try:
-                return _transacted(connection, begin, work)
-            finally:
-                connection.text_factory = str
 
     def _check_place(self) -> None:
         """See that the file that was opened is still the one of that name: what is written elsewhere would be lost."""
@@ -266,15 +231,24 @@ class Connections:
         return kind("; ".join(filter(None, (f"{self.path}: {error}", advice))))
 
 
-class ForMaintenance:
-    """The same connections for work that takes long: its reads keep no request waiting."""
+class SqliteDatabase:
+    """The connections for one tenant. With `maintenance`, reads take long, and keep no request waiting."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, tenant: str, words: WordIndex, *, maintenance: bool = False) -> None:
         self._connections = connections
-        self.write = connections.write
+        self._readers = connections.maintainers if maintenance else connections.readers
+        self._tenant, self._words = tenant, words
 
-    async def read(self, work: Work[T]) -> T:
-        return await self._connections.read(work, maintenance=True)
+    def read(self, work: Work[T]) -> Coroutine[Any, Any, T]:
+        return self._connections.run(self._readers, READ, partial(self._finish, work))
+
+    def write(self, work: Work[T], about: About = NOBODY) -> Coroutine[Any, Any, T]:  # noqa: ARG002 - one writer at a time
+        return self._connections.run(self._connections.writer, WRITE, partial(self._finish, work))
+
+    def _finish(self, work: Work[T], connection: sqlite3.Connection) -> T:
+        """The result of work in which nothing ever waits."""
+        transaction = SqliteTransaction(connection, self._tenant, self._words)
+        return driven(cast("Coroutine[Any, Any, T]", work(transaction)))
 
 
 async def _pause(seconds: float) -> None:
@@ -314,40 +288,45 @@ def _pragmas(*, durable: bool) -> tuple[str, ...]:
     )
 
 
-def _transacted(connection: sqlite3.Connection, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
+def _transact(connection: sqlite3.Connection, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
     if begin is None:
         return work(connection)
     connection.execute(begin)
     try:
         result = work(connection)
         connection.execute("commit")
-    except BaseException:
+    except BaseException as error:
         with suppress(sqlite3.Error):
             connection.execute("rollback")
-        raise
+        damaged = isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" in str(error)
+        if not damaged or connection.text_factory is not str:
+            raise
     else:
         return result
+    # some text has damaged bytes: they are marked, so that its row, and no other, fails its digest
+    connection.text_factory = _marked
+    try:
+        return _transact(connection, begin, work)
+    finally:
+        connection.text_factory = str
 
 
 def _marked(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def _awaited(work: Work[T]) -> Callable[[sqlite3.Connection], T]:
-    """Work as a function: nothing in it ever waits."""
-    return lambda connection: driven(cast("Coroutine[Any, Any, T]", work(SqliteTransaction(connection))))
-
-
 class SqliteTransaction:
     """A transaction on SQLite, where every statement is done as soon as it is asked for."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "tenant", "words")
 
     ordered = ""  # there is one writer at a time
     free = ""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, tenant: str, words: WordIndex) -> None:
         self._connection = connection
+        self.tenant = tenant
+        self.words = words
 
     async def rows(self, sql: str, values: Values = ()) -> list[Row]:
         return self._connection.execute(sql, values).fetchall()
@@ -368,6 +347,13 @@ class SqliteTransaction:
 
     def listed(self, values: Iterable[Any]) -> str:
         return json.dumps(list(values))
+
+    async def insert_vectors(self, rows: Sequence[Row]) -> None:
+        self._connection.executemany(
+            "insert into vectors (tenant, user_id, embedder, item_id, session_id, seq, vector)"
+            " values (?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
 
     async def places(self, table: str, count: int) -> Sequence[int]:
         (last,) = self._connection.execute(f"select coalesce(max(place), 0) from {table}").fetchone()

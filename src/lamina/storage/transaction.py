@@ -4,7 +4,8 @@ SQL is written in what SQLite and PostgreSQL have in common, with `?` or `:name`
 made by `listed` and asked for as `in (select value from json_each(?))`, which PostgreSQL gets in its own words.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from lamina.protocols.store import MessageRow
@@ -19,7 +20,10 @@ Row = tuple[Any, ...]
 
 
 class Transaction(Protocol):
-    """One transaction on a database."""
+    """One transaction on a database, for one tenant."""
+
+    tenant: str
+    words: "WordIndex"
 
     async def rows(self, sql: str, values: Values = ()) -> list[Row]: ...
 
@@ -43,6 +47,10 @@ class Transaction(Protocol):
         """A list as one value."""
         ...
 
+    async def insert_vectors(self, rows: Sequence[Row]) -> None:
+        """Rows of tenant, user, embedder, item, session, number and vector."""
+        ...
+
     async def places(self, table: str, count: int) -> Sequence[int]:
         """So many new places at the end of a table."""
         ...
@@ -62,27 +70,31 @@ class Transaction(Protocol):
 Work = Callable[[Transaction], Awaitable[T]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """Whose memory is written: a user's, that of a session's user, or those of the users of some items.
+
+    With `again` it does no harm if the work is run once more after it was kept.
+    """
+
+    user: str | None = None
+    session: str | None = None
+    items: Sequence[str] = ()
+    again: bool = False
+
+
+NOBODY = About()
+
+
 class Database(Protocol):
     """Runs work in transactions; what is written of one user is written one after the other."""
 
-    async def read(self, work: Work[T]) -> T:
+    def read(self, work: Work[T]) -> Coroutine[Any, Any, T]:
         """Run `work` on one consistent state."""
         ...
 
-    async def write(
-        self,
-        work: Work[T],
-        *,
-        user: str | None = None,
-        session: str | None = None,
-        items: Sequence[str] = (),
-        again: bool = False,
-    ) -> T:
-        """Run `work`; all of it is kept, or nothing.
-
-        It is about this user, or the user of this session, or those of these facts and episodes. With `again` it does
-        no harm if it is run once more after it was kept.
-        """
+    def write(self, work: Work[T], about: About = NOBODY) -> Coroutine[Any, Any, T]:
+        """Run `work`; all of it is kept, or nothing."""
         ...
 
 

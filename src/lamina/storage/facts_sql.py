@@ -1,0 +1,373 @@
+"""Facts, episodes and links."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from lamina.knowledge.conflicts import by_slot, order
+from lamina.knowledge.episodes import cap_episodes
+from lamina.log.records import episode_row, fact_row
+from lamina.protocols.store import Access, EpisodeRow, FactRow, FactsCommit, Reading, Settle
+from lamina.storage import changes_sql, sessions_sql
+from lamina.storage.relational_rows import EPISODE, FACT, episode_columns, fact_columns, to_us
+from lamina.storage.shared import (
+    joined,
+    reworded,
+    said_where,
+    searchable,
+    stale,
+    whole_episodes,
+    whole_facts,
+)
+from lamina.storage.transaction import Transaction
+from lamina.values.fact import Episode, Fact, Link
+from lamina.values.message import Span
+
+Slot = tuple[str, str]  # category and slot
+
+
+async def facts(tx: Transaction, user_id: str, session_id: str | None = None) -> list[Fact]:
+    return sorted(whole_facts(await raw_facts(tx, user_id, session_id)), key=order)
+
+
+async def raw_facts(tx: Transaction, user_id: str, session_id: str | None) -> list[FactRow]:
+    found = await tx.rows(
+        f"select {FACT} from facts where tenant = :tenant and user_id = :user"
+        " and (cast(:session as text) is null or session_id = :session) order by id",
+        {"tenant": tx.tenant, "user": user_id, "session": session_id},
+    )
+    return [FactRow(*row) for row in found]
+
+
+async def standing_facts(tx: Transaction, user_id: str) -> list[Fact]:
+    found = await tx.rows(
+        f"select {FACT} from facts where tenant = ? and user_id = ? and status in ('active', 'conflicted')",
+        (tx.tenant, user_id),
+    )
+    return sorted(whole_facts(FactRow(*row) for row in found), key=order)
+
+
+async def facts_in(tx: Transaction, session_id: str, span: Span) -> list[Fact]:
+    found = await tx.rows(
+        f"select {FACT} from facts where tenant = :tenant and message_id in (select id from messages"
+        " where tenant = :tenant and session_id = :session and seq between :first and :last)",
+        {"tenant": tx.tenant, "session": session_id, "first": span.first, "last": span.last},
+    )
+    return sorted(whole_facts(FactRow(*row) for row in found), key=order)
+
+
+async def fact(tx: Transaction, fact_id: str) -> Fact | None:
+    found = await tx.rows(f"select {FACT} from facts where tenant = ? and id = ?", (tx.tenant, fact_id))
+    return next(whole_facts(FactRow(*row) for row in found), None)
+
+
+async def episodes(tx: Transaction, user_id: str, session_id: str | None = None) -> list[Episode]:
+    return list(whole_episodes(await raw_episodes(tx, user_id, session_id)))
+
+
+async def raw_episodes(tx: Transaction, user_id: str, session_id: str | None) -> list[EpisodeRow]:
+    found = await tx.rows(
+        f"select {EPISODE} from episodes where tenant = :tenant and user_id = :user"
+        " and (cast(:session as text) is null or session_id = :session) order by happened_us, id",
+        {"tenant": tx.tenant, "user": user_id, "session": session_id},
+    )
+    return [EpisodeRow(*row) for row in found]
+
+
+async def episode(tx: Transaction, episode_id: str) -> Episode | None:
+    sql = f"select {EPISODE} from episodes where tenant = ? and id = ?"
+    found = await tx.rows(sql, (tx.tenant, episode_id))
+    return next(whole_episodes(EpisodeRow(*row) for row in found), None)
+
+
+async def links(tx: Transaction, user_id: str) -> list[Link]:
+    found = await tx.rows(
+        "select source, target, type, strength, created_at from links where tenant = ? and user_id = ?"
+        " order by created_at, source, target, type",
+        (tx.tenant, user_id),
+    )
+    return [link_value(row) for row in found]
+
+
+async def commit_facts(tx: Transaction, commit: FactsCommit) -> bool:
+    await _check_expected(tx, commit)
+    if await _overtaken(tx, commit):
+        return False
+    for session_id in {fact.session_id for fact in commit.put} | {one.session_id for one in commit.episodes}:
+        if session_id is not None:
+            await sessions_sql.require_session(tx, session_id)
+    await tx.many(
+        "delete from forgotten where tenant = ? and user_id = ? and mark = ?",
+        [(tx.tenant, commit.user_id, mark) for mark in commit.unblock],
+    )
+    forgotten = {
+        row[0]
+        for row in await tx.rows(
+            "select mark from forgotten where tenant = ? and user_id = ?", (tx.tenant, commit.user_id)
+        )
+    }
+    touched = await drop_facts(tx, commit.user_id, commit.drop)
+    fresh = [fact for fact in commit.put if commit.marks.get(fact.id) not in forgotten]
+    for fact in fresh:
+        await _put_fact(tx, fact)
+    for slot, facts in by_slot(fresh).items():
+        if slot in touched or not await _stand(tx, sorted(facts, key=order), commit):
+            touched.add(slot)
+    cuts = [await _change_facts(tx, commit.user_id, commit.change)]
+    touched |= {(fact.category, fact.slot) for fact in commit.change}
+    await resolve_slots(tx, commit.user_id, touched, commit.settle)
+    cuts.append(await _put_episodes(tx, commit))
+    await _put_links(tx, commit.user_id, commit.links)
+    if any(cuts):
+        await changes_sql.note_cut(tx, commit.user_id)
+    elif searchable(commit):
+        await changes_sql.note_change(tx, commit.user_id)
+    return True
+
+
+async def _check_expected(tx: Transaction, commit: FactsCommit) -> None:
+    if commit.expect is not None:
+        fact_id, tag = commit.expect
+        known = await fact(tx, fact_id)
+        if known is None or known.tag != tag:
+            raise stale("fact", fact_id)
+
+
+async def _overtaken(tx: Transaction, commit: FactsCommit) -> bool:
+    """Whether what was read, or is to be joined into another, was read or erased in between."""
+    if commit.cuts is not None and (await changes_sql.counts(tx, commit.user_id))[1] != commit.cuts:
+        return True
+    needed = joined(commit)
+    (left,) = await tx.one(
+        "select count(*) from episodes where tenant = ? and id in (select value from json_each(?))",
+        (tx.tenant, tx.listed(sorted(needed))),
+    )
+    return left < len(needed) or (commit.reading is not None and not await _read_on(tx, commit.reading))
+
+
+async def _read_on(tx: Transaction, reading: Reading) -> bool:
+    moved = await tx.execute(
+        "update sessions set extracted = ? where tenant = ? and id = ? and extracted = ? and erasures = ?",
+        (max(reading.expect, reading.upto), tx.tenant, reading.session_id, reading.expect, reading.erasures),
+    )
+    if not moved:
+        return False
+    await tx.execute(
+        "update messages set unread = 0 where tenant = ? and session_id = ? and unread = 1"
+        " and (seq in (select value from json_each(?)) or (seq > ? and seq <= ?))",
+        (tx.tenant, reading.session_id, tx.listed(reading.again), reading.expect, reading.upto),
+    )
+    return True
+
+
+async def _put_fact(tx: Transaction, fact: Fact) -> None:
+    await tx.execute(
+        'insert into facts (tenant, id, user_id, session_id, message_id, start, "end", category, slot, claim,'
+        " status, valid_until, of_fact, version, accesses, accessed_at, decay, learnt_us, record, digest)"
+        " values (:tenant, :id, :user_id, :session_id, :message_id, :start, :end, :category, :slot, :claim,"
+        " 'candidate', null, null, 1, :accesses, :accessed_at, :decay, :learnt, :record, :digest)"
+        " on conflict do nothing",
+        {"tenant": tx.tenant, **fact_columns(fact)},
+    )
+
+
+async def _stand(tx: Transaction, new: Sequence[Fact], commit: FactsCommit) -> bool:
+    """Whether the standing of new facts is clear from the one that holds; then they have it at once.
+
+    It is if they come behind all others of their slot and only say again what holds, or if one that was told just
+    now takes its place. It saves the replay of a slot that may have thousands of facts.
+    """
+    slot = {"tenant": tx.tenant, "user": new[0].user_id, "category": new[0].category, "slot": new[0].slot}
+    found = await tx.row(
+        f"select {FACT} from facts where tenant = :tenant and user_id = :user and category = :category"
+        " and slot = :slot and status = 'active'",
+        slot,
+    )
+    holds = None if found is None else next(whole_facts([FactRow(*found)]), None)
+    if holds is None or holds.verdict is not None or any(fact.verdict is not None for fact in new):
+        return False
+    if await _others_behind(tx, new, slot):
+        return False
+    stood = {fact.id: fact for fact in commit.settle([holds, *new])}
+    if holds.until is None and all(stood[fact.id].status == "evidence" and fact.holds for fact in new):
+        await _keep_standing(tx, [stood[fact.id] for fact in new])
+        return True
+    if not commit.newest or len(new) > 1 or stood[new[0].id].status != "active":
+        return False
+    since = {**slot, "since": to_us(holds.learnt_at)}
+    conflicted, versions = await tx.one(
+        "select count(case when status = 'conflicted' then 1 end), max(version) from facts where tenant = :tenant"
+        " and user_id = :user and category = :category and slot = :slot and learnt_us >= :since",
+        since,
+    )
+    if conflicted:
+        return False
+    before = replace(stood[holds.id], version=holds.version)
+    await _keep_standing(tx, [before, replace(stood[new[0].id], version=versions + 1)])
+    return True
+
+
+async def _others_behind(tx: Transaction, new: Sequence[Fact], slot: Mapping[str, Any]) -> bool:
+    """Whether there are facts of the slot that were not said or told before these."""
+    first = new[0]
+    found = await tx.row(
+        "select 1 from facts as f where f.tenant = :tenant and f.user_id = :user and f.category = :category"
+        " and f.slot = :slot and f.learnt_us >= :learnt and f.id not in (select value from json_each(:new))"
+        " and (f.learnt_us > :learnt or f.message_id is null or f.session_id <> :session"
+        " or (select m.seq from messages as m where m.tenant = :tenant and m.id = f.message_id) >= :seq) limit 1",
+        {**slot, "learnt": to_us(first.learnt_at), "new": tx.listed([fact.id for fact in new]),
+         "session": first.session_id or "", "seq": first.seq},
+    )  # fmt: skip
+    return found is not None
+
+
+async def _change_facts(tx: Transaction, user_id: str, facts: Sequence[Fact]) -> bool:
+    """Change known facts; whether any is told in other words now."""
+    if not facts:
+        return False
+    found = await tx.rows(
+        f"select {FACT} from facts where tenant = ? and user_id = ? and id in (select value from json_each(?))",
+        (tx.tenant, user_id, tx.listed([fact.id for fact in facts])),
+    )
+    stored = {fact.id: fact for fact in whole_facts(map(FactRow._make, found))}
+    placed = [said_where(stored.get(fact.id), fact) for fact in facts]
+    told = {fact.id: (fact, fact_row(fact)) for fact in placed}
+    before = [row for row in map(FactRow._make, found) if row.digest != told[row.id][1].digest]
+    await tx.many(
+        "update facts set record = ?, digest = ?, decay = ? where tenant = ? and user_id = ? and id = ?",
+        [(row.record, row.digest, row.decay, tx.tenant, user_id, row.id) for _, row in told.values()],
+    )
+    known = list(whole_facts(before))
+    return len(known) < len(before) or any(reworded(old, told[old.id][0]) for old in known)
+
+
+async def drop_facts(tx: Transaction, user_id: str, ids: Iterable[str]) -> set[Slot]:
+    gone = await tx.rows(
+        "delete from facts where tenant = ? and user_id = ? and id in (select value from json_each(?))"
+        " returning category, slot",
+        (tx.tenant, user_id, tx.listed(ids)),
+    )
+    return {(category, slot) for category, slot in gone}
+
+
+async def resolve_slots(tx: Transaction, user_id: str, slots: Iterable[Slot], settle: Settle) -> None:
+    """Give every fact of these slots its standing; what is active no longer goes first, and so does damage."""
+    wanted = set(slots)
+    if not wanted:
+        return
+    every = await tx.rows(
+        f"select {FACT} from facts where tenant = :tenant and user_id = :user"
+        " and slot in (select value from json_each(:slots))",
+        {"tenant": tx.tenant, "user": user_id, "slots": tx.listed(sorted({slot for _, slot in wanted}))},
+    )
+    found = defaultdict[Slot, list[FactRow]](list)
+    for row in map(FactRow._make, every):
+        if (row.category, row.slot) in wanted:
+            found[row.category, row.slot].append(row)
+    moved: list[Fact] = []
+    damaged: list[str] = []
+    for rows in found.values():
+        stood = {fact.id: fact for fact in whole_facts(rows)}
+        moved += [fact for fact in settle(list(stood.values())) if fact != stood[fact.id]]
+        damaged += [row.id for row in rows if row.id not in stood]
+    await tx.many(
+        "update facts set status = 'candidate' where tenant = ? and id = ?",
+        [(tx.tenant, fact_id) for fact_id in sorted(damaged)],
+    )
+    await _keep_standing(tx, moved)
+
+
+async def _keep_standing(tx: Transaction, facts: Iterable[Fact]) -> None:
+    """Store how facts stand; one that becomes active comes last, since there is one at a time."""
+    await tx.many(
+        "update facts set status = ?, valid_until = ?, of_fact = ?, version = ? where tenant = ? and id = ?",
+        [
+            (
+                fact.status,
+                None if fact.valid_until is None else fact.valid_until.isoformat(),
+                fact.of,
+                fact.version,
+                tx.tenant,
+                fact.id,
+            )
+            for fact in sorted(facts, key=lambda fact: fact.status == "active")
+        ],
+    )
+
+
+async def _is_reworded(tx: Transaction, user_id: str, episode: Episode) -> bool:
+    sql = "select 1 from episodes where tenant = ? and user_id = ? and id = ? and digest <> ?"
+    return bool(await tx.rows(sql, (tx.tenant, user_id, episode.id, episode_row(episode).digest)))
+
+
+async def _put_episodes(tx: Transaction, commit: FactsCommit) -> bool:
+    """Put, change and drop episodes; whether a known one is told in other words now."""
+    await drop_episodes(tx, commit.user_id, commit.drop_episodes)
+    if commit.reading is not None:  # they told of what was forgotten
+        await unlink(tx, commit.drop_episodes)
+    await tx.many(
+        "insert into episodes (tenant, id, user_id, session_id, anchor, kind, significance, happened_us, accesses,"
+        " accessed_at, decay, record, digest) values (:tenant, :id, :user_id, :session_id, :anchor, :kind,"
+        " :significance, :happened, :accesses, :accessed_at, :decay, :record, :digest)"
+        " on conflict do nothing",
+        [{"tenant": tx.tenant, **episode_columns(episode)} for episode in commit.episodes],
+    )
+    cut = any([await _is_reworded(tx, commit.user_id, episode) for episode in commit.change_episodes])
+    await change_episodes(tx, commit.user_id, commit.change_episodes)
+    if commit.most_episodes is not None and commit.episodes:
+        _, drop = cap_episodes(await episodes(tx, commit.user_id), commit.most_episodes)
+        await drop_episodes(tx, commit.user_id, [episode.id for episode in drop])
+    return cut
+
+
+async def change_episodes(tx: Transaction, user_id: str, episodes: Sequence[Episode]) -> None:
+    await tx.many(
+        "update episodes set significance = :significance, happened_us = :happened, decay = :decay,"
+        " record = :record, digest = :digest where tenant = :tenant and user_id = :user and id = :id",
+        [{"tenant": tx.tenant, "user": user_id, **episode_columns(episode)} for episode in episodes],
+    )
+
+
+async def drop_episodes(tx: Transaction, user_id: str, ids: Sequence[str]) -> list[str]:
+    gone = await tx.rows(
+        "delete from episodes where tenant = ? and user_id = ? and id in (select value from json_each(?)) returning id",
+        (tx.tenant, user_id, tx.listed(ids)),
+    )
+    return [row[0] for row in gone]
+
+
+async def _put_links(tx: Transaction, user_id: str, links: Sequence[Link]) -> None:
+    await tx.many(
+        "insert into links (tenant, user_id, source, target, type, strength, created_at)"
+        " values (?, ?, ?, ?, ?, ?, ?)"
+        " on conflict (tenant, source, target, type) do update set strength = excluded.strength",
+        [
+            (tx.tenant, user_id, link.source, link.target, link.type, link.strength, link.created_at.isoformat())
+            for link in links
+        ],
+    )
+
+
+async def unlink(tx: Transaction, ids: Sequence[str]) -> None:
+    await tx.execute(
+        "delete from links where tenant = :tenant and (source in (select value from json_each(:ids))"
+        " or target in (select value from json_each(:ids)))",
+        {"tenant": tx.tenant, "ids": tx.listed(ids)},
+    )
+
+
+async def note_accesses(tx: Transaction, accesses: Sequence[Access]) -> None:
+    for table in ("facts", "episodes"):
+        await tx.many(
+            f"update {table} set accesses = accesses + ?, accessed_at = ?, decay = 1 where tenant = ? and id = ?",
+            [(access.times, access.at.isoformat(), tx.tenant, access.id) for access in accesses],
+        )
+
+
+def link_value(row: Sequence[str]) -> Link:
+    source, target, kind, strength, created_at = row
+    return Link(
+        source=source, target=target, type=kind, strength=float(strength), created_at=datetime.fromisoformat(created_at)
+    )

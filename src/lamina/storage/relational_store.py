@@ -1,0 +1,193 @@
+"""All verbs of a store over a relational database: each is a function of one aggregate, in one transaction."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from lamina.protocols.store import Claim, Erased, Erasure
+from lamina.storage import (
+    changes_sql,
+    contents_sql,
+    copying_sql,
+    erasure_sql,
+    facts_sql,
+    folding_sql,
+    integrity_sql,
+    messages_sql,
+    queue_sql,
+    service_sql,
+    sessions_sql,
+    statistics_sql,
+    summaries_sql,
+    vectors_sql,
+    views_sql,
+)
+from lamina.storage.transaction import About
+from lamina.storage.verbs import Tenant, read, read_all_tenants, write, write_again
+
+
+class RelationalStore(Tenant):
+    """One tenant's memory in a relational database."""
+
+    # the log
+
+    unread = read(messages_sql.unread)
+    messages_by_id = read(messages_sql.messages_by_id)
+    append = write(
+        messages_sql.append,
+        lambda append: About(
+            user=append.user_id,
+            again=append.key is not None or (append.replaces is not None and append.replaces.earlier is None),
+        ),
+    )
+    messages = read(messages_sql.messages)
+    message = read(messages_sql.message)
+
+    # sessions
+
+    users = read(sessions_sql.users)
+    secret = write_again(sessions_sql.secret)
+    session = read(sessions_sql.session)
+    sessions = read(sessions_sql.sessions)
+    newest_sessions = read(sessions_sql.newest_sessions)
+    newest_messages = read(sessions_sql.newest_messages)
+    newest_messages_under = read(sessions_sql.newest_messages_under)
+    first_sessions = read(sessions_sql.first_sessions)
+    touch_sessions = write_again(sessions_sql.touch_sessions)
+    set_status = write(
+        sessions_sql.set_status,
+        lambda session_id, status, at, expect=None: About(session=session_id, again=expect is None),  # noqa: ARG005
+    )
+    add_milestone = write(sessions_sql.add_milestone, lambda milestone: About(session=milestone.session_id, again=True))
+    milestones = read(sessions_sql.milestones)
+    setting = read(sessions_sql.setting)
+    put_setting = write_again(sessions_sql.put_setting)
+    end_idle = write(sessions_sql.end_idle)
+    _users_with_ended = read(sessions_sql.users_with_ended)
+    _archive_of = write(sessions_sql.archive_of, lambda user_id, *_, **__: About(user=user_id))
+
+    async def archive_ended(self, ended_before: datetime, at: datetime) -> list[str]:
+        """In one transaction for each user, whose changes are counted one after the other."""
+        users = await self._users_with_ended(ended_before)
+        archived = [await self._archive_of(user_id, ended_before, at) for user_id in users]
+        return sorted(session_id for ids in archived for session_id in ids)
+
+    # summaries
+
+    summaries_by_id = read(summaries_sql.summaries_by_id)
+    live_summaries = read(summaries_sql.live_summaries)
+    summaries = read(summaries_sql.summaries)
+    summary = read(summaries_sql.summary)
+    digests = read(summaries_sql.digests)
+    commit = write(folding_sql.commit, lambda commit: About(session=commit.session_id))
+    commit_digest = write(folding_sql.commit_digest, lambda digest: About(user=digest.user_id))
+    swap = write(folding_sql.swap, lambda swap: About(session=swap.session_id))
+    put_proposal = write(
+        folding_sql.put_proposal, lambda proposal, *_, **__: About(session=proposal.session_id, again=True)
+    )
+    proposals = read(folding_sql.proposals)
+    unfold = write(folding_sql.unfold, lambda session_id, *_, **__: About(session=session_id, again=True))
+    drop_digests = write(summaries_sql.drop_digests, lambda user_id: About(user=user_id, again=True))
+
+    # knowledge
+
+    facts = read(facts_sql.facts)
+    facts_in = read(facts_sql.facts_in)
+    fact = read(facts_sql.fact)
+    episodes = read(facts_sql.episodes)
+    episode = read(facts_sql.episode)
+    links = read(facts_sql.links)
+    commit_facts = write(facts_sql.commit_facts, lambda commit: About(user=commit.user_id))
+    note_accesses = write(facts_sql.note_accesses, lambda accesses: About(items=[access.id for access in accesses]))
+
+    # search
+
+    changes = read(changes_sql.changes)
+    change_counts = read(changes_sql.change_counts)
+    vectors = read(vectors_sql.vectors)
+    vectors_of = read(vectors_sql.vectors_of)
+    nearest = read(vectors_sql.nearest)
+    embedders = read(vectors_sql.embedders)
+    unembedded = read(vectors_sql.unembedded)
+    unembedded_users = read(vectors_sql.unembedded_users)
+    put_vectors = write(vectors_sql.put_vectors, lambda user_id, *_, **__: About(user=user_id))
+    drop_vectors = write_again(vectors_sql.drop_vectors)
+    view = read(views_sql.view)
+    contents = read(contents_sql.contents)
+    find_words = read(views_sql.find_words)
+
+    # forgetting
+
+    receipts = read(erasure_sql.receipts)
+    _erase = write(erasure_sql.erase, lambda erasure: About(user=erasure.user_id))
+
+    async def erase(self, erasure: Erasure) -> Erased:
+        try:
+            return await self._erase(erasure)
+        except erasure_sql.Rehearsed as rehearsed:
+            return rehearsed.erased
+
+    # the queue of work
+
+    renew = write_again(queue_sql.renew)
+    release = write_again(queue_sql.release)
+    fail = write(queue_sql.fail)
+    retry = write_again(queue_sql.retry)
+    pending = read(queue_sql.pending)
+    mark_pending = write_again(queue_sql.mark_pending)
+    leases = read(queue_sql.leases)
+    revoke = write_again(queue_sql.revoke)
+    backlog = read(queue_sql.backlog)
+    note_worker = write_again(queue_sql.note_worker)
+    workers = read(queue_sql.workers)
+    drop_worker = write_again(queue_sql.drop_worker)
+    _claim = write(queue_sql.claim)
+
+    async def claim(
+        self,
+        owner: str,
+        now: datetime,
+        until: datetime,
+        *,
+        impatient: bool = False,
+        skip: Sequence[str] = (),
+        only: Sequence[str] | None = None,
+    ) -> Claim | None:
+        if only is None and not await self.pending():  # which is read without keeping writers waiting
+            return None
+        return await self._claim(owner, now, until, impatient=impatient, skip=skip, only=only)
+
+    # the service
+
+    tenants = read_all_tenants(service_sql.tenants)
+    add_key = write(service_sql.add_key)
+    find_key = read_all_tenants(service_sql.find_key)
+    has_keys = read_all_tenants(service_sql.has_keys)
+    keys = read(service_sql.keys)
+    revoke_key = write_again(service_sql.revoke_key)
+    succeed_key = write(service_sql.succeed_key)
+    keyed_tenants = read_all_tenants(service_sql.keyed_tenants)
+    note_key = write_again(service_sql.note_key)
+    add_cost = write(service_sql.add_cost)
+    costs = read(service_sql.costs)
+
+    # statistics and repairs
+
+    outline = read(statistics_sql.outline)
+    stats = read(statistics_sql.stats)
+    audit = read(integrity_sql.audit)
+    recount = write(integrity_sql.recount, lambda session_id: About(session=session_id, again=True))
+
+    # copies
+
+    everyone = read(copying_sql.everyone)
+    standing = read(copying_sql.standing)
+    user_rows = read(copying_sql.user_rows)
+    session_row = read(copying_sql.session_row)
+    session_rows = read(copying_sql.session_rows)
+    tenant_rows = read(copying_sql.tenant_rows)
+    reached = read(copying_sql.reached)
+    begin_session = write(copying_sql.begin_session, lambda session_id, row, **__: About(user=row[0], again=True))  # noqa: ARG005
+    end_session = write(copying_sql.end_session, lambda session_id, row: About(user=row[0], again=True))  # noqa: ARG005
+    put_session_rows = write(copying_sql.put_session_rows, lambda user_id, *_, **__: About(user=user_id, again=True))
+    put_user = write(copying_sql.put_user, lambda user_id, *_, **__: About(user=user_id, again=True))
+    put_tenant_rows = write_again(copying_sql.put_tenant_rows)

@@ -1,0 +1,261 @@
+"""Sessions, milestones and settings."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from lamina.errors import NotFound
+from lamina.protocols.store import (
+    Newest,
+)
+from lamina.storage import changes_sql
+from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
+from lamina.storage.shared import (
+    behind,
+    escaped,
+    fitting,
+    stale,
+    whole_messages,
+)
+from lamina.storage.transaction import Row, Transaction
+from lamina.values.message import Json
+from lamina.values.session import Milestone, Session, Status
+
+_PAGE = 500  # rows that are looked at in one go
+
+_SESSION, _MESSAGE = SESSION.split(", "), MESSAGE.split(", ")
+
+_METADATA = len(_SESSION) + _MESSAGE.index("metadata")
+
+
+async def note_tenant(tx: Transaction) -> None:
+    """Have the tenant be known to workers of all tenants."""
+    await tx.execute("insert into tenants (tenant) values (?) on conflict (tenant) do nothing", (tx.tenant,))
+
+
+async def session(tx: Transaction, session_id: str) -> Session | None:
+    found = await tx.row(f"select {SESSION} from sessions where tenant = ? and id = ?", (tx.tenant, session_id))
+    return None if found is None else session_value(found)
+
+
+async def require_session(tx: Transaction, session_id: str) -> Session:
+    found = await session(tx, session_id)
+    if found is None:
+        raise NotFound(f"no session {session_id!r}")
+    return found
+
+
+async def generation(tx: Transaction) -> int:
+    """Where the versions of a new session begin: past those of all that were erased.
+
+    So work that was under way on a session comes too late for another that has taken its id.
+    """
+    found = await tx.row("select value from settings where tenant = ? and key = 'generation'", (tx.tenant,))
+    return 0 if found is None else int(found[0])
+
+
+async def users(tx: Transaction, *, limit: int = 1000, after: str | None = None) -> list[str]:
+    found = await tx.rows(
+        "select user_id from sessions where tenant = :tenant and user_id > :after union"
+        " select user_id from facts where tenant = :tenant and user_id > :after order by 1 limit :limit",
+        {"tenant": tx.tenant, "after": after or "", "limit": limit},
+    )
+    return [row[0] for row in found]
+
+
+async def secret(tx: Transaction, fresh: bytes) -> bytes:
+    await tx.execute(
+        "insert into settings (tenant, key, value) values (?, 'secret', ?) on conflict do nothing",
+        (tx.tenant, fresh.hex()),
+    )
+    (found,) = await tx.one("select value from settings where tenant = ? and key = 'secret'", (tx.tenant,))
+    return bytes.fromhex(found)
+
+
+async def recount_cursor(tx: Transaction, session_id: str) -> None:
+    await tx.execute(
+        "update sessions set (cursor_turn, cursor_tokens) = (select coalesce(max(turn), 0),"
+        " coalesce(sum(tokens), 0) from messages where tenant = :tenant and session_id = :id"
+        " and seq <= sessions.cursor) where tenant = :tenant and id = :id",
+        {"tenant": tx.tenant, "id": session_id},
+    )
+
+
+async def sessions(
+    tx: Transaction,
+    *,
+    user_id: str | None = None,
+    status: Status | None = None,
+    limit: int = 1000,
+    after: str | None = None,
+) -> list[Session]:
+    found = await tx.rows(
+        f"select {SESSION} from sessions where tenant = :tenant and id > :after"
+        " and (cast(:user as text) is null or user_id = :user)"
+        " and (cast(:status as text) is null or status = :status) order by id limit :limit",
+        {"tenant": tx.tenant, "after": after or "", "user": user_id, "status": status, "limit": limit},
+    )
+    return [session_value(row) for row in found]
+
+
+async def newest_sessions(tx: Transaction, user_id: str, limit: int) -> list[Session]:
+    found = await tx.rows(
+        f"select {SESSION} from sessions where tenant = ? and user_id = ? and turns > 0"
+        " order by started_us desc, id desc limit ?",
+        (tx.tenant, user_id, limit),
+    )
+    return [session_value(row) for row in found]
+
+
+async def newest_messages(tx: Transaction, ids: Sequence[str]) -> list[Newest]:
+    where = "s.id in (select value from json_each(:ids)) order by s.id"
+    return _newest(await _ends(tx, where, {"ids": tx.listed(ids)}))
+
+
+async def newest_messages_under(
+    tx: Transaction,
+    prefix: str,
+    *,
+    after: str = "",
+    has: Sequence[str] = (),
+    fits: Callable[[Json], bool] | None = None,
+    limit: int,
+) -> list[Newest]:
+    pieces = {f"has{number}": f"%{escaped(piece)}%" for number, piece in enumerate(has)}
+    wanted = "".join(f" and m.metadata like :{name} escape '!'" for name in pieces)
+    where = f"s.id > :after and s.id < :end{wanted} order by s.id limit :limit"
+    size = limit if fits is None else max(limit, _PAGE)
+
+    found: list[Row] = []
+    values = {"after": max(after, prefix), "end": behind(prefix), "limit": size, **pieces}
+    while len(found) < limit:
+        page = await _ends(tx, where, values)
+        found += [row for row in page if fits is None or fitting(row[_METADATA], fits)]
+        if len(page) < size:
+            break
+        values["after"] = page[-1][0]
+    return _newest(found[:limit])
+
+
+async def _ends(tx: Transaction, where: str, values: Mapping[str, Any]) -> list[Row]:
+    columns = ", ".join([*(f"s.{name}" for name in _SESSION), *(f"m.{name}" for name in _MESSAGE)])
+    return await tx.rows(
+        f"select {columns} from sessions as s join messages as m on m.tenant = s.tenant"
+        f" and m.session_id = s.id and m.seq = s.messages where s.tenant = :tenant and {where}",
+        {"tenant": tx.tenant, **values},
+    )
+
+
+async def first_sessions(tx: Transaction, prefix: str, mark: str) -> list[str]:
+    """A walk along the index that leaps over all sessions of the same beginning."""
+    first = (
+        "(select id from sessions where tenant = :tenant and id > {} and id < :end"
+        " and messages > 0 order by id limit 1)"
+    )
+    at = "instr(substr(found.id, :start), :mark)"
+    leap = f"case when {at} = 0 then found.id else substr(found.id, 1, :start + {at} - 2) || :behind end"
+    values = {"prefix": prefix, "end": behind(prefix), "start": len(prefix) + 1, "mark": mark}
+    found = await tx.rows(
+        f"with recursive found (id) as (select {first.format(':prefix')} union all"
+        f" select {first.format(leap)} from found where found.id is not null)"
+        f" select id from found where {at} > 0",
+        {"tenant": tx.tenant, "behind": behind(mark), **values},
+    )
+    return [row[0] for row in found]
+
+
+async def touch_sessions(tx: Transaction, ids: Sequence[str], at: datetime) -> None:
+    await tx.execute(
+        "update sessions set touched_us = :at where tenant = :tenant and id in (select id from sessions"
+        " where tenant = :tenant and id in (select value from json_each(:ids)) order by id" + tx.ordered + ")",
+        {"at": to_us(at), "tenant": tx.tenant, "ids": tx.listed(ids)},
+    )
+
+
+async def set_status(
+    tx: Transaction, session_id: str, status: Status, at: datetime, expect: str | None = None
+) -> Session:
+    before = await require_session(tx, session_id)
+    if expect is not None and before.tag != expect:
+        raise stale("session", session_id)
+    await tx.execute(
+        "update sessions set status = :status, touched_us = :at, touch = touch + 1, pending = 1, aside = 0,"
+        " ended_us = case when :status in ('ended', 'archived') then coalesce(ended_us, :at) end,"
+        " archived_us = case when :status = 'archived' then coalesce(archived_us, :at) end"
+        " where tenant = :tenant and id = :id",
+        {"status": status, "at": to_us(at), "tenant": tx.tenant, "id": session_id},
+    )
+    if (before.status == "archived") != (status == "archived"):
+        await changes_sql.note_change(tx, before.user_id)
+    return await require_session(tx, session_id)
+
+
+async def add_milestone(tx: Transaction, milestone: Milestone) -> None:
+    await require_session(tx, milestone.session_id)
+    await tx.execute(
+        "insert into milestones (tenant, id, session_id, turn, title, created_at) values (?, ?, ?, ?, ?, ?)"
+        " on conflict (tenant, id) do nothing",
+        (tx.tenant, milestone.id, milestone.session_id, milestone.turn, milestone.title,
+         milestone.created_at.isoformat()),
+    )  # fmt: skip
+
+
+async def milestones(tx: Transaction, session_id: str) -> list[Milestone]:
+    found = await tx.rows(
+        "select id, session_id, turn, title, created_at from milestones where tenant = ? and session_id = ?"
+        " order by turn, id",
+        (tx.tenant, session_id),
+    )
+    return [
+        Milestone(id=a, session_id=b, turn=c, title=d, created_at=datetime.fromisoformat(e)) for a, b, c, d, e in found
+    ]
+
+
+async def setting(tx: Transaction, key: str) -> str | None:
+    found = await tx.row("select value from settings where tenant = ? and key = ?", (tx.tenant, key))
+    return None if found is None else str(found[0])
+
+
+async def put_setting(tx: Transaction, key: str, value: str) -> None:
+    await note_tenant(tx)
+    await tx.execute(
+        "insert into settings (tenant, key, value) values (?, ?, ?)"
+        " on conflict (tenant, key) do update set value = excluded.value",
+        (tx.tenant, key, value),
+    )
+
+
+async def end_idle(tx: Transaction, touched_before: datetime, at: datetime) -> list[str]:
+    ended = await tx.rows(
+        "update sessions set status = 'ended', ended_us = :at, touch = touch + 1, pending = 1, aside = 0"
+        " where tenant = :tenant and id in (select id from sessions where tenant = :tenant"
+        " and status = 'active' and touched_us < :before order by id" + tx.free + ") returning id",
+        {"at": to_us(at), "tenant": tx.tenant, "before": to_us(touched_before)},
+    )
+    return sorted(row[0] for row in ended)
+
+
+def _newest(found: Sequence[Row]) -> list[Newest]:
+    sessions = {row[0]: session_value(row[: len(_SESSION)]) for row in found}
+    messages = whole_messages(message_row(row[len(_SESSION) :]) for row in found)
+    return [Newest(sessions[message.session_id], message) for message in messages]
+
+
+_OLD = "tenant = :tenant and status = 'ended' and ended_us < :before and cursor = messages"
+
+
+async def users_with_ended(tx: Transaction, ended_before: datetime) -> list[str]:
+    """Users who have sessions to archive."""
+    sql = f"select distinct user_id from sessions where {_OLD} order by user_id"
+    return [user_id for (user_id,) in await tx.rows(sql, {"tenant": tx.tenant, "before": to_us(ended_before)})]
+
+
+async def archive_of(tx: Transaction, user_id: str, ended_before: datetime, at: datetime) -> list[str]:
+    """Archive what has ended of one user; the sessions."""
+    archived = await tx.rows(
+        f"update sessions set status = 'archived', archived_us = :at where {_OLD} and user_id = :user returning id",
+        {"at": to_us(at), "tenant": tx.tenant, "before": to_us(ended_before), "user": user_id},
+    )
+    if archived:
+        await changes_sql.note_change(tx, user_id)
+    return [row[0] for row in archived]

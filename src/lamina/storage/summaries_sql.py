@@ -1,0 +1,117 @@
+"""Summaries and digests as rows, and their words in the index."""
+
+from collections.abc import Sequence
+
+from lamina.errors import StoreError
+from lamina.log import records
+from lamina.protocols.store import (
+    SummaryRow,
+)
+from lamina.storage import changes_sql
+from lamina.storage.relational_rows import SUMMARY, summary_row
+from lamina.storage.shared import (
+    whole_summaries,
+)
+from lamina.storage.transaction import Transaction
+from lamina.values.summary import Summary
+
+_HIGHEST = 2**62
+
+
+async def insert_summary(tx: Transaction, summary: Summary) -> None:
+    """Store a summary; one with a known id takes its own place again."""
+    row = records.encoded(summary)
+    if not await unindex_summary(tx, row.id):
+        raise StoreError(f"summary {row.id} is damaged; `repair` writes it again from the log")
+    await tx.execute(
+        f"insert into summaries (tenant, {SUMMARY}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " on conflict (tenant, id) do update set version = excluded.version, first = excluded.first,"
+        " last = excluded.last, status = excluded.status, folded_into = excluded.folded_into,"
+        " record = excluded.record, digest = excluded.digest",
+        (tx.tenant, row.id, row.user_id, row.session_id, row.kind, row.layer, row.version, row.first, row.last,
+         row.status, row.folded_into, row.record, row.digest),
+    )  # fmt: skip
+    await index_summary(tx, row.id)
+
+
+async def index_summary(tx: Transaction, summary_id: str) -> None:
+    """Make a live summary findable by its words."""
+    for place, summary in await _live_summary(tx, summary_id):
+        await tx.words.add_summary(tx, place, summary)
+
+
+async def unindex_summary(tx: Transaction, summary_id: str) -> bool:
+    """Take a summary out of the word index; False if it cannot be read, so that its words are not known."""
+    (live,) = await tx.one(
+        "select count(*) from summaries where tenant = ? and id = ? and status = 'live'", (tx.tenant, summary_id)
+    )
+    found = await _live_summary(tx, summary_id)
+    for place, summary in found:
+        await tx.words.drop_summary(tx, place, summary)
+    return len(found) == int(live)
+
+
+async def _live_summary(tx: Transaction, summary_id: str) -> list[tuple[int, Summary]]:
+    found = await tx.rows(
+        f"select place, {SUMMARY} from summaries where tenant = ? and id = ? and status = 'live'",
+        (tx.tenant, summary_id),
+    )
+    return [(place, summary) for place, *row in found for summary in whole_summaries([summary_row(row)])]
+
+
+async def summaries_by_id(tx: Transaction, ids: Sequence[str]) -> list[Summary]:
+    sql = f"select {SUMMARY} from summaries where tenant = ? and id in (select value from json_each(?))"
+    return list(whole_summaries(map(summary_row, await tx.rows(sql, (tx.tenant, tx.listed(ids))))))
+
+
+async def live_summaries(tx: Transaction, user_id: str) -> list[Summary]:
+    sql = f"select {SUMMARY} from summaries where tenant = ? and user_id = ? and status = 'live' order by +id"
+    return list(whole_summaries(map(summary_row, await tx.rows(sql, (tx.tenant, user_id)))))
+
+
+async def summaries(tx: Transaction, session_id: str, *, live: bool = True) -> list[Summary]:
+    found = await tx.rows(
+        f"select {SUMMARY} from summaries where tenant = ? and session_id = ? and (? = 0 or status = 'live')"
+        " order by first, place",
+        (tx.tenant, session_id, int(live)),
+    )
+    return list(whole_summaries(map(summary_row, found)))
+
+
+async def summary(tx: Transaction, summary_id: str) -> Summary | None:
+    found = await tx.rows(f"select {SUMMARY} from summaries where tenant = ? and id = ?", (tx.tenant, summary_id))
+    return next(whole_summaries(map(summary_row, found)), None)
+
+
+async def digests(tx: Transaction, user_id: str) -> list[Summary]:
+    return await newest_digests(tx, user_id, limit=1000)
+
+
+async def newest_digests(tx: Transaction, user_id: str, *, limit: int) -> list[Summary]:
+    found: list[Summary] = []
+    below = _HIGHEST
+    while len(found) < limit:
+        page = await tx.rows(
+            f"select {SUMMARY} from summaries where tenant = ? and user_id = ? and kind = 'digest' and version < ?"
+            " order by version desc limit ?",
+            (tx.tenant, user_id, below, limit),
+        )
+        found.extend(whole_summaries(map(summary_row, page)))
+        if len(page) < limit:
+            break
+        below = page[-1][5]
+    return found[:limit]
+
+
+async def raw_summaries(tx: Transaction, session_id: str) -> list[SummaryRow]:
+    sql = f"select {SUMMARY} from summaries where tenant = ? and session_id = ? order by first, place"
+    return [summary_row(row) for row in await tx.rows(sql, (tx.tenant, session_id))]
+
+
+async def drop_digests(tx: Transaction, user_id: str) -> None:
+    gone = await tx.execute(
+        "delete from summaries where tenant = ? and user_id = ? and kind = 'digest'", (tx.tenant, user_id)
+    )
+    await tx.words.rebuild_summaries(tx, user_id)
+    if gone:
+        await changes_sql.note_change(tx, user_id)
