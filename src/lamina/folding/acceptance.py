@@ -24,8 +24,8 @@ _ENOUGH = 6  # terms below which groundedness says nothing
 
 def inputs_of(task: SummaryTask) -> str:
     """Everything a summary of this task may be made from, as one text."""
-    said = (f"{message.name or ''} {message.text}" for message in task.messages)
-    return "\n".join((*said, task.previous or "", *task.summaries))
+    messages = (f"{message.name or ''} {message.text}" for message in task.messages)
+    return "\n".join((*messages, task.previous or "", *task.summaries))
 
 
 def is_refusal(text: str) -> bool:

@@ -9,11 +9,11 @@ from lamina.values.message import Span
 def of(messages: int, *, verbatim: Iterable[Span], summarised: Iterable[Span], live: Iterable[Span]) -> Coverage:
     """Split 1..messages: word for word, else in a summary shown, else in a live summary left out, else blind."""
     shown = merge_spans(verbatim)
-    told = without(merge_spans(summarised), shown)
-    known = without(without(merge_spans(live), shown), told)
+    in_summaries = without(merge_spans(summarised), shown)
+    known = without(without(merge_spans(live), shown), in_summaries)
     whole = (Span(first=1, last=messages),) if messages else ()
-    blind = without(without(without(whole, shown), told), known)
-    return Coverage(messages=messages, verbatim=shown, summarised=told, left_out=known, blind=blind)
+    blind = without(without(without(whole, shown), in_summaries), known)
+    return Coverage(messages=messages, verbatim=shown, summarised=in_summaries, left_out=known, blind=blind)
 
 
 def merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:

@@ -89,11 +89,11 @@ class Compactor:
         """
         if not self._parts.profile.facts or fold.reads is None:
             return ()
-        said = await self._parts.store.facts_in(session.id, fold.reads)
-        known = [fact for fact in said if fact.verdict is None]
+        found = await self._parts.store.facts_in(session.id, fold.reads)
+        known = [fact for fact in found if fact.verdict is None]
         slots = conflicts.by_slot(known).values()
-        standing = [fact for slot in slots for fact in conflicts.resolve(slot, conflicts.rule_of(self._parts.profile))]
-        return conflicts.worth_keeping(standing, fold.cap)
+        resolved = [fact for slot in slots for fact in conflicts.resolve(slot, conflicts.rule_of(self._parts.profile))]
+        return conflicts.worth_keeping(resolved, fold.cap)
 
     def _task(self, fold: Fold, messages: Sequence[Message], keep: tuple[str, ...]) -> SummaryTask:
         profile = self._parts.profile

@@ -85,10 +85,10 @@ def enclose(text: str) -> str:
 
 def prompt_values(task: SummaryTask, fence: Callable[[str], str] = str) -> dict[str, str]:
     """What the placeholders of a summary's prompt stand for; `fence` sets apart what people and models have said."""
-    said = fence(number_messages(task.messages))
+    messages = fence(number_messages(task.messages))
     return {
-        "MESSAGES": said,
-        "NEW_MESSAGES": said,
+        "MESSAGES": messages,
+        "NEW_MESSAGES": messages,
         "EXISTING_SUMMARY": fence(task.previous) if task.previous else "NONE",
         "SUMMARIES": fence("\n\n".join(task.summaries)),
         "SECTIONS": ", ".join(task.sections),
@@ -142,11 +142,11 @@ class SessionDocument:
 def session_markdown(session: Session, messages: Sequence[Message], summary: str, version: int) -> str:
     """A session as the markdown file of `medium_term`."""
     end = "" if session.ended_at is None else stamp(session.ended_at)
-    said = "\n".join(f"**Message {message.seq} ({_who(message)}):** {_indent(message.text)}" for message in messages)
+    lines = "\n".join(f"**Message {message.seq} ({_who(message)}):** {_indent(message.text)}" for message in messages)
     return (
         f"# Session: {session.id}\n\n## Metadata\n- Start: {stamp(session.started_at)}\n- End: {end}\n"
         f"- Message Count: {session.counters.messages}\n- Summary Version: {version}\n\n"
-        f"## Short-Term Messages (Last {len(messages)})\n{said}\n\n## Medium-Term Summary\n{summary}\n"
+        f"## Short-Term Messages (Last {len(messages)})\n{lines}\n\n## Medium-Term Summary\n{summary}\n"
     )
 
 

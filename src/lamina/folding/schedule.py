@@ -371,7 +371,7 @@ def _(upkeep: IntoLong, live: Sequence[Summary]) -> Fold | None:
 @_upkeep_fold.register
 def _(upkeep: FanOut, live: Sequence[Summary]) -> Fold | None:
     for layer in sorted({summary.layer for summary in live}):
-        held = [summary for summary in live if summary.layer == layer]
-        if len(held) >= upkeep.most:
-            return _summary_fold("fold", "layer", held[: upkeep.width], upkeep.cap, newest=held[-1])
+        own = [summary for summary in live if summary.layer == layer]
+        if len(own) >= upkeep.most:
+            return _summary_fold("fold", "layer", own[: upkeep.width], upkeep.cap, newest=own[-1])
     return None

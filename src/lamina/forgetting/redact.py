@@ -67,8 +67,8 @@ def _is_kind(name: str, item: Any) -> bool:
 
 def mentions(body: Json, metadata: Json, words: Iterable[str]) -> bool:
     """Whether a message gives away a fact by its words; short ones count only where they are no part of others."""
-    told = message_words(body, metadata)
-    return any(_tells(told, [one]) if len(one) < TELLING else has(told, one) for one in words)
+    content = message_words(body, metadata)
+    return any(_tells(content, [one]) if len(one) < TELLING else has(content, one) for one in words)
 
 
 def _part(part: Any) -> str:
@@ -216,8 +216,8 @@ def remaining_episode(episode: Episode, changes: Mapping[str, Rewrite], gone: Co
     words = [words for change in own for words in change.words]
     if episode.origin == "told":
         return _cut_episode(kept, _needles(words))
-    told, tells = episode_words(episode), [tells for change in own for tells in change.telling]
-    if not emptied and not any(has(told, one) for one in words) and not _tells(told, tells):
+    content, tells = episode_words(episode), [tells for change in own for tells in change.telling]
+    if not emptied and not any(has(content, one) for one in words) and not _tells(content, tells):
         return kept
     return replace(kept, title=FORGOTTEN, summary=FORGOTTEN, context="", outcome=None, participants=())
 

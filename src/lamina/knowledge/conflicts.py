@@ -9,17 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from lamina.knowledge.fact_words import (
-    _KEPT_IMPORTANCE,
-    _KEPT_LENGTH,
-    _KEPT_SHARE,
-    describe_fact,
-    normalise_value,
-    slot_of,
-)
+from lamina.knowledge.fact_words import describe_fact, normalise_value, slot_of
 from lamina.profiles import Profile
 from lamina.values.fact import Fact, Why
 
+_KEPT_IMPORTANCE = 0.8
+_KEPT_LENGTH = 40  # characters
+_KEPT_SHARE = 60  # tokens of a summary for each value that it must keep
 _HOLDING = frozenset(("active", "superseded", "archived", "conflicted"))
 
 
@@ -71,8 +67,8 @@ def resolve(facts: Iterable[Fact], rule: Rule) -> list[Fact]:
 
 def order(fact: Fact) -> tuple[object, ...]:
     """By when and where facts were said; what was told by hand at the same time comes behind, as its ids sort."""
-    told = fact.id if fact.origin == "told" else ""
-    return fact.learnt_at, told, fact.session_id or "", fact.seq, fact.start, fact.end, fact.value, fact.id
+    by_hand = fact.id if fact.origin == "told" else ""
+    return fact.learnt_at, by_hand, fact.session_id or "", fact.seq, fact.start, fact.end, fact.value, fact.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +251,8 @@ def _without_later_verdict(fact: Fact, at: datetime) -> Fact:
 
 def holding(facts: Iterable[Fact], as_of: datetime) -> list[Fact]:
     """Those that hold at a time, the most important first."""
-    held = [fact for fact in facts if fact.status in _HOLDING and fact.holds and _valid(fact, as_of)]
-    return sorted(held, key=lambda fact: (-fact.importance, *order(fact)))
+    found = [fact for fact in facts if fact.status in _HOLDING and fact.holds and _valid(fact, as_of)]
+    return sorted(found, key=lambda fact: (-fact.importance, *order(fact)))
 
 
 def _valid(fact: Fact, at: datetime) -> bool:

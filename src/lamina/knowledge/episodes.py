@@ -115,7 +115,7 @@ def _join(members: Sequence[Episode]) -> Episode:
     """The most significant of the members, with what the others add; ids that they link among themselves go."""
     main = _rank(members)[0]
     ids = {member.id for member in members}
-    told = _distinct(main, members)
+    distinct = _distinct(main, members)
     outcomes = [member.outcome for member in sorted(members, key=_end) if member.outcome]
     return replace(
         main,
@@ -123,12 +123,12 @@ def _join(members: Sequence[Episode]) -> Episode:
         message_ids=_unique(member.message_ids for member in members),
         participants=_unique(member.participants for member in members),
         linked=tuple(link for link in _unique(member.linked for member in members) if link not in ids),
-        summary=" ".join(member.summary.strip() for member in told),
+        summary=" ".join(member.summary.strip() for member in distinct),
         outcome=outcomes[-1] if outcomes else None,
         valence=_valence(members),
         merged=tuple(one for one in _unique((member.id, *member.merged) for member in members) if one != main.id),
         happened_at=min(member.happened_at for member in members),
-        tokens=sum(member.tokens for member in told),
+        tokens=sum(member.tokens for member in distinct),
         accesses=sum(member.accesses for member in members),
         accessed_at=max((member.accessed_at for member in members if member.accessed_at), default=None),
     )
@@ -136,15 +136,15 @@ def _join(members: Sequence[Episode]) -> Episode:
 
 def _distinct(main: Episode, members: Sequence[Episode]) -> list[Episode]:
     """Those whose summaries say different things, in order, as many as there is room for."""
-    told = [main]
+    found = [main]
     length = len(main.summary.strip())
     for member in members:
         summary = member.summary.strip()
-        if not summary or length + len(summary) + 1 > MAX_SUMMARY or _repeats(summary, told):
+        if not summary or length + len(summary) + 1 > MAX_SUMMARY or _repeats(summary, found):
             continue
-        told.append(member)
+        found.append(member)
         length += len(summary) + 1
-    return sorted(told, key=_place)
+    return sorted(found, key=_place)
 
 
 def _repeats(summary: str, told: Sequence[Episode]) -> bool:

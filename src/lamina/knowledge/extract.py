@@ -62,16 +62,16 @@ class Reader:
         )
         facts = await self.facts(session, [message for message in messages if message.seq > done])
         known = await self._episodes_to_retell(session, {message.id for message in messages if message.seq <= done})
-        told = {one.id: one for one in await self._find_episodes(session, messages, facts, known)}
-        episodes = tuple(one for one in told.values() if one.id not in known)
+        found = {one.id: one for one in await self._find_episodes(session, messages, facts, known)}
+        episodes = tuple(one for one in found.values() if one.id not in known)
         commit = FactsCommit(
             user_id=session.user_id,
             settle=self.resolve,
             put=facts,
             marks=await self.marks(facts),
             episodes=episodes,
-            change_episodes=tuple(one for one in told.values() if one.id in known),
-            drop_episodes=tuple(one.id for one in known.values() if one.id not in told and is_emptied_episode(one)),
+            change_episodes=tuple(one for one in found.values() if one.id in known),
+            drop_episodes=tuple(one.id for one in known.values() if one.id not in found and is_emptied_episode(one)),
             most_episodes=self._parts.profile.max_episodes,
             reading=reading,
         )
@@ -148,12 +148,12 @@ class Reader:
         if not whole:
             return []
         before = {(one.message_ids[0], one.kind): one for one in known.values()}
-        said = [*facts, *(await self._parts.store.facts(session.user_id, session.id) if known else ())]
-        told = []
+        own_facts = [*facts, *(await self._parts.store.facts(session.user_id, session.id) if known else ())]
+        found = []
         for episode in await self._episodes(session, whole):
             old = before.get((episode.message_ids[0], episode.kind))
-            told.append(_link_facts(episode, said) if old is None else _again(episode, old))
-        return told
+            found.append(_link_facts(episode, own_facts) if old is None else _again(episode, old))
+        return found
 
     async def _episodes(self, session: Session, messages: Sequence[Message]) -> tuple[Episode, ...]:
         episode_extractor = self._parts.episode_extractor

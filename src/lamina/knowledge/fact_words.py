@@ -20,9 +20,6 @@ TYPES: Mapping[str, FactType] = {
 CATEGORIES = tuple(TYPES)
 TELLING = 4  # characters
 _NAMES = frozenset(("name", "full name", "nickname"))
-_KEPT_IMPORTANCE = 0.8
-_KEPT_LENGTH = 40  # characters
-_KEPT_SHARE = 60  # tokens of a summary for each value that it must keep
 _EDGES = " \t\n.,;:!?\"'()[]{}«»\u201c\u201d\u2018\u2019"
 
 
@@ -54,8 +51,8 @@ def claim(fact: Fact) -> tuple[object, ...]:
 
 def mark(secret: bytes, fact: Fact) -> bytes:
     """What is kept of a forgotten value, so that it is not extracted again; it tells nothing without the secret."""
-    said = f"{fact.user_id}\0{fact.slot}\0{normalise_value(fact.value)}"
-    return hashlib.sha256(secret + said.encode()).digest()
+    text = f"{fact.user_id}\0{fact.slot}\0{normalise_value(fact.value)}"
+    return hashlib.sha256(secret + text.encode()).digest()
 
 
 def describe_fact(fact: Fact) -> str:

@@ -155,8 +155,8 @@ def _facts(audit: Audit) -> Iterator[Problem]:
         except chain.Damaged as damage:
             yield Problem(kind="fact", where=where, text=str(damage), derived=True)
             continue
-        said = texts.get(fact.message_id or "", "")
-        if said is not None and (not fact.quote or said[fact.start : fact.end] != fact.quote):
+        text_said = texts.get(fact.message_id or "", "")
+        if text_said is not None and (not fact.quote or text_said[fact.start : fact.end] != fact.quote):
             yield Problem(kind="fact", where=where, text="its quote is not in its message", derived=True)
 
 
