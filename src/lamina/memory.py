@@ -34,7 +34,7 @@ from lamina.log.window import newest_units
 from lamina.maintenance.verify import Maintenance
 from lamina.open import Llm, Options, copy_store, current_time, open_store
 from lamina.parts import Parts, Patience, Progress
-from lamina.profiles import Profile, as_profile, profile_kept, profile_values
+from lamina.profiles import Profile, profile_kept, profile_values
 from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Prompt, Summariser, TokenCounter
 from lamina.protocols.store import Reach
 from lamina.search.lazy_search import Retrieval
@@ -176,7 +176,7 @@ class AsyncMemory:
         self._worker = Worker(parts, self._accesses)
         self._ingest = Ingest(parts, self._worker.wake, partial(has_work, parts.profile))
         self._retrieval = Retrieval(parts)
-        self._context = ContextBuilder(parts, self._retrieval)
+        self._contexts = ContextBuilder(parts, self._retrieval, self._accesses)
         self._maintenance = Maintenance(parts, self._worker.reader, self._worker.settle)
         self._knowledge = Knowledge(parts, self._worker.reader)
         self._consolidation = self._worker.consolidation
@@ -229,6 +229,11 @@ class AsyncMemory:
     def rules(self) -> str:
         """The profile as it is stored with the data."""
         return json.dumps(profile_values(self._parts.profile), sort_keys=True, ensure_ascii=False)
+
+    @property
+    def contexts(self) -> ContextBuilder:
+        """Contexts with their blocks, for interfaces that place these themselves."""
+        return self._contexts
 
     @property
     def documents(self) -> Documents:
@@ -329,27 +334,19 @@ class AsyncMemory:
         session's messages from number `seen_from` on anyway, because you send them yourself. A `rehearsal` is only
         looked at: it is no use of the facts and episodes in it, and keeps nothing from fading.
         """
-        with span("search_memory", "context", self.tenant):
-            chosen = self._parts.profile if profile is None else as_profile(profile)
-            for name, text in (("query", query), ("system", system)):
-                if text is not None:
-                    check_text(name, text)
-            if isinstance(sources, str) or not all(isinstance(source, str) for source in sources):
-                raise InputError("sources must be a list of texts")
-            context = await self._context.build(
-                query,
-                user_id=checked_id(user_id, "user_id"),
-                session_id=main_session(user_id) if session_id is None else checked_id(session_id, "session_id"),
-                budget=budget,
-                profile=chosen,
-                system=system,
-                sources=sources,
-                at=None if at is None else moment(at, "at"),
-                seen_from=seen_from,
-            )
-            if not rehearsal:
-                self._accesses.note(piece.id for piece in context.manifest.items if piece.id and piece.kind in _COUNTED)
-            return context
+        built = await self._contexts.build(
+            query,
+            user_id=user_id,
+            session_id=session_id,
+            budget=budget,
+            profile=profile,
+            system=system,
+            sources=sources,
+            at=at,
+            seen_from=seen_from,
+            record_access=not rehearsal,
+        )
+        return built.context
 
     async def search(
         self,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.context.rendering import fenced
+from lamina.context.rendering import fence
 from lamina.knowledge.fact_words import plain_text
 from lamina.language import unicode
 from lamina.language.unicode import normalise, without_unseen
@@ -60,7 +60,7 @@ def test_signs_that_do_not_show_are_taken_out(sign):
         pytest.param(lambda text: normalise("NFKC", text), id="normalise"),
         pytest.param(plain, id="words"),
         pytest.param(plain_text, id="facts"),
-        pytest.param(fenced, id="fence"),
+        pytest.param(fence, id="fence"),
         pytest.param(WordPiece({"[UNK]": 0}).words, id="pieces"),
     ],
 )
@@ -73,4 +73,4 @@ def test_tags_without_end_are_fenced_as_quickly_as_other_text():
     def tags(size: int) -> str:
         return "".join(f"<memory-{number}" for number in range(size // 14))
 
-    assert growth(fenced, tags, quarters(400_000)) <= 2.0
+    assert growth(fence, tags, quarters(400_000)) <= 2.0

@@ -180,7 +180,7 @@ class _Filling:
         self._taken.append(item)
 
     def _take_part(self, section: str, item: Item, room: int) -> bool:
-        part = self._shortened(item, room)
+        part = self._shorten(item, room)
         if part is not None:
             self._put(section, part)
             self._cut.append(section)
@@ -202,7 +202,7 @@ class _Filling:
             return False
         return item.kind == "passage" or (item.section == "summaries" and self._profile.window.fill)
 
-    def _shortened(self, item: Item, room: int) -> Item | None:
+    def _shorten(self, item: Item, room: int) -> Item | None:
         overhead = item.tokens - self._count(item.text)
         text = cut_text(item.text, room - overhead, self._count)
         if not text:
@@ -229,9 +229,9 @@ class _Filling:
     def _why_left(self, section: str) -> str:
         """Why the rest of a section is not taken."""
         limits = [step.limit for step in self._profile.steps if step.section == section]
-        most = max((limit for limit in limits if limit is not None), default=0)
-        if None not in limits and self._number(section) >= most:
-            return f"beyond the {most} that the profile shows"
+        shown = max((limit for limit in limits if limit is not None), default=0)
+        if None not in limits and self._number(section) >= shown:
+            return f"beyond the {shown} that the profile shows"
         return _OVER
 
 

@@ -9,20 +9,23 @@ from typing import Any, NamedTuple
 
 from lamina.context.budget import CUT_MARK, Filled, Item, fill, reserve
 from lamina.context.passages import excerpt, worth
-from lamina.context.rendering import Picked, fact_line, rendered
+from lamina.context.rendering import Blocks, Rendered, Selection, fact_line, render
 from lamina.errors import BudgetTooSmall, InputError
 from lamina.folding import coverage
+from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.conflicts import holding
+from lamina.language.times import moment
 from lamina.language.trim import trim
 from lamina.language.words import query_terms
-from lamina.log.messages import message_tokens
+from lamina.log.messages import check_text, checked_id, main_session, message_tokens
 from lamina.log.records import head_hash
-from lamina.log.window import newest_of, units
+from lamina.log.window import newest_of, take_back, units
 from lamina.parts import Parts, beside_loop
-from lamina.profiles import Profile
+from lamina.profiles import Profile, as_profile
 from lamina.protocols.store import Reach, View
 from lamina.search.lazy_search import Retrieval
 from lamina.search.request import HIT_KINDS, Request
+from lamina.tracing import span
 from lamina.values.fact import Fact
 from lamina.values.hit import Hit
 from lamina.values.manifest import Context, Manifest, Omission, Piece, TokenBudget
@@ -45,63 +48,108 @@ _MANY = 500  # facts and messages, likewise
 _SPARE = "fits beside the rest"
 
 
+class Built(NamedTuple):
+    """A context, and the blocks that it consists of."""
+
+    context: Context
+    blocks: Blocks
+
+
 class ContextBuilder:
     """Builds contexts; reads only."""
 
-    def __init__(self, parts: Parts, retrieval: Retrieval) -> None:
+    def __init__(self, parts: Parts, retrieval: Retrieval, accesses: Accesses) -> None:
         self._parts = parts
         self._retrieval = retrieval
+        self._accesses = accesses
 
     async def build(
+        self,
+        query: str | None = None,
+        *,
+        user_id: str,
+        session_id: str | None = None,
+        budget: int | None = None,
+        profile: str | Profile | None = None,
+        system: str | None = None,
+        sources: Sequence[str] = (),
+        at: Any = None,
+        seen_from: int | None = None,
+        record_access: bool = True,
+        view: View | None = None,
+    ) -> Built:
+        """The context for the next message of a session; `view` is what `read` gave for this budget, if it was read."""
+        with span("search_memory", "context", self._parts.store.tenant):
+            chosen = self._parts.profile if profile is None else as_profile(profile)
+            for name, text in (("query", query), ("system", system)):
+                if text is not None:
+                    check_text(name, text)
+            if isinstance(sources, str) or not all(isinstance(source, str) for source in sources):
+                raise InputError("sources must be a list of texts")
+            built = await self._build(
+                query,
+                user_id=checked_id(user_id, "user_id"),
+                session_id=main_session(user_id) if session_id is None else checked_id(session_id, "session_id"),
+                budget=chosen.budget if budget is None else budget,
+                profile=chosen,
+                system=system,
+                sources=sources,
+                at=None if at is None else moment(at, "at"),
+                seen_from=seen_from,
+                view=view,
+            )
+            if record_access:
+                items = built.context.manifest.items
+                self._accesses.note(item.id for item in items if item.id and item.kind in {"fact", "episode"})
+            return built
+
+    async def _build(
         self,
         query: str | None,
         *,
         user_id: str,
         session_id: str,
-        budget: int | None,
+        budget: int,
         profile: Profile,
         system: str | None,
         sources: Sequence[str],
-        at: datetime | None = None,
-        seen_from: int | None = None,
-    ) -> Context:
-        """The context for the next message of a session."""
-        budget = profile.budget if budget is None else budget
+        at: datetime | None,
+        seen_from: int | None,
+        view: View | None,
+    ) -> Built:
         if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
             raise InputError(f"budget must be a whole number of tokens above 0, not {budget!r}")
         if seen_from is not None and (not isinstance(seen_from, int) or isinstance(seen_from, bool) or seen_from < 1):
             raise InputError(f"seen_from must be the number of a message, 1 or above, not {seen_from!r}")
-        view = await self._view(user_id, session_id, self._reach(profile, budget))
-        hits = await self._recalled(query, profile, view, user_id, budget, at)
+        if view is None:
+            view = await self.read(user_id, session_id, profile, budget)
+        view = _narrow(view, user_id, _reach(profile, budget))
+        hits = await self._search(query, profile, view, user_id, budget, at)
 
-        async def built(view: View) -> Context:
-            build = _Build(self._parts, profile, view, query, budget, system, sources, at, seen_from)
+        async def build(view: View) -> Built:
+            draft = _Draft(self._parts, profile, view, query, budget, system, sources, at, seen_from)
             words = sum(map(len, (query or "", system or "", *sources)))
             large = budget > _LARGE or words > _LARGE or len(view.facts) + len(view.tail) > _MANY
-            return await beside_loop(lambda: build.context(hits)) if large else build.context(hits)
+            return await beside_loop(lambda: draft.build(hits)) if large else draft.build(hits)
 
         try:
-            return await built(view)
-        except BudgetTooSmall as error:  # a look as wide as the smallest budget may find a way that costs less
-            return await built(await self._view(user_id, session_id, self._reach(profile, error.smallest)))
+            return await build(view)
+        except BudgetTooSmall as error:  # reading as far as the smallest budget may find a way that costs less
+            wider = await self.read(user_id, session_id, profile, error.smallest)
+            return await build(_narrow(wider, user_id, _reach(profile, error.smallest)))
 
-    async def _view(self, user_id: str, session_id: str, reach: Reach) -> View:
-        view = await self._parts.store.view(user_id, session_id, reach)
-        if view.session is not None and view.session.user_id != user_id:
-            return View(session=None, summaries=(), tail=(), digest=view.digest, facts=view.facts)
-        return view
+    async def read(
+        self, user_id: str, session_id: str, profile: Profile, budget: int, *, min_messages: int = 0
+    ) -> View:
+        """What a context is built from, in one read, with at least so many of the newest messages."""
+        reach = replace(_reach(profile, budget), min_messages=min_messages)
+        return await self._parts.store.view(user_id, session_id, reach)
 
-    def _reach(self, profile: Profile, budget: int) -> Reach:
-        window = profile.window
-        return Reach(
-            messages=window.size if window.unit == "messages" else 0,
-            turns=window.size if window.unit == "turns" else 1,
-            back_to_cursor=profile.close_gaps,
-            fill=window.fill,
-            tokens=budget if window.fill else _READ * budget,
-        )
+    def facts_in(self, view: View) -> set[str]:
+        """The ids of the facts that hold now."""
+        return {fact.id for fact in holding(view.facts, self._parts.now())}
 
-    async def _recalled(
+    async def _search(
         self, query: str | None, profile: Profile, view: View, user_id: str, budget: int, at: datetime | None
     ) -> list[tuple[Hit, float]]:
         wants = {step.section for step in profile.steps}
@@ -128,17 +176,35 @@ class ContextBuilder:
         return hits
 
 
-class _Made(NamedTuple):
+def _reach(profile: Profile, budget: int) -> Reach:
+    window = profile.window
+    return Reach(
+        messages=window.size if window.unit == "messages" else 0,
+        turns=window.size if window.unit == "turns" else 1,
+        back_to_cursor=profile.close_gaps,
+        fill=window.fill,
+        tokens=budget if window.fill else _READ * budget,
+    )
+
+
+def _narrow(view: View, user_id: str, reach: Reach) -> View:
+    """A view with no more messages than a context needs, and without a session of somebody else."""
+    if view.session is None or view.session.user_id != user_id:
+        return View(session=None, summaries=(), tail=(), digest=view.digest, facts=view.facts)
+    tail = take_back(reversed(view.tail), reach, view.session.counters.cursor)
+    return view if len(tail) == len(view.tail) else replace(view, tail=tuple(tail))
+
+
+class _Trial(NamedTuple):
     """A context as filled and rendered, and what it takes."""
 
     filled: Filled
-    messages: list[dict[str, Any]]
-    text: str
+    rendered: Rendered
     tokens: int
 
 
-class _Build:
-    """One context in the making."""
+class _Draft:
+    """One context while it is built."""
 
     def __init__(
         self,
@@ -168,7 +234,7 @@ class _Build:
         self._query = None if stored or not query else query
         self._asked = query or (newest.text if newest is not None else "")
 
-    def context(self, hits: Sequence[tuple[Hit, float]]) -> Context:
+    def build(self, hits: Sequence[tuple[Hit, float]]) -> Built:
         wanted = {"recent" if step.section == "gap" else step.section for step in self._profile.steps}
         candidates = {
             "recent": self._recent(whole=True),
@@ -179,46 +245,46 @@ class _Build:
         }
         candidates = {section: items for section, items in candidates.items() if section in wanted}
         if not (any(candidates.values()) or self._query or self._system or self._sources):
-            return self._finished(_Made(Filled(), [], "", 0))
+            return self._finish(_Trial(Filled(), Rendered(Blocks(), [], ""), 0))
         try:
-            return self._fitted(candidates)
+            return self._fit(candidates)
         except BudgetTooSmall as whole:
             try:
-                return self._fitted(candidates | {"recent": self._recent(whole=False)})
+                return self._fit(candidates | {"recent": self._recent(whole=False)})
             except BudgetTooSmall as split:
                 raise BudgetTooSmall(self._budget, min(whole.smallest, split.smallest)) from None
 
-    def _fitted(self, candidates: Mapping[str, Sequence[Item]]) -> Context:
+    def _fit(self, candidates: Mapping[str, Sequence[Item]]) -> Built:
         """Fill, render and count exactly; while it is too long, fill again with so much less room."""
         room = self._budget
         while True:
-            made = self._made(candidates, room)
-            if made.tokens <= self._budget:
-                return self._finished(self._topped_up(made, candidates, room))
-            if all(item.required for item in made.filled.taken):
-                raise BudgetTooSmall(self._budget, made.tokens)
-            room = min(room, self._spent + made.filled.price) - (made.tokens - self._budget)
+            trial = self._try(candidates, room)
+            if trial.tokens <= self._budget:
+                return self._finish(self._top_up(trial, candidates, room))
+            if all(item.required for item in trial.filled.taken):
+                raise BudgetTooSmall(self._budget, trial.tokens)
+            room = min(room, self._spent + trial.filled.price) - (trial.tokens - self._budget)
 
-    def _topped_up(self, made: _Made, candidates: Mapping[str, Sequence[Item]], room: int) -> _Made:
+    def _top_up(self, trial: _Trial, candidates: Mapping[str, Sequence[Item]], room: int) -> _Trial:
         """With more passages, since all together take less than each counted alone."""
-        spare, most = 0, self._budget - max(0, reserve(self._profile, self._budget).total - self._spent)
+        spare, limit = 0, self._budget - max(0, reserve(self._profile, self._budget).total - self._spent)
         for _ in range(_TOP_UPS):
-            left = most - made.tokens
-            if left < _SHORTEST or not made.filled.lacks("recalled"):
+            left = limit - trial.tokens
+            if left < _SHORTEST or not trial.filled.lacks("recalled"):
                 break
             spare += left
-            more = self._made(candidates, room, spare)
-            if more.tokens <= most:
-                made = more
+            more = self._try(candidates, room, spare)
+            if more.tokens <= limit:
+                trial = more
             else:
-                spare -= left + more.tokens - most
-        return made
+                spare -= left + more.tokens - limit
+        return trial
 
-    def _made(self, candidates: Mapping[str, Sequence[Item]], room: int, spare: int = 0) -> _Made:
+    def _try(self, candidates: Mapping[str, Sequence[Item]], room: int, spare: int = 0) -> _Trial:
         cursor = self._view.session.counters.cursor if self._view.session else 0
         filled = fill(self._profile, candidates, room, self._spent, cursor, self._count, spare)
-        messages, text = rendered(self._profile.layout, self._picked(filled))
-        return _Made(filled, messages, text, max(self._count(text), self._chat_tokens(messages)))
+        rendered = render(self._profile.layout, self._select(filled))
+        return _Trial(filled, rendered, max(self._count(rendered.text), self._chat_tokens(rendered.messages)))
 
     def _chat_tokens(self, messages: Sequence[dict[str, Any]]) -> int:
         cost = sum(MESSAGE_OVERHEAD + message_tokens(message, self._count) for message in messages)
@@ -249,12 +315,12 @@ class _Build:
             reason = self._why(unit, start, self._view.session.counters.cursor)
             if reason is None:
                 break
-            if unseen := [message for message in unit if not self._seen(message.session_id, message.seq)]:
+            if unseen := [message for message in unit if not self._is_seen(message.session_id, message.seq)]:
                 required = self._seen_from is None and unit[-1].turn == tail[-1].turn
                 items.append(self._unit(unseen, reason, required=required))
         return items
 
-    def _seen(self, session_id: str | None, seq: int) -> bool:
+    def _is_seen(self, session_id: str | None, seq: int) -> bool:
         """Whether the model sees a message anyway."""
         own = self._view.session is not None and session_id == self._view.session.id
         return own and self._seen_from is not None and seq >= self._seen_from
@@ -310,7 +376,7 @@ class _Build:
         }
         kept: dict[str, Summary] = {}
         for summary in self._view.summaries:
-            if summary.covers and self._seen(summary.session_id, summary.covers.first):
+            if summary.covers and self._is_seen(summary.session_id, summary.covers.first):
                 continue
             twin = kept.setdefault(head_hash(summary.text), summary)
             if twin is not summary:
@@ -364,7 +430,7 @@ class _Build:
         shown = {message.id for message in self._view.tail if message.turn == newest}
         shown |= {summary.id for summary in self._view.summaries}
         shown |= {self._view.digest.id} if self._view.digest else set()
-        hidden = {hit.id for hit, _ in hits if hit.span and self._seen(hit.session_id, hit.span.first)} | shown
+        hidden = {hit.id for hit, _ in hits if hit.span and self._is_seen(hit.session_id, hit.span.first)} | shown
         items = [self._passage(hit, value) for hit, value in hits if hit.id not in hidden]
         return items if self._profile.weights is not None else sorted(items, key=worth, reverse=True)
 
@@ -421,7 +487,7 @@ class _Build:
 
     # the result
 
-    def _picked(self, filled: Filled) -> Picked:
+    def _select(self, filled: Filled) -> Selection:
         sections: dict[str, list[Item]] = {}
         for item in filled.taken:
             sections.setdefault(item.section, []).append(item)
@@ -429,8 +495,8 @@ class _Build:
             if name in sections:
                 sections[name].sort(key=lambda item: item.span.first if item.span else 0)
         if "recalled" in sections:
-            sections["recalled"].sort(key=_said_at)
-        return Picked(
+            sections["recalled"].sort(key=_reading_order)
+        return Selection(
             sections=sections,
             system=self._system,
             sources=self._sources,
@@ -439,12 +505,12 @@ class _Build:
             excerpt=self._profile.excerpt,
         )
 
-    def _finished(self, made: _Made) -> Context:
-        filled, messages = made.filled, made.messages
+    def _finish(self, trial: _Trial) -> Built:
+        filled, messages = trial.filled, trial.rendered.messages
         omitted = [*filled.left, *self._duplicates, *self._unread()]
         session = self._view.session
         own, count = (session.id, session.counters.messages) if session else (None, 0)
-        verbatim = [item.span for item in filled.taken if item.span and _verbatim(item, own)]
+        verbatim = [item.span for item in filled.taken if item.span and _is_verbatim(item, own)]
         if self._seen_from is not None and self._seen_from <= count:
             verbatim.append(Span(first=self._seen_from, last=count))
         covered = coverage.of(
@@ -460,12 +526,12 @@ class _Build:
             sections["query"] = self._count(self._query)
         if self._system and messages:
             sections["system"] = self._count(self._system)
-        self._log(filled, made.tokens, covered.blind_messages)
-        return Context(
+        self._log(filled, trial.tokens, covered.blind_messages)
+        context = Context(
             messages=messages,
-            text=made.text,
-            tokens=made.tokens,
-            budget=self._token_budget(sections, made.tokens),
+            text=trial.rendered.text,
+            tokens=trial.tokens,
+            budget=self._token_budget(sections, trial.tokens),
             manifest=Manifest(
                 profile=self._profile.name,
                 counter=self._counter.name,
@@ -477,6 +543,7 @@ class _Build:
                 sections=sections,
             ),
         )
+        return Built(context, trial.rendered.blocks)
 
     def _token_budget(self, sections: dict[str, int], tokens: int) -> TokenBudget:
         profile, total = self._profile, self._budget
@@ -512,13 +579,13 @@ class _Build:
         )
 
 
-def _verbatim(item: Item, session_id: str | None) -> bool:
+def _is_verbatim(item: Item, session_id: str | None) -> bool:
     if item.section == "recent":
         return True
     return item.kind == "passage" and not item.cut and item.session_id == session_id
 
 
-def _said_at(item: Item) -> tuple[str, str, int]:
+def _reading_order(item: Item) -> tuple[str, str, int]:
     """By day, session and place: passages read like the conversations they are of."""
     return item.heading, item.session_id or "", item.span.first if item.span else 0
 

@@ -25,10 +25,10 @@ def excerpt(text: str, asked: Sequence[str], tokens: int, count: Callable[[str],
         if price <= room and (shared or not kept):
             kept.add(-place)
             room -= price
-    return _joined(sentences, kept, whole=len(text) <= _READ)
+    return _join(sentences, kept, whole=len(text) <= _READ)
 
 
-def _joined(sentences: Sequence[str], kept: set[int], *, whole: bool) -> str:
+def _join(sentences: Sequence[str], kept: set[int], *, whole: bool) -> str:
     parts: list[str] = []
     for place in sorted(kept):
         if place and place - 1 not in kept:

@@ -114,5 +114,6 @@ def take_back(newest_first: Iterable[Message], reach: Reach, cursor: int) -> lis
             unmet.add(message.answers)
         tokens += message.tokens
         near = not reach.fill and not unmet and len(taken) >= reach.messages and turns >= reach.turns
-        done = tokens > reach.tokens or (near and (not reach.back_to_cursor or message.seq <= cursor + 1))
+        enough = tokens > reach.tokens or (near and (not reach.back_to_cursor or message.seq <= cursor + 1))
+        done = enough and len(taken) >= reach.min_messages
     return taken[::-1]

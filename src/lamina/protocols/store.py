@@ -153,6 +153,7 @@ class Reach:
     back_to_cursor: bool = False
     fill: bool = False  # go on until `tokens` are read
     tokens: int  # never much further than this
+    min_messages: int = 0  # but so many in any case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,7 +86,7 @@ async def _summaries_at(tx: Transaction, places: Sequence[int]) -> list[Summary]
 
 def _first_page(session: Session, reach: Reach) -> int:
     """How many messages will probably do: a turn has two or three, and one more tells where the last one begins."""
-    near = max(reach.messages, 3 * reach.turns) + 2
+    near = max(reach.messages, reach.min_messages, 3 * reach.turns) + 2
     if reach.back_to_cursor:
         near = max(near, session.counters.messages - session.counters.cursor + 2)
     return max(near, _PAGE) if reach.fill else min(near, 4 * _PAGE)

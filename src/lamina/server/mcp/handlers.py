@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from lamina.context.rendering import fenced
+from lamina.context.rendering import fence
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.knowledge.fact_words import normalise_value
 from lamina.memory import AsyncMemory
@@ -48,7 +48,7 @@ class Desk:
         data: Data = await getattr(self, f"_{tool}")(user, **given)
         if tool == "get_context":
             found = results.visible(data["text"])
-            return Answer(data, fenced(found) if found else "Nothing is remembered yet.")
+            return Answer(data, fence(found) if found else "Nothing is remembered yet.")
         return Answer(data, results.as_text(data))
 
     # the tools
@@ -81,8 +81,8 @@ class Desk:
     ) -> Data:
         if session is not None and await self._known_session(session):
             await self._session(user, session)
-        context = await self.memory.context(query, user_id=user, session_id=session, budget=budget)
-        return {"text": results.remembered(context), "tokens": context.tokens, "budget": context.budget.total}
+        context, blocks = await self.memory.contexts.build(query, user_id=user, session_id=session, budget=budget)
+        return {"text": results.context_text(blocks), "tokens": context.tokens, "budget": context.budget.total}
 
     async def _list_facts(self, user: str, *, limit: int, **more: Any) -> Data:
         facts = await self.memory.facts(user, **more)

@@ -5,14 +5,13 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lamina.context.rendering import fenced, unfenced
+from lamina.context.rendering import Blocks, fence
 from lamina.knowledge.fact_words import describe_fact
 from lamina.log.messages import text_of
-from lamina.log.transcript import indented
+from lamina.log.transcript import indent
 from lamina.values.codec import encode
 from lamina.values.fact import Fact
 from lamina.values.hit import Hit
-from lamina.values.manifest import Context
 from lamina.values.message import Message
 from lamina.values.receipt import Receipt
 from lamina.values.session import Conversation, Session
@@ -50,7 +49,7 @@ def _escaped(sign: str) -> str:
 
 def as_text(data: Data) -> str:
     """Data as JSON between tags that say it is data; it reads back as the same."""
-    return fenced(visible(json.dumps(data, ensure_ascii=False)))
+    return fence(visible(json.dumps(data, ensure_ascii=False)))
 
 
 _FACT = (
@@ -103,20 +102,16 @@ def receipt(one: Receipt, preview: list[str]) -> Data:
     }
 
 
-def remembered(found: Context) -> str:
+def context_text(blocks: Blocks) -> str:
     """What a context has besides the current message, as one text without tags."""
-    parts: list[str] = []
-    talk = False
-    for one in found.messages[:-1]:
-        block = unfenced(one["content"]) if one["role"] == "system" else None
-        if block is not None:
-            parts.append(block)
-        elif not talk:
-            parts.append("## Recent messages")
-        talk = block is None
-        if talk:
-            parts[-1] += "\n" + indented(f"{one.get('name') or one['role'].capitalize()}: {text_of(one)}")
-    return "\n\n".join(parts)
+    before = blocks.current if blocks.query is not None else blocks.current[:-1]
+    parts = [blocks.memory, _transcript(blocks.recent), blocks.late, _transcript(before)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _transcript(messages: Sequence[Data]) -> str:
+    lines = [indent(f"{one.get('name') or one['role'].capitalize()}: {text_of(one)}") for one in messages]
+    return "\n".join(["## Recent messages", *lines]) if lines else ""
 
 
 # Pages
@@ -142,7 +137,7 @@ def session_page(found: Conversation) -> str:
 
 def page(markdown: str) -> str:
     """Markdown between tags that say it is data."""
-    return fenced(visible(markdown.strip("\n"))) + "\n"
+    return fence(visible(markdown.strip("\n"))) + "\n"
 
 
 def _one_line(text: str) -> str:

@@ -11,15 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from lamina.context.rendering import PREAMBLE
+from lamina.context.build import Built
+from lamina.context.rendering import Blocks, fence
 from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
 from lamina.log.messages import OWN_KEY, check_main, taken, text_of
 from lamina.log.resent import Resent, compared, sign
 from lamina.memory import AsyncMemory
+from lamina.protocols.store import View
 from lamina.server.proxy.dialect import ChatMessage, Dialect, Json, Place, Remembered
 from lamina.server.proxy.ownership import ITEMS, SEAL, Seals, without_references
 from lamina.server.proxy.scope import Whose, without_ids
-from lamina.values.manifest import Context
 
 logger = logging.getLogger("lamina.proxy")
 
@@ -98,8 +99,7 @@ class Turn:
         self._resent = compared([sign(one) for one in told[-1:]], [])
         asked = without_ids(self.body)
         try:
-            first = await self._compared(told)
-            remembered = await self._remembered(told, first)
+            remembered = await self._recall(told)
         except (Conflict, NotFound):
             raise
         except (LaminaError, TimeoutError) as error:
@@ -143,43 +143,45 @@ class Turn:
         metadata = {**reply["metadata"], **{name: value for name, value in more.items() if value is not None}}
         await self._add([{**reply, "metadata": metadata}], None)
 
-    async def _compared(self, told: Sequence[ChatMessage]) -> int:
-        """Find out what is new; gives the number of the first message that was compared."""
-        try:
-            session = await self.engine.session(self.whose.session_id)
-        except NotFound:
+    async def _compare(self, told: Sequence[ChatMessage]) -> tuple[View, int]:
+        """Find out what is new; gives what was read, and the number of the first message that was compared."""
+        read = len(told) + _BESIDE
+        view = await self.engine.contexts.read(
+            self.whose.user_id, self.whose.session_id, self.engine.profile, self.budget, min_messages=read
+        )
+        if view.session is None:
             check_main(self.whose.session_id, self.whose.user_id)
-            self._resent = compared([sign(one) for one in told], [])
-            return 1
-        if session.user_id != self.whose.user_id:
-            raise taken(session.id)
-        self._count = session.counters.messages
-        first = max(1, self._count - len(told) - _BESIDE + 1)
-        kept = await self.engine.messages(session.id, first, self._count)
+        elif view.session.user_id != self.whose.user_id:
+            raise taken(view.session.id)
+        self._count = view.session.counters.messages if view.session else 0
+        first = max(1, self._count - read + 1)
+        kept = [one for one in view.tail if one.seq >= first]
         self._resent = compared(
             [sign(one) for one in told],
             [sign(one.body) for one in kept],
             gone=[place for place, one in enumerate(kept) if one.forgotten],
             retried=self.retried,
         )
-        return first
+        return view, first
 
-    async def _remembered(self, told: Sequence[ChatMessage], first: int) -> Remembered:
+    async def _recall(self, told: Sequence[ChatMessage]) -> Remembered:
+        """Compare with the log, and find what memory has for the newest message of the user."""
+        cuts = await self.cuts(self.whose.user_id)  # first: what is forgotten while this reads must count
+        view, first = await self._compare(told)
         newest = next((place for place in reversed(range(len(told))) if told[place]["role"] == "user"), None)
         if newest is None:
             return Remembered()
         query = text_of(told[newest])[:_LONGEST_QUERY]
         turn = self._turn(told[: newest + 1])
+        before = self._shown_before(turn, cuts, view) if newest < len(told) - 1 else None
+        if before is not None:
+            return before
+        seen = self._resent.seen
+        seen_from = 1 if self.whose.kept_there else None if seen is None else first + seen
         async with asyncio.timeout(PATIENCE_S):
-            before = await self._shown_before(turn) if newest < len(told) - 1 else None
-            if before is not None:
-                return before
-            seen = self._resent.seen
-            seen_from = 1 if self.whose.kept_there else None if seen is None else first + seen
-            cuts = await self.cuts(self.whose.user_id)
-            building = asyncio.create_task(self._context(query, seen_from))
-            context = await asyncio.shield(building)  # also when it comes too late: then it is quick the next time
-        remembered = _parted(context, query)
+            building = asyncio.create_task(self._build(query, seen_from, view))
+            context, blocks = await asyncio.shield(building)  # also when it comes too late: then it is quick next time
+        remembered = _remembered(blocks, query, context.tokens)
         facts = frozenset(piece.id for piece in context.manifest.items if piece.kind == "fact" and piece.id)
         self.shown.put(turn, Showing(remembered, facts, cuts))
         return remembered
@@ -190,31 +192,30 @@ class Turn:
         asked = repr((self.engine.tenant, self.whose, self.budget)).encode()
         return hashlib.sha256(asked + signs).digest()
 
-    async def _shown_before(self, turn: bytes) -> Remembered | None:
+    def _shown_before(self, turn: bytes, cuts: int, view: View) -> Remembered | None:
         """What the step before showed, if nothing of it was forgotten, retracted or changed meanwhile."""
         before = self.shown.get(turn)
         if before is None:
             return None
-        if before.cuts == await self.cuts(self.whose.user_id):
-            holding = {fact.id for fact in await self.engine.facts(self.whose.user_id)} if before.facts else set()
-            if before.facts <= holding:
-                return before.remembered
+        if before.cuts == cuts and before.facts <= self.engine.contexts.facts_in(view):
+            return before.remembered
         self.shown.drop(turn)
         return None
 
-    async def _context(self, query: str, seen_from: int | None) -> Context:
+    async def _build(self, query: str, seen_from: int | None, view: View | None) -> Built:
         budget = self.budget
         while True:
             try:
-                return await self.engine.context(
+                return await self.engine.contexts.build(
                     query or None,
                     user_id=self.whose.user_id,
                     session_id=self.whose.session_id,
                     budget=budget,
                     seen_from=seen_from,
+                    view=view,
                 )
             except BudgetTooSmall as error:  # the budget is for memory: the message itself comes on top
-                budget = max(budget, error.smallest) + self.budget
+                budget, view = max(budget, error.smallest) + self.budget, None
 
     async def _stored(self, new: Sequence[ChatMessage]) -> None:
         place = json.dumps([self.whose.session_id, self._count, new], sort_keys=True)
@@ -237,17 +238,12 @@ class Turn:
         logger.warning("memory_failed", extra={"fault": what, "kind": type(error).__name__})
 
 
-def _parted(context: Context, query: str) -> Remembered:
-    """A context in its parts, without the query, which the caller sends."""
-    messages = list(context.messages)
-    if messages and messages[-1] == {"role": "user", "content": query}:
-        messages.pop()
-    late = str(messages.pop()["content"]) if len(messages) > 1 and _fenced(messages[-1]) else ""
-    block = str(messages.pop(0)["content"]) if messages and _fenced(messages[0]) else ""
-    if not (late or block or messages):
+def _remembered(blocks: Blocks, query: str, tokens: int) -> Remembered:
+    """The blocks of a context without the query, which the caller sends."""
+    window = [*blocks.recent, *blocks.current]
+    if blocks.query is None and window and window[-1] == {"role": "user", "content": query}:
+        window.pop()
+    memory, late = (fence(text) if text else "" for text in (blocks.memory, blocks.late))
+    if not (memory or late or window):
         return Remembered()
-    return Remembered(block=block, window=tuple(messages), late=late, tokens=context.tokens)
-
-
-def _fenced(message: ChatMessage) -> bool:
-    return message["role"] == "system" and str(message["content"]).startswith(PREAMBLE)
+    return Remembered(block=memory, window=tuple(window), late=late, tokens=tokens)
