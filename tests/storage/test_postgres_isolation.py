@@ -87,7 +87,6 @@ def calls(session, row, raw):
         "changes": lambda s: s.changes("ann", 0),
         "change_counts": lambda s: s.change_counts(),
         "messages_by_id": lambda s: s.messages_by_id(["m1", "m2"]),
-        "summaries_by_id": lambda s: s.summaries_by_id(["ab", "c"]),
         "live_summaries": lambda s: s.live_summaries("ann"),
         "vectors": lambda s: s.vectors("ann", "e", 0),
         "vectors_of": lambda s: s.vectors_of("ann", "e", ["m1", "f1"]),

@@ -552,10 +552,6 @@ class Store(Protocol):
         """Those that exist, in any order."""
         ...
 
-    async def summaries_by_id(self, ids: Sequence[str]) -> list[Summary]:
-        """Those that exist, whatever their status, in any order."""
-        ...
-
     async def live_summaries(self, user_id: str) -> list[Summary]:
         """The live summaries of all sessions of a user, and the digest, by id."""
         ...

@@ -73,7 +73,6 @@ class RelationalStore(Tenant):
 
     # summaries
 
-    summaries_by_id = read(summaries_sql.summaries_by_id)
     live_summaries = read(summaries_sql.live_summaries)
     summaries = read(summaries_sql.summaries)
     summary = read(summaries_sql.summary)

@@ -1,7 +1,5 @@
 """Summaries and digests as rows, and their words in the index."""
 
-from collections.abc import Sequence
-
 from lamina.errors import StoreError
 from lamina.log import records
 from lamina.protocols.store import (
@@ -57,11 +55,6 @@ async def _live_summary(tx: Transaction, summary_id: str) -> list[tuple[int, Sum
         (tx.tenant, summary_id),
     )
     return [(place, summary) for place, *row in found for summary in whole_summaries([summary_row(row)])]
-
-
-async def summaries_by_id(tx: Transaction, ids: Sequence[str]) -> list[Summary]:
-    sql = f"select {SUMMARY} from summaries where tenant = ? and id in (select value from json_each(?))"
-    return list(whole_summaries(map(summary_row, await tx.rows(sql, (tx.tenant, tx.listed(ids))))))
 
 
 async def live_summaries(tx: Transaction, user_id: str) -> list[Summary]:

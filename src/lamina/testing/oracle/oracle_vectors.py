@@ -32,9 +32,6 @@ class OracleVectors(OracleTables):
     async def messages_by_id(self, ids: Sequence[str]) -> list[Message]:
         return list(whole_messages(self._by_id[key] for key in dict.fromkeys(ids) if key in self._by_id))
 
-    async def summaries_by_id(self, ids: Sequence[str]) -> list[Summary]:
-        return list(whole_summaries(self._summaries[key] for key in dict.fromkeys(ids) if key in self._summaries))
-
     async def live_summaries(self, user_id: str) -> list[Summary]:
         return list(self._live_summaries(user_id))
 

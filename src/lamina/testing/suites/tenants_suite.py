@@ -78,7 +78,7 @@ class Tenants(Suite):
         await embedded(store)
         assert [*await self.seen(neighbour), *await meaning(neighbour)] == empty
         assert not await neighbour.messages_by_id(["m1"])
-        assert not await neighbour.summaries_by_id(["sum1"])
+        assert await neighbour.summary("sum1") is None
         with pytest.raises(NotFound):
             await neighbour.audit("s1")
         assert await neighbour.check() == []

@@ -102,16 +102,14 @@ class Vectors(Suite):
     """What is kept for a search by meaning."""
 
     async def test_messages_and_summaries_are_read_by_id(self, store: Store) -> None:
-        """As many as there are, each once; summaries whatever their status."""
+        """As many messages as there are, each once; a summary whatever its status."""
         await remembered(store)
         found = await store.messages_by_id(["m2", "nothing", "m1-reply", "m2", "ab"])
         assert sorted(message.id for message in found) == ["m1-reply", "m2"]
         assert await store.message("m2") in found
-        summaries = await store.summaries_by_id(["a", "ab", "nothing", "digest-ann-1", "m1"])
-        assert sorted(summary.id for summary in summaries) == ["a", "ab", "digest-ann-1"]
-        assert await store.summary("a") in summaries
+        found_summaries = [await store.summary(one) for one in ("a", "ab", "nothing", "digest-ann-1", "m1")]
+        assert [one and one.id for one in found_summaries] == ["a", "ab", None, "digest-ann-1", None]
         assert not await store.messages_by_id([])
-        assert not await store.summaries_by_id([])
 
     async def test_live_summaries_are_those_of_all_sessions(self, store: Store) -> None:
         """With the newest digest, of this user only."""
