@@ -1,4 +1,4 @@
-"""The ledger of facts: what held when, why, and how it is changed or forgotten."""
+"""The facts screen: values over time, why, and how a fact is changed or forgotten."""
 
 import re
 from datetime import date
@@ -335,7 +335,7 @@ def test_a_read_key_looks_only(page_at, read_only):
     address, key = read_only
     page = page_at(address, "facts", TROUBLED, expected=["401"])
     page.get_by_role("textbox", name="Key").fill(key)
-    page.get_by_role("button", name="Come in").click()
+    page.get_by_role("button", name="Use this key").click()
     expect(page.get_by_role("button", name="Remember something")).to_be_disabled()
     expect(page.get_by_test_id("forget-words")).to_be_disabled()
     page.get_by_test_id("bar").first.click()

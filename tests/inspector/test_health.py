@@ -171,7 +171,7 @@ def test_a_read_key_sees_figures_and_is_told_what_needs_more(page_at, read_only)
     address, key = read_only
     page = page_at(address, "health", expected=["401"])
     page.get_by_role("textbox", name="Key").fill(key)
-    page.get_by_role("button", name="Come in").click()
+    page.get_by_role("button", name="Use this key").click()
     expect(page.get_by_test_id("saved")).to_contain_text("saved")
     expect(page.get_by_test_id("audit")).to_contain_text("needs a key with the role admin")
     expect(page.get_by_role("button", name="Verify")).to_be_disabled()

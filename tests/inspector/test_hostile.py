@@ -24,7 +24,7 @@ def test_tricks_do_nothing_on_any_screen(page_at, hostile, screen):
 
 
 def test_the_words_themselves_are_there(page_at, hostile):
-    page = page_at(hostile, "core", TRICKSTER, TRICKY)
+    page = page_at(hostile, "timeline", TRICKSTER, TRICKY)
     log = page.get_by_test_id("messages").first
     expect(log).to_contain_text(TRICKS[0])
     expect(log).to_contain_text(TRICKS[2])

@@ -21,19 +21,19 @@ ASKED = "When is the wedding, and where?"
 TALLEST = 2400  # pixels of a picture
 
 
-def core(page):
+def timeline(page):
     expect(page.get_by_test_id("strata")).to_be_visible()
     expect(page.get_by_test_id("pin").first).to_be_visible()
     expect(page.get_by_test_id("redacted").first).to_be_attached()
 
 
 def lineage(page):
-    core(page)
+    timeline(page)
     page.get_by_test_id("strata").locator("[role=button]").first.click()
     expect(page.get_by_test_id("lineage")).to_be_visible()
 
 
-def sees(page):
+def context(page):
     page.get_by_test_id("query").fill(ASKED)
     page.get_by_test_id("build").click()
     expect(page.get_by_test_id("pieces")).to_be_visible()
@@ -45,7 +45,7 @@ def facts(page):
     expect(page.get_by_test_id("bar").first).to_be_visible()
 
 
-def recall(page):
+def search(page):
     page.get_by_test_id("query").fill(ASKED)
     page.get_by_test_id("search").click()
     expect(page.get_by_test_id("hit").first).to_be_visible()
@@ -67,11 +67,11 @@ def talk(page):
 
 # Screen, whose, how it is made ready, and how it is looked at in `make test`; other tests look at some the other way.
 LOOKS = {
-    "core": ("core", ENDLESS, core, (DESK, "dark")),
-    "lineage": ("core", ENDLESS, lineage, (PHONE, "dark")),
-    "sees": ("sees", ENDLESS, sees, (DESK, "dark")),
+    "timeline": ("timeline", ENDLESS, timeline, (DESK, "dark")),
+    "lineage": ("timeline", ENDLESS, lineage, (PHONE, "dark")),
+    "context": ("context", ENDLESS, context, (DESK, "dark")),
     "facts": ("facts", USER, facts, (PHONE, "light")),
-    "recall": ("recall", USER, recall, (DESK, "light")),
+    "search": ("search", USER, search, (DESK, "light")),
     "health": ("health", USER, health, (DESK, "light")),
     "try": ("try", USER, talk, (PHONE, "light")),
 }
@@ -103,7 +103,7 @@ def test_a_screen_can_be_read_by_everybody(page_at, request, tmp_path, look, wid
     folder = Path(os.environ.get("LAMINA_SCREENSHOTS") or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
     dark = "-dark" if scheme == "dark" else ""
-    if not dark or (look, width) == ("core", DESK):
+    if not dark or (look, width) == ("timeline", DESK):
         picture(page, folder / f"{look}-{width}{dark}.png")
 
 

@@ -1,6 +1,6 @@
 """A session of a hundred thousand messages is looked into like one of a hundred.
 
-In `make test`, test_core.py tells it by what is asked for and drawn.
+In `make test`, test_timeline.py tells it by what is asked for and drawn.
 """
 
 import logging
@@ -89,7 +89,7 @@ def test_the_first_picture_comes_as_soon(page_at, many):
     took: dict[str, list[float]] = {"few": [], "many": []}
     for _ in range(ROUNDS):
         for session, times in took.items():
-            page = page_at(many, "core", "ada", session)
+            page = page_at(many, "timeline", "ada", session)
             expect(page.locator("[data-drawn]")).to_be_visible()
             times.append(page.evaluate("performance.getEntriesByName('strata-drawn')[0].startTime"))
             page.context.close()
@@ -103,7 +103,7 @@ def test_the_log_scrolls_smoothly_from_end_to_end(page_at, many):
     took: dict[str, list[float]] = {"few": [], "many": []}
     logs = {}
     for session in took:
-        logs[session] = page_at(many, "core", "ada", session).get_by_test_id("messages").first
+        logs[session] = page_at(many, "timeline", "ada", session).get_by_test_id("messages").first
         expect(logs[session]).to_contain_text("number 1")
     for _ in range(ROUNDS):
         for session, log in logs.items():

@@ -33,7 +33,7 @@ def fold_and_look(page):
         expect(page.locator("main [role=alert]")).to_have_count(0)
     page.get_by_role("navigation").get_by_role("link", name="Core sample").click()
     expect(page.locator("g.block.live").first).to_be_visible()
-    page.get_by_role("navigation").get_by_role("link", name="Fact ledger").click()
+    page.get_by_role("navigation").get_by_role("link", name="Facts", exact=True).click()
     expect(page.get_by_test_id("bar").filter(has_text=re.compile("Utrecht")).first).to_be_visible()
 
 

@@ -12,10 +12,10 @@ from tests.inspector.memories import ENDLESS, TROUBLED, USER
 pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
 
 SCREENS = {
-    "core": "Core sample",
-    "sees": "What the model sees",
-    "facts": "Fact ledger",
-    "recall": "Recall lab",
+    "timeline": "Timeline",
+    "context": "Context",
+    "facts": "Facts",
+    "search": "Search",
     "health": "Health",
     "try": "Try it",
 }
@@ -23,11 +23,11 @@ SCREENS = {
 
 def come_in(page, key):
     page.get_by_role("textbox", name="Key").fill(key)
-    page.get_by_role("button", name="Come in").click()
+    page.get_by_role("button", name="Use this key").click()
 
 
 def test_every_screen_is_reached_from_every_other(page_of):
-    page = page_of("core")
+    page = page_of("timeline")
     for name in (*list(SCREENS.values())[1:], "Core sample"):
         page.get_by_role("navigation").get_by_role("link", name=name).click()
         expect(page.get_by_role("navigation").get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
@@ -36,19 +36,19 @@ def test_every_screen_is_reached_from_every_other(page_of):
 
 def test_another_user_and_session_are_chosen_and_stay_in_the_address(page_of):
     """The fragment has them, so a link leads back; the server never sees a fragment."""
-    page = page_of("core")
+    page = page_of("timeline")
     page.get_by_role("combobox", name="User").select_option(ENDLESS)
     expect(page.get_by_role("combobox", name="Session")).to_have_value(ENDLESS)
     page.get_by_role("combobox", name="User").select_option(USER)
     page.get_by_role("combobox", name="Session").select_option("2025-09-30-launch-week")
-    expect(page).to_have_url(re.compile("#/core/mara/2025-09-30-launch-week$"))
+    expect(page).to_have_url(re.compile("#/timeline/mara/2025-09-30-launch-week$"))
     page.reload()
     expect(page.get_by_role("combobox", name="Session")).to_have_value("2025-09-30-launch-week")
 
 
 def test_by_keyboard_alone(page_of):
     """The first stop leads past the navigation; links are followed with Enter."""
-    page = page_of("core")
+    page = page_of("timeline")
     expect(page.get_by_role("combobox", name="User")).to_be_visible()
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Skip to the screen")).to_be_focused()
@@ -79,14 +79,14 @@ def test_every_screen_says_what_to_do_when_there_is_nothing(page_at, nothing, sc
 
 
 def test_what_is_not_there_is_told(page_at, demo):
-    page = page_at(demo, "core", USER, "no such session", expected=["404"])
+    page = page_at(demo, "timeline", USER, "no such session", expected=["404"])
     expect(page.get_by_role("alert").first).to_contain_text("no such session")
 
 
 def test_without_a_key_nothing_is_shown_and_a_wrong_one_is_told(page_at, read_only):
     """A key is kept in this tab only: not in the address, not in what stays."""
     address, key = read_only
-    page = page_at(address, "core", TROUBLED, expected=["401"])
+    page = page_at(address, "timeline", TROUBLED, expected=["401"])
     come_in(page, "lam_wrong")
     expect(page.locator("main")).to_contain_text("not known, revoked or expired")
     assert not page.get_by_text("Ines").count()
@@ -97,7 +97,7 @@ def test_without_a_key_nothing_is_shown_and_a_wrong_one_is_told(page_at, read_on
     assert key not in page.evaluate("JSON.stringify(localStorage) + document.cookie")
     page.get_by_role("button", name="default · read").click()
     page.get_by_role("button", name="Forget the key").click()
-    expect(page.get_by_role("button", name="Come in")).to_be_visible()
+    expect(page.get_by_role("button", name="Use this key")).to_be_visible()
 
 
 def test_a_read_key_may_look_and_not_touch(page_at, read_only):
@@ -119,7 +119,7 @@ def test_a_service_that_went_away_is_told(page_at, tmp_path):
         page = page_at(address, "health", expected=["Failed to load", "ERR_", "status of"])
         expect(page.get_by_test_id("listening")).to_contain_text("listens")
         expect(page.locator("main [aria-busy=true]")).to_have_count(0)
-    page.get_by_role("navigation").get_by_role("link", name="Fact ledger").click()
+    page.get_by_role("navigation").get_by_role("link", name="Facts", exact=True).click()
     expect(page.get_by_role("alert").first).to_contain_text("does not answer")
 
 

@@ -17,10 +17,10 @@ export interface ScreenProps {
 }
 
 const FILES: Record<Screen, () => Promise<{ default: ComponentType<ScreenProps> }>> = {
-  core: () => import("./screens/core"),
-  sees: () => import("./screens/sees"),
+  timeline: () => import("./screens/timeline"),
+  context: () => import("./screens/context"),
   facts: () => import("./screens/facts"),
-  recall: () => import("./screens/recall"),
+  search: () => import("./screens/search"),
   health: () => import("./screens/health"),
   try: () => import("./screens/try"),
 };
@@ -97,7 +97,7 @@ export function App() {
               Forget the key
             </button>
           ) : (
-            <p>No key is shown: the service has none yet and lets in whoever is on this machine.</p>
+            <p>No key is needed: the service has none yet and accepts everyone on this machine.</p>
           )}
         </Dialog>
       ) : null}
@@ -138,11 +138,11 @@ function KeyForm({ keep, wrong }: { keep: (given: string) => void; wrong: boolea
         />
       </label>
       <button type="submit" class="first">
-        Come in
+        Use this key
       </button>
       <p>
-        {wrong ? <b>This key is not known, revoked or expired. </b> : null}
-        One is made by <code>lamina keys create NAME --role write</code>. It stays in this tab, and is gone with it.
+        {wrong ? <b>This key is unknown, revoked or expired. </b> : null}
+        Make one with <code>lamina keys create NAME --role write</code>. It is kept in this tab only.
       </p>
     </form>
   );

@@ -3,10 +3,10 @@
 import { useEffect, useState } from "preact/hooks";
 
 export const SCREENS = {
-  core: "Core sample",
-  sees: "What the model sees",
-  facts: "Fact ledger",
-  recall: "Recall lab",
+  timeline: "Timeline",
+  context: "Context",
+  facts: "Facts",
+  search: "Search",
   health: "Health",
   try: "Try it",
 } as const;
@@ -31,7 +31,7 @@ function read(): Place {
       }
     });
   return {
-    screen: screen && screen in SCREENS ? (screen as Screen) : "core",
+    screen: screen && screen in SCREENS ? (screen as Screen) : "timeline",
     user: user || null,
     session: session || null,
   };

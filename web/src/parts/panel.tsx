@@ -26,7 +26,7 @@ export function Panel({
 /** What went wrong, and what would work. */
 export function Notice({ error, again }: { error: Error; again?: () => void }) {
   const told =
-    error instanceof Refusal && error.status === 403 ? `${error.message}. Show another key at the top.` : error.message;
+    error instanceof Refusal && error.status === 403 ? `${error.message}. Use another key (top right).` : error.message;
   return (
     <div class="notice" role="alert">
       <span>{told}</span>
@@ -52,11 +52,18 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <div class="empty">{children}</div>;
 }
 
-/** A figure with its name below. */
-export function Figure({ name, value, note }: { name: string; value: ComponentChildren; note?: ComponentChildren }) {
+interface FigureProps {
+  name: string;
+  value: ComponentChildren;
+  note?: ComponentChildren;
+  help?: string;
+}
+
+/** A figure with its name; `help` explains a word of ours when it is pointed at. */
+export function Figure({ name, value, note, help }: FigureProps) {
   return (
     <div class="figure">
-      <dt>{name}</dt>
+      <dt>{help ? <abbr title={help}>{name}</abbr> : name}</dt>
       <dd>
         {value}
         {note ? <small>{note}</small> : null}

@@ -109,15 +109,15 @@ function SummarySource({ id, session, user }: { id: string; session: string; use
   if (loaded.error) return <Notice error={loaded.error} again={loaded.again} />;
   if (!loaded.value) return <Waiting />;
   const summary = loaded.value.items.find((one) => one.id === id);
-  if (!summary) return <Empty>This summary is not there any more.</Empty>;
+  if (!summary) return <Empty>This summary no longer exists.</Empty>;
   return (
     <>
       <SummaryText summary={summary} />
       <p>
-        <a href={addressOf({ screen: "core", user, session })}>See it in the core sample</a>
+        <a href={addressOf({ screen: "timeline", user, session })}>Show it in the timeline</a>
       </p>
       {summary.covers ? (
-        <More label={`What it stands for: ${spanned(summary.covers)}`}>
+        <More label={`Messages it covers: ${spanned(summary.covers)}`}>
           <Messages session={session} {...summary.covers} />
         </More>
       ) : null}
@@ -170,7 +170,7 @@ function FactSource({ id }: { id: string }) {
         <dd>
           <Words text={fact.key ?? fact.category} />
         </dd>
-        <dt>Stands</dt>
+        <dt>Status</dt>
         <dd>
           {fact.status} since {day(fact.valid_from)}
           {fact.valid_until ? ` until ${day(fact.valid_until)}` : ""}
@@ -192,7 +192,7 @@ function FactSource({ id }: { id: string }) {
       {message ? (
         <MessageRow message={message} mark={{ start: fact.start, end: fact.end }} />
       ) : (
-        <p>It was told by hand: no message is behind it.</p>
+        <p>It was stored by hand: there is no message behind it.</p>
       )}
     </>
   );
@@ -203,7 +203,7 @@ function EpisodeSource({ id, user }: { id: string; user: string }) {
   if (loaded.error) return <Notice error={loaded.error} again={loaded.again} />;
   if (!loaded.value) return <Waiting />;
   const episode = loaded.value.find((one) => one.id === id);
-  if (!episode) return <Empty>This episode is not there any more.</Empty>;
+  if (!episode) return <Empty>This episode no longer exists.</Empty>;
   return (
     <>
       <h3>

@@ -45,7 +45,7 @@ export function FactActions({
         <Action
           doing={doing}
           disabled={disabled}
-          work={() => change("PATCH", "Promoted: this value holds.", { standing: "promoted" })}
+          work={() => change("PATCH", "Promoted: this value is current.", { standing: "promoted" })}
         >
           Promote
         </Action>
@@ -116,8 +116,8 @@ export function FactActions({
           work={() => change("DELETE", "Retracted.")}
         >
           <p>
-            “<Words text={fact.value} />” is then said never to have held. Its history still tells of it; to erase it
-            for good, forget it.
+            “<Words text={fact.value} />” then counts as never true. Its history keeps it; to erase it for good, forget
+            it.
           </p>
         </Confirm>
       ) : null}

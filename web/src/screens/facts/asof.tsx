@@ -102,7 +102,7 @@ export function ProfileThen({
       {error ? <Notice error={error} again={today.error ? today.again : past.again} /> : null}
       {waiting && !error ? <Waiting /> : null}
       {found && !found.categories.length ? (
-        <Empty>{then === null ? "Nothing holds today." : "Nothing was known to hold then."}</Empty>
+        <Empty>{then === null ? "No current facts." : "No facts were known for that day."}</Empty>
       ) : null}
       {found?.categories.map((category) => (
         <Known

@@ -103,7 +103,7 @@ function Standing({ fact }: { fact: Fact }) {
         <Badge fact={fact} />
         <span class="badge">{fact.type}</span>
         <span class="badge">version {fact.version}</span>
-        {fact.holds ? null : <span class="badge warn">said to hold no longer</span>}
+        {fact.holds ? null : <span class="badge warn">said to have ended</span>}
         {fact.verdict ? <span class="badge">{fact.verdict} by hand or upkeep</span> : null}
       </p>
       <dl class="facts">
@@ -111,13 +111,13 @@ function Standing({ fact }: { fact: Fact }) {
         <dd>
           <Line text={fact.category} /> / {fact.key === null ? <i>no key</i> : <Line text={fact.key} />}
         </dd>
-        <dt>Holds</dt>
+        <dt>Valid</dt>
         <dd>
           {day(fact.valid_from)} – {fact.valid_until === null ? "open" : day(fact.valid_until)}
         </dd>
         <dt>Learnt</dt>
         <dd>
-          {minute(fact.learnt_at)}, {fact.origin === "said" ? "said in a conversation" : "told by hand"}
+          {minute(fact.learnt_at)}, {fact.origin === "said" ? "said in a conversation" : "stored by hand"}
         </dd>
         <dt>Confidence</dt>
         <dd>{percent(fact.confidence)}</dd>

@@ -33,7 +33,7 @@ export function Forget({ target, close }: { target: Target; close: (erased: bool
         <>
           <p>
             This was a dry run, nothing is gone yet. Once confirmed, it cannot be undone. Summaries and digests that are
-            erased are written anew from what is left.
+            erased are rewritten from what is left.
           </p>
           <ReceiptView receipt={rehearsal.value} />
         </>

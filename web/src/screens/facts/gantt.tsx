@@ -90,7 +90,7 @@ export function Gantt({
             width={width}
           />
         ))}
-        {rows.length ? null : <Empty>No fact is like that. Take a filter away.</Empty>}
+        {rows.length ? null : <Empty>No fact matches. Remove a filter.</Empty>}
         {then === null ? null : <i class="then" data-testid="then" style={{ left: `${across(then)}px` }} />}
       </div>
     </div>

@@ -20,7 +20,9 @@ const EVERYTHING: Filter = { statuses: new Set(ALL_STATUSES), category: "", type
 
 export default function Screen({ about, user }: ScreenProps) {
   if (user === null) {
-    return <Empty>Nobody is known yet. Facts come from conversations: send some, or take the demo in “Try it”.</Empty>;
+    return (
+      <Empty>No users yet. Facts are read from conversations: add messages, or load the demo under “Try it”.</Empty>
+    );
   }
   return <Ledger key={user} about={about} user={user} />;
 }
@@ -56,7 +58,7 @@ function Ledger({ about, user }: { about: ScreenProps["about"]; user: string }) 
     <>
       <div class="ledger">
         <Panel
-          title="What held when"
+          title="Values over time"
           testId="ledger"
           tools={
             <>
@@ -100,7 +102,7 @@ function Ledger({ about, user }: { about: ScreenProps["about"]; user: string }) 
                         checked={whole}
                         onChange={(event) => setWhole(event.currentTarget.checked)}
                       />
-                      from the first day that is told of
+                      from the first day of any fact
                     </label>
                   ) : null}
                   <button type="button" class="link" disabled={then === null} onClick={() => setThen(null)}>

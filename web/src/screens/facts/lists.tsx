@@ -42,7 +42,7 @@ export function Divergences({ user, round, open }: { user: string; round: number
                 <button
                   type="button"
                   class="link"
-                  onClick={() => goTo({ screen: "core", user, session: one.session_id })}
+                  onClick={() => goTo({ screen: "timeline", user, session: one.session_id })}
                 >
                   its session
                 </button>

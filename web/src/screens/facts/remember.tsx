@@ -67,7 +67,7 @@ export function Remember({ user, close, kept }: { user: string; close: () => voi
             onInput={(event) => setImportance(Number(event.currentTarget.value))}
           />
         </label>
-        <p class="wide soft">With a key, it takes the place of what that key had.</p>
+        <p class="wide soft">With a key, it replaces the current value of that key.</p>
         {doing.error ? <Notice error={doing.error} /> : null}
         <footer class="tools wide">
           <button type="button" onClick={close}>

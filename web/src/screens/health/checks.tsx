@@ -18,7 +18,7 @@ export function Verify({ about }: { about: About }) {
   const may = mayRule(about);
   return (
     <Panel
-      title="Is everything whole?"
+      title="Verification"
       testId="verify"
       tools={
         <span title={may ? undefined : NEEDS_ADMIN}>
@@ -50,13 +50,15 @@ export function Verify({ about }: { about: About }) {
                   <Line text={one.kind} />
                 </b>{" "}
                 <Id id={one.where} /> <Words text={one.text} />
-                {one.derived ? <small> (can be made anew: lamina repair)</small> : null}
+                {one.derived ? <small> (can be rebuilt: lamina repair)</small> : null}
               </li>
             ))}
           </ul>
         </div>
       ) : may ? (
-        <p class="soft">Reads every message, summary and fact and compares them with their digests; changes nothing.</p>
+        <p class="soft">
+          Reads every message, summary and fact and compares them with their checksums; changes nothing.
+        </p>
       ) : null}
     </Panel>
   );
@@ -75,7 +77,7 @@ export function AuditLog({ about, round }: { about: About; round: number }) {
     <Panel title="Audit log" testId="audit">
       {may ? (
         <p class="soft">
-          The newest requests that this process answered, this page's own among them; it is read anew by “Refresh” only.
+          The newest requests that this process answered, this page's own among them; “Refresh” reads it again.
         </p>
       ) : (
         <p class="soft">{NEEDS_ADMIN}</p>

@@ -31,7 +31,7 @@ export function FadingPanel({ user, round }: { user: string | null; round: numbe
   const going = items.filter((one) => fate(one) === "archived").length;
   return (
     <Panel title="What fades" testId="fading">
-      {user === null ? <Empty>Nobody is known yet; memories fade once there are some.</Empty> : null}
+      {user === null ? <Empty>No users yet.</Empty> : null}
       {found.error ? <Notice error={found.error} again={found.again} /> : null}
       {!found.value && found.loading ? <Waiting /> : null}
       {found.value && !items.length ? <Empty>This user has no facts or episodes yet that could fade.</Empty> : null}
@@ -229,7 +229,7 @@ function Table({ items }: { items: readonly Fading[] }) {
               <th class="right">Importance</th>
               <th class="right">Archived below</th>
               <th class="right">Used</th>
-              <th>Fate</th>
+              <th>Next</th>
             </tr>
           </thead>
           <tbody>

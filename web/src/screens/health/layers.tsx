@@ -14,7 +14,7 @@ export function Saved({ stats }: { stats: Stats }) {
   const most = Math.max(stats.tokens, stats.at_hand_tokens, 1);
   const bars = [
     { name: "Full history", tokens: stats.tokens, looks: "raw" },
-    { name: "At hand", tokens: stats.at_hand_tokens, looks: "hand" },
+    { name: "In use", tokens: stats.at_hand_tokens, looks: "hand" },
   ];
   return (
     <Panel title="Tokens saved" testId="saved">
@@ -37,7 +37,7 @@ export function Saved({ stats }: { stats: Stats }) {
           </div>
         </>
       ) : (
-        <Empty>Nothing was said yet; the first messages bring figures.</Empty>
+        <Empty>No messages yet.</Empty>
       )}
     </Panel>
   );
@@ -86,7 +86,7 @@ export function Layers({ stats }: { stats: Stats }) {
           </table>
         </Scroll>
       ) : (
-        <p class="soft">Nothing was folded yet: a session is, once it is long enough or has ended.</p>
+        <p class="soft">Nothing was folded yet: a session is folded once it is long enough or has ended.</p>
       )}
     </Panel>
   );
@@ -98,7 +98,7 @@ export function Growth({ stats }: { stats: Stats }) {
   if (!last) {
     return (
       <Panel title="Growth" testId="growth">
-        <Empty>Nothing has grown yet; the first messages bring a line.</Empty>
+        <Empty>No messages yet.</Empty>
       </Panel>
     );
   }

@@ -8,6 +8,15 @@ import { Action } from "../../parts/tasks";
 import { Id, Words } from "../../parts/words";
 import type { About, Backlog, WorkerNote } from "../../shapes";
 
+const HELP = {
+  pending: "Sessions that wait for a worker to look whether something is due.",
+  leased: "Sessions that a worker has claimed for a limited time (a lease). No other worker takes them meanwhile.",
+  waiting: "Sessions whose work failed. They are tried again later, after a growing pause.",
+  aside: "Sessions whose work failed too often. No worker takes them until something new comes, or until you retry.",
+  lag: "How long the longest-waiting pending session has waited.",
+  unembedded: "Users with texts that have no vector yet. Until then, words alone find these texts.",
+};
+
 /** What is due, and what fails. */
 export function Work({ backlog, about, again }: { backlog: Backlog; about: About; again: () => void }) {
   const doing = useDoing();
@@ -18,7 +27,7 @@ export function Work({ backlog, about, again }: { backlog: Backlog; about: About
   const idle = !backlog.pending && !backlog.leased && !backlog.waiting && !backlog.aside;
   return (
     <Panel
-      title="Work that is due"
+      title="Background work"
       testId="backlog"
       tools={
         backlog.failing.length ? (
@@ -33,16 +42,17 @@ export function Work({ backlog, about, again }: { backlog: Backlog; about: About
       }
     >
       <dl class="figures">
-        <Figure name="Pending" value={count(backlog.pending)} note="sessions due" />
-        <Figure name="Leased" value={count(backlog.leased)} note="in work now" />
-        <Figure name="Waiting" value={count(backlog.waiting)} note="tried again later" />
-        <Figure name="Aside" value={count(backlog.aside)} note="given up until retried" />
+        <Figure name="Pending" value={count(backlog.pending)} note="sessions that wait" help={HELP.pending} />
+        <Figure name="Leased" value={count(backlog.leased)} note="in work now" help={HELP.leased} />
+        <Figure name="Waiting" value={count(backlog.waiting)} note="will be retried" help={HELP.waiting} />
+        <Figure name="Set aside" value={count(backlog.aside)} note="failed too often" help={HELP.aside} />
         <Figure
           name="Lag"
+          help={HELP.lag}
           value={backlog.oldest === null ? "none" : ago(backlog.oldest)}
-          note={backlog.oldest === null ? "" : "the oldest is due since"}
+          note={backlog.oldest === null ? "" : "since the oldest waits"}
         />
-        <Figure name="Unembedded" value={count(backlog.unembedded)} note="texts without a vector" />
+        <Figure name="Without vectors" value={count(backlog.unembedded)} note="users" help={HELP.unembedded} />
       </dl>
       {doing.error ? <Notice error={doing.error} /> : null}
       {backlog.failing.length ? (
@@ -130,8 +140,7 @@ export function Workers({ workers }: { workers: readonly WorkerNote[] }) {
         </Scroll>
       ) : (
         <p class="soft">
-          No worker has signed in yet: one comes with <code>lamina serve</code> once something is written, or with{" "}
-          <code>lamina worker</code>.
+          No worker yet. <code>lamina serve</code> starts one at the first write, or run <code>lamina worker</code>.
         </p>
       )}
     </Panel>

@@ -87,8 +87,8 @@ export default function Try({ about, user }: ScreenProps) {
       >
         <p class="how">
           {about.proxy
-            ? "A real model answers, through the proxy: what is said is remembered, what was said is recalled."
-            : "No language model is configured, so an echo answers and tells what a model would have seen. Memory forms all the same, offline. With LAMINA_PROXY_BASE_URL set, a real model answers."}
+            ? "A real model answers, through the proxy: your messages are stored, and old ones are found again."
+            : "No language model is configured, so an echo answers and says what a model would have seen. Memory is built all the same, offline. With LAMINA_PROXY_BASE_URL set, a real model answers."}
         </p>
         <form class="row" onSubmit={(event) => event.preventDefault()}>
           <label>
@@ -217,9 +217,9 @@ function Loaded({ user, loading, begun }: { user: string; loading: boolean; begu
   return (
     <p>
       <Words text={user} /> has {count(number)} {number === 1 ? "session" : "sessions"}:{" "}
-      <a href={addressOf({ screen: "core", user, session: null })}>core sample</a>,{" "}
+      <a href={addressOf({ screen: "timeline", user, session: null })}>timeline</a>,{" "}
       <a href={addressOf({ screen: "facts", user, session: null })}>facts</a>,{" "}
-      <a href={addressOf({ screen: "recall", user, session: null })}>recall</a>.
+      <a href={addressOf({ screen: "search", user, session: null })}>search</a>.
     </p>
   );
 }

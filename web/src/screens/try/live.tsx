@@ -75,8 +75,8 @@ export function Live({ talk, begun, context }: { talk: Talk; begun: boolean; con
         ) : null}
         {begun ? (
           <p>
-            <a href={addressOf({ screen: "core", user: talk.user, session: talk.session })}>Core sample</a> ·{" "}
-            <a href={addressOf({ screen: "sees", user: talk.user, session: talk.session })}>What the model sees</a>
+            <a href={addressOf({ screen: "timeline", user: talk.user, session: talk.session })}>Timeline</a> ·{" "}
+            <a href={addressOf({ screen: "context", user: talk.user, session: talk.session })}>Context</a>
           </p>
         ) : null}
         {heard.length ? (

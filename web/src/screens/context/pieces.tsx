@@ -1,0 +1,126 @@
+import { useState } from "preact/hooks";
+import { count, spanned, times } from "../../parts/format";
+import { bySection, sectionColour, sectionName } from "../../parts/sections";
+import { type Found, kindOf } from "../../parts/source";
+import { More } from "../../parts/tasks";
+import { Id, Line, Words } from "../../parts/words";
+import type { Omission, Piece } from "../../shapes";
+
+const FEW = 8; // of a section that are shown at first
+
+/** What pieces are told by: the values of facts, the session they are read in, and what opens them. */
+export interface Reading {
+  session: string;
+  facts: ReadonlyMap<string, string>;
+  open: (found: Found) => void;
+}
+
+/** What a piece is called: by what it says or its place if that is known, else by its id. */
+export function PieceName({ found, reading }: { found: Found; reading: Reading }) {
+  const said = found.id === null ? undefined : reading.facts.get(found.id);
+  const elsewhere = found.span && found.session_id && found.session_id !== reading.session;
+  return (
+    <button type="button" class="link" onClick={() => reading.open(found)}>
+      {said !== undefined ? (
+        <Line text={said} />
+      ) : found.span ? (
+        spanned(found.span)
+      ) : found.id ? (
+        <Id id={found.id} />
+      ) : (
+        kindOf(found)
+      )}
+      {elsewhere && found.session_id ? (
+        <>
+          {" of "}
+          <Id id={found.session_id} />
+        </>
+      ) : null}
+    </button>
+  );
+}
+
+function grouped<T>(items: readonly T[], name: (item: T) => string): Map<string, T[]> {
+  const found = new Map<string, T[]>();
+  for (const item of items) {
+    const group = found.get(name(item));
+    if (group) group.push(item);
+    else found.set(name(item), [item]);
+  }
+  return found;
+}
+
+const sum = (items: readonly { tokens: number }[]): number => items.reduce((all, one) => all + one.tokens, 0);
+
+export function Pieces({ items, reading }: { items: readonly Piece[]; reading: Reading }) {
+  if (!items.length) return <p class="note">It has nothing from memory.</p>;
+  const sections = [...grouped(items, (piece) => piece.section)].sort(([one], [other]) => bySection(one, other));
+  return (
+    <div class="pieces" data-testid="pieces">
+      {sections.map(([section, pieces]) => (
+        <Section key={section} section={section} pieces={pieces} reading={reading} />
+      ))}
+    </div>
+  );
+}
+
+function Section({ section, pieces, reading }: { section: string; pieces: readonly Piece[]; reading: Reading }) {
+  const [whole, setWhole] = useState(false);
+  const shown = whole ? pieces : pieces.slice(0, FEW);
+  return (
+    <section aria-label={sectionName(section)}>
+      <h4>
+        <i style={{ background: sectionColour(section) }} />
+        {sectionName(section)}
+        <small>
+          {times(pieces.length, "piece")}, {times(sum(pieces), "token")}
+        </small>
+      </h4>
+      <ul>
+        {shown.map((piece, place) => (
+          <li key={piece.id ?? `${piece.session_id} ${piece.span?.first} ${place}`}>
+            <span class="badge">{piece.kind.replace(":", ": ")}</span>
+            <PieceName found={piece} reading={reading} />
+            <span class="reason">
+              <Words text={piece.reason} />
+              {piece.cut ? ", cut" : ""}
+              {piece.score !== null ? `, score ${piece.score.toFixed(3)}` : ""}
+            </span>
+            <span class="cost">{count(piece.tokens)}</span>
+          </li>
+        ))}
+      </ul>
+      {pieces.length > FEW ? (
+        <button type="button" class="quiet" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+          {whole ? "Show fewer" : `Show all ${count(pieces.length)}`}
+        </button>
+      ) : null}
+    </section>
+  );
+}
+
+const SHOWN = 50; // of those left out for one reason
+
+export function LeftOut({ omitted, reading }: { omitted: readonly Omission[]; reading: Reading }) {
+  if (!omitted.length) return <p data-testid="omitted">Nothing was left out.</p>;
+  return (
+    <div class="omitted" data-testid="omitted">
+      <h3>Left out</h3>
+      {[...grouped(omitted, (one) => one.reason)].map(([reason, some]) => (
+        <More key={reason} label={`${reason}: ${count(some.length)} (${times(sum(some), "token")})`}>
+          <ul>
+            {some.slice(0, SHOWN).map((one, place) => (
+              <li key={one.id ?? `${one.span?.first} ${place}`}>
+                <span class="badge">{one.kind.replace(":", ": ")}</span>
+                <PieceName found={one} reading={reading} />
+                <span class="reason">{sectionName(one.section)}</span>
+                <span class="cost">{count(one.tokens)}</span>
+              </li>
+            ))}
+          </ul>
+          {some.length > SHOWN ? <p>And {count(some.length - SHOWN)} more.</p> : null}
+        </More>
+      ))}
+    </div>
+  );
+}
