@@ -20,9 +20,8 @@ TITLES = {
 _FEATURE = re.compile(r"(00[0-4])\.(\d+)(?: to \1\.(\d+))?")
 _HEAD = """# The documents
 
-Lamina unites the designs of five documents, each of which is a [profile](reference/profiles.md) and more. Every
-feature of theirs has a number, and a test through a public interface that names it.
-`python -m scripts.document_tests` makes this page.
+Lamina unites the designs of five documents. Each is a [profile](reference/profiles.md) and more. Every feature has a
+number, and a test through a public interface that names it. `python -m scripts.document_tests` writes this page.
 """
 
 
@@ -39,7 +38,7 @@ def held() -> Iterator[tuple[str, int, str, str]]:
 def page() -> str:
     lines = [_HEAD]
     for document, features in groupby(sorted(set(held())), key=lambda row: row[0]):
-        lines += [f"## {document}: {TITLES[document]}", "", "| feature | held by |", "|---|---|"]
+        lines += [f"## {document}: {TITLES[document]}", "", "| feature | tests |", "|---|---|"]
         for feature, rows in groupby(features, key=lambda row: row[1]):
             tests = "; ".join(name.removeprefix("test_").replace("_", " ") for *_, name in rows)
             lines.append(f"| {document}.{feature} | {tests} |")
