@@ -75,7 +75,7 @@ def test_filters_by_standing_category_and_words(page_of, demo):
     page.get_by_label("With the words").fill("UTRECHT")
     expect(page.get_by_test_id("bar")).to_have_count(1)
     page.get_by_label("With the words").fill("nothing of the kind")
-    expect(page.locator("main")).to_contain_text("No fact is like that")
+    expect(page.locator("main")).to_contain_text("No fact matches")
     assert not [address for address in asked_for(page) if "UTRECHT" in address]
 
 
@@ -120,7 +120,7 @@ def test_a_value_of_long_ago_does_not_squeeze_the_rest(page_of):
     page = page_of("facts")
     page.get_by_test_id("as-of").press("Home")
     expect(page.get_by_test_id("as-of-day")).to_contain_text("2025-")
-    page.get_by_label("from the first day that is told of").check()
+    page.get_by_label("from the first day of any fact").check()
     page.get_by_test_id("as-of").press("Home")
     expect(page.get_by_test_id("as-of-day")).to_have_text("2011-01-01")
     expect(page.get_by_test_id("profile")).to_contain_text("vegetarian")
@@ -316,7 +316,7 @@ def test_the_first_of_many_facts_are_shown_while_the_others_come(page_at, troubl
 
 
 def test_something_is_remembered_by_hand(page_at, troubled):
-    """With a key, it takes the place of what that key had."""
+    """With a key, it replaces the current value of that key."""
     post(troubled, "users/bea/facts", text="Porto", key="office", type="decision")
     page = page_at(troubled, "facts", "bea")
     page.get_by_role("button", name="Remember something").click()

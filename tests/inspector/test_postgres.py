@@ -31,7 +31,7 @@ def fold_and_look(page):
         expect(page.locator("main .panel").first).to_be_visible()
         expect(page.locator("main [aria-busy=true]")).to_have_count(0)
         expect(page.locator("main [role=alert]")).to_have_count(0)
-    page.get_by_role("navigation").get_by_role("link", name="Core sample").click()
+    page.get_by_role("navigation").get_by_role("link", name="Timeline").click()
     expect(page.locator("g.block.live").first).to_be_visible()
     page.get_by_role("navigation").get_by_role("link", name="Facts", exact=True).click()
     expect(page.get_by_test_id("bar").filter(has_text=re.compile("Utrecht")).first).to_be_visible()

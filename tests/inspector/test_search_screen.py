@@ -188,7 +188,7 @@ def test_a_candidate_opens_its_source(page, demo):
 
 def test_nothing_is_found_in_nothing(page_at, nothing):
     page = page_at(nothing, "search")
-    expect(page.get_by_text("Nobody's memory yet")).to_be_visible()
+    expect(page.get_by_text("No users yet")).to_be_visible()
 
 
 def test_words_stay_words_and_out_of_addresses(page_at, hostile):

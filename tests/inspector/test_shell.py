@@ -28,7 +28,7 @@ def come_in(page, key):
 
 def test_every_screen_is_reached_from_every_other(page_of):
     page = page_of("timeline")
-    for name in (*list(SCREENS.values())[1:], "Core sample"):
+    for name in (*list(SCREENS.values())[1:], "Timeline"):
         page.get_by_role("navigation").get_by_role("link", name=name).click()
         expect(page.get_by_role("navigation").get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
         expect(page).to_have_title(f"{name} · Lamina")
@@ -88,7 +88,7 @@ def test_without_a_key_nothing_is_shown_and_a_wrong_one_is_told(page_at, read_on
     address, key = read_only
     page = page_at(address, "timeline", TROUBLED, expected=["401"])
     come_in(page, "lam_wrong")
-    expect(page.locator("main")).to_contain_text("not known, revoked or expired")
+    expect(page.locator("main")).to_contain_text("unknown, revoked or expired")
     assert not page.get_by_text("Ines").count()
     come_in(page, key)
     expect(page.get_by_role("combobox", name="User")).to_have_value(TROUBLED)
@@ -130,7 +130,7 @@ def test_words_are_in_no_address_and_in_no_log(page_at, tmp_path):
         page.get_by_label("Your message").fill("The kingfisher sleeps at noon.")
         page.get_by_role("button", name="Say it").click()
         expect(page.get_by_test_id("said")).to_contain_text("Echo")
-        page.get_by_role("navigation").get_by_role("link", name="Recall lab").click()
+        page.get_by_role("navigation").get_by_role("link", name="Search").click()
         page.get_by_role("searchbox").or_(page.get_by_label("Query")).first.fill("kingfisher")
         page.keyboard.press("Enter")
         expect(page.locator("main")).to_contain_text("kingfisher sleeps")
