@@ -189,7 +189,6 @@ class Memory:
     forget = _blocking(AsyncMemory.forget)
     receipts = _blocking(AsyncMemory.receipts, here=True)
     settle = _blocking(AsyncMemory.settle)
-    lag = _blocking(AsyncMemory.lag, here=True)
     costs = _blocking(AsyncMemory.costs, here=True)
     stats = _blocking(AsyncMemory.stats, here=True)
     backlog = _blocking(AsyncMemory.backlog, here=True)

@@ -591,10 +591,6 @@ class AsyncMemory:
             return await self._worker.settle_facts(session_id, timeout)
         return await self._worker.settle(timeout, progress)
 
-    async def lag(self) -> int:
-        """How many sessions wait for a worker to look whether something is due."""
-        return await self._parts.store.pending()
-
     async def costs(self, since: Any = None) -> list[Cost]:
         """What language models have cost, by day (UTC), purpose and model; `since`: from that day on."""
         return await self._parts.store.costs(None if since is None else day_of(moment(since, "since")))

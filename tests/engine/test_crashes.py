@@ -142,7 +142,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
         assert len(acknowledged) > 10 * ROUNDS
         settled = memory.settle(timeout=CEILING)
         assert settled.failed == ()
-        assert memory.lag() == 0
+        assert memory.backlog().pending == 0
         assert_stored_once(memory, acknowledged)
         assert all(memory.summaries(session.id) for session in memory.sessions())
         report = memory.verify()
@@ -178,6 +178,6 @@ def test_four_processes_share_one_file(tmp_path):
         assert [memory.session(name).counters.messages for name in names] == [2 * STEPS] * len(names)
         assert sorted(m.id for m in memory.messages("same")) == sorted(f"all-{n}" for n in range(STEPS))
         assert memory.settle().folds == 0
-        assert memory.lag() == 0
+        assert memory.backlog().pending == 0
         report = memory.verify()
         assert report.ok, report.problems
