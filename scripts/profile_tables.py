@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from lamina.profiles import PROFILES, Profile
+from lamina.profiles import PROFILES, Profile, Step
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "profiles.md"
 BEGIN, END = "<!-- tables: python -m scripts.profile_tables -->\n", "<!-- end of the tables -->\n"
@@ -33,7 +33,7 @@ def cell(value: Any) -> str:
             raise TypeError(f"no cell for {value!r}")
 
 
-def step(one: Any) -> str:
+def step(one: Step) -> str:
     """A step of filling a context: its section, with its share of the budget and its limit."""
     notes = [f"up to {one.share:.0%}".replace("%", " %")] if one.share is not None else []
     notes += [f"at most {one.limit}"] if one.limit is not None else []
