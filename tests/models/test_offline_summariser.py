@@ -124,6 +124,12 @@ def test_relative_dates_get_a_date():
     assert "tomorrow [2025-03-04]" in summary("I fly to Lisbon tomorrow with Joost.")
 
 
+def test_words_with_digits_are_no_repetitions():
+    """What differs in the last digit alone is said again as something else."""
+    lines = [f"Ticket number{number} went to Ana in Porto." for number in (1, 11, 2, 22)]
+    assert summary(*lines, cap=400).splitlines() == [f"- User: {line}" for line in lines]
+
+
 def test_open_questions_are_marked():
     """A user's question stays as open when nothing answered it, and goes when something did."""
     answered = ("Which database fits the Heron project?", "A: PostgreSQL fits the Heron project.")

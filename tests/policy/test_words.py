@@ -77,3 +77,23 @@ def test_plain() -> None:
     """Case and accents are gone, whatever the script."""
     assert plain("ÀÉÎ ÇÑ") == "aei cn"
     assert plain("ABC") == "abc"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param("error500", "error50", id="code"),
+        pytest.param("number11", "number1", id="number"),
+        pytest.param("v2.11", "v2.1", id="version"),
+        pytest.param("a100s", "a100", id="plural-of-a-code"),
+        pytest.param("sku4tt", "sku4t", id="id"),
+    ],
+)
+def test_words_with_digits_keep_all_their_characters(one: str, other: str) -> None:
+    """Codes, versions and ids that differ are different words."""
+    assert terms(one) != terms(other)
+
+
+def test_the_possessive_of_a_word_with_digits() -> None:
+    """`gpt4's` is of gpt4."""
+    assert terms("gpt4's") == terms("gpt4")

@@ -229,3 +229,29 @@ def test_a_memory_of_schema_1_is_opened_and_verified(path):
         assert [m.id for m in memory.messages("s1")][:2] == ["m1", "m1-reply"]
         assert "m1" in {fact.message_id for fact in memory.facts("ann")}
         assert memory.verify().ok
+
+
+def test_words_with_digits_are_indexed_again(tmp_path):
+    """A file whose index was written when `error500` was indexed as `error50` finds both, each by its own name."""
+    path = tmp_path / "digits.db"
+    with Memory(path, worker=False) as memory:
+        memory.add(["error500 at noon", "error50 at night"], user_id="ann", session_id="s1")
+    connection = sqlite3.connect(path)
+    owner = owner_token("default", "ann")
+    connection.execute("insert into message_words (message_words) values ('delete-all')")
+    for place, body in ((1, "error50 noon"), (2, "error50 night")):
+        connection.execute("insert into message_words (rowid, owner, body) values (?, ?, ?)", (place, owner, body))
+    connection.execute("pragma user_version = 7")
+    connection.commit()
+    connection.close()
+    store = SqliteStore(path)
+    asyncio.run(store.open())
+    for word, text in (("error500", "error500 at noon"), ("error50", "error50 at night")):
+        found = asyncio.run(store.find_words("ann", terms(word), 5))
+        assert [message.text for message in found.matches] == [text]
+    assert asyncio.run(store.setting("words")) is None
+    asyncio.run(store.close())
+    with Memory(path, worker=False) as memory:
+        assert memory.verify().ok
+        memory.forget(text="error500", user_id="ann")
+        assert memory.verify().ok

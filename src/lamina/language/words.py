@@ -93,9 +93,14 @@ _SHORTEST_STEM = 3
 
 @lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
-    """A lower-case word without its commonest English endings; other words as they are."""
+    """A lower-case word without its commonest English endings; other words as they are.
+
+    Versions, ids, codes and amounts are no English words: with a digit, only the possessive goes.
+    """
     if not word.isascii() or not word[:1].isalpha():
         return word
+    if not word.isalpha() and any(map(str.isdigit, word)):
+        return word.removesuffix("'s")
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     for suffix, rest in _SUFFIXES:

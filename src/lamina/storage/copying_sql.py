@@ -52,7 +52,7 @@ _OF_TENANT: Mapping[str, tuple[str, str, str]] = {
     "appends": ("key, fingerprint, result", "", "key"),
     "costs": ("day, purpose, model, calls, tokens_in, tokens_out, cost", "", "day, purpose, model"),
     "receipts": ("id, created_us, record, previous, digest", "", "place"),
-    "settings": ("key, value", " and key not in ('scrub', 'copy')", "key"),  # which are of the database itself
+    "settings": ("key, value", " and key not in ('scrub', 'copy', 'words')", "key"),  # which are of the database itself
 }
 
 

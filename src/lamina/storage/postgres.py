@@ -104,6 +104,16 @@ class PostgresStore(RelationalStore):
         )
         if self._common.bypasses:
             logger.warning("row_security_bypassed", extra={"reason": "the role is superuser or has BYPASSRLS"})
+        if await self.setting("words") == "outdated":
+            await self._rebuild_outdated_words()
+
+    async def _rebuild_outdated_words(self) -> None:
+        """Index the words of all tenants again, which were indexed by other rules; this one last, since it is asked."""
+        for tenant in sorted(await self.tenants(), key=lambda name: name == self.tenant):
+            store = self.for_tenant(tenant)
+            if await store.setting("words") == "outdated":
+                await store.reindex()
+                await store.put_setting("words", "current")
 
     async def close(self) -> None:
         if self._borrowed:

@@ -60,6 +60,20 @@ class SqliteStore(RelationalStore):
         await self._connections.alone(lambda connection: inspect(connection, self.path))
         await self._connections.alone(self._use_wal)
         await self._connections.write(lambda connection: migrate(connection, self.path))
+        await self._rebuild_outdated_words()
+
+    async def _rebuild_outdated_words(self) -> None:
+        """Index the words again if a migration says that they were indexed by other rules."""
+        outdated = "select 1 from settings where tenant = '' and key = 'words'"
+
+        async def work(tx: Transaction) -> None:
+            if await tx.row(outdated):
+                await self._index.rebuild_messages(tx)
+                await self._index.rebuild_summaries(tx)
+                await tx.execute("delete from settings where tenant = '' and key = 'words'")
+
+        if await self._database.read(lambda tx: tx.row(outdated)):
+            await self._database.write(work)
 
     def _use_wal(self, connection: sqlite3.Connection) -> None:
         """Switch to a write-ahead log; several processes may be at it at once, and SQLite does not wait here."""
