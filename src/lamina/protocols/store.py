@@ -356,6 +356,16 @@ class VectorRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndexChanges:
+    """What an index of a user's memory has to read again, but for the messages; all of one moment."""
+
+    changes: Changes
+    vectors: tuple[VectorRow, ...]
+    items: tuple[Summary | Fact | Episode, ...] | None  # all that is searchable; None if nothing has changed
+    archived: frozenset[str]  # sessions, if something has changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unembedded:
     """What of a user's memory has no vector of an embedder yet; `count` and `cuts` are those of its changes."""
 
@@ -542,6 +552,10 @@ class Store(Protocol):
 
         Of a user who is not there both numbers are 0, or past those of all users that were forgotten.
         """
+        ...
+
+    async def index_changes(self, user_id: str, since: int, embedder: str | None, after: int) -> IndexChanges:
+        """What has changed since that count, with vectors behind that place, and all summaries, facts and episodes."""
         ...
 
     async def change_counts(self) -> dict[str, int]:

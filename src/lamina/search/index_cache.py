@@ -9,7 +9,7 @@ from typing import Any
 from lamina.log.erased import says_something
 from lamina.parts import Parts
 from lamina.protocols.models import Embedder
-from lamina.protocols.store import Changes, VectorRow
+from lamina.protocols.store import Changes, IndexChanges, VectorRow
 from lamina.search.entries import entry_of, marks_of
 from lamina.search.index import Catalogue
 from lamina.values.fact import Episode, Fact
@@ -77,11 +77,11 @@ class Shelves:
             return await self._filled(user_id, embedder)
         for _ in range(_TRIES):
             since = shelf.count
-            vectors = await self._vectors(user_id, shelf)  # first: all that they are of is read after them
-            changes = await self._parts.store.changes(user_id, since)
+            read = await self._parts.store.index_changes(user_id, since, shelf.embedder, shelf.place)
+            changes = read.changes
             if changes.cuts != shelf.cuts:  # words were taken away: all is read again
                 return await self._filled(user_id, embedder)
-            fresh = await self._fresh(user_id, shelf, changes, vectors)
+            fresh = await self._fresh(shelf, read)
             with shelf.lock:
                 if shelf.count == since:
                     _apply(shelf, fresh)
@@ -150,11 +150,11 @@ class Shelves:
             return ()
         return await self._parts.store.vectors(user_id, shelf.embedder, shelf.place)
 
-    async def _fresh(self, user_id: str, shelf: Shelf, changes: Changes, vectors: Sequence[VectorRow]) -> _Fresh:
-        if changes.count == shelf.count:
-            return _Fresh(changes=changes, archived=shelf.archived, vectors=vectors)
-        messages = [page async for pages in self._pages(shelf, changes) for page in pages]
-        return replace(await self._known(user_id, shelf), changes=changes, messages=messages, vectors=vectors)
+    async def _fresh(self, shelf: Shelf, read: IndexChanges) -> _Fresh:
+        if read.changes.count == shelf.count:
+            return _Fresh(changes=read.changes, archived=shelf.archived, vectors=read.vectors)
+        messages = [page async for pages in self._pages(shelf, read.changes) for page in pages]
+        return replace(_items(shelf, read), messages=messages)
 
     async def _pages(self, shelf: Shelf, changes: Changes) -> AsyncIterator[list[_Page]]:
         """The messages that a shelf does not have yet, so many at once that it is worth it."""
@@ -171,18 +171,8 @@ class Shelves:
 
     async def _known(self, user_id: str, shelf: Shelf) -> _Fresh:
         """Everything of a user but the messages."""
-        store = self._parts.store
-        known: list[Fact | Episode | Summary] = [
-            *await store.live_summaries(user_id),
-            *(fact for fact in await store.facts(user_id) if fact.status != "evidence" or fact.id in shelf.texts),
-            *await store.episodes(user_id),
-        ]
-        archived = await store.sessions(user_id=user_id, status="archived", limit=1_000_000)
-        return _Fresh(
-            changes=Changes(count=0, cuts=0, sessions=()),
-            known=known,
-            archived=frozenset(session.id for session in archived),
-        )
+        known = _items(shelf, await self._parts.store.index_changes(user_id, -1, None, 0))
+        return replace(known, changes=Changes(count=0, cuts=0, sessions=()))
 
     def _kept_if_room(self, user_id: str, shelf: Shelf, changes: Changes) -> Shelf | None:
         size = shelf.catalogue.nbytes
@@ -213,6 +203,16 @@ class Shelves:
             while self._held - self._sizes.get(user_id, 0) + needed > self._parts.cache_bytes:
                 self._drop(next(user for user in self._kept if user != user_id))
             return True
+
+
+def _items(shelf: Shelf, read: IndexChanges) -> _Fresh:
+    """Summaries, facts and episodes that were read; a fact that is only evidence counts if the shelf has it."""
+    known = [
+        one
+        for one in read.items or ()
+        if not isinstance(one, Fact) or one.status != "evidence" or one.id in shelf.texts
+    ]
+    return _Fresh(changes=read.changes, known=known, archived=read.archived, vectors=read.vectors)
 
 
 def _take(shelf: Shelf, pages: Sequence[_Page]) -> None:

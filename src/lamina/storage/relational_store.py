@@ -11,6 +11,7 @@ from lamina.storage import (
     erasure_sql,
     facts_sql,
     folding_sql,
+    index_sql,
     integrity_sql,
     messages_sql,
     queue_sql,
@@ -101,6 +102,7 @@ class RelationalStore(Tenant):
     # search
 
     changes = read(changes_sql.changes)
+    index_changes = read(index_sql.index_changes)
     change_counts = read(changes_sql.change_counts)
     vectors = read(vectors_sql.vectors)
     vectors_of = read(vectors_sql.vectors_of)

@@ -15,6 +15,7 @@ from lamina.protocols.store import (
     Audit,
     Contents,
     FoldCommit,
+    IndexChanges,
     Newest,
     ProposalRow,
     Reach,
@@ -130,6 +131,19 @@ class OracleStore(OracleQueue):
     async def session(self, session_id: str) -> Session | None:
         kept = self._sessions.get(session_id)
         return kept.session if kept else None
+
+    async def index_changes(self, user_id: str, since: int, embedder: str | None, after: int) -> IndexChanges:
+        found = await self.changes(user_id, since)
+        rows = [] if embedder is None else await self.vectors(user_id, embedder, after)
+        if found.count <= since:
+            return IndexChanges(changes=found, vectors=tuple(rows), items=None, archived=frozenset())
+        archived = await self.sessions(user_id=user_id, status="archived", limit=1_000_000)
+        return IndexChanges(
+            changes=found,
+            vectors=tuple(rows),
+            items=(*self._live_summaries(user_id), *await self.facts(user_id), *await self.episodes(user_id)),
+            archived=frozenset(session.id for session in archived),
+        )
 
     async def sessions(
         self, *, user_id: str | None = None, status: Status | None = None, limit: int = 1000, after: str | None = None
