@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.log.resent import Sign, compared, sign
+from lamina.log.resent import Sign, compare, sign
 
 
 def talk(text):
@@ -40,7 +40,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_new(case):
     told, kept, new, seen = CASES[case]
-    found = compared(talk(told), talk(kept))
+    found = compare(talk(told), talk(kept))
     assert [talk(told)[i] for i in found.new] == talk(new)
     assert found.seen == seen
 
@@ -63,15 +63,15 @@ FORGOTTEN = {  # what is `x` in the log was forgotten
 def test_what_was_forgotten_is_not_new_though_it_is_told_again(case):
     told, kept, new = FORGOTTEN[case]
     log = talk(kept)
-    found = compared(talk(told), log, gone=[i for i, one in enumerate(log) if one.text == "x"])
+    found = compare(talk(told), log, gone=[i for i, one in enumerate(log) if one.text == "x"])
     assert [talk(told)[i] for i in found.new] == talk(new)
 
 
 def test_a_client_that_tries_again_says_so():
     """Then a message alone is known, though it was answered."""
-    assert compared(talk("u:ok"), talk("u:ok a:done"), retried=True).new == ()
-    assert compared(talk("u:ok"), talk("u:ok a:done"), retried=True).answered
-    assert compared(talk("u:no"), talk("u:ok a:done"), retried=True).new == (0,)
+    assert compare(talk("u:ok"), talk("u:ok a:done"), retried=True).new == ()
+    assert compare(talk("u:ok"), talk("u:ok a:done"), retried=True).answered
+    assert compare(talk("u:no"), talk("u:ok a:done"), retried=True).new == (0,)
 
 
 def test_messages_are_known_again_by_their_words():
@@ -94,7 +94,7 @@ def test_a_client_that_sends_its_last_messages_loses_nothing(said, reach):
     for number, words in enumerate(said):
         real.append(Sign("user", words))
         told = real[-2 * reach + 1 :]
-        found = compared(told, kept)
+        found = compare(told, kept)
         assert len(told) - 1 in found.new
         kept += [told[i] for i in found.new]
         for log in (real, kept):
@@ -107,7 +107,7 @@ def test_users_messages_are_never_dropped(kept, told):
     """Each message of a user that is not new stands in the log, in the same order."""
     before = [Sign("user", words) for words in kept]
     now = [Sign("user", words) for words in told]
-    found = compared(now, before)
+    found = compare(now, before)
     rest = [one for place, one in enumerate(now) if place not in found.new]
     steps = iter(before)
     assert all(one in steps for one in rest)

@@ -28,9 +28,7 @@ def sign(body: Mapping[str, Any]) -> Sign:
     return Sign(str(body.get("role")), " ".join(text_of(body).split()))
 
 
-def compared(
-    told: Sequence[Sign], kept: Sequence[Sign], *, gone: Collection[int] = (), retried: bool = False
-) -> Resent:
+def compare(told: Sequence[Sign], kept: Sequence[Sign], *, gone: Collection[int] = (), retried: bool = False) -> Resent:
     """Compare what a client told with the end of the log, where the words at the places in `gone` were forgotten.
 
     In doubt a message is new: one that is kept twice does less harm than one that is lost. So one message alone is

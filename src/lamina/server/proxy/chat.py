@@ -12,9 +12,9 @@ from lamina.server.proxy.dialect import (
     as_json,
     for_the_log,
     index_of,
+    insert_memory,
     is_shaped,
     objects,
-    placed,
 )
 from lamina.server.proxy.ownership import ITEMS, references
 
@@ -29,12 +29,12 @@ class Chat(Dialect):
         messages = body.get("messages")
         return isinstance(messages, list) and all(map(is_shaped, messages))
 
-    def told(self, body: Json) -> list[ChatMessage]:
+    def conversation(self, body: Json) -> list[ChatMessage]:
         given = [one for one in objects(body.get("messages")) if one.get("role") in _LOGGED]
         return [{name: one[name] for name in _KEPT if one.get(name) is not None} for one in given]
 
     def with_memory(self, body: Json, remembered: Remembered, place: Place) -> dict[str, Any]:
-        return {**body, "messages": placed(body["messages"], remembered, place, remembered.window)}
+        return {**body, "messages": insert_memory(body["messages"], remembered, place, remembered.window)}
 
     def reply(self, answer: Json) -> ChatMessage | None:
         choice = next(objects(answer.get("choices")), {})

@@ -44,7 +44,7 @@ class Dialect(ABC):
         """Whether a request has the shape that it should; if not, the endpoint judges it, and memory stays out."""
 
     @abstractmethod
-    def told(self, body: Json) -> list[ChatMessage]:
+    def conversation(self, body: Json) -> list[ChatMessage]:
         """The conversation in a request, as messages for the log: without instructions of the system."""
 
     @abstractmethod
@@ -59,7 +59,7 @@ class Dialect(ABC):
     def listener(self) -> Listener: ...
 
 
-def placed(
+def insert_memory(
     messages: Sequence[ChatMessage], remembered: Remembered, place: Place, said: Sequence[ChatMessage]
 ) -> list[ChatMessage]:
     """Memory among the messages: as late as can be, so that what providers keep of the beginning stays good.
@@ -70,16 +70,16 @@ def placed(
     lead = next((i for i, one in enumerate(messages) if one.get("role") not in SYSTEM), len(messages))
     newest = next((i for i in reversed(range(len(messages))) if messages[i].get("role") == "user"), len(messages))
     role = "developer" if any(one.get("role") == "developer" for one in messages) else "system"
-    first, late = (remembered.block, remembered.late) if said else ("", _joined(remembered.block, remembered.late))
+    first, late = (remembered.block, remembered.late) if said else ("", _join(remembered.block, remembered.late))
     if place == "user":
-        text = _joined(first, late)
+        text = _join(first, late)
         shown = [with_text(one, text) if text and i == newest else one for i, one in enumerate(messages)]
         return [*shown[:lead], *said, *shown[lead:]]
 
-    def told(text: str) -> list[ChatMessage]:
+    def system(text: str) -> list[ChatMessage]:
         return [{"role": role, "content": text}] if text else []
 
-    return [*messages[:lead], *told(first), *said, *messages[lead:newest], *told(late), *messages[newest:]]
+    return [*messages[:lead], *system(first), *said, *messages[lead:newest], *system(late), *messages[newest:]]
 
 
 def with_text(message: ChatMessage, text: str) -> ChatMessage:
@@ -88,14 +88,14 @@ def with_text(message: ChatMessage, text: str) -> ChatMessage:
     if isinstance(content, list):
         kind = "input_text" if any(_is_input(part) for part in content) else "text"
         return {**message, "content": [{"type": kind, "text": text}, *content]}
-    return {**message, "content": _joined(text, content if isinstance(content, str) else "")}
+    return {**message, "content": _join(text, content if isinstance(content, str) else "")}
 
 
 def _is_input(part: Any) -> bool:
     return isinstance(part, Mapping) and str(part.get("type", "")).startswith("input_")
 
 
-def _joined(*texts: str) -> str:
+def _join(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 

@@ -15,7 +15,7 @@ from lamina.context.build import Built
 from lamina.context.rendering import Blocks, fence
 from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
 from lamina.log.messages import OWN_KEY, check_main, taken, text_of
-from lamina.log.resent import Resent, compared, sign
+from lamina.log.resent import Resent, compare, sign
 from lamina.memory import AsyncMemory
 from lamina.protocols.store import View
 from lamina.server.proxy.dialect import ChatMessage, Dialect, Json, Place, Remembered
@@ -91,49 +91,49 @@ class Turn:
     _count: int = field(default=0, init=False)  # messages of the session before this request
     _storing: asyncio.Task[None] | None = field(default=None, init=False)
 
-    async def prepared(self) -> dict[str, Any]:
+    async def prepare(self) -> dict[str, Any]:
         """The request for the endpoint; what is new in it is being stored when this returns."""
-        told = self.dialect.told(self.body)
+        told = self.dialect.conversation(self.body)
         while told and told[-1]["role"] == "assistant":  # the beginning of the reply, which comes whole
             told.pop()
-        self._resent = compared([sign(one) for one in told[-1:]], [])
+        self._resent = compare([sign(one) for one in told[-1:]], [])
         asked = without_ids(self.body)
         try:
             remembered = await self._recall(told)
         except (Conflict, NotFound):
             raise
         except (LaminaError, TimeoutError) as error:
-            self._failed("not_recalled", error)
+            self._note_fault("not_recalled", error)
             remembered = Remembered()
         new = [told[place] for place in self._resent.new]
-        self._storing = self._begun(self._stored(new)) if new else None
+        self._storing = self._start(self._add_new(new)) if new else None
         if self.shared:
             remembered = replace(remembered, window=tuple(map(without_references, remembered.window)))
         self.tokens = remembered.tokens
         return self.dialect.with_memory(asked, remembered, self.place) if remembered.tokens else asked
 
-    async def stored(self) -> None:
+    async def wait_until_stored(self) -> None:
         """Returns once what is new in the request is safe; if that takes too long, it goes on."""
         if self._storing is not None:
-            await self._patiently(self._storing)
+            await self._wait(self._storing)
 
-    async def replied(self, reply: ChatMessage | None, interrupted: str | None) -> None:
+    async def store_reply(self, reply: ChatMessage | None, interrupted: str | None) -> None:
         """Keep the reply, or as much of it as there was."""
         if reply is not None:
-            await self._patiently(self._begun(self._kept(reply, interrupted)))
+            await self._wait(self._start(self._add_reply(reply, interrupted)))
 
-    async def _patiently(self, task: asyncio.Task[None]) -> None:
+    async def _wait(self, task: asyncio.Task[None]) -> None:
         done, _ = await asyncio.wait({task}, timeout=PATIENCE_S)
         if not done:
-            self._failed("not_stored_yet", TimeoutError())
+            self._note_fault("not_stored_yet", TimeoutError())
 
-    def _begun(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self.work.add(task)
         task.add_done_callback(self.work.discard)
         return task
 
-    async def _kept(self, reply: ChatMessage, interrupted: str | None) -> None:
+    async def _add_reply(self, reply: ChatMessage, interrupted: str | None) -> None:
         if self._storing is not None:
             await asyncio.wait({self._storing})
         more: dict[str, Any] = {"interrupted": interrupted, "regenerated": self._resent.answered or None}
@@ -156,7 +156,7 @@ class Turn:
         self._count = view.session.counters.messages if view.session else 0
         first = max(1, self._count - read + 1)
         kept = [one for one in view.tail if one.seq >= first]
-        self._resent = compared(
+        self._resent = compare(
             [sign(one) for one in told],
             [sign(one.body) for one in kept],
             gone=[place for place, one in enumerate(kept) if one.forgotten],
@@ -217,7 +217,7 @@ class Turn:
             except BudgetTooSmall as error:  # the budget is for memory: the message itself comes on top
                 budget, view = max(budget, error.smallest) + self.budget, None
 
-    async def _stored(self, new: Sequence[ChatMessage]) -> None:
+    async def _add_new(self, new: Sequence[ChatMessage]) -> None:
         place = json.dumps([self.whose.session_id, self._count, new], sort_keys=True)
         await self._add(new, f"{OWN_KEY}{hashlib.sha256(place.encode()).hexdigest()}")  # two tries at once are one
 
@@ -231,9 +231,9 @@ class Turn:
                 idempotency_key=key,
             )
         except (LaminaError, TimeoutError) as error:
-            self._failed("not_stored", error)
+            self._note_fault("not_stored", error)
 
-    def _failed(self, what: str, error: Exception) -> None:
+    def _note_fault(self, what: str, error: Exception) -> None:
         self.faults.append(what)
         logger.warning("memory_failed", extra={"fault": what, "kind": type(error).__name__})
 

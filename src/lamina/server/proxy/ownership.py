@@ -43,13 +43,13 @@ def references(value: Any) -> Iterator[str]:
             yield value["id"]
         for name, inner in value.items():
             if name not in _NOT_READ:
-                yield from _named(name.lower(), inner)
+                yield from _ids_under(name.lower(), inner)
     elif isinstance(value, list):
         for inner in value:
             yield from references(inner)
 
 
-def _named(name: str, inner: Any) -> Iterator[str]:
+def _ids_under(name: str, inner: Any) -> Iterator[str]:
     one = name in _NAMES or (name.endswith("_id") and name not in _NO_REFERENCES)
     if one and isinstance(inner, str):
         yield inner
@@ -70,7 +70,7 @@ def without_references(message: ChatMessage) -> ChatMessage:
     """A message of the log without what names things at the endpoint: anybody may have put them there."""
     content = message.get("content")
     kept = [part for part in content if not any(references(part))] or "" if isinstance(content, list) else content
-    said = {name: value for name, value in message.items() if name == "content" or not any(_named(name, value))}
+    said = {name: value for name, value in message.items() if name == "content" or not any(_ids_under(name, value))}
     return {**said, "content": kept} if "content" in said else said
 
 
@@ -79,7 +79,7 @@ def may_pass(method: str, path: str) -> bool:
     return path in ASKED if method == "POST" else method == "GET" and path.partition("/")[0] in READ
 
 
-def refused_address(method: str, path: str) -> HTTPException:
+def address_error(method: str, path: str) -> HTTPException:
     return HTTPException(
         403,
         f"{method} {path.partition('/')[0]}/… would reach what the endpoint keeps for all who ask with the proxy's key;"
@@ -99,7 +99,7 @@ class Seals:
         told = json.dumps([self._whose.user_id, self._whose.session_id, *ids]).encode()
         return hmac.new(await self._secret(), b"proxy" + told, hashlib.sha256).hexdigest()
 
-    async def opened(self, metadata: Json) -> list[str]:
+    async def read(self, metadata: Json) -> list[str]:
         """The ids in the metadata of a reply, if the seal is ours."""
         told, seal = metadata.get(ITEMS), metadata.get(SEAL)
         if not isinstance(told, list) or not isinstance(seal, str):
@@ -124,7 +124,7 @@ async def check(body: Json, made: Callable[[set[str]], Awaitable[set[str]]] | No
         )
 
 
-async def made(engine: AsyncMemory, whose: Whose, seals: Seals, wanted: set[str]) -> set[str]:
+async def ids_of_session(engine: AsyncMemory, whose: Whose, seals: Seals, wanted: set[str]) -> set[str]:
     """Which of the ids were in replies of the session; the newest are looked through first."""
     try:
         session = await engine.session(whose.session_id)
@@ -136,6 +136,6 @@ async def made(engine: AsyncMemory, whose: Whose, seals: Seals, wanted: set[str]
     last = session.counters.messages
     while last > max(0, session.counters.messages - _MOST) and not wanted <= found:
         for message in await engine.messages(session.id, max(1, last - _PAGE + 1), last):
-            found.update(await seals.opened(message.metadata))
+            found.update(await seals.read(message.metadata))
         last -= _PAGE
     return found

@@ -22,7 +22,7 @@ from lamina.server.proxy.ownership import Seals
 from lamina.server.proxy.relay import Relay
 from lamina.server.proxy.responses import Responses
 from lamina.server.proxy.scope import whose, without_ids
-from lamina.server.proxy.upstream import Upstream, in_bytes, passed_headers
+from lamina.server.proxy.upstream import Upstream, caller_headers, in_bytes
 from lamina.settings import Settings
 
 _GRACE_S = 10.0
@@ -50,7 +50,7 @@ class Proxy:
         tenants, shared = service_of(request).tenants, self._upstream.shared(request.headers)
         seals = Seals(partial(tenants.secret, engine.tenant), about)
         if shared:
-            await ownership.check(without_ids(body), partial(ownership.made, engine, about, seals))
+            await ownership.check(without_ids(body), partial(ownership.ids_of_session, engine, about, seals))
         turn = Turn(
             engine=engine,
             whose=about,
@@ -65,14 +65,14 @@ class Proxy:
             work=self._work,
             retried=request.headers.get(_RETRIES, "0") not in {"", "0"},
         )
-        content = in_json(await turn.prepared())
+        content = in_json(await turn.prepare())
         try:
             answer = await self._upstream.ask(request, path, content)
         except httpx2.HTTPError as error:
             return not_reached(error)
         finally:
-            await turn.stored()
-        return await self._answered(answer, turn, dialect)
+            await turn.wait_until_stored()
+        return await self._respond(answer, turn, dialect)
 
     async def passing(self, request: Request, path: str) -> Response:
         """Ask the endpoint, and remember nothing."""
@@ -83,19 +83,22 @@ class Proxy:
             answer = await self._upstream.ask(request, path, content)
         except httpx2.HTTPError as error:
             return not_reached(error)
-        return await self._answered(answer, None, None)
+        return await self._respond(answer, None, None)
 
-    async def _answered(self, answer: httpx2.Response, turn: Turn | None, dialect: Dialect | None) -> Response:
+    async def _respond(self, answer: httpx2.Response, turn: Turn | None, dialect: Dialect | None) -> Response:
         known = turn is not None and dialect is not None and answer.is_success
 
         async def keep(reply: ChatMessage | None, broke_off: str | None) -> None:
             if turn is not None and known:
-                await turn.replied(reply, broke_off)
+                await turn.store_reply(reply, broke_off)
                 self._metrics.proxied(turn.tokens, "nothing" if reply is None else broke_off or "whole", turn.faults)
 
         if answer.headers.get("content-type", "").startswith(_STREAM):
             return Relay(
-                answer, [*passed_headers(answer), *_told(turn)], dialect.listener() if known and dialect else None, keep
+                answer,
+                [*caller_headers(answer), *_headers(turn)],
+                dialect.listener() if known and dialect else None,
+                keep,
             )
         try:
             content = await answer.aread()
@@ -107,7 +110,7 @@ class Proxy:
         if said is not None and dialect is not None:
             await keep(dialect.reply(said), None)
         response = Response(content, answer.status_code)
-        heads = [*passed_headers(answer), *_told(turn)]
+        heads = [*caller_headers(answer), *_headers(turn)]
         response.raw_headers = in_bytes([*heads, ("content-length", str(len(content)))])
         return response
 
@@ -121,7 +124,7 @@ class Proxy:
 async def _passable(method: str, path: str, content: bytes) -> bytes:
     """What is sent for a request that reaches nothing of others; as it was read here, so that it is read alike."""
     if not ownership.may_pass(method, path):
-        raise ownership.refused_address(method, path)
+        raise ownership.address_error(method, path)
     if method != "POST":
         return b""
     body = as_json(content)
@@ -173,19 +176,19 @@ async def _unknown() -> Response:
 def _path(request: Request) -> str:
     """The address below the endpoint's; none that an endpoint might read as one beside or above it."""
     path: str = request.scope["path"].removeprefix(PREFIX).removeprefix("/v1").strip("/")
-    if _STEPS_OUT.search(_decoded(path)):
+    if _STEPS_OUT.search(_decode(path)):
         raise HTTPException(404, "the proxy passes on no address with empty parts, dots for folders or backslashes")
     return quote(path, safe="/%:")
 
 
-def _decoded(path: str) -> str:
+def _decode(path: str) -> str:
     """A path as an endpoint may read it that decodes more than once."""
     while (plain := unquote(path)) != path:
         path = plain
     return path
 
 
-def _told(turn: Turn | None) -> list[tuple[str, str]]:
+def _headers(turn: Turn | None) -> list[tuple[str, str]]:
     """What a client may want to know of its memory."""
     if turn is None:
         return []

@@ -13,9 +13,9 @@ from lamina.server.proxy.dialect import (
     as_json,
     for_the_log,
     index_of,
+    insert_memory,
     is_shaped,
     objects,
-    placed,
 )
 from lamina.server.proxy.ownership import ITEMS, references
 
@@ -30,12 +30,12 @@ class Responses(Dialect):
         given = body.get("input")
         return given is None or isinstance(given, str) or (isinstance(given, list) and all(map(is_shaped, given)))
 
-    def told(self, body: Json) -> list[ChatMessage]:
+    def conversation(self, body: Json) -> list[ChatMessage]:
         return _messages(_items(body))
 
     def with_memory(self, body: Json, remembered: Remembered, place: Place) -> dict[str, Any]:
         said = [item for message in remembered.window for item in _as_items(message)]
-        return {**body, "input": placed(_items(body), remembered, place, said)}
+        return {**body, "input": insert_memory(_items(body), remembered, place, said)}
 
     def reply(self, answer: Json) -> ChatMessage | None:
         return _reply(answer.get("output"), answer)

@@ -32,7 +32,7 @@ class Whose:
 
 def whose(headers: Mapping[str, str], body: Mapping[str, Any], somebody: str) -> Whose | None:
     """None if neither a user nor a session is named: then nothing is remembered."""
-    user, session, agent = _told(headers, body)
+    user, session, agent = _names_in(headers, body)
     conversation = conversation_of(body)
     session = session or conversation
     if user is None and isinstance(body.get("user"), str) and body["user"].strip():
@@ -69,7 +69,7 @@ def conversation_of(body: Mapping[str, Any]) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
-def _told(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
+def _names_in(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
     metadata = body.get("metadata")
     told = metadata if isinstance(metadata, Mapping) else {}
 

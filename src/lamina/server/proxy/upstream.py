@@ -85,7 +85,7 @@ def _callers(given: Mapping[str, str]) -> str | None:
     return None if not key or key.startswith(PREFIX) else told
 
 
-def passed_headers(answer: httpx2.Response) -> list[tuple[str, str]]:
+def caller_headers(answer: httpx2.Response) -> list[tuple[str, str]]:
     """The headers of an answer that are for the caller; the endpoint's number of the request gets another name."""
     names = {"x-request-id": "x-upstream-request-id"}
     kept = [(name.lower(), value) for name, value in answer.headers.multi_items() if name.lower() not in _HOP]

@@ -149,7 +149,7 @@ TOLD: dict[str, tuple[list[Any], list[Any]]] = {
 @pytest.mark.parametrize("given", TOLD)
 def test_items_are_messages_of_the_log(given):
     items, said = TOLD[given]
-    found = Responses().told({"input": items})
+    found = Responses().conversation({"input": items})
     calls = [[call["id"] for call in one.get("tool_calls", [])] for one in found]
     assert [(one["role"], one["content"], named) for one, named in zip(found, calls, strict=True)] == said
 
