@@ -25,7 +25,6 @@ from lamina.forgetting.forget import Forgetting
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.episodes import KEY_MOMENT, milestone_of
 from lamina.knowledge.facts import Knowledge
-from lamina.knowledge.filters import as_filter, as_span, as_words, one_of
 from lamina.language.times import day_of, moment
 from lamina.log.append import Ingest
 from lamina.log.messages import check_text, checked_id, main_session
@@ -37,8 +36,9 @@ from lamina.parts import Parts, Patience, Progress
 from lamina.profiles import Profile, profile_kept, profile_values
 from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Prompt, Summariser, TokenCounter
 from lamina.protocols.store import Reach
+from lamina.search.filters import HIT_KINDS, as_filter, as_span, as_words, one_of
 from lamina.search.lazy_search import Retrieval
-from lamina.search.request import HIT_KINDS, build_request
+from lamina.search.request import build_request
 from lamina.tracing import span
 from lamina.values.cost import Cost
 from lamina.values.fact import (

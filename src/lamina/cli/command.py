@@ -16,6 +16,7 @@ from lamina import Memory
 from lamina.cli import display
 from lamina.errors import InputError
 from lamina.memory import AsyncMemory
+from lamina.search.filters import FILTERS
 from lamina.settings import Settings
 from lamina.tenancy.open_tenants import tenants
 from lamina.tenancy.tenants import Tenants
@@ -35,14 +36,24 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 AllTenants = Annotated[bool, typer.Option("--all-tenants", help="Of all tenants of the store, not of one.")]
 NoSettle = Annotated[bool, typer.Option("--no-settle", help="Leave folding to a later command.")]
 
-TypeOption = Annotated[list[str] | None, typer.Option("--type", help="Only facts of this type; may be repeated.")]
-CategoryOption = Annotated[list[str] | None, typer.Option("--category", help="Only of this category; repeatable.")]
-TagOption = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag, or one of these.")]
-SinceOption = Annotated[str | None, typer.Option("--since", help="Only from this time on, e.g. 2025-03-14.")]
-UntilOption = Annotated[str | None, typer.Option("--until", help="Only before this time.")]
-ImportanceOption = Annotated[float, typer.Option("--min-importance", help="Only facts at least so important, 0 to 1.")]
-AsOf = Annotated[str | None, typer.Option("--as-of", help="What held at this time; default: now.")]
-At = Annotated[str | None, typer.Option("--at", help='When it is asked, for words like "last week"; default: now.')]
+
+def filter_option(name: str, *flags: str, **more: Any) -> Any:
+    """The option of a filter of searches."""
+    field = FILTERS[name]
+    several = field.kind in {"choices", "words", "weights"}
+    help_ = f"{field.about} {'May be repeated. ' if several else ''}"
+    choices = f"One of {', '.join(field.choices)}." if field.choices else ""
+    return typer.Option(*flags, help=(help_ + choices).rstrip(), **more)
+
+
+TypeOption = Annotated[list[str] | None, filter_option("types", "--type")]
+CategoryOption = Annotated[list[str] | None, filter_option("categories", "--category")]
+TagOption = Annotated[list[str] | None, filter_option("tags", "--tag")]
+SinceOption = Annotated[str | None, filter_option("since", "--since")]
+UntilOption = Annotated[str | None, filter_option("until", "--until")]
+ImportanceOption = Annotated[float, filter_option("min_importance", "--min-importance")]
+AsOf = Annotated[str | None, filter_option("as_of", "--as-of")]
+At = Annotated[str | None, filter_option("at", "--at")]
 KnownAt = Annotated[str | None, typer.Option("--known-at", help="With what was known at this time; default: now.")]
 
 

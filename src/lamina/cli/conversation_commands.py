@@ -30,23 +30,21 @@ from lamina.cli.command import (
     UntilOption,
     UserOption,
     console,
+    filter_option,
     out,
     settled,
     with_progress,
 )
 from lamina.errors import InputError
 from lamina.profiles import profile_named
-from lamina.search.request import HIT_KINDS
-from lamina.search.weights import MIXED
+from lamina.search.filters import HIT_KINDS
 from lamina.values.hit import Explained, Hit
-from lamina.values.message import ROLES
 from lamina.values.report import Imported
 from lamina.values.session import STATUSES, Session, Status
 
 commands = typer.Typer()
 
 _SOURCES = "An export (.jsonl, folder, .md), or another tool's file: ChatGPT, ShareGPT, mem0, chat messages, logs."
-_WEIGHTS = f"Rank by a weighted sum: {', '.join(MIXED)}; may be repeated."
 _TARGETS = "A .jsonl file for everything, a folder for readable JSON, a .md file for one session."
 
 
@@ -173,10 +171,8 @@ def search(
     user: UserOption = None,
     session: SessionOption = None,
     top: Annotated[int, typer.Option("--top", "-k", help="How many hits.")] = 10,
-    kind: Annotated[
-        list[str] | None, typer.Option("--kind", help="Only message, summary, fact or episode; may be repeated.")
-    ] = None,
-    role: Annotated[str | None, typer.Option("--role", help=f"Only messages of {', '.join(ROLES)}.")] = None,
+    kind: Annotated[list[str] | None, filter_option("kinds", "--kind")] = None,
+    role: Annotated[str | None, filter_option("role", "--role")] = None,
     type: TypeOption = None,  # noqa: A002 - the word of the glossary
     category: CategoryOption = None,
     tag: TagOption = None,
@@ -184,11 +180,9 @@ def search(
     until: UntilOption = None,
     min_importance: ImportanceOption = 0.0,
     as_of: AsOf = None,
-    archived: Annotated[bool, typer.Option("--archived", help="Also archived sessions and facts.")] = False,
-    weight: Annotated[list[str] | None, typer.Option("--weight", metavar="NAME=VALUE", help=_WEIGHTS)] = None,
-    min_score: Annotated[
-        float, typer.Option("--min-score", help="Only hits that answer at least so likely, 0 to 1.")
-    ] = 0.0,
+    archived: Annotated[bool, filter_option("archived", "--archived")] = False,
+    weight: Annotated[list[str] | None, filter_option("weights", "--weight", metavar="NAME=VALUE")] = None,
+    min_score: Annotated[float, filter_option("min_score", "--min-score")] = 0.0,
     at: At = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Add the largest parts of the scores, and how it went.")

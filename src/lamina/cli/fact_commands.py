@@ -21,12 +21,13 @@ from lamina.cli.command import (
     TypeOption,
     UntilOption,
     UserOption,
+    filter_option,
     out,
 )
 from lamina.cli.display import short
 from lamina.cli.short_ids import FactName, WhoseOption, fact_named
 from lamina.errors import InputError
-from lamina.values.fact import FACT_STATUSES, FACT_TYPES, Fact
+from lamina.values.fact import FACT_TYPES, Fact
 
 commands = typer.Typer()
 
@@ -41,10 +42,7 @@ def facts(
     user: UserOption = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
-    status: Annotated[
-        list[str] | None,
-        typer.Option("--status", help=f"All that have it, holding or not; of {', '.join(FACT_STATUSES)}; repeatable."),
-    ] = None,
+    status: Annotated[list[str] | None, filter_option("statuses", "--status")] = None,
     type: TypeOption = None,  # noqa: A002 - the word of the glossary
     category: CategoryOption = None,
     tag: TagOption = None,

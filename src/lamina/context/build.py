@@ -23,8 +23,9 @@ from lamina.log.window import newest_of, take_back, units
 from lamina.parts import Parts, beside_loop
 from lamina.profiles import Profile, as_profile
 from lamina.protocols.store import Reach, View
+from lamina.search.filters import HIT_KINDS
 from lamina.search.lazy_search import Retrieval
-from lamina.search.request import HIT_KINDS, Request
+from lamina.search.request import Request
 from lamina.tracing import span
 from lamina.values.fact import Fact
 from lamina.values.hit import Hit

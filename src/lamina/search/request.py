@@ -7,14 +7,9 @@ from typing import Any
 
 from lamina.errors import InputError
 from lamina.knowledge.fact_filter import Filter
-from lamina.knowledge.filters import as_filter, one_of
-from lamina.language.times import moment
 from lamina.log.messages import check_text, checked_id
 from lamina.profiles import Profile
-from lamina.search.weights import checked_weights
-from lamina.values.message import ROLES
-
-HIT_KINDS = ("message", "summary", "fact", "episode")
+from lamina.search.filters import HIT_KINDS, as_filter, check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,24 +57,17 @@ def build_request(
     check_text("query", query)
     if not isinstance(top_k, int) or top_k < 1:
         raise InputError(f"top_k must be a whole number of at least 1, not {top_k!r}")
-    if role is not None and role not in ROLES:
-        raise InputError(f"no role {role!r}; there are {list(ROLES)}")
-    if isinstance(min_score, bool) or not isinstance(min_score, int | float) or not 0 <= min_score <= 1:
-        raise InputError(f"min_score must be a number from 0 to 1, not {min_score!r}")
-    mixed = profile.weights if weights is None else checked_weights(weights)
+    mixed = profile.weights if weights is None else check("weights", weights)
+    threshold = profile.relevance_threshold if mixed is not None and weights is None else 0.0
+    given = {"kinds": kinds, "session_id": session_id, "role": role, "at": at, "as_of": as_of, "archived": archived}
     return Request(
         query=query,
         user_id=checked_id(user_id, "user_id"),
         top_k=top_k,
-        kinds=one_of(kinds, HIT_KINDS, "kind"),
         wanted=as_filter(
             types=types, categories=categories, tags=tags, since=since, until=until, min_importance=min_importance
         ),
-        session_id=None if session_id is None else checked_id(session_id, "session_id"),
-        role=role,
-        at=None if at is None else moment(at, "at"),
-        as_of=None if as_of is None else moment(as_of, "as_of"),
-        archived=bool(archived),
         weights=mixed,
-        least=max(min_score, profile.relevance_threshold if mixed is not None and weights is None else 0.0),
+        least=max(check("min_score", min_score), threshold),
+        **{name: check(name, value) for name, value in given.items()},
     )

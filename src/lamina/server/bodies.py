@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from lamina.log.messages import EARLIEST, latest_year
 from lamina.memory import DEFAULT_USER, MAX_PARTS
 from lamina.profiles import PROFILES
+from lamina.search.filters import FILTERS, MAX_SHARE, MIN_SHARE
 from lamina.search.weights import MIXED
 from lamina.tenancy.keys import NAME as KEY_NAME
 from lamina.values.access_key import KeyRole
@@ -78,7 +79,7 @@ Time = Annotated[
     str,
     Field(max_length=64, examples=["2025-03-14T09:30:00Z"], json_schema_extra={"format": "date-time"}),
 ]
-Share = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(ge=MIN_SHARE, le=MAX_SHARE)]
 Place = Annotated[int, Field(ge=1, le=100_000_000), BeforeValidator(_whole)]  # of a message or turn, by its number
 Budget = Annotated[int, Field(ge=1, le=1_000_000, description="tokens"), BeforeValidator(_whole)]
 Limit = Annotated[int, Field(ge=1, le=_MOST, description="Most items of the page.")]
@@ -282,6 +283,10 @@ class ContextRequest(Body):
     rehearsal: Annotated[bool, Field(description="only to look: no use of what is in it")] = False
 
 
+def _filter(name: str, default: Any) -> Any:
+    return Field(default=default, description=FILTERS[name].about)
+
+
 class ExplainedSearchRequest(Body):
     """What to look for, and filters."""
 
@@ -292,20 +297,20 @@ class ExplainedSearchRequest(Body):
     query: Line
     user_id: Id = DEFAULT_USER
     top_k: Annotated[int, Field(ge=1, le=_MOST), BeforeValidator(_whole)] = 10
-    kinds: Some[HitKind] = list(get_args(HitKind))
-    types: Some[FactType] = []
-    categories: Some[Word] = []
-    tags: Some[Word] = []
-    since: Time | None = None
-    until: Time | None = None
-    min_importance: Share = 0.0
-    session_id: Id | None = None
-    role: Role | None = None
-    as_of: Time | None = None
-    archived: bool = False
-    weights: Weights | None = None
-    min_score: Share = 0.0
-    at: Time | None = None
+    kinds: Some[HitKind] = _filter("kinds", list(get_args(HitKind)))
+    types: Some[FactType] = _filter("types", [])
+    categories: Some[Word] = _filter("categories", [])
+    tags: Some[Word] = _filter("tags", [])
+    since: Time | None = _filter("since", None)
+    until: Time | None = _filter("until", None)
+    min_importance: Share = _filter("min_importance", 0.0)
+    session_id: Id | None = _filter("session_id", None)
+    role: Role | None = _filter("role", None)
+    as_of: Time | None = _filter("as_of", None)
+    archived: bool = _filter("archived", False)
+    weights: Weights | None = _filter("weights", None)
+    min_score: Share = _filter("min_score", 0.0)
+    at: Time | None = _filter("at", None)
 
 
 class SearchRequest(ExplainedSearchRequest):
@@ -315,15 +320,15 @@ class SearchRequest(ExplainedSearchRequest):
 
 
 class FactsQuery(KnowledgeQuery):
-    as_of: Time | None = None
+    as_of: Time | None = _filter("as_of", None)
     known_at: Time | None = None
-    session_id: Id | None = None
-    statuses: Some[FactStatus] = []
-    types: Some[FactType] = []
-    categories: Some[Word] = []
-    tags: Some[Word] = []
-    since: Time | None = None
-    until: Time | None = None
+    session_id: Id | None = _filter("session_id", None)
+    statuses: Some[FactStatus] = _filter("statuses", [])
+    types: Some[FactType] = _filter("types", [])
+    categories: Some[Word] = _filter("categories", [])
+    tags: Some[Word] = _filter("tags", [])
+    since: Time | None = _filter("since", None)
+    until: Time | None = _filter("until", None)
     min_importance: Share = 0.0
 
 

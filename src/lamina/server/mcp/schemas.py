@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lamina.errors import InputError
+from lamina.search.filters import FILTERS, MAX_SHARE, MIN_SHARE
 
 Schema = dict[str, Any]
 
@@ -49,7 +50,7 @@ def number(about: str) -> Schema:
 
 
 def share(about: str) -> Schema:
-    return {"type": "number", "description": about, "minimum": 0, "maximum": 1}
+    return {"type": "number", "description": about, "minimum": MIN_SHARE, "maximum": MAX_SHARE}
 
 
 def truth(about: str, *, default: bool | None = None) -> Schema:
@@ -58,6 +59,16 @@ def truth(about: str, *, default: bool | None = None) -> Schema:
 
 def several(about: str, item: Schema) -> Schema:
     return {"type": "array", "description": about, "items": item}
+
+
+def search_filter(name: str, more: str = "") -> Schema:
+    """The schema of a filter of searches."""
+    field = FILTERS[name]
+    about = f"{field.about} {more}".rstrip()
+    item = text("One of them.", choices=field.choices)
+    if field.kind in {"choices", "words"}:
+        return several(about, item)
+    return share(about) if field.kind == "share" else text(about, choices=field.choices)
 
 
 def bounded(schema: Schema) -> Schema:

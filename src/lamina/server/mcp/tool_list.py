@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from lamina.search.request import HIT_KINDS
-from lamina.server.mcp.schemas import Schema, bounded, number, several, share, text, thing, truth, whole
+from lamina.search.filters import HIT_KINDS
+from lamina.server.mcp.schemas import Schema, bounded, number, search_filter, several, text, thing, truth, whole
 from lamina.values.access_key import KeyRole
 from lamina.values.fact import FACT_TYPES
 from lamina.values.message import ROLES
@@ -136,13 +136,13 @@ SEARCH_MEMORIES = ToolSpec(
         {
             "query": text("A question, or words to look for."),
             "top_k": whole("Maximum number of results.", least=1, most=100, default=10),
-            "kinds": several("Only results of these kinds.", text("A kind.", choices=HIT_KINDS)),
-            "types": several("Only facts of these types.", text("A type.", choices=tuple(FACT_TYPES))),
-            "tags": several("Only facts with one of these tags.", text("A tag.")),
-            "session": text(f"Only in this conversation. {_SESSION}"),
-            "since": text(f"Only from this time onwards. {_WHEN}"),
-            "until": text(f"Only before this time. {_WHEN}"),
-            "min_score": share("Only results with at least this score. 0.3 leaves out most that do not answer."),
+            "kinds": search_filter("kinds"),
+            "types": search_filter("types"),
+            "tags": search_filter("tags"),
+            "session": search_filter("session_id", _SESSION),
+            "since": search_filter("since", _WHEN),
+            "until": search_filter("until", _WHEN),
+            "min_score": search_filter("min_score"),
         },
         required=("query",),
     ),
@@ -204,9 +204,9 @@ LIST_FACTS = ToolSpec(
     about="List the facts about the user, now or at another time, most important first. Use it for an overview.",
     takes=thing(
         {
-            "as_of": text(f"List what was true at this time. Default: now. {_WHEN}"),
-            "types": several("Only facts of these types.", text("A type.", choices=tuple(FACT_TYPES))),
-            "tags": several("Only facts with one of these tags.", text("A tag.")),
+            "as_of": search_filter("as_of", _WHEN),
+            "types": search_filter("types"),
+            "tags": search_filter("tags"),
             "limit": whole("Maximum number of items.", least=1, most=1000, default=100),
         }
     ),
