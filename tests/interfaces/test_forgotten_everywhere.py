@@ -227,6 +227,7 @@ def everything(place, tmp_path):
         environ = {"LAMINA_DATABASE": database, "LAMINA_PROXY_BASE_URL": endpoint.url}
         _, url = stack.enter_context(service_process(tmp_path, "--no-worker", **environ))
         client = stack.enter_context(httpx2.Client(base_url=url, timeout=CEILING))
+        stack.enter_context(client.stream("GET", "/v1/events"))  # the service looks for changes while somebody listens
         memory = stack.enter_context(Memory(database, worker=False))
         yield Everything(database, client, endpoint, memory)
 
