@@ -71,6 +71,7 @@ def calls(session, row, raw):
         "add_milestone": lambda s: s.add_milestone(a_milestone("x", "s1")),
         "milestones": lambda s: s.milestones("s1"),
         "view": lambda s: s.view("ann", "s1", Reach(turns=9, fill=True, tokens=999)),
+        "contents": lambda s: s.contents("ann"),
         "summaries": lambda s: s.summaries("s1", live=False),
         "summary": lambda s: s.summary("ab"),
         "outline": lambda s: s.outline("s1", 9),
