@@ -45,7 +45,7 @@ def _blocking(
     verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], *, here: bool = False
 ) -> Callable[Concatenate[Any, P], T]:
     """An awaited verb as a blocking one of the same signature; `here` for one that waits for nothing but the store."""
-    named = _renamed(verb)
+    named = _rename(verb)
 
     @functools.wraps(named)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -63,7 +63,7 @@ def _blocking(
     return call
 
 
-def _renamed(verb: Callable[P, T]) -> Callable[P, T]:
+def _rename(verb: Callable[P, T]) -> Callable[P, T]:
     """A verb under the name of the blocking class, which Python gives when an argument is wrong."""
     assert isinstance(verb, FunctionType)
     named = FunctionType(verb.__code__, verb.__globals__, verb.__name__, verb.__defaults__, verb.__closure__)

@@ -82,12 +82,12 @@ def _refuse_unknown(init: Callable[Concatenate[M, P], None]) -> Callable[Concate
     known = sorted(init.__kwdefaults__ or ())
 
     @functools.wraps(init)
-    def checked(self: M, /, *args: P.args, **options: P.kwargs) -> None:
+    def check(self: M, /, *args: P.args, **options: P.kwargs) -> None:
         if unknown := sorted(set(options) - {*known, "location"}):
             raise InputError(f"unknown options {unknown}; there are {known}")
         init(self, *args, **options)
 
-    return checked
+    return check
 
 
 class AsyncMemory:
@@ -289,7 +289,7 @@ class AsyncMemory:
     ) -> None:
         await self.close()
 
-    # in
+    # messages in
 
     async def add(
         self,
@@ -311,7 +311,7 @@ class AsyncMemory:
                 key=idempotency_key,
             )
 
-    # out
+    # context and search
 
     async def context(
         self,
@@ -325,14 +325,14 @@ class AsyncMemory:
         sources: Sequence[str] = (),
         at: Any = None,
         seen_from: int | None = None,
-        rehearsal: bool = False,
+        record_access: bool = True,
     ) -> Context:
         """What the model should see for the next message: never above the budget, with a manifest of what and why.
 
         `query` is the current user message; `system` is your own system prompt; `sources` are texts of your own
         (retrieved documents) to place before the question; `at` is when it is asked, if not now; the model sees the
-        session's messages from number `seen_from` on anyway, because you send them yourself. A `rehearsal` is only
-        looked at: it is no use of the facts and episodes in it, and keeps nothing from fading.
+        session's messages from number `seen_from` on anyway, because you send them yourself. With
+        record_access=False, the facts and episodes in it do not count as used, which would keep them from fading.
         """
         built = await self._contexts.build(
             query,
@@ -344,7 +344,7 @@ class AsyncMemory:
             sources=sources,
             at=at,
             seen_from=seen_from,
-            record_access=not rehearsal,
+            record_access=record_access,
         )
         return built.context
 
@@ -575,7 +575,7 @@ class AsyncMemory:
         return await self._parts.store.messages(summary.session_id, summary.covers)
 
     async def digest(self, user_id: str = DEFAULT_USER) -> Summary | None:
-        """What a new session of this user hears of the last ones."""
+        """What a new session of this user is told of the last ones."""
         found = await self._parts.store.digests(user_id)
         return found[0] if found else None
 
@@ -637,10 +637,10 @@ class AsyncMemory:
             ),
         )
 
-    async def fact(self, fact_id: str, *, rehearsal: bool = False) -> Fact:
-        """One fact. To read it counts as a use, which keeps it fresh, unless it is a `rehearsal`: only to look at."""
+    async def fact(self, fact_id: str, *, record_access: bool = True) -> Fact:
+        """One fact. Reading it counts as a use, which keeps it fresh; with record_access=False it does not."""
         found = await self._knowledge.fact(fact_id)
-        if not rehearsal:
+        if record_access:
             self._accesses.note([fact_id])
         return found
 
@@ -825,7 +825,7 @@ class AsyncMemory:
         prompts: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Proposal:
-        """Write the summaries and facts of a session anew, from a message on, beside the old ones.
+        """Write the summaries and facts of a session again, from a message on, beside the old ones.
 
         Nothing changes until `accept`. `summariser` and `extractor` are other models, `prompts` other prompts by name.
         """
@@ -868,7 +868,7 @@ class AsyncMemory:
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
-        """Erase for good, with all that was derived, and write the rest anew; the receipt says what was done.
+        """Erase for good, with all that was derived, and rewrite the rest; the receipt says what was done.
 
         Give one of: `message_id` (one or several); `session_id` with `first` and `last`; `session_id` alone; `fact_id`;
         `text`, with `user_id` or `session_id`; or `user_id` alone, for everything of a user.
@@ -925,14 +925,14 @@ class AsyncMemory:
         self._worker.wake()
         return freed
 
-    # keeping house
+    # maintenance
 
     async def verify(self, session_id: str | None = None, *, progress: Progress | None = None) -> Report:
         """Check that everything stored is whole; changes nothing."""
         return await self._maintenance.verify(session_id, progress)
 
     async def repair(self, session_id: str | None = None, *, progress: Progress | None = None) -> Report:
-        """Make anew what is derived and damaged; the report says what was mended and what cannot be."""
+        """Rebuild what is derived and damaged; the report says what was repaired and what cannot be."""
         return await self._maintenance.repair(session_id, progress)
 
     async def export(
@@ -990,7 +990,7 @@ class AsyncMemory:
 
     @asynccontextmanager
     async def _resting(self) -> AsyncIterator[None]:
-        """Have the worker rest: what it would make anew of a session may be in the file that is being read."""
+        """Stop the worker for a while: what it would rebuild of a session may be in the file that is being read."""
         task, self._task = self._task, None
         if task is not None:
             await self._worker.stop(task)

@@ -106,13 +106,13 @@ def test_what_is_not_at_hand_is_one_step_of_opening(tmp_path: Path) -> None:
 def test_looking_is_no_use_of_what_is_found(memory: Memory) -> None:
     fact = memory.remember("Ann swims on Sundays", user_id=USER)
     assert memory.search_explained("swims on Sundays", user_id=USER, kinds=["fact"]).hits[0].id == fact.id
-    rehearsed = memory.context("When does Ann swim?", user_id=USER, rehearsal=True)
-    assert fact.id in {piece.id for piece in rehearsed.manifest.items}
-    assert memory.fact(fact.id, rehearsal=True).accesses == 0
+    looked = memory.context("When does Ann swim?", user_id=USER, record_access=False)
+    assert fact.id in {piece.id for piece in looked.manifest.items}
+    assert memory.fact(fact.id, record_access=False).accesses == 0
     memory.settle()
     assert memory.fact(fact.id).accesses == 0  # to be read is a use
     memory.search("swims on Sundays", user_id=USER, kinds=["fact"])
-    assert memory.context("When does Ann swim?", user_id=USER).text == rehearsed.text
+    assert memory.context("When does Ann swim?", user_id=USER).text == looked.text
     memory.settle()
     assert memory.fact(fact.id).accesses == 3
 

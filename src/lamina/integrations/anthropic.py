@@ -32,7 +32,7 @@ _DEPTH = 2  # levels of a listing
 _UNIT = 1024
 
 
-def _told(verb: Callable[P, str]) -> Callable[P, str]:
+def _answer_errors(verb: Callable[P, str]) -> Callable[P, str]:
     """What Lamina refuses, as an error that the model is told."""
 
     @functools.wraps(verb)
@@ -60,32 +60,32 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
         self._user_id = user_id
         self._owner = f"{_TITLE}:" + user_id.replace("%", "%25").replace("|", "%7C") + "|"
 
-    @_told
+    @_answer_errors
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        path = _checked(command.path)
+        path = _check_path(command.path)
         file = self._file(path)
         if file is not None:
-            return _shown(command.path, file.text, command.view_range)
+            return _render(command.path, file.text, command.view_range)
         files = {name: len(one.text.encode()) for name, one in self._under(path).items()}
         if not files and path != ROOT:
             raise _missing(command.path)
         head = (
             f"Here're the files and directories up to {_DEPTH} levels deep in {command.path}, excluding hidden items:"
         )
-        return "\n".join([head, *_listed(command.path.rstrip("/"), path, files)])
+        return "\n".join([head, *_list_files(command.path.rstrip("/"), path, files)])
 
-    @_told
+    @_answer_errors
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        path = _checked(command.path)
+        path = _check_path(command.path)
         if self._exists(path):
             raise ToolError(f"File {command.path} already exists")
         self._check_parents(path)
         self._put(path, command.file_text)
         return f"File created successfully at: {command.path}"
 
-    @_told
+    @_answer_errors
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        path = _checked(command.path)
+        path = _check_path(command.path)
         text, old = self._text(path, command.path), command.old_str
         lines = _lines_of(text, old)
         if not lines:
@@ -98,14 +98,14 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
         changed = text.replace(old, command.new_str or "")
         self._put(path, changed)
         first = max(1, lines[0] - _AROUND)
-        snippet = _numbered(changed.split("\n")[first - 1 : lines[0] + _AROUND], first)
+        snippet = _number_lines(changed.split("\n")[first - 1 : lines[0] + _AROUND], first)
         return "\n".join(
             ["The memory file has been edited. Here is the snippet showing the change (with line numbers):", *snippet]
         )
 
-    @_told
+    @_answer_errors
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        path = _checked(command.path)
+        path = _check_path(command.path)
         text = self._text(path, command.path)
         lines = text.removesuffix("\n").split("\n") if text else []
         if not 0 <= command.insert_line <= len(lines):
@@ -118,9 +118,9 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
         self._put(path, changed if changed.endswith("\n") else f"{changed}\n")
         return f"The file {command.path} has been edited."
 
-    @_told
+    @_answer_errors
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        path = _checked(command.path)
+        path = _check_path(command.path)
         if path == ROOT:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
         found = self._at(path)
@@ -129,9 +129,9 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
         self._documents.drop([self._owner + file for file in found])
         return f"Successfully deleted {command.path}"
 
-    @_told
+    @_answer_errors
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        old, new = _checked(command.old_path), _checked(command.new_path)
+        old, new = _check_path(command.old_path), _check_path(command.new_path)
         if old == ROOT:
             raise ToolError(f"Cannot rename the {ROOT} directory itself")
         if self._exists(new):
@@ -146,7 +146,7 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
             self._documents.move(self._owner + file, self._owner + new + file.removeprefix(old))
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
-    @_told
+    @_answer_errors
     def clear_all_memory(self) -> str:
         self._documents.drop([self._owner + file for file in self._under(ROOT)])
         return "All memory cleared"
@@ -228,7 +228,7 @@ class LaminaAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         return await asyncio.to_thread(self._tool.clear_all_memory)
 
 
-def _checked(path: Any) -> str:
+def _check_path(path: Any) -> str:
     """A path under the root, without detours."""
     if not isinstance(path, str) or not f"{path}/".startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
@@ -244,7 +244,7 @@ def _missing(path: str) -> ToolError:
     return ToolError(f"The path {path} does not exist. Please provide a valid path.")
 
 
-def _shown(path: str, text: str, view_range: Sequence[int] | None) -> str:
+def _render(path: str, text: str, view_range: Sequence[int] | None) -> str:
     lines = text.split("\n")
     if len(lines) > _MOST_LINES:
         raise ToolError(f"File {path} exceeds maximum line limit of {_MOST_LINES:,} lines.")
@@ -252,11 +252,11 @@ def _shown(path: str, text: str, view_range: Sequence[int] | None) -> str:
     if view_range and len(view_range) == 2:  # noqa: PLR2004 - from and to
         first = max(1, view_range[0])
         last = last if view_range[1] == -1 else view_range[1]
-    numbered = "\n".join(_numbered(lines[first - 1 : last], first))
+    numbered = "\n".join(_number_lines(lines[first - 1 : last], first))
     return f"Here's the content of {path} with line numbers:\n{numbered}"
 
 
-def _numbered(lines: Sequence[str], first: int) -> list[str]:
+def _number_lines(lines: Sequence[str], first: int) -> list[str]:
     return [f"{number:>{len(str(_MOST_LINES))}}\t{line}" for number, line in enumerate(lines, first)]
 
 
@@ -270,7 +270,7 @@ def _lines_of(text: str, wanted: str) -> list[int]:
     return found
 
 
-def _listed(shown: str, folder: str, files: dict[str, int]) -> list[str]:
+def _list_files(shown: str, folder: str, files: dict[str, int]) -> list[str]:
     """A folder with what is in it, each with its size; a folder has the size of its files."""
     sizes: dict[tuple[str, ...], int] = {}
     folders = set()

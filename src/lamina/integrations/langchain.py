@@ -50,7 +50,7 @@ class LaminaChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base allows a property, says its docstring
-        return [one for message in everything(self._memory, self.session_id) for one in _given(message)]
+        return [one for message in everything(self._memory, self.session_id) for one in _to_langchain(message)]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append messages: all of them, or none."""
@@ -128,6 +128,6 @@ def _chat(message: BaseMessage) -> dict[str, Any]:
     return chat
 
 
-def _given(message: Message) -> list[BaseMessage]:
+def _to_langchain(message: Message) -> list[BaseMessage]:
     kept = message.metadata.get(_MESSAGE)
     return messages_from_dict([kept]) if isinstance(kept, dict) else convert_to_messages([message.to_openai()])

@@ -75,7 +75,7 @@ class LaminaStore(BaseStore):
         self._documents = memory.documents
         self._user_id = user_id
         self._fields = _fields(index)
-        self.ttl_config = _checked_ttl(ttl)
+        self.ttl_config = _check_ttl(ttl)
         self._versions = versions
         self._sweeper: threading.Thread | None = None
         self._stop = threading.Event()
@@ -129,14 +129,14 @@ class LaminaStore(BaseStore):
                 renewed += [got] if got is not None and op.refresh_ttl else []
                 return None if got is None else Item(**_item(got))
             case SearchOp():
-                found = self._found(op)
+                found = self._search(op)
                 renewed += [document for _, document in found] if op.refresh_ttl else []
                 return [SearchItem(**_item(document), score=score) for score, document in found]
             case ListNamespacesOp():
                 return self._namespaces(op)
         return None
 
-    def _found(self, op: SearchOp) -> Sequence[tuple[float | None, Document]]:
+    def _search(self, op: SearchOp) -> Sequence[tuple[float | None, Document]]:
         if op.limit <= 0 or op.offset < 0:
             return []
         prefix, wanted = _ROOT + _labels(op.namespace_prefix), op.filter or {}
@@ -152,7 +152,7 @@ class LaminaStore(BaseStore):
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
         folders = self._documents.folders(_ROOT + _labels(_common(conditions)), _KEY)
-        found = [_parted(folder)[0] for folder in folders]
+        found = [_split_name(folder)[0] for folder in folders]
         kept = [namespace for namespace in found if all(_matches(one, namespace) for one in conditions)]
         return sorted({namespace[: op.max_depth] for namespace in kept})[op.offset : op.offset + op.limit]
 
@@ -211,14 +211,14 @@ def _name(namespace: Namespace, key: str) -> str:
     return f"{_ROOT}{_labels(namespace)}{_KEY}{key}"
 
 
-def _parted(name: str) -> tuple[Namespace, str]:
+def _split_name(name: str) -> tuple[Namespace, str]:
     labels, _, key = name.removeprefix(_ROOT).partition(_KEY)
     plain = (label.replace("%2F", _END).replace("%7C", _KEY).replace("%25", "%") for label in labels.split(_END)[:-1])
     return tuple(plain), key
 
 
 def _item(document: Document) -> dict[str, Any]:
-    namespace, key = _parted(document.name)
+    namespace, key = _split_name(document.name)
     return {
         "namespace": namespace,
         "key": key,
@@ -325,7 +325,7 @@ def _lines(value: Any, name: str) -> Iterator[str]:
 # time to live
 
 
-def _checked_ttl(given: TTLConfig | None) -> TTLConfig | None:
+def _check_ttl(given: TTLConfig | None) -> TTLConfig | None:
     unknown = sorted(set(given or ()) - _TTL_KEYS)
     if unknown:
         raise InputError(f"ttl has no {unknown}; there are {sorted(_TTL_KEYS)}")

@@ -64,18 +64,19 @@ class LaminaMemory(BaseMemory):
         """
         if others:
             raise InputError(f"get takes input and initial_token_count, not {sorted(others)}")
-        asked = _asked(input)
+        asked = _question(input)
         budget = self._left(initial_token_count)
         context = self._memory.context(asked, user_id=self.user_id, session_id=self.session_id, budget=budget)
         shown, verbatim = context.messages, context.manifest.coverage.verbatim
-        kept = {json.dumps(message.to_openai()): message for span in verbatim for message in self._said(span)}
+        kept = {json.dumps(message.to_openai()): message for span in verbatim for message in self._messages(span)}
         newest = max(kept.values(), key=lambda message: message.seq, default=None)
         is_put = newest is not None and newest.role == "user" and newest.text == asked
         if shown and shown[-1] == {"role": "user", "content": asked} and not is_put:
             shown = shown[:-1]  # whoever asks will put it there
         keys = [json.dumps(message) for message in shown]
         return [
-            _given(kept[key]) if key in kept else _from_chat(message) for key, message in zip(keys, shown, strict=True)
+            _to_llamaindex(kept[key]) if key in kept else _from_chat(message)
+            for key, message in zip(keys, shown, strict=True)
         ]
 
     def _left(self, used: int) -> int | None:
@@ -89,7 +90,7 @@ class LaminaMemory(BaseMemory):
             )
         return whole - used
 
-    def _said(self, span: Span) -> list[Message]:
+    def _messages(self, span: Span) -> list[Message]:
         """Messages of the session; none if it is forgotten meanwhile."""
         try:
             return self._memory.messages(self.session_id, span.first, span.last)
@@ -97,7 +98,7 @@ class LaminaMemory(BaseMemory):
             return []
 
     def get_all(self) -> list[ChatMessage]:
-        return [_given(message) for message in everything(self._memory, self.session_id)]
+        return [_to_llamaindex(message) for message in everything(self._memory, self.session_id)]
 
     def put(self, message: ChatMessage) -> None:
         self.put_messages([message])
@@ -124,7 +125,7 @@ class LaminaMemory(BaseMemory):
         forget_session(self._memory, self.session_id)
 
 
-def _asked(given: Any) -> str | None:
+def _question(given: Any) -> str | None:
     """The words of an input."""
     match given:
         case None | str():
@@ -166,7 +167,7 @@ def _call(block: ToolCallBlock) -> dict[str, Any]:
     }
 
 
-def _given(message: Message) -> ChatMessage:
+def _to_llamaindex(message: Message) -> ChatMessage:
     """The message as it was put; one from elsewhere in the same form."""
     kept = message.metadata.get(_MESSAGE)
     return ChatMessage.model_validate(kept) if isinstance(kept, Mapping) else _from_chat(message.to_openai())

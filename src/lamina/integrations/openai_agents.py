@@ -50,11 +50,11 @@ class LaminaSession:
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         if limit is None and self._remembered:
-            return await self._recalled(None)
+            return await self._recall_items(None)
         if limit is not None and limit <= 0:
             return []
         found = await newest(self._call, self.session_id, limit)
-        items = [item for message in found for item in _stored(message)]
+        items = [item for message in found for item in _original_items(message)]
         return items if limit is None else items[-limit:]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
@@ -70,7 +70,7 @@ class LaminaSession:
             with suppress(Conflict, NotFound):  # another took it, or cleared the session, first
                 receipt = await self._call("forget", message_id=message.id)
                 if message.id in receipt.messages:
-                    item: TResponseInputItem = _stored(message)[-1]
+                    item: TResponseInputItem = _original_items(message)[-1]
                     return item
         return None
 
@@ -85,10 +85,10 @@ class LaminaSession:
         """A `session_input_callback`: what is remembered for the new input takes the place of the history."""
         said = [item for item in new if isinstance(item, dict) and item.get("role") == "user"]
         query = _words(said[-1].get("content")) if said else ""
-        history[:] = await self._recalled(query or None)  # in place, so that none of it is stored as new
+        history[:] = await self._recall_items(query or None)  # in place, so that none of it is stored as new
         return [*history, *new]
 
-    async def _recalled(self, query: str | None) -> list[TResponseInputItem]:
+    async def _recall_items(self, query: str | None) -> list[TResponseInputItem]:
         context = await self._call(
             "context", query, user_id=self.user_id, session_id=self.session_id, budget=self._budget
         )
@@ -141,7 +141,7 @@ def _words(content: Any) -> str:
     return "\n".join(str(part["text"]) for part in parts if isinstance(part, Mapping) and part.get("text"))
 
 
-def _stored(message: Message) -> list[Any]:
+def _original_items(message: Message) -> list[Any]:
     """The item that a message was made from; of a message from elsewhere, the items that say the same."""
     kept = message.metadata.get(_ITEM)
     if not isinstance(kept, Mapping):

@@ -42,7 +42,7 @@ paths = st.lists(labels | st.just("*"), min_size=1, max_size=2).map(tuple)
 
 
 def memory_of(store):
-    return store._documents._run.__self__
+    return store._documents._loop_for.__self__
 
 
 def known(items):

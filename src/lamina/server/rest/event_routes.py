@@ -81,7 +81,7 @@ async def _content(memory: AsyncMemory, event: Event) -> dict[str, Any]:
             found = await memory.messages(event.session_id, event.about["first"], event.about["last"])
             return {"messages": [encode(message) for message in found]}
         if event.type == "fact.changed":
-            return {"fact": encode(await memory.fact(event.about["fact_id"], rehearsal=True))}
+            return {"fact": encode(await memory.fact(event.about["fact_id"], record_access=False))}
         if event.type == "session.folded" and event.session_id is not None:
             made = {one.id: one for one in await memory.summaries(event.session_id, live=False)}
             return {"summary": encode(made.get(event.about["summary_id"]))}

@@ -52,7 +52,7 @@ async def remember(memory: Writer, user_id: PathId, body: NewFact) -> Fact:
 @routes.get("/facts/{fact_id}", tags=["facts"], operation_id="get_fact")
 async def get_fact(memory: Reader, fact_id: PathId, response: Response, rehearsal: Rehearsal = False) -> Fact:
     """A fact with its quote, validity and standing."""
-    fact = await memory.fact(fact_id, rehearsal=rehearsal)
+    fact = await memory.fact(fact_id, record_access=not rehearsal)
     tagged(response, fact)
     return fact
 
@@ -63,7 +63,7 @@ async def change_fact(memory: Writer, fact_id: PathId, body: FactChange, meant: 
     changes = body.model_dump(exclude={"standing"}, exclude_unset=True)
     if (body.standing is None) != bool(changes):
         raise InputError("give what changes (value, tags, importance, valid_until), or else the standing, not both")
-    expect = None if meant is None else expected(await memory.fact(fact_id, rehearsal=True), meant)
+    expect = None if meant is None else expected(await memory.fact(fact_id, record_access=False), meant)
     if body.standing == "promoted":
         fact = await memory.promote(fact_id, expect=expect)
     elif body.standing == "demoted":
@@ -78,7 +78,7 @@ async def change_fact(memory: Writer, fact_id: PathId, body: FactChange, meant: 
 @routes.delete("/facts/{fact_id}", tags=["facts"], operation_id="retract_fact")
 async def retract_fact(memory: Writer, fact_id: PathId, meant: Meant, response: Response) -> Fact:
     """Say that a fact never held; its history tells. To erase it for good: `POST /v1/forget`."""
-    expect = None if meant is None else expected(await memory.fact(fact_id, rehearsal=True), meant)
+    expect = None if meant is None else expected(await memory.fact(fact_id, record_access=False), meant)
     fact = await memory.retract(fact_id, expect=expect)
     tagged(response, fact)
     return fact
