@@ -86,6 +86,7 @@ def calls(session, row, raw):
         "users": lambda s: s.users(),
         "find_words": lambda s: s.find_words("ann", ["tea", "milk"], 9),
         "changes": lambda s: s.changes("ann", 0),
+        "index_changes": lambda s: s.index_changes("ann", 0, "e", 0),
         "change_counts": lambda s: s.change_counts(),
         "messages_by_id": lambda s: s.messages_by_id(["m1", "m2"]),
         "live_summaries": lambda s: s.live_summaries("ann"),
@@ -206,7 +207,7 @@ async def test_no_verb_of_the_protocol_sees_or_changes_another_tenant(both):
     assert "key of full" not in shown["keys"]
     seen = [name for name, text in shown.items() if "tea" in text or "milk" in text or "Ann likes" in text]
     assert seen == ["find_words"]  # which repeats the words that were asked for
-    assert "documents=0" in shown["find_words"]
+    assert "'documents': 0" in shown["find_words"]
 
 
 @pytest.mark.parametrize("tenant", [None, "", "empty", "FULL", "full "])

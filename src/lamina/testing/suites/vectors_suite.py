@@ -120,6 +120,28 @@ class Vectors(Suite):
         assert [summary.id for summary in await store.live_summaries("ann")] == ["ab", "c", "digest-ann-2", "y"]
         assert [summary.id for summary in await store.live_summaries("bob")] == ["digest-bob-1"]
 
+    async def test_what_an_index_reads_is_what_the_single_verbs_give(self, store: Store) -> None:
+        """All of it when something has changed, else vectors alone; none without an embedder."""
+        await remembered(store)
+        await embedded(store)
+        await store.set_status("s1", "archived", at(90))
+        found = await store.index_changes("ann", 0, "e", 0)
+        assert found.changes == await store.changes("ann", 0)
+        assert list(found.vectors) == await store.vectors("ann", "e", 0)
+        assert {item.id for item in found.items or ()} == {
+            one.id
+            for one in (
+                *await store.live_summaries("ann"),
+                *await store.facts("ann"),
+                *await store.episodes("ann"),
+            )
+        }
+        assert found.archived == {"s1"}
+        last = found.vectors[-1].place
+        again = await store.index_changes("ann", found.changes.count, "e", last)
+        assert (again.items, again.vectors, again.archived) == (None, (), frozenset())
+        assert (await store.index_changes("ann", 0, None, 0)).vectors == ()
+
     async def test_everything_searchable_needs_a_vector(self, store: Store) -> None:
         """What is derived first, then messages in their order; with the counts that it was read at."""
         await remembered(store)
