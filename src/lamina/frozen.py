@@ -64,5 +64,5 @@ def _brief(value: Any) -> str:
 
 def short_hash(value: Any, without: frozenset[str]) -> str:
     """A short hash of a value's fields, but for some."""
-    shown = [(name, getattr(value, name)) for name in value.__dataclass_fields__ if name not in without]
+    shown = [(one.name, getattr(value, one.name)) for one in fields(value) if one.name not in without]
     return hashlib.sha256(repr(shown).encode("utf-8", "backslashreplace")).hexdigest()[:32]

@@ -131,14 +131,14 @@ def test_ten_thousand_messages_are_quick(tmp_path: Path) -> None:
 def writes_of(memory: Memory) -> list[object]:
     """The transactions in which a memory writes from now on."""
     engine: Any = memory._memory
-    connections, written = engine._parts.store._connections, []
-    write = connections.write
+    database, written = engine._parts.store._database, []
+    write = database.write
 
-    def noted(work: object, **options: Any) -> Any:
+    def noted(work: object, *about: Any) -> Any:
         written.append(work)
-        return write(work, **options)
+        return write(work, *about)
 
-    connections.write = noted
+    database.write = noted
     return written
 
 

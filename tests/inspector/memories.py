@@ -162,7 +162,7 @@ def fill_many(memory: Any, user: str = OF_MANY) -> None:
     knowledge = memory._memory._knowledge
     begun = datetime(2025, 1, 1, tzinfo=UTC)
     facts = tuple(
-        knowledge.told(
+        knowledge.build_fact(
             f"value {number}",
             user_id=user,
             type="fact",
@@ -177,4 +177,4 @@ def fill_many(memory: Any, user: str = OF_MANY) -> None:
         for number in range(MANY)
     )
     commit = FactsCommit(user_id=user, settle=knowledge._reader.resolve, put=facts)
-    memory._run(memory._memory._parts.store.commit_facts(commit), here=False)
+    memory._loop.run(memory._memory._parts.store.commit_facts(commit))

@@ -57,11 +57,11 @@ def backlog(cli, *words):
 
 
 @pytest.mark.parametrize("processes", [pytest.param("1", marks=pytest.mark.full), "2"])
-def test_a_worker_works_for_all_tenants_until_nothing_is_due(cli, lamina, worker_processes):
+def test_a_worker_works_for_all_tenants_until_nothing_is_due(cli, lamina, processes):
     """It says on standard error who works where, and nothing on standard output."""
     due(cli)
     due(cli, "--tenant", "b")
-    done = lamina("worker", "--once", "--processes", worker_processes)
+    done = lamina("worker", "--once", "--processes", processes)
     assert (done.returncode, done.stdout) == (0, "")
     assert f"worker {socket.gethostname()}/" in done.stderr
     assert "on lamina.db for all tenants, 2 now" in done.stderr

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -88,7 +89,7 @@ def whole_sessions(draw: st.DrawFn) -> tuple[Session, list[Message], list[Summar
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 @given(whole_sessions())

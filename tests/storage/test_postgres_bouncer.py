@@ -86,11 +86,15 @@ async def test_statements_that_a_pool_does_not_keep_are_named(own_server):
     with bouncer(needed(PGBOUNCER), own_server, default_pool_size=1, **off) as between:
         url = between.url(own_server.new_database(), SERVICE)
         one, other = (PostgresStore(url, prepare_threshold=0, **PATIENT) for _ in range(2))
-        await one.open()
         with pytest.raises(StoreError, match="lamina_prepare_threshold=none"):
-            await other.open()
+            await opened(one, other)
         await one.close()
         await other.close()
+
+
+async def opened(*stores):
+    for store in stores:
+        await store.open()
 
 
 def version():

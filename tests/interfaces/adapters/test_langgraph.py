@@ -208,7 +208,7 @@ def test_an_item_that_is_put_again_and_again_stays_one_row(tmp_path):
 
 def steps(store, run):
     """How many instructions SQLite runs for it."""
-    connection, count = memory_of(store)._memory._parts.store._database._connection(), 0
+    connection, count = memory_of(store)._memory._parts.store._database._connections._connection(), 0
 
     def note():
         nonlocal count

@@ -218,7 +218,7 @@ def test_wheel_and_source_archive_have_the_page(page, tmp_path):
     assert built.returncode == 0, built.stderr
     [wheel], [source] = (list((tmp_path / "dist").glob(kind)) for kind in ("*.whl", "*.tar.gz"))
     files = {file.relative_to(folder / "src").as_posix() for file in inside.rglob("*") if file.suffix in KINDS}
-    assert "lamina/interfaces/http/inspector/page/assets/index-4f2a.js" in files
+    assert "lamina/server/inspector/page/assets/index-4f2a.js" in files
     assert files <= set(zipfile.ZipFile(wheel).namelist())
     with tarfile.open(source) as archive:
         assert files <= {name.partition("/src/")[2] for name in archive.getnames()}

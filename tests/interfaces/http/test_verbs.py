@@ -18,7 +18,6 @@ WITHOUT_A_ROUTE = {
     "open": "the service opens the store when it begins",
     "close": "and closes it when it ends",
     "copy_to": "names a store that the service's machine would write to; `lamina copy` does it",
-    "lag": "is `pending` of GET /v1/backlog",
 }
 
 
