@@ -6,6 +6,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --re
 # Where /dev/shm has room, the tests keep their files there: they wait for a disk some 100,000 times.
 SHM := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "TMPDIR=/dev/shm" }')
 PYTEST := $(SHM) $(BIN)/python -m pytest -n 2 --dist loadgroup -rs
+QUICK := architecture context folding forgetting formats knowledge language log maintenance models profiles \
+  search storage tenancy workers
 PROGRAMS := $(BIN)/python scripts/programs.py
 export PYTHONHASHSEED ?= random
 
@@ -28,12 +30,12 @@ help:  ## list the targets
 demo: .venv/library  ## replay the bundled conversation and look into its memory
 	$(BIN)/lamina demo
 
-quick: .venv/tests  ## in 90 seconds: static checks; decisions, models, stores and engine on SQLite
+quick: .venv/tests  ## in 90 seconds: static checks; the tests of the subjects, models and stores on SQLite
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target static quick-tests
 
 .PHONY: quick-tests
 quick-tests: .venv/tests
-	$(PYTEST) -m "not full and not postgres" tests/architecture tests/policy tests/models tests/storage tests/engine
+	$(PYTEST) -m "not full and not postgres" $(addprefix tests/,$(QUICK))
 
 test: .venv/tests  ## every behaviour once, in about 8 minutes; what lands has passed this
 	$(PROGRAMS) chromium pgbouncer

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lamina import PROFILES, Memory
-from tests.documents.conftest import SESSION, USER, Clock, Recorder, Talk, echo, said, spans, verbatim
+from tests.documents.talks import SESSION, USER, Clock, Recorder, Talk, echo, said, spans, verbatim
 from tests.sizes import FULL
 
 Opener = Callable[..., Memory]

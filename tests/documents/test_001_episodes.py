@@ -9,7 +9,7 @@ from lamina import PROFILES, Memory
 from lamina.errors import InputError
 from lamina.values.fact import Consolidated, EpisodeKind
 from lamina.values.message import Span
-from tests.documents.conftest import SESSION, USER, Clock, Talk, values
+from tests.documents.talks import SESSION, USER, Clock, Talk, values
 
 Opener = Callable[..., Memory]
 

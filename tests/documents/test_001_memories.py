@@ -8,7 +8,7 @@ import pytest
 from lamina import PROFILES, Memory
 from lamina.errors import InputError
 from lamina.values.fact import Fact
-from tests.documents.conftest import SESSION, USER, Clock, Finding, Table, Talk, values
+from tests.documents.talks import SESSION, USER, Clock, Finding, Table, Talk, values
 
 Opener = Callable[..., Memory]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from lamina import PROFILES, Memory
-from tests.documents.conftest import SESSION, USER, Clock, Recorder, Talk, echo, said, spans, verbatim
+from tests.documents.talks import SESSION, USER, Clock, Recorder, Talk, echo, said, spans, verbatim
 from tests.sizes import share
 
 Opener = Callable[..., Memory]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, InputError, Memory
-from tests.documents.conftest import SESSION, USER, Clock, Talk, said
+from tests.documents.talks import SESSION, USER, Clock, Talk, said
 
 Opener = Callable[..., Memory]
 WEIGHTS = {"semantic": 0.4, "keyword": 0.3, "recency": 0.2, "importance": 0.1, "access": 0.0}

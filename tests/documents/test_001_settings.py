@@ -11,7 +11,7 @@ import pytest
 
 from lamina import PROFILES, Memory, Profile
 from lamina.profiles import KNOBS
-from tests.documents.conftest import SESSION, USER, Clock, Talk, literally, said, verbatim
+from tests.documents.talks import SESSION, USER, Clock, Talk, literally, said, verbatim
 from tests.growth import growth, times_longer
 from tests.places import Place
 from tests.sizes import share

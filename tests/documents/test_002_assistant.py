@@ -7,7 +7,7 @@ import pytest
 
 from lamina import PROFILES, Memory
 from lamina.values.message import Span
-from tests.documents.conftest import SESSION, USER, Gate, Recorder, Talk, echo, literally, said, spans, verbatim
+from tests.documents.talks import SESSION, USER, Gate, Recorder, Talk, echo, literally, said, spans, verbatim
 from tests.growth import times_longer
 from tests.places import Place
 from tests.waiting import wait_until

@@ -11,7 +11,7 @@ from lamina import Memory
 from lamina.protocols.models import FactDraft
 from lamina.values.fact import FACT_STATUSES
 from lamina.values.message import Message
-from tests.documents.conftest import SESSION, USER, Clock, Finding, Table, Talk, values
+from tests.documents.talks import SESSION, USER, Clock, Finding, Table, Talk, values
 from tests.places import Place
 
 Opener = Callable[..., Memory]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from lamina import PROFILES, Memory
-from tests.documents.conftest import USER, Finding, Recorder, Table, Talk
+from tests.documents.talks import USER, Finding, Recorder, Table, Talk
 
 Opener = Callable[..., Memory]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lamina import Memory
-from tests.documents.conftest import Talk
+from tests.documents.talks import Talk
 from tests.places import Databases
 
 

@@ -11,7 +11,7 @@ from lamina import PROFILES, AsyncMemory, Memory
 from lamina.models.token_counters import ExactCounter
 from lamina.protocols.models import SummaryDraft, SummaryTask
 from lamina.settings import load_settings
-from tests.documents.conftest import SESSION, USER, Gate, Recorder, Talk, echo, said, spans, verbatim
+from tests.documents.talks import SESSION, USER, Gate, Recorder, Talk, echo, said, spans, verbatim
 from tests.places import Place
 from tests.waiting import until, wait_until
 

@@ -12,7 +12,7 @@ import pytest
 
 from lamina.profiles import profile_named
 from lamina.testing.llm_server import LlmServer, Said
-from tests.interfaces.http.proxy.conftest import IDS, SESSION, Proxied, proxied
+from tests.http_proxy import IDS, SESSION, Proxied, proxied
 from tests.places import Place
 from tests.waiting import CEILING, wait_until
 

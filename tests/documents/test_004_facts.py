@@ -9,7 +9,7 @@ from lamina import Memory
 from lamina.errors import Conflict
 from lamina.protocols.models import SummaryTask
 from lamina.values.fact import FACT_STATUSES
-from tests.documents.conftest import SESSION, USER, Clock, Finding, Recorder, Table, Talk, echo, said, spans, values
+from tests.documents.talks import SESSION, USER, Clock, Finding, Recorder, Table, Talk, echo, said, spans, values
 
 Opener = Callable[..., Memory]
 

@@ -9,7 +9,7 @@ import pytest
 from lamina import PROFILES, Memory
 from lamina.errors import BudgetTooSmall
 from lamina.protocols.models import SummaryTask
-from tests.documents.conftest import SESSION, USER, Recorder, Talk, echo, said, spans, verbatim
+from tests.documents.talks import SESSION, USER, Recorder, Talk, echo, said, spans, verbatim
 from tests.places import Place
 
 Opener = Callable[..., Memory]

@@ -11,7 +11,7 @@ from lamina.protocols.models import SummaryTask
 from lamina.values.codec import encode
 from lamina.values.fact import FACT_STATUSES
 from lamina.values.receipt import Receipt
-from tests.documents.conftest import SESSION, USER, Clock, Finding, Recorder, Table, Talk, echo, said, spans, values
+from tests.documents.talks import SESSION, USER, Clock, Finding, Recorder, Table, Talk, echo, said, spans, values
 from tests.growth import growth, quarters, times_longer
 from tests.places import Place
 from tests.sizes import share

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from lamina import Memory
-from tests.documents.conftest import USER, Recorder, Talk
+from tests.documents.talks import USER, Recorder, Talk
 
 Opener = Callable[..., Memory]
 

@@ -12,7 +12,7 @@ import pytest
 from lamina import PROFILES, Llm, Memory, Price
 from lamina.settings import load_settings
 from lamina.testing.llm_server import Answer, Asked, Fault, LlmServer, Said, data_of, sensible
-from tests.documents.conftest import SESSION, USER, Talk, literally, said, spans, values, verbatim
+from tests.documents.talks import SESSION, USER, Talk, literally, said, spans, values, verbatim
 from tests.waiting import CEILING, wait_until
 
 Opener = Callable[..., Memory]

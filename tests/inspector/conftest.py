@@ -4,11 +4,8 @@ Each memory is made once, and has one server for all tests that only look; who c
 """
 
 import os
-import re
 import shutil
-import subprocess
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -26,10 +23,9 @@ from tests.inspector.memories import (
     fill_many,
     fill_troubled,
 )
-from tests.inspector.service import post
-from tests.interfaces.conftest import LAMINA, OURS
+from tests.inspector.service import post, serving
 from tests.places import needed
-from tests.waiting import CEILING, wait_until
+from tests.waiting import CEILING
 
 expect.set_options(timeout=CEILING * 1000)
 
@@ -49,32 +45,6 @@ def browser(chromium):
         )
         yield started
         started.close()
-
-
-def plain_environment(**settings):
-    """The environment without settings of ours, but for these."""
-    return {**{key: value for key, value in os.environ.items() if not key.startswith(OURS)}, **settings}
-
-
-def told_address(process, log):
-    """The address of a server, if it says it already."""
-    assert process.poll() is None, log.read_text("utf-8")
-    return re.search(r"serving on (http\S+)\n", log.read_text("utf-8"))
-
-
-@contextmanager
-def serving(database, *options, folder=None, **settings):
-    """`lamina serve` over a file or a database, as its users run it; gives its address. Its log is beside the file."""
-    folder = folder or Path(database).parent
-    log = folder / f"{Path(database).name.partition('?')[0]}.log"
-    command = [LAMINA, "--db", str(database), "serve", "--port", "0", *options]
-    with log.open("w", encoding="utf-8") as told:
-        process = subprocess.Popen(command, stderr=told, cwd=folder, env=plain_environment(**settings))
-        try:
-            yield wait_until(lambda: told_address(process, log), "a server says its address")[1]
-        finally:
-            process.terminate()
-            process.wait(CEILING)
 
 
 @pytest.fixture

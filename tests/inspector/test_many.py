@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from lamina import Memory
 from lamina.profiles import profile_named
-from tests.inspector.conftest import serving
+from tests.inspector.service import serving
 from tests.inspector.test_shell import SCREENS
 
 pytestmark = [

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.inspector.browser import PHONE, asked_for
-from tests.inspector.conftest import serving
 from tests.inspector.memories import ENDLESS, TROUBLED, USER
+from tests.inspector.service import serving
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
 

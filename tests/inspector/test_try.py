@@ -4,9 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from lamina.testing.llm_server import Fault, LlmServer
-from tests.inspector.conftest import serving
 from tests.inspector.memories import USER
-from tests.inspector.service import read
+from tests.inspector.service import read, serving
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
 

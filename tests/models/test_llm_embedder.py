@@ -8,14 +8,9 @@ import pytest
 from lamina import Llm, Memory, ModelError
 from lamina.models.llm.http_embedder import HttpEmbedder
 from lamina.testing.llm_server import Fault, LlmServer, vector_of
-from tests.models.llm import QUICK, endpoint_to, llm_for
+from tests.models.endpoints import QUICK, endpoint_to, llm_for
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 async def test_vectors_come_in_order_and_in_batches():

@@ -16,18 +16,13 @@ from lamina.models.llm.process_costs import MemoryLedger
 from lamina.profiles import Hosted
 from lamina.testing import FakeClock
 from lamina.testing.llm_server import Answer, Asked, Fault, LlmServer, Said
-from tests.models.llm import PLAIN, SHAPED, Watch, endpoint_to, llm_for
+from tests.models.endpoints import PLAIN, SHAPED, Watch, endpoint_to, llm_for
 from tests.waiting import CEILING, until
 
 pytestmark = pytest.mark.anyio
 
 FACTS = '{"facts": []}'
 NEVER = Said(text="late", first_seconds=CEILING)  # as long as the server runs
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture

@@ -14,16 +14,11 @@ from lamina.models.llm.llm_extractor import LlmExtractor, category_of, key_of, v
 from lamina.protocols.models import EpisodeDraft, FactDraft
 from lamina.testing.llm_server import Answer, LlmServer, Said, data_of, sensible
 from lamina.values.message import Message
-from tests.models.llm import endpoint_to, said
+from tests.models.endpoints import endpoint_to, said
 
 pytestmark = pytest.mark.anyio
 
 ALEX = "My name is Alex and I prefer Python."
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def fact(**values: Any) -> dict[str, Any]:

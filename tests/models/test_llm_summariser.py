@@ -10,7 +10,7 @@ from lamina.models.llm.llm_summariser import LlmSummariser
 from lamina.profiles import Hosted
 from lamina.protocols.models import SummaryDraft, SummaryTask
 from lamina.testing.llm_server import Answer, Asked, Fault, LlmServer, Said, data_of, sensible
-from tests.models.llm import endpoint_to, said, summary_task
+from tests.models.endpoints import endpoint_to, said, summary_task
 
 pytestmark = pytest.mark.anyio
 
@@ -20,11 +20,6 @@ TALK = (
     "The harbour wall has a crack that is two metres long.",
 )
 GOOD = "They decided to use PostgreSQL for the invoices; the budget is 4000 euros, the deadline in March."
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 async def written(server: LlmServer, task: SummaryTask, **values: Any) -> SummaryDraft:

@@ -12,15 +12,10 @@ from lamina.models.llm.endpoint import Endpoint
 from lamina.models.llm.llm_summariser import LlmSummariser
 from lamina.models.llm.process_costs import MemoryLedger
 from lamina.testing.llm_server import LlmServer, Said, data_of, sensible
-from tests.models.llm import llm_for
+from tests.models.endpoints import llm_for
 
 PROFILE = PROFILES["project"].but(max_recent_messages=4, chunk_size=4)
 SAID = [f"Remark {number} about the harbour wall and its crack." for number in range(1, 7)]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.mark.anyio

@@ -3,7 +3,7 @@
 import pytest
 
 from lamina import Memory
-from tests.engine.transfers import a_memory, opened
+from tests.random_memories import a_memory, opened
 
 
 @pytest.mark.parametrize("seed", [1])

@@ -31,11 +31,6 @@ pytestmark = pytest.mark.postgres
 KEEPS_STATEMENTS = (1, 21)  # the first version of pgbouncer that can
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.mark.full
 class TestBehindPgbouncer(PostgresSuite):
     """Everything that a store promises."""

@@ -38,11 +38,6 @@ from lamina.values.report import WorkerNote
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 @pytest.fixture(params=["databases", pytest.param("pooled", marks=pytest.mark.full)])
 def database(request):
     """Reached as it is, and through a pgbouncer."""

@@ -19,11 +19,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 async def store(database):
     store = database.store(pool_max=16)
     await store.open()

@@ -17,11 +17,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 def primary():
     with Server(durable=True) as server:
         yield server

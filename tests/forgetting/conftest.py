@@ -1,0 +1,5 @@
+"""Fixtures of the tests of forgetting."""
+
+from tests.ship_talk import clock, opened, path, store
+
+__all__ = ["clock", "opened", "path", "store"]

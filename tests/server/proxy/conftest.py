@@ -1,0 +1,5 @@
+"""Fixtures of the tests of the proxy."""
+
+from tests.http_proxy import between, proxy, quick
+
+__all__ = ["between", "proxy", "quick"]
