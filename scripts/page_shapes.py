@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lamina.server.app import create_app
-from lamina.server.bodies import PLAIN_NAME
+from lamina.server.input_types import PLAIN_NAME
 from lamina.settings import Settings
 
 TARGET = Path(__file__).parent.parent / "web/src/shapes.ts"

@@ -17,10 +17,10 @@ import pytest
 import uvicorn
 
 from lamina.server import middleware
-from lamina.server.app import create_app, opening
+from lamina.server.app import create_app, store_options
 from lamina.server.audit import Audits
 from lamina.server.metrics import Metrics
-from lamina.server.serve import configured
+from lamina.server.serve import uvicorn_config
 from lamina.settings import Settings
 from lamina.tenancy.open_tenants import tenants
 from tests.waiting import CEILING, wait_until
@@ -53,17 +53,17 @@ class Served:
     def over(self, database):
         """The service as if it had just begun over another store: what it keeps and counts is new."""
         service, before = self.app.state.service, self.settings
-        held, settings = service.held, replace(before, database=str(database))
+        held, settings = service.opened, replace(before, database=str(database))
         self.settings = service.settings = settings
         service.metrics, service.audits = Metrics(), Audits()
-        opened = tenants(settings.database, **opening(settings, service.metrics, worker=False))
-        service.held = self._done(opened.__aenter__())
+        opened = tenants(settings.database, **store_options(settings, service.metrics, worker=False))
+        service.opened = self._done(opened.__aenter__())
         try:
-            self._done(service.held.engine(settings.tenant))
+            self._done(service.opened.engine(settings.tenant))
             yield self
         finally:
             self.hang_up()
-            service.held, self.settings, service.settings = held, before, before
+            service.opened, self.settings, service.settings = held, before, before
             self._done(opened.__aexit__(None, None, None))
 
     def hang_up(self) -> None:
@@ -106,7 +106,7 @@ def serving(settings, *, failing=(), **options):
     app = create_app(settings, **options)
     for error in failing:
         app.add_api_route(f"/v1/fail/{type(error).__name__}", failure(error))
-    server = Server(configured(app, settings, host="127.0.0.1", port=0, grace_s=5))
+    server = Server(uvicorn_config(app, settings, host="127.0.0.1", port=0, grace_s=5))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     wait_until(lambda: server.started or not thread.is_alive())

@@ -222,9 +222,9 @@ def test_a_command_whose_packages_are_missing_says_what_to_install(cli, monkeypa
 
 
 def test_the_service_has_no_mcp_where_it_is_not_installed(monkeypatch):
-    assert list(service_commands._beside(load_settings({}))) == ["/mcp"]
+    assert list(service_commands._mounts(load_settings({}))) == ["/mcp"]
     monkeypatch.setitem(sys.modules, "mcp", None)
-    assert service_commands._beside(load_settings({})) == {}
+    assert service_commands._mounts(load_settings({})) == {}
 
 
 def test_whoever_starts_an_mcp_server_at_a_terminal_is_told_that_it_waits(cli, monkeypatch):

@@ -108,7 +108,7 @@ trace.set_tracer_provider(provider)
 from mcp import Client, MCPError
 from lamina import AsyncMemory
 from lamina.server.mcp.protocol import server_for
-from lamina.server.mcp.handlers import Desk
+from lamina.server.mcp.handlers import ToolHandlers
 from lamina.settings import Settings
 from tests.http_service import serving
 
@@ -118,7 +118,7 @@ with serving(Settings(database=sys.argv[1]), worker=False) as service:
 
 async def ask():
     async with AsyncMemory(":memory:", worker=False) as memory:
-        async with Client(server_for(Desk(memory, "ana"))) as client:
+        async with Client(server_for(ToolHandlers(memory, "ana"))) as client:
             await client.call_tool("search_memories", {"query": "xylophone", "limit": "xylophone"})
             try:
                 await client.read_resource("lamina://session/xylophone")

@@ -58,10 +58,10 @@ def statuses(client, *calls):
 def taken(service, name):
     """How much is taken of what is shared."""
     layer = service.app.middleware_stack
-    while not hasattr(layer, "_intake"):
+    while not hasattr(layer, "_bodies"):
         layer = getattr(layer, "_app", None) or layer.app
     shares = {"requests": layer._requests, "listeners": layer._listeners, "open": layer._open}
-    return (shares.get(name) or layer._intake._held)._taken
+    return (shares.get(name) or layer._bodies._held)._taken
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/version", "/openapi.json", "/", "/assets/none.js"])

@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import pytest
 
-from lamina.server.mcp.mount import Beside
+from lamina.server.mcp.mount import McpApp
 from lamina.server.mcp.tool_list import TOOLS
-from lamina.server.serve import _who
+from lamina.server.serve import tenant_and_role
 from lamina.settings import Settings
 from lamina.testing.hostile import BODIES, MESSAGES, NAMES, TEXTS, VALUES
 from lamina.testing.llm_server import LlmServer, Said
@@ -47,9 +47,9 @@ def everything(tmp_path_factory):
         async def engine(tenant):
             return await service.app.state.service.tenants.engine(tenant)
 
-        beside = Beside(engine, _who, 32_000_000)
+        beside = McpApp(engine, tenant_and_role, 32_000_000)
         settings = Settings(database=str(folder / "a.db"), proxy_base_url=upstream.url, embedder="none")
-        service = stack.enter_context(serving(settings, worker=False, beside={"/mcp": beside}))
+        service = stack.enter_context(serving(settings, worker=False, mounts={"/mcp": beside}))
         stack.callback(lambda: asyncio.run_coroutine_threadsafe(beside.close(), service.loop).result(CEILING))
         service.post("/v1/sessions/s1/messages", json={"messages": "I live in Porto.", "user_id": "alex"})
         usual = [one for calls in TEXT_CALLS.values() for one in calls("I live in Porto.")]

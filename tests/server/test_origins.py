@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lamina.server.origins import is_foreign
+from lamina.server.request_checks import is_foreign
 from lamina.settings import Settings
 from lamina.testing.llm_server import LlmServer, Said
 from tests.http_service import serving

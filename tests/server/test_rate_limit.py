@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import pytest
 
-from lamina.server import rate_limit as counted
-from lamina.server.rate_limit import Rates
+from lamina.server import rate_limit
+from lamina.server.rate_limit import RateLimiter
 from lamina.settings import Settings
 from tests.http_service import serving
 from tests.server.rest.test_errors import refused
@@ -18,22 +18,22 @@ HEAD = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicatio
 
 def test_requests_come_back_evenly():
     """All of a minute's at once, then one at a time; who was away has no more than that."""
-    rates = Rates(6)
-    first = [rates.spend("a", 0.0) for _ in range(7)]
+    rates = RateLimiter(6)
+    first = [rates.take("a", 0.0) for _ in range(7)]
     assert [one.left for one in first] == [5, 4, 3, 2, 1, 0, 0]
     assert [one.wait_s for one in first] == [0] * 6 + [10]
-    assert rates.spend("a", 9.0).wait_s == 1
-    assert rates.spend("a", 10.0).wait_s == 0
-    assert rates.spend("a", 10.0).wait_s == 10
-    assert rates.spend("b", 10.0).left == 5
-    assert (rates.spend("a", 1000.0).left, rates.spend("a", 1000.0).full_s) == (5, 20)
+    assert rates.take("a", 9.0).wait_s == 1
+    assert rates.take("a", 10.0).wait_s == 0
+    assert rates.take("a", 10.0).wait_s == 10
+    assert rates.take("b", 10.0).left == 5
+    assert (rates.take("a", 1000.0).left, rates.take("a", 1000.0).full_s) == (5, 20)
 
 
 def test_of_many_callers_those_who_were_away_longest_are_not_remembered(monkeypatch):
     """However many addresses somebody has, what is kept of them has an end."""
-    monkeypatch.setattr(counted, "_CALLERS", 2)
-    rates = Rates(6)
-    assert [rates.spend(caller, 0.0).left for caller in "abacab"] == [5, 5, 4, 5, 3, 5]
+    monkeypatch.setattr(rate_limit, "_MAX_CALLERS", 2)
+    rates = RateLimiter(6)
+    assert [rates.take(caller, 0.0).left for caller in "abacab"] == [5, 5, 4, 5, 3, 5]
 
 
 @pytest.fixture

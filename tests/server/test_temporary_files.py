@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from lamina.server.temporary import PassingFolder
+from lamina.server.temporary import TemporaryFolder
 from lamina.settings import Settings
 from tests.http_service import serving
 
 KILLED = """
 import os, signal
-from lamina.server.temporary import PassingFolder
-folder = PassingFolder()
+from lamina.server.temporary import TemporaryFolder
+folder = TemporaryFolder()
 (folder.path / "export.jsonl.part").write_text("The code is 4242.")
 os.utime(folder.path, (0, 0))
 os.kill(os.getpid(), signal.SIGKILL)
@@ -28,7 +28,7 @@ def test_the_next_service_clears_away_what_a_killed_one_left(tmp_path: Path, mon
     monkeypatch.setattr(tempfile, "tempdir", None)
     subprocess.run([sys.executable, "-c", KILLED], check=False)
     (left,) = tmp_path.iterdir()
-    held = PassingFolder()
+    held = TemporaryFolder()
     os.utime(held.path, (0, 0))
     with serving(Settings(database=":memory:", embedder="none"), worker=False) as service:
         assert list(tmp_path.iterdir()) == [held.path]

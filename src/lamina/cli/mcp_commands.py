@@ -51,8 +51,8 @@ def mcp(
     options = {**face.settings.options(), "tenant": face.settings.tenant}
     plan = serving.Plan(location=face.settings.database, options=options, user=face.user(user), any_user=any_user)
     if http:
-        door = serving.Door(host=host, port=port, token=given, names=tuple(allow_host or ()))
-        serving.serve_http(plan, door, lambda address: _say(f"serving {plan.user} at {address}"))
+        http_address = serving.HttpAddress(host=host, port=port, token=given, names=tuple(allow_host or ()))
+        serving.serve_http(plan, http_address, lambda address: _say(f"serving {plan.user} at {address}"))
     else:
         if sys.stdin.isatty():
             _say("waiting for an MCP client on standard input; `lamina mcp --print` shows how to connect one")

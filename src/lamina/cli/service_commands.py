@@ -43,16 +43,16 @@ def serve(
 
     settings = context.obj.settings
     running = serving.serve(
-        settings, host=host, port=port, worker=not no_worker, announce=announce, beside=_beside(settings)
+        settings, host=host, port=port, worker=not no_worker, announce=announce, mounts=_mounts(settings)
     )
     raise typer.Exit(asyncio.run(running))
 
 
-def _beside(settings: Settings) -> dict[str, Any]:
+def _mounts(settings: Settings) -> dict[str, Any]:
     """What is served on the same port besides the REST API: MCP, if its extra is installed."""
     if importlib.util.find_spec("mcp") is None:
         return {}
-    make = importlib.import_module("lamina.server.mcp.mount").beside
+    make = importlib.import_module("lamina.server.mcp.mount").mount
     return {"/mcp": functools.partial(make, body_bytes=settings.max_body_bytes)}
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 lines = logging.getLogger("lamina.audit")
 
-_KEPT = 1000
+_MAX_KEPT = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,17 +27,17 @@ class Audits:
     """Logs each request, and keeps the newest in memory."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[int, str | None, Audit]] = deque(maxlen=_KEPT)
+        self._kept: deque[tuple[int, str | None, Audit]] = deque(maxlen=_MAX_KEPT)
         self._count = 0
 
-    def note(self, audit: Audit, tenant: str | None) -> None:
+    def add(self, audit: Audit, tenant: str | None) -> None:
         self._count += 1
         self._kept.append((self._count, tenant, audit))
-        told = {field: getattr(audit, field) for field in ("key", "verb", "outcome", "request", "ms")}
-        lines.info("audit", extra={**told, "tenant": tenant})
+        fields = {field: getattr(audit, field) for field in ("key", "verb", "outcome", "request", "ms")}
+        lines.info("audit", extra={**fields, "tenant": tenant})
 
-    def of(self, tenant: str, before: int | None = None) -> Iterator[tuple[int, Audit]]:
+    def newest(self, tenant: str, before: int | None = None) -> Iterator[tuple[int, Audit]]:
         """What a tenant's callers did, the newest first, each with its number; `before`: those below that one."""
-        for number, whose, audit in reversed([*self._kept]):
-            if whose == tenant and (before is None or number < before):
+        for number, owner, audit in reversed([*self._kept]):
+            if owner == tenant and (before is None or number < before):
                 yield number, audit

@@ -1,4 +1,4 @@
-"""Who calls, and what they may do."""
+"""Who calls: the key of a request is checked in `authenticate`, its role by the dependencies of a route."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _SCHEMES = ("bearer", "token")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who was let in: a key, or whoever is on this machine while there are no keys."""
+    """Who calls: a key, or whoever is on this machine while there are no keys."""
 
     tenant: str
     role: KeyRole
@@ -34,7 +34,7 @@ class Service:
     metrics: Metrics
     settings: Settings
     audits: Audits = field(default_factory=Audits)
-    held: Tenants | None = None
+    opened: Tenants | None = None
 
     @property
     def tenant(self) -> str:
@@ -47,12 +47,12 @@ class Service:
 
     @property
     def tenants(self) -> Tenants:
-        if self.held is None:
+        if self.opened is None:
             raise HTTPException(503, "the service is starting or stopping")
-        return self.held
+        return self.opened
 
 
-def secret_in(headers: dict[str, str]) -> str | None:
+def read_secret(headers: dict[str, str]) -> str | None:
     """The key that a request shows: `Authorization: Bearer …`, `Authorization: Token …` or `X-API-Key`."""
     scheme, _, given = headers.get("authorization", "").partition(" ")
     if scheme.lower() in _SCHEMES and given.strip():
@@ -60,9 +60,9 @@ def secret_in(headers: dict[str, str]) -> str | None:
     return headers.get("x-api-key", "").strip() or None
 
 
-async def let_in(service: Service, headers: dict[str, str], *, proxied: bool = False) -> Caller | None:
-    """Who calls; None if they may not come in. What is `proxied` may carry a key for the endpoint behind us."""
-    secret = (headers.get("x-api-key", "").strip() or secret_in(headers)) if proxied else secret_in(headers)
+async def authenticate(service: Service, headers: dict[str, str], *, proxied: bool = False) -> Caller | None:
+    """Check the key of a request; None if it is not accepted. A `proxied` request may carry a key for the endpoint."""
+    secret = (headers.get("x-api-key", "").strip() or read_secret(headers)) if proxied else read_secret(headers)
     if proxied and secret is not None and not secret.startswith(PREFIX):
         secret = None
     if secret is None and not await service.tenants.has_keys():
@@ -71,26 +71,25 @@ async def let_in(service: Service, headers: dict[str, str], *, proxied: bool = F
     return None if key is None else Caller(key.tenant, key.role, key)
 
 
-def _caller_with(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:
-    least = KEY_ROLES.index(role)
+def _require(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:
+    min_role = KEY_ROLES.index(role)
 
     async def caller(request: Request) -> Caller:
         found: Caller = request.scope["lamina.caller"]
-        if KEY_ROLES.index(found.role) < least:
+        if KEY_ROLES.index(found.role) < min_role:
             raise HTTPException(403, f"this needs a key with the role {role}; this one has {found.role}")
         return found
 
     return caller
 
 
-def _engine_for(role: KeyRole) -> Callable[[Request], Awaitable[AsyncMemory]]:
-    allowed = _caller_with(role)
+def _memory_for(role: KeyRole) -> Callable[[Request], Awaitable[AsyncMemory]]:
+    require = _require(role)
 
-    async def engine(request: Request) -> AsyncMemory:
-        caller = await allowed(request)
-        return await service_of(request).tenants.engine(caller.tenant)
+    async def memory(request: Request) -> AsyncMemory:
+        return await service_of(request).tenants.engine((await require(request)).tenant)
 
-    return engine
+    return memory
 
 
 def service_of(request: Request) -> Service:
@@ -100,10 +99,10 @@ def service_of(request: Request) -> Service:
 
 _bearer = HTTPBearer(auto_error=False, scheme_name="bearer", description="A key, `lam_…`")
 _header = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header", description="The same in a header")
-KEYS_SHOWN = [Security(_bearer), Security(_header)]  # for the schema; the border has looked at them before
+KEY_SECURITY = [Security(_bearer), Security(_header)]  # for the schema; the middleware has checked them
 
-Reader = Annotated[AsyncMemory, Depends(_engine_for("read"))]
-Writer = Annotated[AsyncMemory, Depends(_engine_for("write"))]
-Admin = Annotated[AsyncMemory, Depends(_engine_for("admin"))]
-ReadCaller = Annotated[Caller, Depends(_caller_with("read"))]
-AdminCaller = Annotated[Caller, Depends(_caller_with("admin"))]
+Reader = Annotated[AsyncMemory, Depends(_memory_for("read"))]
+Writer = Annotated[AsyncMemory, Depends(_memory_for("write"))]
+Admin = Annotated[AsyncMemory, Depends(_memory_for("admin"))]
+ReadCaller = Annotated[Caller, Depends(_require("read"))]
+AdminCaller = Annotated[Caller, Depends(_require("admin"))]

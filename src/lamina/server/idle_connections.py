@@ -8,26 +8,26 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
-class Waiting:
+class IdleConnections:
     """Connections that wait for the head of a request, the oldest first."""
 
-    def __init__(self, seconds: float, most: int) -> None:
-        self._seconds, self._most = seconds, most
-        self._timers: dict[Timed, asyncio.TimerHandle] = {}
+    def __init__(self, seconds: float, max_idle: int) -> None:
+        self._seconds, self._max = seconds, max_idle
+        self._timers: dict[TimedConnection, asyncio.TimerHandle] = {}
 
-    def begin(self, one: "Timed") -> None:
+    def begin(self, one: "TimedConnection") -> None:
         if one in self._timers or one.transport.is_closing():
             return
-        self._timers[one] = one.loop.call_later(self._seconds, self._give_up, one)
-        if len(self._timers) > self._most:
-            self._give_up(next(iter(self._timers)))
+        self._timers[one] = one.loop.call_later(self._seconds, self._close, one)
+        if len(self._timers) > self._max:
+            self._close(next(iter(self._timers)))
 
-    def end(self, one: "Timed") -> None:
+    def end(self, one: "TimedConnection") -> None:
         timer = self._timers.pop(one, None)
         if timer is not None:
             timer.cancel()
 
-    def _give_up(self, one: "Timed") -> None:
+    def _close(self, one: "TimedConnection") -> None:
         self.end(one)
         if not one.transport.is_closing():
             if not one.asked:  # otherwise it was answered, and what follows may be the rest of a body
@@ -35,10 +35,10 @@ class Waiting:
             one.transport.close()
 
 
-class Timed(H11Protocol):
-    """A connection that waits for a head so long and no longer."""
+class TimedConnection(H11Protocol):
+    """A connection that waits for a head for a limited time."""
 
-    waiting: Waiting
+    idle: IdleConnections
 
     @property
     def asked(self) -> Any:
@@ -47,24 +47,24 @@ class Timed(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.waiting.begin(self)
+        self.idle.begin(self)
 
     def data_received(self, data: bytes) -> None:
         before = self.asked
         super().data_received(data)
         if self.asked is not before:
-            self.waiting.end(self)
+            self.idle.end(self)
         elif before is None or before.response_complete:
-            self.waiting.begin(self)
+            self.idle.begin(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.waiting.end(self)
+        self.idle.end(self)
         super().connection_lost(exc)
 
 
-def timed(seconds: float, most: int) -> type[asyncio.Protocol]:
+def connection_protocol(seconds: float, max_idle: int) -> type[asyncio.Protocol]:
     """A protocol for uvicorn: the head of a request arrives within so many seconds.
 
-    Of connections that wait for one, there are `most`; then the one that has waited longest is closed.
+    Of connections that wait for one, there are up to `max_idle`; then the one that has waited longest is closed.
     """
-    return type("Timed", (Timed,), {"waiting": Waiting(seconds, most)})
+    return type("TimedConnection", (TimedConnection,), {"idle": IdleConnections(seconds, max_idle)})

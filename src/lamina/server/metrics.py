@@ -1,4 +1,4 @@
-"""What the service counts, for Prometheus. No label names a user, a session or a tenant."""
+"""Counts of requests, contexts, completions and folds, for Prometheus. No label names a user, a session or a tenant."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -46,30 +46,30 @@ class Metrics:
             "lamina_fold_fallbacks", "Folds that the offline summariser wrote.", registry=self._registry
         )
 
-    def answered(self, operation: str, status: int, seconds: float) -> None:
+    def count_request(self, operation: str, status: int, seconds: float) -> None:
         self._latency.labels(operation).observe(seconds)
         self._answers.labels(operation, str(status)).inc()
         if status >= 500:  # noqa: PLR2004 - ours, not the caller's
             self._errors.labels(operation).inc()
 
-    def built(self, context: Context) -> None:
+    def count_context(self, context: Context) -> None:
         for section, tokens in context.manifest.sections.items():
             self._tokens.labels(section).observe(tokens)
 
-    def proxied(self, tokens: int, end: str, faults: Sequence[str]) -> None:
+    def count_completion(self, tokens: int, end: str, faults: Sequence[str]) -> None:
         self._added.observe(tokens)
         self._replies.labels(end).inc()
         for fault in faults:
             self._faults.labels(fault).inc()
 
-    def folded(self, done: FoldDone) -> None:
+    def count_fold(self, done: FoldDone) -> None:
         layer = str(done.layer)
         self._folds.labels(layer).observe(done.seconds)
         self._folded.labels(layer, "read").inc(done.tokens_before)
         self._folded.labels(layer, "written").inc(done.tokens_after)
         self._fallbacks.inc(int(done.fallback))
 
-    async def shown(self, engines: Sequence[AsyncMemory], *, whole: bool = True) -> bytes:
+    async def render(self, engines: Sequence[AsyncMemory], *, whole: bool = True) -> bytes:
         """Figures as text: what these tenants have to do now and what they cost; `whole`: those of the process, too."""
         now = CollectorRegistry()
         states = Gauge("lamina_backlog_sessions", "Sessions by state.", ["state"], registry=now)

@@ -1,14 +1,20 @@
-"""What every request passes: the name it calls us by, its key, its size, its number; and what is noted of it."""
+"""What every request passes, in this order, and what its response gets on the way back.
+
+1. `Middleware.__call__`: an id and a span. `_Response` adds headers to the response.
+2. `_respond`: each error becomes a problem. The request is counted and audited.
+3. `_check`: headers, host, origin and address (`request_checks`).
+4. `_serve_open` (health, schema, the inspector's files), or `_serve_caller` for all else: room for one more request
+   (`quotas`), the key (`auth`), the rate (`rate_limit`), the content type and the body (`request_body`).
+5. The route.
+"""
 
 import logging
 import re
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 from starlette.exceptions import HTTPException
@@ -17,35 +23,32 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.errors import LaminaError
 from lamina.server.audit import Audit
-from lamina.server.auth import Caller, Service, let_in
-from lamina.server.body import READS, Gone, Intake, check_kind, has_body
-from lamina.server.openai_errors import in_openai_shape
-from lamina.server.origins import is_foreign
-from lamina.server.problems import OURS, Refused, of_error, of_refusal, problem
-from lamina.server.quotas import Full, Shares
-from lamina.server.rate_limit import Allowance, Rates
-from lamina.server.spans import spanned
+from lamina.server.auth import Caller, Service, authenticate
+from lamina.server.inspector.page_routes import PAGE_HEADERS, is_page
+from lamina.server.openai_errors import as_openai_error
+from lamina.server.problems import MEDIA_TYPE, Refusal, error_problem, http_problem, is_internal, problem
+from lamina.server.quotas import Quota, QuotaExceeded
+from lamina.server.rate_limit import Allowance, RateLimiter
+from lamina.server.request_body import BodyReader, Disconnected, check_content_type, has_body
+from lamina.server.request_checks import check_headers, check_host, check_origin, check_parameters, decode_path
+from lamina.server.spans import request_span
 
 logger = logging.getLogger("lamina.http")
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OPEN = frozenset({"/healthz", "/readyz", "/version", "/openapi.json"})
-_PAGE, _FILES = "/", "/assets/"  # of the inspector
-_ONCE = frozenset({"authorization", "content-type", "host", "origin", "sec-fetch-site", "x-api-key"})
-_LISTENS = frozenset({"/v1/events"})  # requests that have no end
+_STREAMS = frozenset({"/v1/events"})  # requests that have no end
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
-_HUNG_UP = 499
-_MOST_PARAMETERS = 200  # of an address; the time to check them grows with their square
+_CLIENT_CLOSED = 499
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is let through."""
+    """Which requests are accepted, and how many."""
 
-    hosts: frozenset[str] | None  # names that we may be called by; None: any
+    hosts: frozenset[str] | None  # names of the service; None: any
     body_bytes: int
-    origins: frozenset[str] = frozenset()  # of pages that may call us besides our own
-    proxied: tuple[str, ...] = ()  # how the addresses begin whose callers speak as OpenAI does
+    origins: frozenset[str] = frozenset()  # of pages that may call the service besides its own
+    proxied: tuple[str, ...] = ()  # how the addresses of the proxy begin
     body_seconds: float = 60.0  # in which the whole body must arrive
     held_bytes: int = 256 * 1024 * 1024  # of all bodies together
     at_once: int = 1000
@@ -54,47 +57,56 @@ class Rules:
     per_minute: int | None = None  # of a key, or of an address without one; None: any number
 
 
-class _Answer:
-    """Sends what is answered, and knows how far it has come."""
+class _Response:
+    """Sends the response with the headers that every response has, and notes its status."""
 
     def __init__(self, send: Send, scope: Scope, request_id: str) -> None:
         self._send = send
         self._scope = scope
         self._request_id = request_id
+        self._is_page, self._is_mem0 = is_page(scope["path"]), _is_mem0(scope)
         self._deaf = False
         self.status = 500
-        self.begun = False
+        self.has_begun = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.status, self.begun = message["status"], True
-            allowance: Allowance | None = self._scope.get("lamina.allowance")
-            told = {"x-request-id": self._request_id, **(allowance.headers if allowance else {})}
-            if self._scope.get("lamina.close"):
-                told["connection"] = "close"
-            added = [(name.lower().encode(), value.encode()) for name, value in told.items()]
-            message["headers"] = [*message["headers"], *added]
+            self.status, self.has_begun = message["status"], True
             try:
-                await self._send(message)
-            except Exception as error:  # noqa: BLE001 - the server gave the line up: what came on it was no HTTP
-                self.status, self._deaf = _HUNG_UP, True
+                await self._send({**message, "headers": self._headers(message)})
+            except Exception as error:  # noqa: BLE001 - the server gave up the connection: it did not carry HTTP
+                self.status, self._deaf = _CLIENT_CLOSED, True
                 logger.info("answer_not_sent", extra={"request": self._request_id, "reason": type(error).__name__})
         elif not self._deaf:
             await self._send(message)
 
+    def _headers(self, message: Message) -> list[tuple[bytes, bytes]]:
+        headers = [*message["headers"]]
+        if self._is_mem0:  # mem0's clients read the detail of an error only from plain JSON
+            headers = [
+                (name, b"application/json" if value == MEDIA_TYPE.encode() else value) for name, value in headers
+            ]
+        allowance: Allowance | None = self._scope.get("lamina.allowance")
+        added = {"x-request-id": self._request_id, **(allowance.headers if allowance else {})}
+        if self._scope.get("lamina.close"):
+            added["connection"] = "close"
+        if self._is_page:
+            added |= PAGE_HEADERS
+        return headers + [(name.lower().encode(), value.encode()) for name, value in added.items()]
 
-class Border:
+
+class Middleware:
     """Stands before the routes."""
 
     def __init__(self, app: ASGIApp, *, service: Service, rules: Rules) -> None:
         self._app = app
         self._service = service
         self._rules = rules
-        self._rates = None if rules.per_minute is None else Rates(rules.per_minute)
-        self._intake = Intake(rules.body_bytes, rules.body_seconds, rules.held_bytes, rules.proxied)
-        self._open = Shares(rules.at_once, rules.at_once)
-        self._requests = Shares(rules.at_once, rules.at_once_each)
-        self._listeners = Shares(rules.at_once, rules.listeners_each)
+        self._rates = None if rules.per_minute is None else RateLimiter(rules.per_minute)
+        self._bodies = BodyReader(rules.body_bytes, rules.body_seconds, rules.held_bytes, rules.proxied)
+        self._open = Quota(rules.at_once, rules.at_once)
+        self._requests = Quota(rules.at_once, rules.at_once_each)
+        self._listeners = Quota(rules.at_once, rules.listeners_each)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -103,92 +115,89 @@ class Border:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else f"req_{uuid4().hex}"
-        answer = _Answer(send, scope, request_id)
-        with spanned(scope["method"], headers) as told:
-            await self._answered(scope, receive, answer, headers, request_id)
-            told.status, told.operation = answer.status, _operation(scope)
-
-    async def _answered(
-        self, scope: Scope, receive: Receive, answer: "_Answer", headers: dict[str, str], request_id: str
-    ) -> None:
+        response = _Response(send, scope, request_id)
         began = time.perf_counter()
+        with request_span(scope["method"], headers) as span:
+            try:
+                await self._respond(scope, receive, response, headers, request_id)
+            finally:
+                self._record(scope, request_id, response.status, time.perf_counter() - began)
+            span.status, span.operation = response.status, _operation(scope)
+
+    async def _respond(
+        self, scope: Scope, receive: Receive, response: _Response, headers: dict[str, str], request_id: str
+    ) -> None:
+        refusal: Response | None = None
         try:
-            await self._passed(scope, receive, answer, headers)
-        except Refused as refused:
-            await self._shaped(scope, refused.response)(scope, receive, answer)
-        except HTTPException as refused:  # the service has not begun
-            await self._shaped(scope, of_refusal(refused))(scope, receive, answer)
+            await self._check(scope, receive, response, headers)
+        except Disconnected:
+            response.status = _CLIENT_CLOSED
+        except Refusal as error:
+            refusal = error.response
+        except HTTPException as error:  # the service has not begun
+            refusal = http_problem(error)
         except (LaminaError, TimeoutError) as error:
             _log(error, request_id)
-            await self._shaped(scope, of_error(error))(scope, receive, answer)
-        except Gone:
-            answer.status = _HUNG_UP
+            refusal = error_problem(error)
         except Exception:
             logger.exception("request_failed", extra={"request": request_id})
-            if answer.begun:
+            if response.has_begun:
                 raise
-            told = "this is a fault of the service; its log has more under this request's id"
-            await self._shaped(scope, problem(500, told))(scope, receive, answer)
-        finally:
-            self._noted(scope, request_id, answer.status, time.perf_counter() - began)
+            refusal = problem(500, "this is a fault of the service; its log has more under this request's id")
+        if refusal is not None:
+            proxied = scope["path"].startswith(self._rules.proxied)
+            await (as_openai_error(refusal) if proxied else refusal)(scope, receive, response)
 
-    def _shaped(self, scope: Scope, response: Response) -> Response:
-        return in_openai_shape(response) if scope["path"].startswith(self._rules.proxied) else response
-
-    async def _passed(self, scope: Scope, receive: Receive, answer: Send, headers: dict[str, str]) -> None:
-        _check_headers(scope["headers"])
-        self._check_host(headers.get("host", ""))
-        self._check_origin(scope, headers)
-        if scope["query_string"].count(b"&") >= _MOST_PARAMETERS:
-            raise Refused(400, f"an address has up to {_MOST_PARAMETERS} parameters; ask in parts")
-        scope["path"] = _path(scope)
+    async def _check(self, scope: Scope, receive: Receive, send: Send, headers: dict[str, str]) -> None:
+        check_headers(scope["headers"])
+        check_host(headers.get("host", ""), self._rules.hosts)
+        check_origin(scope, headers, self._rules.origins)
+        check_parameters(scope["query_string"])
+        scope["path"] = decode_path(scope)
+        serve = self._serve_open if is_open(scope["path"]) else self._serve_caller
         try:
-            await (self._anybody if is_open(scope["path"]) else self._somebody)(scope, receive, answer, headers)
-        except Full as full:
-            again = {"Retry-After": "1"}
+            await serve(scope, receive, send, headers)
+        except QuotaExceeded as full:
+            retry = {"Retry-After": "1"}
             if not full.own:
-                raise Refused(503, "there are too many requests at once; try again shortly", again) from None
-            if scope["path"] in _LISTENS:
-                told = f"a key listens for events up to {self._listeners.each} times at once; end some, or use another"
-                raise Refused(429, told, again) from None
-            told = f"a key has up to {self._requests.each} requests under way at once; wait for their answers"
-            raise Refused(429, told, again) from None
+                raise Refusal(503, "there are too many requests at once; try again shortly", retry) from None
+            if scope["path"] in _STREAMS:
+                what = f"listens for events up to {self._listeners.each} times at once; end some, or use another"
+            else:
+                what = f"has up to {self._requests.each} requests under way at once; wait for their answers"
+            raise Refusal(429, f"a key {what}", retry) from None
 
-    async def _anybody(self, scope: Scope, _: Receive, answer: Send, headers: dict[str, str]) -> None:
+    async def _serve_open(self, scope: Scope, _: Receive, send: Send, headers: dict[str, str]) -> None:
         """What needs no key; no body is read, however long it is and however slowly it comes."""
-        with self._open.one():
+        with self._open.reserve():
             if is_page(scope["path"]):
-                self._check_rate(scope, None)
+                self._limit_rate(scope, None)
             scope["lamina.close"] = has_body(headers)
-            await self._app(scope, _no_body, answer)
+            await self._app(scope, _no_body, send)
 
-    async def _somebody(self, scope: Scope, receive: Receive, answer: Send, headers: dict[str, str]) -> None:
-        shares = self._listeners if scope["path"] in _LISTENS else self._requests
+    async def _serve_caller(self, scope: Scope, receive: Receive, send: Send, headers: dict[str, str]) -> None:
+        quota = self._listeners if scope["path"] in _STREAMS else self._requests
         async with AsyncExitStack() as stack:
-            stack.enter_context(shares.one())
-            caller = await self._caller(scope, headers)
-            whose = caller.key.id if caller.key else ""
-            if whose or shares is self._listeners:
-                stack.enter_context(shares.one_of(whose))
-            check_kind(scope, headers)
-            body = await stack.enter_async_context(self._intake.body(receive, scope["path"], headers, whose))
-            sent = False
+            stack.enter_context(quota.reserve())
+            caller = await self._authenticate(scope, headers)
+            key_id = caller.key.id if caller.key else ""
+            if key_id or quota is self._listeners:
+                stack.enter_context(quota.reserve_for(key_id))
+            check_content_type(scope, headers)
+            body = await stack.enter_async_context(self._bodies.read(receive, scope["path"], headers, key_id))
+            messages: Iterator[Message] = iter([{"type": "http.request", "body": body, "more_body": False}])
 
-            async def again() -> Message:
-                nonlocal sent
-                if sent:
-                    return await receive()
-                sent = True
-                return {"type": "http.request", "body": body, "more_body": False}
+            async def receive_again() -> Message:
+                return next(messages, None) or await receive()
 
-            await self._app(scope, again, answer)
+            await self._app(scope, receive_again, send)
 
-    async def _caller(self, scope: Scope, headers: dict[str, str]) -> Caller:
-        """Who has a key that is let in; the request is counted."""
-        caller = await let_in(self._service, headers, proxied=scope["path"].startswith(self._rules.proxied))
-        self._check_rate(scope, caller)
+    async def _authenticate(self, scope: Scope, headers: dict[str, str]) -> Caller:
+        """Who calls, if their key is accepted; the request counts for their rate."""
+        caller = await authenticate(self._service, headers, proxied=scope["path"].startswith(self._rules.proxied))
+        self._limit_rate(scope, caller)
         if caller is None:
-            raise Refused(
+            raise Refusal(
                 401,
                 "this needs a key that is known, not revoked and not expired, as `Authorization: Bearer lam_...`",
                 {"WWW-Authenticate": "Bearer"},
@@ -196,39 +205,22 @@ class Border:
         scope["lamina.caller"] = caller
         return caller
 
-    def _check_rate(self, scope: Scope, caller: Caller | None) -> None:
-        """Count a request for its key; without one that is let in, for its address."""
+    def _limit_rate(self, scope: Scope, caller: Caller | None) -> None:
+        """Count a request for its key; without one that is accepted, for its address."""
         if self._rates is None:
             return
         address = (scope.get("client") or ("unknown", 0))[0]
-        whose = caller.key.id if caller and caller.key else f"address {address}"
-        allowance = self._rates.spend(whose, time.monotonic())
+        counted_for = caller.key.id if caller and caller.key else f"address {address}"
+        allowance = self._rates.take(counted_for, time.monotonic())
         scope["lamina.allowance"] = allowance
         if allowance.wait_s:
-            told = f"{allowance.quota} requests a minute are allowed; try again in {allowance.wait_s} seconds"
-            raise Refused(429, told, {"Retry-After": str(allowance.wait_s)})
+            detail = f"{allowance.quota} requests a minute are allowed; try again in {allowance.wait_s} seconds"
+            raise Refusal(429, detail, {"Retry-After": str(allowance.wait_s)})
 
-    def _check_host(self, host: str) -> None:
-        """Pages of other sites may make a browser call this machine by a name of theirs."""
-        if self._rules.hosts is None:
-            return
-        try:
-            name = urlsplit(f"//{host}").hostname
-        except ValueError:
-            name = None
-        if name not in self._rules.hosts:
-            raise Refused(421, "the service is not called so; the setting `service_hosts` has the names it answers to")
-
-    def _check_origin(self, scope: Scope, headers: Mapping[str, str]) -> None:
-        """Pages of other sites may make a browser send us what it likes; a link to the inspector is no harm."""
-        if not is_foreign(headers, self._rules.origins) or (scope["path"] == _PAGE and scope["method"] in READS):
-            return
-        raise Refused(403, "a page of another site asks; the setting `service_origins` has the origins that may")
-
-    def _noted(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
-        """Count it, and say who did what: never with what content."""
+    def _record(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
+        """Count the request, and audit who did what: never with what content."""
         operation = _operation(scope)
-        self._service.metrics.answered(operation, status, seconds)
+        self._service.metrics.count_request(operation, status, seconds)
         if is_open(scope["path"]):
             return
         caller: Caller | None = scope.get("lamina.caller")
@@ -240,7 +232,7 @@ class Border:
             request=request_id,
             ms=round(seconds * 1000, 1),
         )
-        self._service.audits.note(audit, caller.tenant if caller else None)
+        self._service.audits.add(audit, caller.tenant if caller else None)
 
 
 def is_open(path: str) -> bool:
@@ -248,9 +240,9 @@ def is_open(path: str) -> bool:
     return path in _OPEN or is_page(path)
 
 
-def is_page(path: str) -> bool:
-    """Whether an address is of the inspector's files, which hold no data and are open to whoever can reach us."""
-    return path == _PAGE or path.startswith(_FILES)
+def _is_mem0(scope: Scope) -> bool:
+    """Whether an address is one of mem0's: theirs end in a slash, and none of ours does but the page."""
+    return not is_page(scope["path"]) and bool((scope.get("raw_path") or scope["path"].encode()).endswith(b"/"))
 
 
 def _operation(scope: Scope) -> str:
@@ -258,32 +250,12 @@ def _operation(scope: Scope) -> str:
 
 
 def _log(error: Exception, request_id: str) -> None:
-    """What the caller is not told; what they gave is in no log."""
-    if isinstance(error, OURS):
+    """Log what the caller is not told. What the caller sent is in no log."""
+    if is_internal(error):
         logger.warning(
             "store_or_model_failed",
             extra={"request": request_id, "kind": type(error).__name__, "reason": str(error)[:500]},
         )
-
-
-def _path(scope: Scope) -> str:
-    """The path with slashes inside of ids still written as %2F, so that every id can be named."""
-    raw = scope.get("raw_path") or scope["path"].encode()
-    try:
-        parts = [unquote(part, errors="strict") for part in raw.decode("ascii").split("/")]
-    except UnicodeError:
-        raise Refused(400, "the address is not UTF-8") from None
-    return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
-
-
-def _check_headers(given: Iterable[tuple[bytes, bytes]]) -> None:
-    """Whoever stands before us may take the other of two keys or lengths, and see other requests than we do."""
-    names = Counter(name.decode("latin-1") for name, _ in given)
-    if twice := sorted(name for name in _ONCE if names[name] > 1):
-        raise Refused(400, f"the header {twice[0]} was sent {names[twice[0]]} times; send it once")
-    if names["transfer-encoding"] and names["content-length"]:
-        told = "a body has a Content-Length or comes in chunks, not both"
-        raise Refused(400, told, {"Connection": "close"})
 
 
 async def _no_body() -> Message:

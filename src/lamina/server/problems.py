@@ -1,12 +1,11 @@
-"""What went wrong, as RFC 9457 problems with a stable `type`."""
+"""What went wrong, in words that REST, mem0 and MCP share; and as RFC 9457 problems with a stable `type`."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
 from lamina.errors import (
     BadRecords,
@@ -26,10 +25,10 @@ from lamina.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = "1"
-_LONGEST = 2000  # characters of a detail: it may repeat what was given
-_MOST_ERRORS = 1000  # lines of an import that are named
+_MAX_DETAIL = 2000  # characters of a detail: it may repeat what was given
+_MAX_ERRORS = 1000  # lines of an import that are named
 
-# The nearest kind of an error counts: what is told of it, and the status.
+# The name and the status of each kind of error; the nearest base class counts.
 KINDS: Mapping[type[Exception], tuple[str, int]] = {
     BudgetTooSmall: ("budget-too-small", 400),
     DoesNotFit: ("conflict", 409),
@@ -50,7 +49,7 @@ STATUS_KINDS: Mapping[int, str] = {
     413: "too-large", 415: "content-type", 421: "host", 422: "shape", 429: "too-many-requests",
     500: "internal", 503: "busy",
 }  # fmt: skip
-OURS = (StoreError, ModelError)  # whose words may tell of the machine: they go to the log
+_INTERNAL = (StoreError, ModelError)  # their words may tell of the machine: they go to the log
 
 SCHEMA: Mapping[str, Any] = {
     "title": "ProblemDetails",
@@ -87,13 +86,13 @@ def problem(
         "type": f"urn:lamina:{kind or STATUS_KINDS.get(status, 'http')}",
         "title": HTTPStatus(status).phrase,
         "status": status,
-        **({"detail": detail[:_LONGEST]} if detail else {}),
+        **({"detail": detail[:_MAX_DETAIL]} if detail else {}),
         **more,
     }
     return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """A request that goes no further."""
 
     def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
@@ -101,36 +100,53 @@ class Refused(Exception):
         self.response = problem(status, detail, headers=headers)
 
 
-def of_error(error: LaminaError | TimeoutError) -> JSONResponse:
-    """The problem that an error of Lamina is."""
+def is_internal(error: Exception) -> bool:
+    """Whether the words of an error are for the log, not for the caller."""
+    return isinstance(error, _INTERNAL)
+
+
+def error_detail(error: LaminaError | TimeoutError) -> str:
+    """An error in words for the caller."""
+    if isinstance(error, TimeoutError):
+        return "it was not done in time; what is due stays due"
+    if isinstance(error, StoreBusy):
+        return "others held the store for too long; nothing was changed, and trying again is safe"
+    if is_internal(error):
+        what = "a model did not answer" if isinstance(error, ModelError) else "the store cannot do it now"
+        return f"{what}; the log of the server says why"
+    return str(error)
+
+
+def error_problem(error: LaminaError | TimeoutError) -> JSONResponse:
     kind, status = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
     more: dict[str, Any] = {"smallest": error.smallest} if isinstance(error, BudgetTooSmall) else {}
     if isinstance(error, BadRecords):
-        more = {"errors": [{"at": place, "message": why} for place, why in error.faults[:_MOST_ERRORS]]}
+        more = {"errors": [{"at": place, "message": why} for place, why in error.faults[:_MAX_ERRORS]]}
     headers = {"Retry-After": RETRY_AFTER_S} if isinstance(error, StoreBusy) else {}
-    told = None if isinstance(error, OURS) else str(error)
-    if isinstance(error, StoreBusy):
-        told = "others held the store for too long; nothing was changed, and trying again is safe"
-    if isinstance(error, TimeoutError):
-        told = "it was not done in time; what is due stays due"
-    return problem(status, told, kind=kind, headers=headers, **more)
+    return problem(status, error_detail(error), kind=kind, headers=headers, **more)
 
 
-def of_refusal(error: HTTPException) -> JSONResponse:
-    told = None if error.detail == HTTPStatus(error.status_code).phrase else str(error.detail)
-    return problem(error.status_code, told, headers=error.headers)
+def http_problem(error: HTTPException) -> JSONResponse:
+    detail = None if error.detail == HTTPStatus(error.status_code).phrase else str(error.detail)
+    return problem(error.status_code, detail, headers=error.headers)
 
 
-def of_shape(error: RequestValidationError, status: int = 422) -> JSONResponse:
-    """What does not have the shape of the schema; the values that were sent are not repeated."""
-    errors = [{"at": _place(one["loc"]), "message": _said(one)} for one in error.errors()]
-    several = "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5])
-    return problem(status, several, errors=errors[:50])
+def validation_problem(errors: Sequence[Mapping[str, Any]], status: int = 422) -> JSONResponse:
+    """The problem of a request that does not fit its model, from what Pydantic says."""
+    found = validation_errors(errors)
+    return problem(status, validation_detail(found), errors=found[:50])
 
 
-def _place(loc: Sequence[Any]) -> str:
-    return ".".join(str(part) for part in loc)[:200]
+def validation_errors(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What does not fit a model, and where; the values that were sent are not repeated."""
+    return [
+        {
+            "at": ".".join(str(part) for part in one["loc"])[:200],
+            "message": "no such field" if one["type"] == "extra_forbidden" else str(one["msg"]),
+        }
+        for one in errors
+    ]
 
 
-def _said(one: Mapping[str, Any]) -> str:
-    return "no such field" if one["type"] == "extra_forbidden" else str(one["msg"])
+def validation_detail(errors: Sequence[Mapping[str, str]]) -> str:
+    return "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5])

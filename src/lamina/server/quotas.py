@@ -1,31 +1,31 @@
-"""What callers share: so much in all, and so much of it for one of them."""
+"""Quotas of requests at once and of bytes in memory: so much in all, and so much of it for one key."""
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Full(Exception):
-    """There is no more: for this caller (`own`), or for anybody."""
+class QuotaExceeded(Exception):
+    """There is no more: for this key (`own`), or for anybody."""
 
     def __init__(self, *, own: bool) -> None:
         super().__init__("own" if own else "all")
         self.own = own
 
 
-class Shares:
-    """Counts what is taken and not yet given back."""
+class Quota:
+    """Counts what is taken and not yet released."""
 
-    def __init__(self, most: int, each: int) -> None:
-        self._most, self.each = most, each
+    def __init__(self, total: int, each: int) -> None:
+        self._total, self.each = total, each
         self._taken = 0
-        self._own: Counter[str] = Counter()
+        self._taken_by: Counter[str] = Counter()
 
     @contextmanager
-    def one(self) -> Iterator[None]:
-        """One of all, for whoever it is."""
-        if self._taken >= self._most:
-            raise Full(own=False)
+    def reserve(self) -> Iterator[None]:
+        """One of the total, whoever it is for."""
+        if self._taken >= self._total:
+            raise QuotaExceeded(own=False)
         self._taken += 1
         try:
             yield
@@ -33,28 +33,29 @@ class Shares:
             self._taken -= 1
 
     @contextmanager
-    def one_of(self, whose: str) -> Iterator[None]:
-        """One of a caller's own, beside the one of all."""
-        if self._own[whose] >= self.each:
-            raise Full(own=True)
-        self._own[whose] += 1
+    def reserve_for(self, key_id: str) -> Iterator[None]:
+        """One of a key's own, besides the one of the total."""
+        if self._taken_by[key_id] >= self.each:
+            raise QuotaExceeded(own=True)
+        self._taken_by[key_id] += 1
         try:
             yield
         finally:
-            self._own_back(whose, 1)
+            self._subtract(key_id, 1)
 
-    def take(self, whose: str, amount: int) -> None:
-        """So much of all and of a caller's own, to be given back."""
-        if self._own[whose] + amount > self.each or self._taken + amount > self._most:
-            raise Full(own=self._own[whose] + amount > self.each)
+    def take(self, key_id: str, amount: int) -> None:
+        """So much of the total and of a key's own, to be released."""
+        own = self._taken_by[key_id] + amount > self.each
+        if own or self._taken + amount > self._total:
+            raise QuotaExceeded(own=own)
         self._taken += amount
-        self._own[whose] += amount
+        self._taken_by[key_id] += amount
 
-    def give(self, whose: str, amount: int) -> None:
+    def release(self, key_id: str, amount: int) -> None:
         self._taken -= amount
-        self._own_back(whose, amount)
+        self._subtract(key_id, amount)
 
-    def _own_back(self, whose: str, amount: int) -> None:
-        self._own[whose] -= amount
-        if not self._own[whose]:
-            del self._own[whose]
+    def _subtract(self, key_id: str, amount: int) -> None:
+        self._taken_by[key_id] -= amount
+        if not self._taken_by[key_id]:
+            del self._taken_by[key_id]

@@ -1,16 +1,16 @@
-"""How many requests a caller may make: so many at once, refilled evenly over a minute."""
+"""Rate limits: a bucket of requests for each caller, refilled evenly over a minute."""
 
 import math
 from collections import OrderedDict
 from dataclasses import dataclass
 
 _WINDOW_S = 60
-_CALLERS = 100_000  # who are remembered
+_MAX_CALLERS = 100_000  # who are remembered
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is left to a caller, in the words of the IETF's draft on RateLimit header fields."""
+    """What a caller has left, in the words of the IETF's draft on RateLimit header fields."""
 
     quota: int
     left: int
@@ -25,14 +25,14 @@ class Allowance:
         }
 
 
-class Rates:
+class RateLimiter:
     """Counts the requests of each caller."""
 
     def __init__(self, per_minute: int) -> None:
         self._quota = per_minute
         self._callers: OrderedDict[str, tuple[float, float]] = OrderedDict()  # what was left, and when
 
-    def spend(self, caller: str, now: float) -> Allowance:
+    def take(self, caller: str, now: float) -> Allowance:
         """Count one request, if there is one left."""
         each = _WINDOW_S / self._quota
         left, then = self._callers.pop(caller, (float(self._quota), now))
@@ -40,7 +40,7 @@ class Rates:
         allowed = left >= 1
         left -= allowed
         self._callers[caller] = (left, now)
-        if len(self._callers) > _CALLERS:
+        if len(self._callers) > _MAX_CALLERS:
             self._callers.popitem(last=False)
         return Allowance(
             quota=self._quota,

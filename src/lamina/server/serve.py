@@ -1,4 +1,4 @@
-"""Runs the service until it is told to stop; requests that are under way are answered first."""
+"""Runs the service until a signal; requests that are under way are answered first."""
 
 import asyncio
 import logging
@@ -13,16 +13,16 @@ import uvicorn
 from starlette.types import ASGIApp, Scope
 
 from lamina.memory import AsyncMemory
-from lamina.server.app import begin, create_app, opening
+from lamina.server.app import create_app, start, store_options
 from lamina.server.auth import Caller
-from lamina.server.idle_connections import timed
+from lamina.server.idle_connections import connection_protocol
 from lamina.server.metrics import Metrics
 from lamina.settings import Settings
 from lamina.tenancy.open_tenants import tenants
 from lamina.values.access_key import KeyRole
 
 _GRACE_S = 30
-_LEAST_WAITING = 64  # connections on which no request has come yet; many may be made at the same moment
+_MIN_IDLE = 64  # connections on which no request has come yet; many may be made at the same moment
 
 
 class _Server(uvicorn.Server):
@@ -48,23 +48,25 @@ class _Server(uvicorn.Server):
 
 
 Engines = Callable[[str], Awaitable[AsyncMemory]]
-Beside = Callable[[Engines, Callable[[Scope], tuple[str, KeyRole]]], AbstractAsyncContextManager[ASGIApp]]
+Mount = Callable[[Engines, Callable[[Scope], tuple[str, KeyRole]]], AbstractAsyncContextManager[ASGIApp]]
 
 
-def _who(scope: Scope) -> tuple[str, KeyRole]:
+def tenant_and_role(scope: Scope) -> tuple[str, KeyRole]:
     caller: Caller = scope["lamina.caller"]
     return caller.tenant, caller.role
 
 
-def configured(app: ASGIApp, settings: Settings, *, host: str, port: int, grace_s: int = _GRACE_S) -> uvicorn.Config:
-    """How uvicorn serves it: no word of anybody's in a log, no waiting for heads that do not come."""
+def uvicorn_config(
+    app: ASGIApp, settings: Settings, *, host: str, port: int, grace_s: int = _GRACE_S
+) -> uvicorn.Config:
+    """How uvicorn serves it: no content in logs, and a bound of time and number for idle connections."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    waiting = max(settings.max_concurrent_requests, _LEAST_WAITING)
+    idle = max(settings.max_concurrent_requests, _MIN_IDLE)
     return uvicorn.Config(
         app,
         host=host,
         port=port,
-        http=timed(settings.header_seconds, min(waiting, files // 2)),
+        http=connection_protocol(settings.header_seconds, min(idle, files // 2)),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -80,23 +82,25 @@ async def serve(
     port: int,
     worker: bool,
     announce: Callable[[str], None],
-    beside: Mapping[str, Beside] = MappingProxyType({}),
+    mounts: Mapping[str, Mount] = MappingProxyType({}),
 ) -> int:
-    """Serve until SIGTERM or SIGINT; 0 unless it could not begin. `beside` are other applications by path."""
+    """Serve until SIGTERM or SIGINT; 0 unless it could not begin. `mounts` are other applications by path."""
     logging.getLogger("lamina.audit").setLevel(logging.INFO)
     metrics = Metrics()
     async with (
-        tenants(settings.database, **opening(settings, metrics, worker=worker)) as held,
+        tenants(settings.database, **store_options(settings, metrics, worker=worker)) as opened,
         AsyncExitStack() as stack,
     ):
-        await begin(held, settings, host, worker=worker)
-        others = {path: await stack.enter_async_context(make(held.engine, _who)) for path, make in beside.items()}
-        app = create_app(settings, host=host, worker=worker, held=held, metrics=metrics, beside=others)
-        server = _Server(configured(app, settings, host=host, port=port))
+        await start(opened, settings, host, worker=worker)
+        others = {
+            path: await stack.enter_async_context(make(opened.engine, tenant_and_role)) for path, make in mounts.items()
+        }
+        app = create_app(settings, host=host, worker=worker, opened=opened, metrics=metrics, mounts=others)
+        server = _Server(uvicorn_config(app, settings, host=host, port=port))
         server.announce = announce
         loop = asyncio.get_running_loop()
         ending: set[asyncio.Task[None]] = set()
-        server.leaving = lambda: ending.add(loop.create_task(held.end_watches()))
+        server.leaving = lambda: ending.add(loop.create_task(opened.end_watches()))
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, server.handle_exit, number, None)
         try:

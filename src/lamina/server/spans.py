@@ -10,30 +10,30 @@ from lamina.tracing import NO_DETAILS, mark_failed, tracer
 _FAULT = 500
 
 
-class Spanned:
-    """What is told of a request when it is answered."""
+class RequestSpan:
+    """What is known of a request once it is answered."""
 
     operation = "other"
     status = _FAULT
 
 
 @contextmanager
-def spanned(method: str, headers: Mapping[str, str]) -> Iterator[Spanned]:
-    """Have a request be a span; without OpenTelemetry's API nothing."""
-    told = Spanned()
+def request_span(method: str, headers: Mapping[str, str]) -> Iterator[RequestSpan]:
+    """A span for a request; without OpenTelemetry's API none."""
+    request = RequestSpan()
     found = tracer()
     if found is None:
-        yield told
+        yield request
         return
     trace: Any = importlib.import_module("opentelemetry.trace")
     above = importlib.import_module("opentelemetry.propagate").extract(headers)
     with found.start_as_current_span(method, context=above, kind=trace.SpanKind.SERVER, **NO_DETAILS) as span:
         try:
-            yield told
+            yield request
         finally:
-            span.update_name(f"{method} {told.operation}")
+            span.update_name(f"{method} {request.operation}")
             span.set_attribute("http.request.method", method)
-            span.set_attribute("http.response.status_code", told.status)
-            span.set_attribute("lamina.operation", told.operation)
-            if told.status >= _FAULT:
-                mark_failed(span, str(told.status))
+            span.set_attribute("http.response.status_code", request.status)
+            span.set_attribute("lamina.operation", request.operation)
+            if request.status >= _FAULT:
+                mark_failed(span, str(request.status))

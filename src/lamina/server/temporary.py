@@ -1,4 +1,4 @@
-"""Folders for what passes through the service; what a killed process has left is cleared away by the next one."""
+"""Temporary folders for exports and imports; those of a killed process are removed by the next one."""
 
 import fcntl
 import os
@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 _NAME = "lamina-passing-"
-_YOUNG_S = 60  # so old a folder is held by whoever made it, or by nobody
+_MIN_AGE_S = 60  # of a folder that is removed: a younger one may not be locked yet
 
 
-class PassingFolder:
-    """A folder that is held until it is removed, or its process ends."""
+class TemporaryFolder:
+    """A folder that is locked until it is removed, or its process ends."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=_NAME))
@@ -25,18 +25,18 @@ class PassingFolder:
         os.close(self._lock)
 
 
-def clear_away() -> None:
-    """Remove the folders that nobody holds any more."""
+def remove_stale() -> None:
+    """Remove folders that no process has locked."""
     for path in Path(tempfile.gettempdir()).glob(f"{_NAME}*"):
-        with suppress(OSError):  # held, another user's, or gone meanwhile
-            _remove_unheld(path)
+        with suppress(OSError):  # locked, another user's, or gone meanwhile
+            _remove_unlocked(path)
 
 
-def _remove_unheld(path: Path) -> None:
+def _remove_unlocked(path: Path) -> None:
     lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(lock).st_uid == os.getuid() and time.time() - os.fstat(lock).st_mtime > _YOUNG_S:
+        if os.fstat(lock).st_uid == os.getuid() and time.time() - os.fstat(lock).st_mtime > _MIN_AGE_S:
             shutil.rmtree(path)
     finally:
         os.close(lock)

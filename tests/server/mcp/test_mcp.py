@@ -20,8 +20,8 @@ from mcp_types import TextResourceContents
 
 from lamina import AsyncMemory, Memory
 from lamina.context.rendering import fence
-from lamina.server.mcp.handlers import Desk
-from lamina.server.mcp.mcp_process import Listened
+from lamina.server.mcp.handlers import ToolHandlers
+from lamina.server.mcp.mcp_process import LimitStreams
 from lamina.server.mcp.protocol import server_for
 from lamina.server.mcp.tool_list import offered
 from tests.command_line import LAMINA, plain_environ
@@ -273,7 +273,7 @@ def test_a_page_of_a_long_session_has_summaries_and_facts():
     async def read():
         async with (
             AsyncMemory(":memory:", worker=False, embedder="none") as memory,
-            Client(server_for(Desk(memory, "ana", any_user=True))) as client,
+            Client(server_for(ToolHandlers(memory, "ana", any_user=True))) as client,
         ):
             words = "left Porto for Lisbon with salt and cork " * 8
             said = [{"role": ("user", "assistant")[n % 2], "content": f"Ship {n} {words}"} for n in range(40)]
@@ -411,7 +411,7 @@ def test_a_bug_is_told_without_its_inside(caplog):
     async def ask():
         async with (
             AsyncMemory(":memory:", counter=Broken()) as memory,
-            Client(server_for(Desk(memory, "ana"))) as client,
+            Client(server_for(ToolHandlers(memory, "ana"))) as client,
         ):
             return await client.call_tool("add_memory", {"text": "my secret"})
 
@@ -428,7 +428,7 @@ def test_a_bug_behind_a_page_is_told_without_its_inside(monkeypatch, caplog):
         raise ZeroDivisionError("my secret")
 
     async def ask():
-        async with AsyncMemory(":memory:") as memory, Client(server_for(Desk(memory, "ana"))) as client:
+        async with AsyncMemory(":memory:") as memory, Client(server_for(ToolHandlers(memory, "ana"))) as client:
             monkeypatch.setattr(memory, "sessions", broken)
             with pytest.raises(MCPError, match=r"resources/list failed inside the memory \(ZeroDivisionError\)"):
                 await client.list_resources()
@@ -684,7 +684,7 @@ def test_streams_without_an_end_are_counted():
             answers.append(message.get("status"))
 
         answers: list[int | None] = []
-        listened = Listened(app, 2)
+        listened = LimitStreams(app, 2)
         asked = {"type": "http", "method": "GET", "headers": []}
         streams = [asyncio.create_task(listened(asked, receive, send)) for _ in range(2)]
         await asyncio.sleep(0)

@@ -92,8 +92,8 @@ def test_the_audit_keeps_the_newest_thousand():
     audits, clock = Audits(), FakeClock()
     for number in range(1500):
         audit = Audit(at=clock(), key=None, verb="v", outcome=200, request=str(number), ms=1.0)
-        audits.note(audit, "even" if number % 2 == 0 else "odd")
-    kept = [audit.request for _, audit in audits.of("even")]
+        audits.add(audit, "even" if number % 2 == 0 else "odd")
+    kept = [audit.request for _, audit in audits.newest("even")]
     assert (len(kept), kept[0], kept[-1]) == (500, "1498", "500")
 
 

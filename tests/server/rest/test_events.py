@@ -216,7 +216,7 @@ def test_a_slow_listener_is_told_of_the_gap_and_nothing_piles_up():
 
 
 def test_there_is_a_heart_beat(service, monkeypatch):
-    monkeypatch.setattr(event_routes, "_BEAT_S", 0.05)
+    monkeypatch.setattr(event_routes, "_HEARTBEAT_S", 0.05)
     with service.client.stream("GET", "/v1/events") as response:
         lines = response.iter_lines()
         for _ in range(2):

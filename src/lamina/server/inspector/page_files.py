@@ -1,4 +1,4 @@
-"""The built files of the page, read once and kept, plain and compressed."""
+"""The built files of the page, read once, plain and compressed."""
 
 import gzip
 import hashlib
@@ -20,7 +20,7 @@ KINDS = {
     ".woff2": "font/woff2",
 }
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
-_WORTH = 0.9  # of its bytes at the most, or it is sent as it is
+_MAX_RATIO = 0.9  # of its bytes; a file that gzip makes no smaller is sent as it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Files:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._read: dict[str, File] = {}
+        self._loaded: dict[str, File] = {}
 
     def index(self) -> File | None:
         """The page itself; None where it was not built."""
@@ -49,20 +49,20 @@ class Files:
         return self._file(f"assets/{name}") if _NAME.fullmatch(name) else None
 
     def _file(self, place: str) -> File | None:
-        if place not in self._read:
+        if place not in self._loaded:
             path = self._folder / place
             kind = KINDS.get(path.suffix)
             if kind is None or not path.is_file():
                 return None
-            self._read[place] = _sent(path.read_bytes(), kind)
-        return self._read[place]
+            self._loaded[place] = _load(path.read_bytes(), kind)
+        return self._loaded[place]
 
 
-def _sent(body: bytes, kind: str) -> File:
+def _load(body: bytes, kind: str) -> File:
     zipped = gzip.compress(body, 9, mtime=0)
     return File(
         kind=kind,
         tag=hashlib.sha256(body).hexdigest()[:32],
         body=body,
-        zipped=zipped if len(zipped) <= _WORTH * len(body) else None,
+        zipped=zipped if len(zipped) <= _MAX_RATIO * len(body) else None,
     )

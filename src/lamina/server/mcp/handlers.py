@@ -34,7 +34,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ToolHandlers:
     """The tools over one memory, for one user; or, with `any_user`, for whom each call names."""
 
     memory: AsyncMemory

@@ -1,4 +1,4 @@
-"""The server as a process: over standard input and output, or over HTTP, until it is told to end."""
+"""The server as a process: over standard input and output, or over HTTP, until a signal."""
 
 import asyncio
 import hmac
@@ -21,18 +21,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lamina.errors import InputError, LaminaError
 from lamina.memory import AsyncMemory
-from lamina.server.idle_connections import timed
-from lamina.server.mcp.handlers import Desk
+from lamina.server.idle_connections import connection_protocol
+from lamina.server.mcp.handlers import ToolHandlers
 from lamina.server.mcp.protocol import server_for
 
 PATH = "/mcp"
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
-_SHORTEST_TOKEN = 16  # characters, where others than this machine can try
-_GOODBYE = 3  # seconds for open requests to end
+_MIN_TOKEN = 16  # characters, where others than this machine can try
+_GRACE_S = 3  # seconds for open requests to end
 _HEAD_S = 15.0  # in which the head of a request must have arrived
-_MOST_WAITING = 250  # connections that wait for one
-_MOST_STREAMS = 50  # that clients listen to at once
+_MAX_IDLE = 250  # connections that wait for one
+_MAX_STREAMS = 50  # that clients listen to at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +47,13 @@ class Plan:
     def memory(self) -> AsyncMemory:
         return AsyncMemory(self.location, **self.options)
 
-    def desk(self, memory: AsyncMemory) -> Desk:
-        return Desk(memory, self.user, self.any_user)
+    def handlers(self, memory: AsyncMemory) -> ToolHandlers:
+        return ToolHandlers(memory, self.user, self.any_user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
-    """Where an HTTP server listens and whom it lets in."""
+class HttpAddress:
+    """Where an HTTP server listens, and which token it needs."""
 
     host: str
     port: int
@@ -63,9 +63,9 @@ class Door:
     def __post_init__(self) -> None:
         if self.token is not None and (not self.token.isascii() or not self.token.isprintable() or " " in self.token):
             raise InputError("the token has to be ASCII, without spaces")
-        if not _is_loopback(self.host) and len(self.token or "") < _SHORTEST_TOKEN:
+        if not _is_loopback(self.host) and len(self.token or "") < _MIN_TOKEN:
             raise InputError(
-                f"{self.host} can be reached from other machines: give a token of {_SHORTEST_TOKEN} characters or more "
+                f"{self.host} can be reached from other machines: give a token of {_MIN_TOKEN} characters or more "
                 "(LAMINA_MCP_TOKEN or --token), or listen on 127.0.0.1"
             )
 
@@ -96,7 +96,7 @@ class Door:
             raise LaminaError(f"cannot listen on {self.host}, port {self.port}: {error.strerror or error}") from error
         return listening
 
-    def address(self, port: int) -> str:
+    def url(self, port: int) -> str:
         return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{port}{PATH}"
 
 
@@ -113,12 +113,12 @@ def serve_stdio(plan: Plan) -> None:
 
 
 async def _stdio(plan: Plan) -> None:
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.set)
+        loop.add_signal_handler(number, stopped.set)
     async with plan.memory() as memory:
-        talk = asyncio.create_task(_talk(plan.desk(memory)))
-        stop = asyncio.create_task(told.wait())
+        talk = asyncio.create_task(_talk(plan.handlers(memory)))
+        stop = asyncio.create_task(stopped.wait())
         await asyncio.wait({talk, stop}, return_when=asyncio.FIRST_COMPLETED)
         if talk.done():
             stop.cancel()
@@ -128,8 +128,8 @@ async def _stdio(plan: Plan) -> None:
     os._exit(0)  # the memory is closed; a thread that waits for the client's next line cannot be ended otherwise
 
 
-async def _talk(desk: Desk) -> None:
-    server = server_for(desk)
+async def _talk(handlers: ToolHandlers) -> None:
+    server = server_for(handlers)
     try:
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
@@ -137,26 +137,26 @@ async def _talk(desk: Desk) -> None:
         pass  # the client is gone
 
 
-def serve_http(plan: Plan, door: Door, tell: Callable[[str], None]) -> None:
-    """Serve clients over HTTP until a signal comes; `tell` is given the address once it can be called."""
-    asyncio.run(_http(plan, door, tell))
+def serve_http(plan: Plan, address: HttpAddress, announce: Callable[[str], None]) -> None:
+    """Serve clients over HTTP until a signal comes; `announce` is given the address once it can be called."""
+    asyncio.run(_http(plan, address, announce))
 
 
-async def _http(plan: Plan, door: Door, tell: Callable[[str], None]) -> None:
-    with closing(door.open()) as listening:
+async def _http(plan: Plan, address: HttpAddress, announce: Callable[[str], None]) -> None:
+    with closing(address.open()) as listening:
         async with plan.memory() as memory:
-            app: ASGIApp = server_for(plan.desk(memory)).streamable_http_app(
-                streamable_http_path=PATH, host=door.host, transport_security=door.security
+            app: ASGIApp = server_for(plan.handlers(memory)).streamable_http_app(
+                streamable_http_path=PATH, host=address.host, transport_security=address.security
             )
             server = uvicorn.Server(
                 uvicorn.Config(
-                    Listened(app) if door.token is None else Guarded(Listened(app), door.token),
+                    LimitStreams(app) if address.token is None else RequireToken(LimitStreams(app), address.token),
                     access_log=False,
-                    http=timed(_HEAD_S, _MOST_WAITING),
+                    http=connection_protocol(_HEAD_S, _MAX_IDLE),
                     lifespan="on",
                     log_config=None,
                     server_header=False,
-                    timeout_graceful_shutdown=_GOODBYE,
+                    timeout_graceful_shutdown=_GRACE_S,
                     ws="none",
                 )
             )
@@ -166,7 +166,7 @@ async def _http(plan: Plan, door: Door, tell: Callable[[str], None]) -> None:
                 lambda record: not (server.should_exit and _is_cut_off(record))
             )
             listening.listen()
-            tell(door.address(listening.getsockname()[1]))
+            announce(address.url(listening.getsockname()[1]))
             await server.serve(sockets=[listening])
 
 
@@ -175,20 +175,20 @@ def _is_cut_off(record: logging.LogRecord) -> bool:
     return record.getMessage().startswith("ASGI callable returned without completing")
 
 
-class Listened:
-    """An application whose streams without an end are counted."""
+class LimitStreams:
+    """An application with a bound for the streams that clients have open."""
 
-    def __init__(self, app: ASGIApp, most: int = _MOST_STREAMS) -> None:
+    def __init__(self, app: ASGIApp, max_streams: int = _MAX_STREAMS) -> None:
         self._app = app
-        self._most = most
+        self._max = max_streams
         self._streams = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
-        elif self._streams >= self._most:
-            told = f"there are {self._most} streams already; end one first\n"
-            await PlainTextResponse(told, 429, {"Retry-After": "1"})(scope, receive, send)
+        elif self._streams >= self._max:
+            detail = f"there are {self._max} streams already; end one first\n"
+            await PlainTextResponse(detail, 429, {"Retry-After": "1"})(scope, receive, send)
         else:
             self._streams += 1
             try:
@@ -197,7 +197,7 @@ class Listened:
                 self._streams -= 1
 
 
-class Guarded:
+class RequireToken:
     """An application behind a bearer token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
@@ -205,12 +205,12 @@ class Guarded:
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or self._lets_in(dict(scope["headers"]).get(b"authorization", b"")):
+        if scope["type"] == "lifespan" or self._accepts(dict(scope["headers"]).get(b"authorization", b"")):
             await self._app(scope, receive, send)
             return
         refusal = PlainTextResponse("a bearer token is needed\n", 401, {"WWW-Authenticate": "Bearer"})
         await refusal(scope, receive, send)
 
-    def _lets_in(self, given: bytes) -> bool:
+    def _accepts(self, given: bytes) -> bool:
         scheme, _, token = given.partition(b" ")
         return hmac.compare_digest(token.strip(), self._token) and scheme.lower() == b"bearer"

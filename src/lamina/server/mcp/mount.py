@@ -1,4 +1,4 @@
-"""The server as a part of another one, which says of each request whose it is and what they may do."""
+"""The server mounted in the HTTP service, which has checked each request and says of which tenant and role it is."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.memory import DEFAULT_USER, AsyncMemory
-from lamina.server.mcp.handlers import Desk
+from lamina.server.mcp.handlers import ToolHandlers
 from lamina.server.mcp.protocol import server_for
 from lamina.server.mcp.tool_list import TOOLS
 from lamina.values.access_key import KeyRole
@@ -21,12 +21,12 @@ _TOOLS = frozenset(tool.name for tool in TOOLS)
 _METHODS = frozenset(
     {"initialize", "ping", "tools/list", "resources/list", "resources/read", "resources/templates/list"}
 )
-Who = Callable[[Scope], tuple[str, KeyRole]]  # the tenant and the role of a request that was let in
+Identify = Callable[[Scope], tuple[str, KeyRole]]  # the tenant and the role of a request
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
-    """What a request is called where requests are counted and noted."""
+class _Route:
+    """The name of a request in metrics and in the audit."""
 
     operation_id: str
 
@@ -44,14 +44,14 @@ def _operation(body: bytes) -> str:
     return f"mcp_{method.replace('/', '_')}" if isinstance(method, str) and method in _METHODS else "mcp"
 
 
-class Beside:
+class McpApp:
     """An application with a server for each tenant and role; each request stands for itself."""
 
-    operation_id = "mcp"  # what it is called where requests are counted
+    operation_id = "mcp"  # its name in metrics
 
-    def __init__(self, engine: Callable[[str], Awaitable[AsyncMemory]], who: Who, body_bytes: int) -> None:
+    def __init__(self, engine: Callable[[str], Awaitable[AsyncMemory]], identify: Identify, body_bytes: int) -> None:
         self._engine = engine
-        self._who = who
+        self._identify = identify
         self._body_bytes = body_bytes
         self._managers: dict[tuple[str, KeyRole], StreamableHTTPSessionManager] = {}
         self._running: list[asyncio.Task[None]] = []
@@ -63,23 +63,23 @@ class Beside:
         if scope["method"] != "POST":  # there is nothing to listen for, and no session to end
             await PlainTextResponse("messages are sent with POST\n", 405, {"Allow": "POST"})(scope, receive, send)
             return
-        first: Message | None = await receive()  # all of the body: whoever stands before us has read it
+        first: Message | None = await receive()  # all of the body: the middleware has read it
 
         async def again() -> Message:
             nonlocal first
             given, first = first, None
             return await receive() if given is None else given
 
-        scope["route"] = _Named(_operation((first or {}).get("body", b"")))
-        manager = await self._manager(*self._who(scope))
+        scope["route"] = _Route(_operation((first or {}).get("body", b"")))
+        manager = await self._manager(*self._identify(scope))
         await manager.handle_request(scope, again, send)
 
     async def _manager(self, tenant: str, role: KeyRole) -> StreamableHTTPSessionManager:
         async with self._opening:
             if (tenant, role) not in self._managers:
-                desk = Desk(await self._engine(tenant), DEFAULT_USER, any_user=True, role=role)
+                handlers = ToolHandlers(await self._engine(tenant), DEFAULT_USER, any_user=True, role=role)
                 manager = StreamableHTTPSessionManager(
-                    server_for(desk),
+                    server_for(handlers),
                     json_response=True,
                     stateless=True,
                     max_request_body_size=self._body_bytes,
@@ -102,11 +102,11 @@ class Beside:
 
 
 @asynccontextmanager
-async def beside(
-    engine: Callable[[str], Awaitable[AsyncMemory]], who: Who, *, body_bytes: int
+async def mount(
+    engine: Callable[[str], Awaitable[AsyncMemory]], identify: Identify, *, body_bytes: int
 ) -> AsyncIterator[ASGIApp]:
-    """The application while the other server runs, which has looked at hosts and keys."""
-    app = Beside(engine, who, body_bytes)
+    """The application while the service runs, which checks hosts and keys."""
+    app = McpApp(engine, identify, body_bytes)
     try:
         yield app
     finally:

@@ -1,4 +1,4 @@
-"""The protocol over the desk: lists, calls and pages, errors in our words."""
+"""The protocol over the handlers: lists, calls and pages, errors in our words."""
 
 import logging
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from lamina import __version__
 from lamina.errors import LaminaError, ModelError, StoreBusy, StoreError
-from lamina.server.mcp.handlers import PROFILE, SESSION, Desk
+from lamina.server.mcp.handlers import PROFILE, SESSION, ToolHandlers
 from lamina.server.mcp.results import visible
 from lamina.server.mcp.schemas import read
 from lamina.server.mcp.tool_list import INSTRUCTIONS, ToolSpec, offered
@@ -38,31 +38,31 @@ _TEMPLATES = (
 )
 
 
-def server_for(desk: Desk) -> Server[Any]:
-    """A server that offers the tools and pages of a desk."""
-    handlers = _Handlers(desk)
+def server_for(handlers: ToolHandlers) -> Server[Any]:
+    """A server that offers the tools and pages of the handlers."""
+    protocol = _Protocol(handlers)
     server: Server[Any] = Server(
         "lamina",
         title="Lamina",
         description="Layered memory for conversations with language models.",
         version=__version__,
         instructions=INSTRUCTIONS,
-        on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
-        on_list_resources=handlers.list_resources,
-        on_list_resource_templates=handlers.list_templates,
-        on_read_resource=handlers.read_resource,
+        on_list_tools=protocol.list_tools,
+        on_call_tool=protocol.call_tool,
+        on_list_resources=protocol.list_resources,
+        on_list_resource_templates=protocol.list_templates,
+        on_read_resource=protocol.read_resource,
     )
     server.middleware.clear()  # its spans have the words of errors; what the tools do has spans of our own
     return server
 
 
-class _Handlers:
+class _Protocol:
     """Requests of the protocol."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._offered = offered(any_user=desk.any_user, role=desk.role)
+    def __init__(self, handlers: ToolHandlers) -> None:
+        self._handlers = handlers
+        self._offered = offered(any_user=handlers.any_user, role=handlers.role)
 
     async def list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_as_tool(spec) for spec in self._offered.values()])
@@ -73,7 +73,7 @@ class _Handlers:
             names = ", ".join(self._offered)
             raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.80}; there are {names}")
         try:
-            answer = await self._desk.call(spec.name, read(spec.takes, params.arguments or {}))
+            answer = await self._handlers.call(spec.name, read(spec.takes, params.arguments or {}))
         except LaminaError as error:
             return _failed(_plainly(spec.name, error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a sentence, not a trace
@@ -84,7 +84,7 @@ class _Handlers:
 
     async def list_resources(self, _context: Any, _params: Any) -> types.ListResourcesResult:
         with _told_plainly("resources/list"):
-            listed = await self._desk.pages()
+            listed = await self._handlers.pages()
         return types.ListResourcesResult(
             resources=[
                 types.Resource(uri=address, name=title, title=title, mime_type=_MARKDOWN) for address, title in listed
@@ -96,7 +96,7 @@ class _Handlers:
 
     async def read_resource(self, _context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         with _told_plainly("resources/read", {"uri": params.uri}):
-            text = await self._desk.page(params.uri)
+            text = await self._handlers.page(params.uri)
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type=_MARKDOWN, text=text)]
         )

@@ -7,14 +7,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.errors import InputError
 from lamina.server.auth import Reader, Writer
-from lamina.server.bodies import PathId
+from lamina.server.input_types import PathId
 from lamina.server.mem0 import writes
 from lamina.server.mem0.filters import at_seconds, fields_in, parsed
 from lamina.server.mem0.memories import Memories, Told, events_of, scoped
@@ -34,8 +33,7 @@ from lamina.server.mem0.shapes import (
     Scoped,
     Searched,
 )
-from lamina.server.middleware import is_page
-from lamina.server.problems import MEDIA_TYPE, of_shape
+from lamina.server.problems import validation_problem
 
 
 class AsTheirs(APIRoute):
@@ -48,7 +46,7 @@ class AsTheirs(APIRoute):
             try:
                 return await handler(request)
             except RequestValidationError as error:
-                return of_shape(error, 400)
+                return validation_problem(error.errors(), 400)
 
         return answered
 
@@ -65,33 +63,6 @@ _INSTEAD = {
     "/v1/exports/{rest:path}": "exports by a schema: `GET /v1/export` or `lamina export` give everything as JSON Lines",
     "/v2/profiles/{rest:path}": "jobs or settings for profiles: get_profile answers at once with what is known by then",
 }
-
-
-def attach(app: FastAPI) -> None:
-    """Add the routes to a service that has all the rest."""
-    app.router.routes.extend(routes.routes)
-    app.add_middleware(PlainErrors)
-
-
-class PlainErrors:
-    """Calls errors at these addresses plain JSON: mem0's clients read the `detail` of nothing else."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        ours = scope["type"] != "http" or is_page(scope["path"])
-        slashed = not ours and (scope.get("raw_path") or scope["path"].encode()).endswith(b"/")
-
-        async def plain(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [
-                    (name, b"application/json" if value == MEDIA_TYPE.encode() else value)
-                    for name, value in message["headers"]
-                ]
-            await send(message)
-
-        await self._app(scope, receive, plain if slashed else send)
 
 
 @routes.get("/v1/ping/", operation_id="mem0_ping")

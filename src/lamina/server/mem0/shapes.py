@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from lamina.errors import InputError
 from lamina.memory import DEFAULT_USER
-from lamina.server.bodies import Id
+from lamina.server.input_types import Id
 from lamina.server.mem0.filters import (
     ENTITIES,
     EVERYTHING,

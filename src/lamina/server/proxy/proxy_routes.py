@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from lamina.memory import AsyncMemory
 from lamina.server.auth import Reader, Writer, service_of
 from lamina.server.metrics import Metrics
-from lamina.server.openai_errors import PASSED, PREFIX, not_reached
+from lamina.server.openai_errors import PASSTHROUGH, PREFIX, upstream_error
 from lamina.server.proxy import ownership
 from lamina.server.proxy.chat import Chat
 from lamina.server.proxy.dialect import ChatMessage, Dialect, as_json, in_json
@@ -69,7 +69,7 @@ class Proxy:
         try:
             answer = await self._upstream.ask(request, path, content)
         except httpx2.HTTPError as error:
-            return not_reached(error)
+            return upstream_error(error)
         finally:
             await turn.wait_until_stored()
         return await self._respond(answer, turn, dialect)
@@ -82,7 +82,7 @@ class Proxy:
         try:
             answer = await self._upstream.ask(request, path, content)
         except httpx2.HTTPError as error:
-            return not_reached(error)
+            return upstream_error(error)
         return await self._respond(answer, None, None)
 
     async def _respond(self, answer: httpx2.Response, turn: Turn | None, dialect: Dialect | None) -> Response:
@@ -91,7 +91,9 @@ class Proxy:
         async def keep(reply: ChatMessage | None, broke_off: str | None) -> None:
             if turn is not None and known:
                 await turn.store_reply(reply, broke_off)
-                self._metrics.proxied(turn.tokens, "nothing" if reply is None else broke_off or "whole", turn.faults)
+                self._metrics.count_completion(
+                    turn.tokens, "nothing" if reply is None else broke_off or "whole", turn.faults
+                )
 
         if answer.headers.get("content-type", "").startswith(_STREAM):
             return Relay(
@@ -103,7 +105,7 @@ class Proxy:
         try:
             content = await answer.aread()
         except httpx2.HTTPError as error:
-            return not_reached(error)
+            return upstream_error(error)
         finally:
             await answer.aclose()
         said = as_json(content) if known else None
@@ -134,7 +136,7 @@ async def _passable(method: str, path: str, content: bytes) -> bytes:
     return in_json(body)
 
 
-def routes(proxy: Proxy, prefix: str = PREFIX) -> APIRouter:
+def proxy_routes(proxy: Proxy, prefix: str = PREFIX) -> APIRouter:
     """The proxy's routes under a prefix; they are no part of our own schema."""
     router = APIRouter(prefix=prefix, include_in_schema=False)
 
@@ -146,7 +148,7 @@ def routes(proxy: Proxy, prefix: str = PREFIX) -> APIRouter:
     async def responses(memory: Writer, request: Request) -> Response:
         return await proxy.remembering(memory, request, "responses", Responses())
 
-    for path in PASSED:
+    for path in PASSTHROUGH:
         for address in (path, f"{path}/{{rest:path}}"):
             router.add_api_route(f"/{address}", _looks(proxy), methods=["GET"], operation_id="proxy_read")
             router.add_api_route(f"/{address}", _asks(proxy), methods=["POST", "DELETE"], operation_id="proxy_passed")
@@ -170,7 +172,9 @@ def _asks(proxy: Proxy) -> Any:
 
 
 async def _unknown() -> Response:
-    raise HTTPException(404, f"the proxy has {', '.join(sorted(PASSED))}; ask the endpoint itself for anything else")
+    raise HTTPException(
+        404, f"the proxy has {', '.join(sorted(PASSTHROUGH))}; ask the endpoint itself for anything else"
+    )
 
 
 def _path(request: Request) -> str:

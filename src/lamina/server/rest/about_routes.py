@@ -1,23 +1,26 @@
-"""Routes about what one is talking to: its profile, who did what, and a conversation to try it with."""
+"""Routes about the service: health, version, metrics, profile, audit, and a demo conversation."""
 
+import asyncio
 from itertools import islice
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel, Field
 
 from lamina import __version__
 from lamina.profiles import PROFILES, PROJECT
 from lamina.server.audit import Audit
-from lamina.server.auth import KEYS_SHOWN, AdminCaller, ReadCaller, Reader, Writer, service_of
-from lamina.server.bodies import EmptyBody, ListQuery
-from lamina.server.rest.cursors import Page, cursor_to, number_of
+from lamina.server.auth import KEY_SECURITY, AdminCaller, ReadCaller, Reader, Writer, service_of
+from lamina.server.inputs import EmptyBody, ListQuery
+from lamina.server.rest.pages import Page, make_cursor, read_number
 from lamina.story import USER, sessions
 from lamina.values.access_key import KeyRole
 
-routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+routes = APIRouter(prefix="/v1", dependencies=KEY_SECURITY)
+service_routes = APIRouter()
 
-_NOTHING = EmptyBody()
+_EMPTY = EmptyBody()
 
 
 class About(BaseModel):
@@ -64,24 +67,62 @@ async def about(memory: Reader, caller: ReadCaller, request: Request) -> About:
 @routes.get("/audit", tags=["service"], operation_id="list_audit")
 async def list_audit(caller: AdminCaller, request: Request, params: Annotated[ListQuery, Query()]) -> Page[Audit]:
     """Who did what in the caller's tenant, the newest first: of the last 1000 requests that this process answered."""
-    found = service_of(request).audits.of(caller.tenant, number_of("audit", params.cursor))
+    found = service_of(request).audits.newest(caller.tenant, read_number("audit", params.cursor))
     some = list(islice(found, params.limit))
     more = next(found, None) is not None
-    return Page(items=[audit for _, audit in some], next=cursor_to("audit", str(some[-1][0])) if more else None)
+    return Page(items=[audit for _, audit in some], next=make_cursor("audit", some[-1][0]) if more else None)
 
 
 @routes.post("/demo", tags=["service"], operation_id="add_demo")
-async def add_demo(memory: Writer, _: EmptyBody = _NOTHING) -> LoadedDemo:
+async def add_demo(memory: Writer, _: EmptyBody = _EMPTY) -> LoadedDemo:
     """Add the bundled conversation of eight months, of a user of its own; a session that is there is left as it is.
 
     EmptyBody is waited for: workers fold it, as events tell.
     """
-    told = sessions()
-    newest = [*told][-1]
+    demo = sessions()
+    newest = [*demo][-1]
     there = {session.id for session in await memory.sessions(USER)}
-    missing = {session_id: messages for session_id, messages in told.items() if session_id not in there}
+    missing = {session_id: messages for session_id, messages in demo.items() if session_id not in there}
     for session_id, messages in missing.items():
         await memory.add(messages, user_id=USER, session_id=session_id)
         if session_id != newest:
             await memory.end(session_id)
     return LoadedDemo(sessions=len(missing), messages=sum(map(len, missing.values())), user_id=USER)
+
+
+@service_routes.get("/openapi.json", include_in_schema=False, operation_id="get_schema")
+async def get_schema(request: Request) -> Response:
+    return JSONResponse(await asyncio.to_thread(request.app.openapi))
+
+
+@service_routes.get("/healthz", tags=["service"], operation_id="is_alive")
+async def is_alive() -> dict[str, str]:
+    """Whether the process answers."""
+    return {"status": "ok"}
+
+
+@service_routes.get("/readyz", tags=["service"], operation_id="is_ready")
+async def is_ready(request: Request) -> dict[str, str]:
+    """Whether the store answers, too."""
+    await service_of(request).tenants.ping()
+    return {"status": "ok"}
+
+
+@service_routes.get("/version", tags=["service"], operation_id="get_version")
+async def get_version() -> dict[str, str]:
+    return {"lamina": __version__}
+
+
+@service_routes.get(
+    "/metrics",
+    tags=["service"],
+    operation_id="get_metrics",
+    response_class=PlainTextResponse,
+    dependencies=KEY_SECURITY,
+)
+async def get_metrics(memory: Reader, caller: ReadCaller, request: Request) -> Response:
+    """Figures for Prometheus: of the whole process for the operator of the service, else of the caller's tenant."""
+    service = service_of(request)
+    whole = service.is_operator(caller)
+    text = await service.metrics.render(service.tenants.open_engines if whole else [memory], whole=whole)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,16 +1,16 @@
-"""Routes for forgetting, keeping house, and making anew."""
+"""Routes for forgetting, maintenance, and regenerating."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from lamina.server.auth import KEYS_SHOWN, Admin, Reader, Writer
-from lamina.server.bodies import (
+from lamina.server.auth import KEY_SECURITY, Admin, Reader, Writer
+from lamina.server.input_types import PathId
+from lamina.server.inputs import (
     CostsQuery,
     ForgetRequest,
     ListQuery,
-    PathId,
     ProposalsQuery,
     RegenerateRequest,
     SessionSelection,
@@ -18,7 +18,7 @@ from lamina.server.bodies import (
     StatsQuery,
     UserSelection,
 )
-from lamina.server.rest.cursors import Page, page_of
+from lamina.server.rest.pages import Page, paginate, whole_list
 from lamina.values.cost import Cost
 from lamina.values.fact import Consolidated
 from lamina.values.receipt import Receipt
@@ -26,7 +26,7 @@ from lamina.values.report import Backlog, Report, Settled, WorkerNote
 from lamina.values.statistics import Stats
 from lamina.values.summary import Proposal
 
-routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+routes = APIRouter(prefix="/v1", dependencies=KEY_SECURITY)
 
 
 class Freed(BaseModel):
@@ -46,7 +46,7 @@ async def forget(memory: Writer, body: ForgetRequest) -> Receipt:
 async def list_receipts(memory: Reader, params: Annotated[ListQuery, Query()]) -> Page[Receipt]:
     """What was forgotten so far, the oldest first: how much and when, never what."""
     found = await memory.receipts()
-    return page_of(found, kind="receipts", cursor=params.cursor, limit=params.limit, name=lambda one: one.id)
+    return paginate(found, "receipts", params)
 
 
 @routes.post("/consolidate", tags=["upkeep"], operation_id="consolidate")
@@ -70,7 +70,7 @@ async def settle(memory: Writer, body: SettleRequest) -> Settled:
 @routes.get("/costs", tags=["upkeep"], operation_id="list_costs")
 async def list_costs(memory: Reader, params: Annotated[CostsQuery, Query()]) -> Page[Cost]:
     """What language models have cost, by day, purpose and model."""
-    return Page(items=await memory.costs(params.since), next=None)
+    return whole_list(await memory.costs(params.since))
 
 
 @routes.get("/stats", tags=["upkeep"], operation_id="get_stats")
@@ -88,7 +88,7 @@ async def get_backlog(memory: Reader) -> Backlog:
 @routes.get("/workers", tags=["upkeep"], operation_id="list_workers")
 async def list_workers(memory: Reader) -> Page[WorkerNote]:
     """Who is at work on this tenant's sessions."""
-    return Page(items=await memory.workers(), next=None)
+    return whole_list(await memory.workers())
 
 
 @routes.post("/repair", tags=["upkeep"], operation_id="repair")
@@ -113,7 +113,7 @@ async def regenerate(memory: Writer, session_id: PathId, body: RegenerateRequest
 async def list_proposals(memory: Reader, params: Annotated[ProposalsQuery, Query()]) -> Page[Proposal]:
     """What was regenerated, the oldest first, with what differs."""
     found = await memory.proposals(params.session_id)
-    return page_of(found, kind="proposals", cursor=params.cursor, limit=params.limit, name=lambda one: one.id)
+    return paginate(found, "proposals", params)
 
 
 @routes.post("/proposals/{proposal_id}/accept", tags=["upkeep"], operation_id="accept_proposal")

@@ -5,23 +5,22 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from lamina.errors import InputError
-from lamina.server.auth import KEYS_SHOWN, Reader, Writer
-from lamina.server.bodies import (
-    NOT_BLANK,
+from lamina.server.auth import KEY_SECURITY, Reader, Writer
+from lamina.server.input_types import NOT_BLANK, PathId
+from lamina.server.inputs import (
     ContextRequest,
     ExplainedSearchRequest,
     MessagesQuery,
     NewMessages,
     NewMilestone,
     OutlineQuery,
-    PathId,
     SearchRequest,
     SessionChange,
     SessionsQuery,
     SummariesQuery,
 )
-from lamina.server.rest.cursors import Page, cursor_to, number_of, place_of
-from lamina.server.rest.etags import Meant, expected, tagged
+from lamina.server.rest.etags import IfMatch, choose_tag, set_etag
+from lamina.server.rest.pages import Page, make_cursor, read_cursor, read_number, whole_list
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context
 from lamina.values.message import Added, Message
@@ -29,7 +28,7 @@ from lamina.values.session import Conversation, Milestone, Session
 from lamina.values.statistics import Outline
 from lamina.values.summary import Summary
 
-routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+routes = APIRouter(prefix="/v1", dependencies=KEY_SECURITY)
 
 Key = Annotated[
     str | None,
@@ -55,13 +54,13 @@ async def add_messages(memory: Writer, session_id: PathId, body: NewMessages, ke
 async def list_messages(memory: Reader, session_id: PathId, params: Annotated[MessagesQuery, Query()]) -> Page[Message]:
     """The messages of a session in order, as they came."""
     session = await memory.session(session_id)
-    place = number_of("messages", params.cursor)
+    place = read_number("messages", params.cursor)
     first = (params.first or 1) if place is None else place
     last = first + params.limit - 1
     more = last < session.counters.messages
     return Page(
         items=await memory.messages(session_id, first, min(last, session.counters.messages)),
-        next=cursor_to("messages", str(last + 1)) if more else None,
+        next=make_cursor("messages", last + 1) if more else None,
     )
 
 
@@ -69,34 +68,34 @@ async def list_messages(memory: Reader, session_id: PathId, params: Annotated[Me
 async def list_sessions(memory: Reader, params: Annotated[SessionsQuery, Query()]) -> Page[Session]:
     """Sessions by id."""
     found = await memory.sessions(
-        params.user_id, status=params.status, limit=params.limit + 1, after=place_of("sessions", params.cursor)
+        params.user_id, status=params.status, limit=params.limit + 1, after=read_cursor("sessions", params.cursor)
     )
     some = found[: params.limit]
-    return Page(items=some, next=cursor_to("sessions", some[-1].id) if len(found) > params.limit else None)
+    return Page(items=some, next=make_cursor("sessions", some[-1].id) if len(found) > params.limit else None)
 
 
 @routes.get("/sessions/{session_id}", tags=["sessions"], operation_id="get_session")
 async def get_session(memory: Reader, session_id: PathId, response: Response) -> Session:
     """A session with its status and what it has counted."""
     session = await memory.session(session_id)
-    tagged(response, session)
+    set_etag(response, session)
     return session
 
 
 @routes.patch("/sessions/{session_id}", tags=["sessions"], operation_id="change_session")
 async def change_session(
-    memory: Writer, session_id: PathId, body: SessionChange, meant: Meant, response: Response
+    memory: Writer, session_id: PathId, body: SessionChange, tags: IfMatch, response: Response
 ) -> Session:
     """End, pause, archive a session, or make it active again."""
     if body.outcome is not None and body.status != "ended":
         raise InputError("an outcome is told with the status `ended`")
-    expect = None if meant is None else expected(await memory.session(session_id), meant)
+    expect = await choose_tag(tags, lambda: memory.session(session_id))
     verbs = {"paused": memory.pause, "archived": memory.archive, "active": memory.resume}
     if body.status == "ended":
         session = await memory.end(session_id, body.outcome, expect=expect)
     else:
         session = await verbs[body.status](session_id, expect=expect)
-    tagged(response, session)
+    set_etag(response, session)
     return session
 
 
@@ -105,7 +104,7 @@ async def list_summaries(
     memory: Reader, session_id: PathId, params: Annotated[SummariesQuery, Query()]
 ) -> Page[Summary]:
     """The summaries of a session, in order."""
-    return Page(items=await memory.summaries(session_id, live=params.live), next=None)
+    return whole_list(await memory.summaries(session_id, live=params.live))
 
 
 @routes.get("/sessions/{session_id}/outline", tags=["sessions"], operation_id="get_outline")
@@ -118,14 +117,14 @@ async def get_outline(memory: Reader, session_id: PathId, params: Annotated[Outl
 async def build_context(memory: Reader, request: Request, body: ContextRequest) -> Context:
     """What the model should see for the next message: never above the budget, with what and why."""
     context = await memory.context(**body.model_dump(exclude={"rehearsal"}), record_access=not body.rehearsal)
-    request.app.state.service.metrics.built(context)
+    request.app.state.service.metrics.count_context(context)
     return context
 
 
 @routes.post("/search", tags=["recall"], operation_id="search")
 async def search(memory: Reader, body: SearchRequest) -> Page[Hit]:
     """Messages, summaries, facts and episodes that answer the query, best first."""
-    return Page(items=await memory.search(**body.model_dump()), next=None)
+    return whole_list(await memory.search(**body.model_dump()))
 
 
 @routes.post("/search/explained", tags=["recall"], operation_id="search_explained")
@@ -155,4 +154,4 @@ async def get_message(memory: Reader, message_id: PathId) -> Message:
 @routes.get("/summaries/{summary_id}/messages", tags=["sessions"], operation_id="zoom")
 async def zoom(memory: Reader, summary_id: PathId) -> Page[Message]:
     """The messages that a summary covers, word for word."""
-    return Page(items=await memory.zoom(summary_id), next=None)
+    return whole_list(await memory.zoom(summary_id))

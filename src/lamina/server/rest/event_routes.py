@@ -1,4 +1,4 @@
-"""Server-sent events: what changes, told as it does."""
+"""Server-sent events: what changes in a tenant's memory, as it changes."""
 
 import json
 import time
@@ -11,17 +11,19 @@ from fastapi.responses import StreamingResponse
 
 from lamina.errors import NotFound
 from lamina.memory import AsyncMemory
-from lamina.server.auth import KEYS_SHOWN, Caller, ReadCaller, Reader, Service, service_of
-from lamina.server.bodies import EventsQuery
+from lamina.server.auth import KEY_SECURITY, Caller, ReadCaller, Reader, Service, service_of
+from lamina.server.inputs import EventsQuery
 from lamina.tenancy.changes import LOOK_S, Event
 from lamina.values.codec import encode
 
-routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+routes = APIRouter(prefix="/v1", dependencies=KEY_SECURITY)
 
 _STREAM = "text/event-stream"
-_BEAT_S = 15.0
-_AGAIN_MS = 2000
-_LAST = Header(alias="Last-Event-ID", max_length=100, description="The id of the last event that came, to go on from.")
+_HEARTBEAT_S = 15.0
+_RETRY_MS = 2000
+_LAST_ID = Header(
+    alias="Last-Event-ID", max_length=100, description="The id of the last event that came, to go on from."
+)
 
 
 @routes.get(
@@ -36,35 +38,35 @@ async def listen(
     caller: ReadCaller,
     request: Request,
     params: Annotated[EventsQuery, Query()],
-    last: Annotated[str | None, _LAST] = None,
+    last: Annotated[str | None, _LAST_ID] = None,
 ) -> StreamingResponse:
     """What changes in the tenant's memory from now on, or since the last event that came; it does not end by itself."""
-    events = _events(service_of(request), caller, memory, params, last)
+    events = _stream(service_of(request), caller, memory, params, last)
     return StreamingResponse(events, media_type=_STREAM, headers={"Cache-Control": "no-store"})
 
 
-async def _events(
+async def _stream(
     service: Service, caller: Caller, memory: AsyncMemory, params: EventsQuery, last: str | None
 ) -> AsyncIterator[str]:
     watch = await service.tenants.watch(caller.tenant)
-    yield f"retry: {_AGAIN_MS}\n" + ("" if last else f"id: {watch.place()}\n") + "\n"
-    told_at = time.monotonic()
+    yield f"retry: {_RETRY_MS}\n" + ("" if last else f"id: {watch.place()}\n") + "\n"
+    sent_at = time.monotonic()
     async for event in watch.listen(last, LOOK_S):
         if not await service.tenants.still_lets_in(caller.key):
             return
-        if event is None and time.monotonic() - told_at >= _BEAT_S:
-            told_at = time.monotonic()
+        if event is None and time.monotonic() - sent_at >= _HEARTBEAT_S:
+            sent_at = time.monotonic()
             yield ": still here\n\n"
-        elif event is not None and _wanted(event, params):
-            told = {"user_id": event.user_id, "session_id": event.session_id, **event.about}
+        elif event is not None and _matches(event, params):
+            data = {"user_id": event.user_id, "session_id": event.session_id, **event.about}
             if "content" in params.include:
-                told |= await _content(memory, event)
-            told_at = time.monotonic()
-            yield f"id: {event.id}\nevent: {event.type}\ndata: {json.dumps(told, ensure_ascii=False)}\n\n"
+                data |= await _content(memory, event)
+            sent_at = time.monotonic()
+            yield f"id: {event.id}\nevent: {event.type}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
-def _wanted(event: Event, params: EventsQuery) -> bool:
-    """Whether a listener wants an event. What was forgotten names no user, and a gap concerns all."""
+def _matches(event: Event, params: EventsQuery) -> bool:
+    """Whether an event is for a listener. A `forgotten` event names no user, and a gap concerns all."""
     if event.type == "gap":
         return True
     if params.types and event.type not in params.types:
@@ -75,7 +77,7 @@ def _wanted(event: Event, params: EventsQuery) -> bool:
 
 
 async def _content(memory: AsyncMemory, event: Event) -> dict[str, Any]:
-    """What was said or made, as far as it is still there."""
+    """The content of what changed, as far as it is still there."""
     with suppress(NotFound):
         if event.type == "message.added" and event.session_id is not None:
             found = await memory.messages(event.session_id, event.about["first"], event.about["last"])
@@ -83,6 +85,6 @@ async def _content(memory: AsyncMemory, event: Event) -> dict[str, Any]:
         if event.type == "fact.changed":
             return {"fact": encode(await memory.fact(event.about["fact_id"], record_access=False))}
         if event.type == "session.folded" and event.session_id is not None:
-            made = {one.id: one for one in await memory.summaries(event.session_id, live=False)}
-            return {"summary": encode(made.get(event.about["summary_id"]))}
+            summaries = {one.id: one for one in await memory.summaries(event.session_id, live=False)}
+            return {"summary": encode(summaries.get(event.about["summary_id"]))}
     return {}

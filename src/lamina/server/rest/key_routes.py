@@ -1,4 +1,4 @@
-"""Routes for keys and tenants: who may come in, and where to."""
+"""Routes for keys and tenants."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -6,13 +6,14 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from lamina.server.auth import KEYS_SHOWN, AdminCaller, service_of
-from lamina.server.bodies import KeyRotation, ListQuery, NewKey, PathId, TenantPathId
-from lamina.server.rest.cursors import Page, page_of
+from lamina.server.auth import KEY_SECURITY, AdminCaller, service_of
+from lamina.server.input_types import PathId, TenantPathId
+from lamina.server.inputs import KeyRotation, ListQuery, NewKey
+from lamina.server.rest.pages import Page, paginate
 from lamina.tenancy.keys import Keys, lasting
 from lamina.values.access_key import ApiKey, KeyRole
 
-routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+routes = APIRouter(prefix="/v1", dependencies=KEY_SECURITY)
 
 
 class MadeKey(BaseModel):
@@ -36,14 +37,14 @@ class Tenant(BaseModel):
 @routes.post("/keys", tags=["keys"], operation_id="create_key", status_code=201)
 async def create_key(caller: AdminCaller, request: Request, response: Response, body: NewKey) -> MadeKey:
     """Make a key for the caller's tenant; it is shown in this answer only."""
-    return await _created(_keys(request, caller.tenant), body, response)
+    return await _create(_keys(request, caller.tenant), body, response)
 
 
 @routes.get("/keys", tags=["keys"], operation_id="list_keys")
 async def list_keys(caller: AdminCaller, request: Request, params: Annotated[ListQuery, Query()]) -> Page[ApiKey]:
     """The keys of the caller's tenant, also the revoked ones, the oldest first."""
     found = await _keys(request, caller.tenant).all()
-    return page_of(found, kind="keys", cursor=params.cursor, limit=params.limit, name=lambda one: one.id)
+    return paginate(found, "keys", params)
 
 
 @routes.delete("/keys/{key_id}", tags=["keys"], operation_id="revoke_key")
@@ -59,17 +60,16 @@ async def rotate_key(
     caller: AdminCaller, request: Request, response: Response, key_id: PathId, body: KeyRotation
 ) -> MadeKey:
     """Make a successor with the same name and role; the old key is let in for the `overlap`, or no longer."""
-    made = await _keys(request, caller.tenant).rotate(key_id, overlap=_time(body.overlap), lasts=_time(body.expires))
-    return _shown_once(*made, response)
+    keys = _keys(request, caller.tenant)
+    return _show_once(*await keys.rotate(key_id, overlap=_time(body.overlap), lasts=_time(body.expires)), response)
 
 
 @routes.get("/tenants", tags=["keys"], operation_id="list_tenants")
 async def list_tenants(caller: AdminCaller, request: Request, params: Annotated[ListQuery, Query()]) -> Page[Tenant]:
     """All tenants for the operator of the service; the caller's own for everybody else."""
-    names = (
-        await service_of(request).tenants.all_names() if service_of(request).is_operator(caller) else [caller.tenant]
-    )
-    page = page_of(names, kind="tenants", cursor=params.cursor, limit=params.limit, name=str)
+    service = service_of(request)
+    names = await service.tenants.all_names() if service.is_operator(caller) else [caller.tenant]
+    page = paginate(names, "tenants", params, str)
     return Page(items=[Tenant(tenant=name) for name in page.items], next=page.next)
 
 
@@ -80,21 +80,20 @@ async def create_tenant_key(
     """Make a key for any tenant, also for a new one; for the operator of the service alone."""
     if not service_of(request).is_operator(caller):
         raise HTTPException(403, "this needs an admin key of the service's own tenant; for yours: POST /v1/keys")
-    return await _created(_keys(request, tenant), body, response)
+    return await _create(_keys(request, tenant), body, response)
 
 
 def _keys(request: Request, tenant: str) -> Keys:
     return service_of(request).tenants.keys(tenant)
 
 
-async def _created(keys: Keys, body: NewKey, response: Response) -> MadeKey:
-    return _shown_once(*await keys.create(body.name, body.role, _time(body.expires)), response)
+async def _create(keys: Keys, body: NewKey, response: Response) -> MadeKey:
+    return _show_once(*await keys.create(body.name, body.role, _time(body.expires)), response)
 
 
-def _shown_once(key: ApiKey, secret: str, response: Response) -> MadeKey:
+def _show_once(key: ApiKey, secret: str, response: Response) -> MadeKey:
     response.headers["Cache-Control"] = "no-store"
-    told = {field: getattr(key, field) for field in MadeKey.model_fields if field != "key"}
-    return MadeKey(key=secret, **told)
+    return MadeKey(key=secret, **{field: getattr(key, field) for field in MadeKey.model_fields if field != "key"})
 
 
 def _time(given: str | None) -> timedelta | None:

@@ -6,8 +6,9 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Response
 
 from lamina.errors import InputError, NotFound
-from lamina.server.auth import KEYS_SHOWN, Reader, Writer
-from lamina.server.bodies import (
+from lamina.server.auth import KEY_SECURITY, Reader, Writer
+from lamina.server.input_types import PathId, WithoutAccess
+from lamina.server.inputs import (
     EpisodesQuery,
     FactChange,
     FactsQuery,
@@ -17,30 +18,28 @@ from lamina.server.bodies import (
     NewEpisode,
     NewFact,
     NewLink,
-    PathId,
     ProfileQuery,
-    Rehearsal,
 )
-from lamina.server.rest.cursors import Page, page_of
-from lamina.server.rest.etags import Meant, expected, tagged
+from lamina.server.rest.etags import IfMatch, choose_tag, set_etag
+from lamina.server.rest.pages import Page, paginate, whole_list
 from lamina.values.fact import Arc, Episode, Fact, Fading, Graph, Link, UserProfile, Why
 from lamina.values.summary import Divergence, Summary
 
-routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+routes = APIRouter(prefix="/v1", dependencies=KEY_SECURITY)
 
 
 @routes.get("/users", tags=["facts"], operation_id="list_users")
 async def list_users(memory: Reader, params: Annotated[ListQuery, Query()]) -> Page[str]:
     """Everybody of whom there is a session or a fact, by id."""
     users = await memory.users()
-    return page_of(users, kind="users", cursor=params.cursor, limit=params.limit, name=lambda one: one)
+    return paginate(users, "users", params, str)
 
 
 @routes.get("/users/{user_id}/facts", tags=["facts"], operation_id="list_facts")
 async def list_facts(memory: Reader, user_id: PathId, params: Annotated[FactsQuery, Query()]) -> Page[Fact]:
     """What holds of a user now, or held then, the most important first; with `statuses`, all that have one of them."""
     found = await memory.facts(user_id, **params.model_dump(exclude={"cursor", "limit"}))
-    return page_of(found, kind="facts", cursor=params.cursor, limit=params.limit, name=lambda fact: fact.id)
+    return paginate(found, "facts", params)
 
 
 @routes.post("/users/{user_id}/facts", tags=["facts"], operation_id="remember", status_code=201)
@@ -50,20 +49,20 @@ async def remember(memory: Writer, user_id: PathId, body: NewFact) -> Fact:
 
 
 @routes.get("/facts/{fact_id}", tags=["facts"], operation_id="get_fact")
-async def get_fact(memory: Reader, fact_id: PathId, response: Response, rehearsal: Rehearsal = False) -> Fact:
+async def get_fact(memory: Reader, fact_id: PathId, response: Response, rehearsal: WithoutAccess = False) -> Fact:
     """A fact with its quote, validity and standing."""
     fact = await memory.fact(fact_id, record_access=not rehearsal)
-    tagged(response, fact)
+    set_etag(response, fact)
     return fact
 
 
 @routes.patch("/facts/{fact_id}", tags=["facts"], operation_id="change_fact")
-async def change_fact(memory: Writer, fact_id: PathId, body: FactChange, meant: Meant, response: Response) -> Fact:
+async def change_fact(memory: Writer, fact_id: PathId, body: FactChange, tags: IfMatch, response: Response) -> Fact:
     """A new version of a fact; or promote or demote it."""
     changes = body.model_dump(exclude={"standing"}, exclude_unset=True)
     if (body.standing is None) != bool(changes):
         raise InputError("give what changes (value, tags, importance, valid_until), or else the standing, not both")
-    expect = None if meant is None else expected(await memory.fact(fact_id, record_access=False), meant)
+    expect = await choose_tag(tags, lambda: memory.fact(fact_id, record_access=False))
     if body.standing == "promoted":
         fact = await memory.promote(fact_id, expect=expect)
     elif body.standing == "demoted":
@@ -71,23 +70,23 @@ async def change_fact(memory: Writer, fact_id: PathId, body: FactChange, meant: 
     else:
         fact = await memory.update(fact_id, expect=expect, **changes)
         response.headers["Content-Location"] = f"/v1/facts/{quote(fact.id, safe='')}"
-    tagged(response, fact)
+    set_etag(response, fact)
     return fact
 
 
 @routes.delete("/facts/{fact_id}", tags=["facts"], operation_id="retract_fact")
-async def retract_fact(memory: Writer, fact_id: PathId, meant: Meant, response: Response) -> Fact:
+async def retract_fact(memory: Writer, fact_id: PathId, tags: IfMatch, response: Response) -> Fact:
     """Say that a fact never held; its history tells. To erase it for good: `POST /v1/forget`."""
-    expect = None if meant is None else expected(await memory.fact(fact_id, record_access=False), meant)
+    expect = await choose_tag(tags, lambda: memory.fact(fact_id, record_access=False))
     fact = await memory.retract(fact_id, expect=expect)
-    tagged(response, fact)
+    set_etag(response, fact)
     return fact
 
 
 @routes.get("/facts/{fact_id}/history", tags=["facts"], operation_id="get_fact_history")
 async def get_fact_history(memory: Reader, fact_id: PathId) -> Page[Fact]:
     """Every value of what a fact is about, in the order they were learnt."""
-    return Page(items=await memory.history(fact_id), next=None)
+    return whole_list(await memory.history(fact_id))
 
 
 @routes.get("/facts/{fact_id}/why", tags=["facts"], operation_id="explain_fact")
@@ -100,7 +99,7 @@ async def explain_fact(memory: Reader, fact_id: PathId) -> Why:
 async def list_episodes(memory: Reader, user_id: PathId, params: Annotated[EpisodesQuery, Query()]) -> Page[Episode]:
     """The moments that mattered, in the order they happened."""
     found = await memory.episodes(user_id, **params.model_dump(exclude={"cursor", "limit"}))
-    return page_of(found, kind="episodes", cursor=params.cursor, limit=params.limit, name=lambda one: one.id)
+    return paginate(found, "episodes", params)
 
 
 @routes.get("/users/{user_id}/profile", tags=["users"], operation_id="get_profile")
@@ -134,14 +133,14 @@ async def get_arc(memory: Reader, session_id: PathId) -> Arc:
 @routes.get("/users/{user_id}/consistency", tags=["users"], operation_id="list_divergences")
 async def list_divergences(memory: Reader, user_id: PathId) -> Page[Divergence]:
     """Where summaries do not agree with the facts."""
-    return Page(items=await memory.consistency(user_id), next=None)
+    return whole_list(await memory.consistency(user_id))
 
 
 @routes.get("/users/{user_id}/fading", tags=["users"], operation_id="list_fading")
 async def list_fading(memory: Reader, user_id: PathId, params: Annotated[KnowledgeQuery, Query()]) -> Page[Fading]:
     """How fresh each fact that holds and each episode is, the most faded first, and when it would be archived."""
     found = await memory.fading(user_id)
-    return page_of(found, kind="fading", cursor=params.cursor, limit=params.limit, name=lambda one: one.id)
+    return paginate(found, "fading", params)
 
 
 @routes.post("/links", tags=["facts"], operation_id="link", status_code=201)

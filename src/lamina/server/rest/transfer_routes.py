@@ -1,4 +1,4 @@
-"""Routes for moving out and in."""
+"""Routes for export and import."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from lamina.server.auth import KEYS_SHOWN, Admin
-from lamina.server.bodies import ExportQuery, ImportQuery
-from lamina.server.temporary import PassingFolder
+from lamina.server.auth import KEY_SECURITY, Admin
+from lamina.server.inputs import ExportQuery, ImportQuery
+from lamina.server.temporary import TemporaryFolder
 from lamina.values.report import Imported
 
-routes = APIRouter(prefix="/v1", dependencies=KEYS_SHOWN)
+routes = APIRouter(prefix="/v1", dependencies=KEY_SECURITY)
 
 _JSON_LINES = "application/x-ndjson"
 _PIECE = 1 << 16
@@ -30,7 +30,7 @@ _EXAMPLE = '{"session_id": "s1", "user_id": "alex", "role": "user", "content": "
 )
 async def export(memory: Admin, params: Annotated[ExportQuery, Query()]) -> StreamingResponse:
     """Everything, or what is of a user or a session, as JSON Lines that `POST /v1/import` and `lamina import` read."""
-    folder = await asyncio.to_thread(PassingFolder)
+    folder = await asyncio.to_thread(TemporaryFolder)
     try:
         await memory.export(folder.path / _EXPORT, user_id=params.user_id, session_id=params.session_id)
     except BaseException:
@@ -39,7 +39,7 @@ async def export(memory: Admin, params: Annotated[ExportQuery, Query()]) -> Stre
     return StreamingResponse(_pieces(folder), media_type=_JSON_LINES)
 
 
-async def _pieces(folder: PassingFolder) -> AsyncIterator[bytes]:
+async def _pieces(folder: TemporaryFolder) -> AsyncIterator[bytes]:
     """The file in pieces; it is gone afterwards."""
     try:
         with (folder.path / _EXPORT).open("rb") as file:
@@ -67,7 +67,7 @@ async def import_(memory: Admin, request: Request, params: Annotated[ImportQuery
     If lines are wrong, nothing is imported, and `errors` has each of them.
     """
     body = await request.body()
-    folder = await asyncio.to_thread(PassingFolder)
+    folder = await asyncio.to_thread(TemporaryFolder)
     try:
         path = folder.path / "import.jsonl"
         await asyncio.to_thread(path.write_bytes, body)

@@ -1,177 +1,50 @@
-"""What may be sent: the shapes of bodies and of queries. Fields that are not here are refused."""
+"""What operations take: one model for each, from which the REST body, the OpenAPI document and MCP's tools are made.
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeVar, get_args
-from urllib.parse import unquote
+Fields that are not here are refused.
+"""
 
-from fastapi import Path, Query
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
-from pydantic_core import PydanticCustomError
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, get_args
 
-from lamina.log.messages import EARLIEST, latest_year
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
 from lamina.memory import DEFAULT_USER, MAX_PARTS
-from lamina.profiles import PROFILES
-from lamina.search.filters import FILTERS, MAX_SHARE, MIN_SHARE
-from lamina.search.weights import MIXED
+from lamina.search.filters import FILTERS
+from lamina.server.input_types import (
+    MAX_GRAPH_DEPTH,
+    MAX_ITEMS,
+    MAX_KNOWLEDGE,
+    MAX_MESSAGES,
+    MAX_WORDS,
+    PROMPT_NAMES,
+    Budget,
+    ChatMessage,
+    Cursor,
+    Duration,
+    EventType,
+    FilledLine,
+    HitKind,
+    Id,
+    Limit,
+    Line,
+    MessageText,
+    Place,
+    ProfileName,
+    Share,
+    Some,
+    Text,
+    Time,
+    Weights,
+    Word,
+    as_integer,
+)
 from lamina.tenancy.keys import NAME as KEY_NAME
 from lamina.values.access_key import KeyRole
 from lamina.values.fact import FACT_TYPES, EpisodeKind, FactStatus, FactType, LinkType
-from lamina.values.message import ROLES, Role
+from lamina.values.message import Role
 from lamina.values.session import Status
 
-_LONGEST_ID = 256
-_MOST = 1000  # items of a page, or hits
-_MOST_KNOWN = 10_000  # items of a page of what is known of a user, which is read as a whole for every page
-_DEEPEST_GRAPH = 10  # steps
-_MOST_WORDS = 100  # of one filter
-_MOST_MESSAGES = 1_000_000  # in one request; the setting `max_append_messages` may say less
-_LONGEST_BODY = 2**30  # the setting `max_message_bytes` says less
-_MOST_UNKNOWN = 20  # names that are no fields, and are told one by one
-
-
-def _whole(given: Any) -> Any:
-    """JSON has one kind of numbers: 2.0 is 2."""
-    return int(given) if isinstance(given, float) and given.is_integer() else given
-
-
-# For the schema.
-NO_NUL = r"^[^\x00]*$"
-NOT_BLANK = r"^[^\x00]*[^\s\x00][^\x00]*$"
-_SHOWN_NOT_BLANK: dict[str, Any] = {"pattern": NOT_BLANK}
-PLAIN_NAME = "Plain"
-PLAIN: Mapping[str, Any] = {  # whatever JSON can say, but NUL
-    "title": PLAIN_NAME,
-    "anyOf": [
-        {"type": "string", "pattern": NO_NUL},
-        {"type": ["number", "boolean", "null"]},
-        {"type": "array", "items": {"$ref": f"#/components/schemas/{PLAIN_NAME}"}},
-        {
-            "type": "object",
-            "propertyNames": {"pattern": NO_NUL},
-            "additionalProperties": {"$ref": f"#/components/schemas/{PLAIN_NAME}"},
-        },
-    ],
-}
-
-
-def _not_blank(given: str) -> str:
-    if not given.strip() or "\0" in given:
-        raise PydanticCustomError("blank", "it has at least one character that shows, and no NUL")
-    return given
-
-
-NotBlank = AfterValidator(_not_blank)
-Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID, json_schema_extra=_SHOWN_NOT_BLANK), NotBlank]
-PathId = Annotated[
-    str,
-    BeforeValidator(unquote),
-    Path(min_length=1, max_length=_LONGEST_ID, json_schema_extra=_SHOWN_NOT_BLANK),
-    NotBlank,
-]
-TenantPathId = Annotated[
-    str,
-    BeforeValidator(unquote),
-    Path(min_length=1, max_length=_LONGEST_ID, json_schema_extra={**_SHOWN_NOT_BLANK, "not": {"const": "*"}}),
-]
-Rehearsal = Annotated[bool, Query(description="only to look: no use of what is found")]
-Time = Annotated[
-    str,
-    Field(max_length=64, examples=["2025-03-14T09:30:00Z"], json_schema_extra={"format": "date-time"}),
-]
-Share = Annotated[float, Field(ge=MIN_SHARE, le=MAX_SHARE)]
-Place = Annotated[int, Field(ge=1, le=100_000_000), BeforeValidator(_whole)]  # of a message or turn, by its number
-Budget = Annotated[int, Field(ge=1, le=1_000_000, description="tokens"), BeforeValidator(_whole)]
-Limit = Annotated[int, Field(ge=1, le=_MOST, description="Most items of the page.")]
-Cursor = Annotated[str, Field(min_length=1, max_length=2000, description="`next` of the page before.")]
-HitKind = Literal["message", "summary", "fact", "episode"]
-_HOURS = "[1-9][0-9]{0,4}|[1-7][0-9]{5}|8[0-6][0-9]{4}|87[0-5][0-9]{3}"
-_DAYS = "[1-9][0-9]{0,3}|[12][0-9]{4}|3[0-5][0-9]{3}|36[0-4][0-9]{2}"
-_WEEKS = "[1-9][0-9]{0,2}|[1-4][0-9]{3}|5[01][0-9]{2}"
-Lasting = Annotated[  # up to 100 years, as the schema says; how long it may be is checked where it is used
-    str,
-    Field(
-        pattern=r"^[1-9][0-9]{0,5}[hdw]$",
-        examples=["12h", "90d", "52w"],
-        json_schema_extra={"pattern": f"^(?:(?:{_HOURS})h|(?:{_DAYS})d|(?:{_WEEKS})w)$"},
-    ),
-]
-EventType = Literal["message.added", "session.folded", "fact.changed", "forgotten"]
-Word = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=_SHOWN_NOT_BLANK), NotBlank]
-Line = Annotated[str, Field(max_length=20_000)]
-FilledLine = Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra=_SHOWN_NOT_BLANK)]
-Text = Annotated[str, Field(max_length=1_000_000)]
-Item = TypeVar("Item")
-Some = Annotated[list[Item], Field(max_length=_MOST_WORDS, fail_fast=True)]  # the first that is wrong is told, not all
-_PROMPTS = sorted({name for profile in PROFILES.values() for name in profile.prompts.values()})
-ProfileName = Annotated[str, Field(max_length=_LONGEST_ID, json_schema_extra={"enum": sorted(PROFILES)})]
-Weights = Annotated[
-    dict[Word, Annotated[float, Field(le=1e100)]],
-    Field(max_length=20),
-    WithJsonSchema(
-        {
-            "type": "object",
-            "description": "How much each part of the score counts; at least one is above 0.",
-            "properties": {name: {"type": "number", "minimum": 0, "maximum": 1e100} for name in MIXED},
-            "additionalProperties": False,
-            "anyOf": [{"required": [name], "properties": {name: {"exclusiveMinimum": 0}}} for name in MIXED],
-        }
-    ),
-]
-
-_ID_SHOWN = {"type": ["string", "null"], "minLength": 1, "maxLength": _LONGEST_ID, "pattern": NOT_BLANK}
-_ANYTHING = {"$ref": f"#/components/schemas/{PLAIN_NAME}"}
-_YEARS = "|".join(map(str, range(EARLIEST.year, latest_year(datetime.now(UTC)) + 1)))
-_MESSAGE = {
-    "type": "object",
-    "required": ["role"],
-    "properties": {
-        "role": {"type": "string", "enum": list(ROLES)},
-        "content": {
-            "description": "text, a list of parts, or null",
-            "anyOf": [{"type": ["string", "null"], "pattern": NO_NUL}, {"type": "array", "items": _ANYTHING}],
-        },
-        "id": _ID_SHOWN,
-        "model": _ID_SHOWN,
-        "name": {"type": ["string", "null"], "pattern": NO_NUL},
-        "tool_calls": {"type": ["array", "null"], "items": _ANYTHING},
-        "created_at": {"type": ["string", "null"], "format": "date-time", "pattern": f"^(?:{_YEARS})-"},
-        "metadata": {
-            "type": ["object", "null"],
-            "properties": {"model_variant": _ID_SHOWN},
-            "propertyNames": {"pattern": NO_NUL},
-            "additionalProperties": _ANYTHING,
-        },
-    },
-    "propertyNames": {"pattern": NO_NUL},
-    "additionalProperties": _ANYTHING,
-    "anyOf": [
-        {
-            "required": ["content"],
-            "properties": {"role": {"not": {"const": "tool"}}, "content": {"type": ["string", "array"]}},
-        },
-        {
-            "required": ["content", "tool_call_id"],
-            "properties": {
-                "role": {"const": "tool"},
-                "content": {"type": ["string", "array"]},
-                "tool_call_id": {"type": "string"},
-            },
-        },
-        {
-            "required": ["tool_calls"],
-            "properties": {"role": {"const": "assistant"}, "tool_calls": {"type": "array", "minItems": 1}},
-        },
-        {
-            "required": ["refusal"],
-            "properties": {"role": {"const": "assistant"}, "refusal": {"type": "string", "minLength": 1}},
-        },
-    ],
-    "description": "A chat message as chat APIs have it; other keys are kept as they are.",
-    "examples": [{"role": "user", "content": "I'm Alex. I prefer Python."}],
-}
-ChatMessage = Annotated[dict[str, Any], WithJsonSchema(_MESSAGE)]
-MessageText = Annotated[str, Field(max_length=_LONGEST_BODY, json_schema_extra={"pattern": NO_NUL})]
+_MAX_UNKNOWN = 20  # names that are no fields, and are named one by one
 
 
 class Body(BaseModel):
@@ -183,7 +56,7 @@ class Body(BaseModel):
     @classmethod
     def _few_unknown(cls, given: Any) -> Any:
         """One error for very many names that are no fields."""
-        if isinstance(given, dict) and len(given) > len(cls.model_fields) + _MOST_UNKNOWN:
+        if isinstance(given, dict) and len(given) > len(cls.model_fields) + _MAX_UNKNOWN:
             raise ValueError(f"too many fields; there are {', '.join(cls.model_fields)}")
         return given
 
@@ -208,7 +81,7 @@ class ListQuery(Parameters):
 class KnowledgeQuery(ListQuery):
     """Which page of what is known of a user."""
 
-    limit: Annotated[int, Field(ge=1, le=_MOST_KNOWN, description="Most items of the page.")] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_KNOWLEDGE, description="Most items of the page.")] = 100
 
 
 class MessagesQuery(ListQuery):
@@ -227,7 +100,7 @@ class NewMessages(Body):
     messages: (
         MessageText
         | ChatMessage
-        | Annotated[list[MessageText | ChatMessage], Field(min_length=1, max_length=_MOST_MESSAGES, fail_fast=True)]
+        | Annotated[list[MessageText | ChatMessage], Field(min_length=1, max_length=MAX_MESSAGES, fail_fast=True)]
     )
     user_id: Id = DEFAULT_USER
     agent_id: Id | None = None
@@ -296,7 +169,7 @@ class ExplainedSearchRequest(Body):
 
     query: Line
     user_id: Id = DEFAULT_USER
-    top_k: Annotated[int, Field(ge=1, le=_MOST), BeforeValidator(_whole)] = 10
+    top_k: Annotated[int, Field(ge=1, le=MAX_ITEMS), BeforeValidator(as_integer)] = 10
     kinds: Some[HitKind] = _filter("kinds", list(get_args(HitKind)))
     types: Some[FactType] = _filter("types", [])
     categories: Some[Word] = _filter("categories", [])
@@ -432,7 +305,7 @@ class NewKey(Body):
         Field(min_length=1, max_length=200, description="what the key is for", json_schema_extra={"pattern": KEY_NAME}),
     ]
     role: KeyRole = "write"
-    expires: Annotated[Lasting | None, Field(description="how long it lasts; null: until it is revoked")] = None
+    expires: Annotated[Duration | None, Field(description="how long it lasts; null: until it is revoked")] = None
 
 
 class KeyRotation(Body):
@@ -440,8 +313,10 @@ class KeyRotation(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"overlap": "24h"}]})
 
-    overlap: Annotated[Lasting | None, Field(description="how long the old key still does; null: no longer")] = None
-    expires: Annotated[Lasting | None, Field(description="how long the new key lasts; null: as long as the old")] = None
+    overlap: Annotated[Duration | None, Field(description="how long the old key still does; null: no longer")] = None
+    expires: Annotated[Duration | None, Field(description="how long the new key lasts; null: as long as the old")] = (
+        None
+    )
 
 
 class StatsQuery(Parameters):
@@ -469,9 +344,9 @@ class RegenerateRequest(Body):
     prompts: Annotated[
         dict[Word, Text] | None,
         Field(
-            max_length=_MOST_WORDS,
+            max_length=MAX_WORDS,
             description="other prompts by name, in place of those there are",
-            json_schema_extra={"propertyNames": {"enum": _PROMPTS}},
+            json_schema_extra={"propertyNames": {"enum": PROMPT_NAMES}},
         ),
     ] = None
 
@@ -523,7 +398,7 @@ class NewLink(Body):
 
 
 class GraphQuery(Parameters):
-    depth: Annotated[int, Field(ge=0, le=_DEEPEST_GRAPH, description="steps")] = 2
+    depth: Annotated[int, Field(ge=0, le=MAX_GRAPH_DEPTH, description="steps")] = 2
     types: Some[LinkType] = []
 
 
