@@ -73,7 +73,7 @@ WITH_STORE = frozenset({
     "log.append", "log.pages", "folding.fold", "folding.digest", "folding.regenerate", "knowledge.facts",
     "knowledge.consolidate", "knowledge.extract", "knowledge.accesses", "search.search", "search.lazy_search",
     "search.index_cache", "search.embed", "search.threads", "context.build", "forgetting.forget", "formats.export",
-    "formats.transfer", "formats.whole_files", "formats.importing", "formats.restore", "formats.chains",
+    "formats.transfer", "formats.files", "formats.importing", "formats.restore", "formats.import_circles",
     "maintenance.verify", "maintenance.copy", "documents.documents", "documents.nearest",
 })  # fmt: skip
 

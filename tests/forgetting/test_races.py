@@ -135,7 +135,7 @@ class Whole:
 @pytest.mark.parametrize(
     ("verb", "skipped"),
     [
-        pytest.param("swap", "summary of a session, to be written anew: it was folded meanwhile", id="folded"),
+        pytest.param("swap", "summary of a session, which will be written again: it was folded meanwhile", id="folded"),
         pytest.param("commit_facts", None, id="read"),
     ],
 )

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from lamina import InputError
-from lamina.formats import foreign
+from lamina.formats import detect
 from lamina.formats.foreign_values import REPAIRED
 from tests.formats.test_foreign import of_type, said, sample
 
 
 def test_chatgpt_takes_the_path_that_was_shown() -> None:
     """The path to the current node is taken; all else is counted with its reason."""
-    found = foreign.converted(sample("openai_export.json"), "conversations.json")
+    found = detect.convert(sample("openai_export.json"), "conversations.json")
     assert said(found)[:3] == [
         ("user", "We want to see the lighthouse in Porto on 8 June. Is it open?"),
         ("assistant", "It is open from 10 to 18. Do you come by tram?"),
@@ -29,7 +29,7 @@ def test_chatgpt_takes_the_path_that_was_shown() -> None:
 
 def test_chatgpt_ids_times_models_and_titles() -> None:
     """Ids are of conversation and node; a message without a time has that of the one before; titles are milestones."""
-    found = foreign.converted(sample("openai_export.json"), "conversations.json")
+    found = detect.convert(sample("openai_export.json"), "conversations.json")
     messages = {record["id"]: record for record in of_type(found, "message")}
     assert messages["6f1d-lighthouse:n-1"]["created_at"] == "2024-06-01T10:00:01.250000+00:00"
     assert messages["77aa-bread:b-2"]["created_at"] == messages["77aa-bread:b-1"]["created_at"]
@@ -39,7 +39,7 @@ def test_chatgpt_ids_times_models_and_titles() -> None:
 
 def test_chatgpt_keeps_what_is_not_text() -> None:
     """A picture is a mark in the words, and all that was said of it is in the metadata."""
-    found = foreign.converted(sample("openai_export.json"), "conversations.json")
+    found = detect.convert(sample("openai_export.json"), "conversations.json")
     (message,) = [record for record in of_type(found, "message") if record["id"].endswith(":n-3")]
     assert message["metadata"]["parts"][0]["asset_pointer"] == "file-service://file-Tram1"
     assert message["metadata"]["attachments"][0]["name"] == "stop.jpg"
@@ -60,7 +60,7 @@ def turn(role: str, *parts: Any, **more: Any) -> dict[str, Any]:
 
 def test_chatgpt_tool_calls() -> None:
     """What is sent to a tool is a call; results find it by name, several may answer it, and others stand alone."""
-    found = foreign.converted(
+    found = detect.convert(
         chat(
             turn("user", "draw and look"),
             turn("assistant", "a cat", recipient="dalle.text2im"),
@@ -101,7 +101,7 @@ def test_chatgpt_tool_calls() -> None:
 )
 def test_chatgpt_content_types(content: dict[str, Any], words_in_it: str) -> None:
     """Whatever kind of content has words, they are taken."""
-    found = foreign.converted(chat(turn("assistant", content=content)), "conversations.json")
+    found = detect.convert(chat(turn("assistant", content=content)), "conversations.json")
     assert said(found) == [("assistant", words_in_it)]
 
 
@@ -121,14 +121,14 @@ def test_chatgpt_content_types(content: dict[str, Any], words_in_it: str) -> Non
 )
 def test_chatgpt_counts_what_it_leaves_out(message: dict[str, Any], reason: str) -> None:
     """A message that is no part of what was said is left out, and its reason counted."""
-    found = foreign.converted(chat(turn("user", "hi"), message), "conversations.json")
+    found = detect.convert(chat(turn("user", "hi"), message), "conversations.json")
     assert said(found) == [("user", "hi")]
     assert found.skipped == {reason: 1}
 
 
 def test_chatgpt_titles_need_a_time() -> None:
     """A title has the time of the first message; where there is none, it is left out and counted."""
-    found = foreign.converted(chat(turn("user", "hi"), title="Greetings"), "f")
+    found = detect.convert(chat(turn("user", "hi"), title="Greetings"), "f")
     assert (said(found), of_type(found, "milestone")) == ([("user", "hi")], [])
     assert found.skipped == {"title of a conversation without times": 1}
 
@@ -138,20 +138,20 @@ def test_chatgpt_without_a_current_node() -> None:
     (conversation,) = chat(turn("user", "hi", create_time=1), turn("assistant", "old", create_time=2))
     conversation["current_node"] = None
     conversation["mapping"]["other"] = {"message": turn("assistant", "new", create_time=3), "parent": "n1"}
-    assert said(foreign.converted([conversation], "f"))[-1] == ("assistant", "new")
+    assert said(detect.convert([conversation], "f"))[-1] == ("assistant", "new")
 
 
 def test_a_longer_conversation_keeps_its_ids() -> None:
     """An export made later has the old messages under the same ids, word for word."""
     early = chat(turn("user", "hi"), create_time=1)
     late = chat(turn("user", "hi"), turn("assistant", "hello"), create_time=1)
-    before = of_type(foreign.converted(early, "f"), "message")
-    assert of_type(foreign.converted(late, "g"), "message")[:1] == before
+    before = of_type(detect.convert(early, "f"), "message")
+    assert of_type(detect.convert(late, "g"), "message")[:1] == before
 
 
 def test_half_characters_are_mended() -> None:
     """Halves of characters and NUL, which exports do have, are replaced and counted."""
-    found = foreign.converted(chat(turn("user", "a\ud83d b\0 \ud83d\ude00")), "f")
+    found = detect.convert(chat(turn("user", "a\ud83d b\0 \ud83d\ude00")), "f")
     assert said(found) == [("user", "a\ufffd b\ufffd \U0001f600")]
     assert found.skipped == {REPAIRED: 1}
 
@@ -181,5 +181,5 @@ def test_half_characters_are_mended() -> None:
 def test_chatgpt_errors(data: Any, error: str) -> None:
     """An error names the conversation, the node and what is wrong."""
     with pytest.raises(InputError) as raised:
-        foreign.converted(data, "f")
+        detect.convert(data, "f")
     assert error in str(raised.value)

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Conflict, InputError, Memory
-from lamina.formats import folder, whole_files
+from lamina.formats import files
+from lamina.formats import folder_write as folder
 from lamina.story import story
 from lamina.testing import FakeClock, FakeSummariser
 from tests.formats.random_values import disturbed
@@ -186,7 +187,7 @@ def test_a_long_export_is_written_in_pieces(tmp_path: Path, monkeypatch: pytest.
     """It is the same file."""
     with a_memory(tmp_path / "a.db", 1) as memory:
         size = memory.export(tmp_path / "whole.jsonl")
-        monkeypatch.setattr(whole_files, "_PIECE", 100)
+        monkeypatch.setattr(files, "_BUFFER", 100)
         assert memory.export(tmp_path / "pieces.jsonl") == size == (tmp_path / "whole.jsonl").stat().st_size
     assert (tmp_path / "pieces.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
@@ -289,7 +290,7 @@ def test_summaries_that_do_not_fit_are_written_again(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text("".join(json.dumps(record) + "\n" for record in found))
     copy = opened(tmp_path / "copy.db")
     taken = copy.import_(tmp_path / "b.jsonl")
-    assert any("to be written anew: messages 1 to 1 are in no live summary" in why for why in taken.skipped)
+    assert any("which will be written again: messages 1 to 1 are in no live summary" in why for why in taken.skipped)
     copy.settle()
     assert copy.verify().problems == ()
     cursors = {session.id: session.counters.cursor for session in memory.sessions()}

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import InputError
-from lamina.formats import folder, lines
-from lamina.formats.folder_reading import read
+from lamina.formats import folder_write as folder
+from lamina.formats import json_lines
+from lamina.formats.folder_read import read
 from lamina.values.fact import Link
 from lamina.values.message import Message
 from lamina.values.session import Counters, Session
@@ -43,7 +44,7 @@ SESSION = Session(
 
 
 def values(records: Any, kind: str) -> list[Any]:
-    return [lines.value(json.loads(lines.line(record))) for record in records if record["type"] == kind]
+    return [json_lines.value(json.loads(json_lines.line(record))) for record in records if record["type"] == kind]
 
 
 def through_json(data: Any) -> Any:
@@ -96,7 +97,7 @@ def _fields(value: Any) -> dict[str, Any]:
 def test_sessions_come_back(held: tuple[Session, list[Message], list[Summary], list[Any]]) -> None:
     """A session, its messages in order, its summaries and milestones are the same after a round trip."""
     session, said, made, marks = held
-    parts, recent = folder.chunked(made, said)
+    parts, recent = folder.chunks(made, said)
     files = {
         folder.CONVERSATIONS: [folder.conversation(session, recent, ["f1"], marks)],
         folder.CHUNKS: [folder.chunk(one, number, spoken) for number, (one, spoken) in enumerate(parts, 1)],
@@ -107,7 +108,7 @@ def test_sessions_come_back(held: tuple[Session, list[Message], list[Summary], l
     back = read(through_json(files))
     assert values(back.records, "session") == [session]
     assert [one for one in back.records if one["type"] == "message"] == [
-        through_json(lines.record(one)) for one in said
+        through_json(json_lines.record(one)) for one in said
     ]
     assert sorted(values(back.records, "summary"), key=repr) == sorted(made, key=repr)
     assert values(back.records, "milestone") == marks
@@ -153,7 +154,7 @@ def test_field_names_of_an_episode(episode: Any) -> None:
 def test_messages_are_in_live_chunks_or_recent() -> None:
     """A live summary has the messages it covers; a folded one has none; the rest is recent."""
     said = log("ua ua ua")
-    parts, recent = folder.chunked([summary(3, 4), summary(1, 2)], said)
+    parts, recent = folder.chunks([summary(3, 4), summary(1, 2)], said)
     assert [(one.id, [message.seq for message in spoken]) for one, spoken in parts] == [
         ("sum1-2", [1, 2]),
         ("sum3-4", [3, 4]),
@@ -242,7 +243,7 @@ def test_a_folder_of_another_program() -> None:
     assert back.skipped == {
         "field 'updatedAt' is not known": 1,
         "field 'embedding' is not known": 1,
-        "summary of messages that are here, to be written anew": 1,
+        "summary of messages that are here; it will be written again": 1,
     }
 
 
@@ -288,9 +289,9 @@ def test_nonsense_is_refused_not_stumbled_over(chance: st.DataObject) -> None:
     files = disturbed(through_json(chance.draw(st.sampled_from([ours, OTHERS]))), chance)
     with suppress(InputError):
         for record in read(files).records:
-            lines.line(record)
+            json_lines.line(record)
             if record["type"] != "message":
-                lines.value(record)
+                json_lines.value(record)
 
 
 def test_a_message_that_uses_our_names() -> None:
@@ -299,4 +300,4 @@ def test_a_message_that_uses_our_names() -> None:
     said = Message(**{**_fields(said), "body": {"role": "user", "content": "hi", "lamina": 1, "createdAt": 2}})
     item = folder.conversation(SESSION, [said])
     assert item["recentMessages"][0]["content"] == "hi"
-    assert read({folder.CONVERSATIONS: [through_json(item)]}).records[1] == lines.record(said)
+    assert read({folder.CONVERSATIONS: [through_json(item)]}).records[1] == json_lines.record(said)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import InputError
-from lamina.formats import foreign, lines
-from lamina.formats.lines import Converted
+from lamina.formats import detect, json_lines
+from lamina.formats.json_lines import Conversion
 from lamina.log.messages import draft
 from lamina.values.message import Limits
 from tests.formats.random_values import disturbed
@@ -31,15 +31,15 @@ def sample(name: str) -> Any:
 
 def stored(record: dict[str, Any]) -> Any:
     """The message of a record, checked as an import checks it."""
-    message = lines.message_of(record)
+    message = json_lines.chat_message(record)
     return draft(message, place="message", now=NOW, new_id=lambda: "made", count=words, limits=Limits())
 
 
-def of_type(found: Converted, kind: str) -> list[dict[str, Any]]:
+def of_type(found: Conversion, kind: str) -> list[dict[str, Any]]:
     return [record for record in found.records if record["type"] == kind]
 
 
-def said(found: Converted) -> list[tuple[str, Any]]:
+def said(found: Conversion) -> list[tuple[str, Any]]:
     return [(record["role"], record.get("content")) for record in of_type(found, "message")]
 
 
@@ -71,7 +71,7 @@ TALK = [{"role": "user", "content": "hi"}]
 )
 def test_recognised(data: Any, expected: str) -> None:
     """A file is known by its first item."""
-    assert foreign.recognised(data, "file") == expected
+    assert detect.detect(data, "file") == expected
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_recognised(data: Any, expected: str) -> None:
 def test_an_unknown_file_is_refused(data: Any, begins: str) -> None:
     """The error says what the file begins with and lists every format that would work."""
     with pytest.raises(InputError) as raised:
-        foreign.recognised(data, "notes.json")
+        detect.detect(data, "notes.json")
     assert f"notes.json begins with {begins}, which is no known format" in str(raised.value)
     for known in ("Lamina", "ChatGPT", "ShareGPT", "mem0", "chat messages"):
         assert known in str(raised.value)
@@ -95,12 +95,12 @@ def test_an_unknown_file_is_refused(data: Any, begins: str) -> None:
 
 def test_hints() -> None:
     """An empty file, a file of a memory folder and our own export get an error that helps."""
-    with pytest.raises(InputError, match="has nothing in it"):
-        foreign.recognised([], "notes.json")
+    with pytest.raises(InputError, match="is empty"):
+        detect.detect([], "notes.json")
     with pytest.raises(InputError, match="import the folder that it is in"):
-        foreign.recognised([{"id": "c1", "recentMessages": []}], "conversations.json")
+        detect.detect([{"id": "c1", "recentMessages": []}], "conversations.json")
     with pytest.raises(InputError, match="is read line by line"):
-        foreign.converted([{"type": "session", "id": "s"}], "export.jsonl")
+        detect.convert([{"type": "session", "id": "s"}], "export.jsonl")
 
 
 # every format
@@ -109,15 +109,15 @@ def test_hints() -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_messages_pass_and_ids_last(name: str) -> None:
     """Every message is one we would store, no id comes twice, and reading again gives the very same records."""
-    found = foreign.converted(sample(name), name)
-    assert found.records == foreign.converted(sample(name), name).records
+    found = detect.convert(sample(name), name)
+    assert found.records == detect.convert(sample(name), name).records
     ids = [record["id"] for record in found.records]
     assert len(ids) == len(set(ids))
     for record in of_type(found, "message"):
         assert stored(record).named
     for record in of_type(found, "milestone"):
-        lines.value(record)
-    sessions = {lines.session_head(record, "line").id for record in of_type(found, "session")}
+        json_lines.value(record)
+    sessions = {json_lines.session_head(record, "line").id for record in of_type(found, "session")}
     assert {record["session_id"] for record in of_type(found, "message")} == sessions
 
 
@@ -125,7 +125,7 @@ def test_messages_pass_and_ids_last(name: str) -> None:
 def test_results_answer_calls_that_were_made(name: str) -> None:
     """Each result of a tool answers a call before it, with an id, a name and arguments that chat APIs take."""
     made: set[str] = set()
-    for record in of_type(foreign.converted(sample(name), name), "message"):
+    for record in of_type(detect.convert(sample(name), name), "message"):
         for call in record.get("tool_calls", ()):
             assert len(call["id"]) <= 40
             assert isinstance(json.loads(call["function"]["arguments"]), dict)
@@ -140,5 +140,5 @@ def test_nonsense_is_refused_not_stumbled_over(name: str, chance: st.DataObject)
     """A file with anything in any place is either read or refused with an InputError, never another error."""
     data = disturbed(sample(name), chance)
     with suppress(InputError):
-        for record in of_type(foreign.converted(data, name), "message"):
+        for record in of_type(detect.convert(data, name), "message"):
             stored(record)

@@ -8,7 +8,8 @@ import pytest
 
 from lamina import InputError, Memory, NotFound
 from lamina.errors import BadRecords
-from lamina.formats import folder, importing
+from lamina.formats import folder_write as folder
+from lamina.formats import importing
 from lamina.testing import FakeClock
 from lamina.values.message import Span
 from tests.formats.test_folder import OTHERS
@@ -74,7 +75,7 @@ def test_a_folder_of_another_program(tmp_path: Path) -> None:
     memory = opened(":memory:")
     taken = memory.import_(tmp_path, user_id="shop")
     assert (taken.sessions, taken.messages, taken.facts, taken.episodes, taken.links) == (2, 4, 1, 0, 0)
-    assert taken.skipped["episode of no conversation"] == 1
+    assert taken.skipped["episode without a session"] == 1
     assert taken.skipped["link to a memory that is not here"] == 1
     assert values(memory, "shop") == {"Use PostgreSQL"}
     assert memory.session("c1").status == "ended"
@@ -129,9 +130,9 @@ def test_plain_chat_messages(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        pytest.param("a.json", b"{", r"a.json is not JSON.*JSON Lines go by the name of .jsonl", id="no-json"),
+        pytest.param("a.json", b"{", r"a.json is not JSON.*a file of JSON Lines must end in .jsonl", id="no-json"),
         pytest.param("a.json", b'{"a": 1}', "an object with .*'a'.*what can be imported", id="unknown"),
-        pytest.param("a.jsonl", b"", "nothing in it; what can be imported", id="empty"),
+        pytest.param("a.jsonl", b"", "is empty; what can be imported", id="empty"),
         pytest.param("a.jsonl", b'{"role": "user", "content": "\xff"}', "line 1 is not UTF-8", id="not-text"),
         pytest.param(
             "a.json", b'[{"role": "user", "content": "\xff"}]', "a.json cannot be read: it is not UTF-8", id="bytes"
@@ -202,7 +203,7 @@ def test_records_that_have_no_place(tmp_path: Path) -> None:
     taken = memory.import_(path)
     assert (taken.facts, taken.links, taken.milestones) == (2, 1, 0)
     assert taken.skipped == {
-        "fact that was said in no session": 1,
+        "fact without the session that it was said in": 1,
         "milestone whose session is not here": 1,
         "link of the unknown type 'rhymes_with'": 1,
     }
@@ -253,7 +254,7 @@ def test_an_episode_without_a_turn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "change", "skipped"),
     [
-        pytest.param("fact", {"quote": "I live in Faro"}, "fact that its message does not say here", id="fact"),
+        pytest.param("fact", {"quote": "I live in Faro"}, "fact whose words are not in its message here", id="fact"),
         pytest.param("episode", {"message_ids": ["none"]}, "episode whose messages are not here", id="episode"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from lamina import InputError
-from lamina.formats import lines
+from lamina.formats import json_lines
 from lamina.values.fact import Fact, Link
 from lamina.values.message import Message
 from tests.formats.random_values import everything, messages
@@ -32,22 +32,22 @@ FACT = Fact(
 
 
 def there_and_back(record: dict[str, Any]) -> dict[str, Any]:
-    ((_, read),) = lines.records([lines.line(record)])
+    ((_, read),) = json_lines.records([json_lines.line(record)])
     return read
 
 
 @given(everything)
-def test_every_value_comes_back(value: lines.Value) -> None:
+def test_every_value_comes_back(value: json_lines.Value) -> None:
     """Whatever is written as a line is read back equal."""
-    record = there_and_back(lines.record(value))
-    assert record["type"] in lines.KINDS
-    assert lines.value(record) == value
+    record = there_and_back(json_lines.record(value))
+    assert record["type"] in json_lines.KINDS
+    assert json_lines.value(record) == value
 
 
 @given(messages())
 def test_every_message_comes_back(given_message: Message) -> None:
     """A message's line has its body, id, time, metadata and model, whatever keys the body uses."""
-    back = lines.message_of(there_and_back(lines.record(given_message)))
+    back = json_lines.chat_message(there_and_back(json_lines.record(given_message)))
     assert back.pop("id") == given_message.id
     assert back.pop("created_at") == given_message.created_at.isoformat()
     assert back.pop("metadata", {}) == given_message.metadata
@@ -58,16 +58,16 @@ def test_every_message_comes_back(given_message: Message) -> None:
 def test_a_line_and_a_fact_both_have_a_type() -> None:
     """What a line is and what a fact or link is have different names."""
     link = Link(source="f1", target="f2", type="supports", strength=1.0, created_at=START)
-    assert (lines.record(FACT)["type"], lines.record(FACT)["fact_type"]) == ("fact", "preference")
-    assert (lines.record(link)["type"], lines.record(link)["link_type"]) == ("link", "supports")
+    assert (json_lines.record(FACT)["type"], json_lines.record(FACT)["fact_type"]) == ("fact", "preference")
+    assert (json_lines.record(link)["type"], json_lines.record(link)["link_type"]) == ("link", "supports")
 
 
 def test_fields_with_a_default_may_be_left_out() -> None:
     """A line written by hand, or by an older version, needs only what has no default."""
-    record = lines.record(FACT)
+    record = json_lines.record(FACT)
     for name in ("tags", "status", "quote", "decay", "accesses"):
         del record[name]
-    assert lines.value(record) == FACT
+    assert json_lines.value(record) == FACT
 
 
 @pytest.mark.parametrize(
@@ -93,17 +93,17 @@ def test_fields_with_a_default_may_be_left_out() -> None:
 def test_what_is_wrong_is_said(change: dict[str, Any], said: str) -> None:
     """An error names the line, what it is, the field, what is wrong and what would work."""
     with pytest.raises(InputError) as raised:
-        lines.value({**lines.record(FACT), **change}, "line 7")
+        json_lines.value({**json_lines.record(FACT), **change}, "line 7")
     assert str(raised.value).startswith("line 7 (fact)")
     assert said in str(raised.value)
 
 
 def test_what_is_missing_is_said() -> None:
     """All fields that a record lacks are named at once."""
-    record = lines.record(FACT)
+    record = json_lines.record(FACT)
     del record["value"], record["fact_type"]
     with pytest.raises(InputError, match="lacks 'type', 'value'"):
-        lines.value(record)
+        json_lines.value(record)
 
 
 SUMMARY = {
@@ -117,15 +117,15 @@ SUMMARY = {
 def test_a_span_goes_forward() -> None:
     """A span whose first message comes after its last is refused."""
     with pytest.raises(InputError, match="covers goes from 9 to 3"):
-        lines.value({**SUMMARY, "covers": {"first": 9, "last": 3}})
+        json_lines.value({**SUMMARY, "covers": {"first": 9, "last": 3}})
 
 
 def test_nested_errors_have_a_path() -> None:
     """A wrong field inside a field is named with both."""
     with pytest.raises(InputError, match=r"the record \(summary\): recipe: attempts must be a whole number"):
-        lines.value({**SUMMARY, "recipe": {"profile": "p", "kind": "c", "model": "m", "attempts": "two"}})
+        json_lines.value({**SUMMARY, "recipe": {"profile": "p", "kind": "c", "model": "m", "attempts": "two"}})
     with pytest.raises(InputError, match=r"sources 1 must be an object, not text"):
-        lines.value({**SUMMARY, "sources": ["s1"]})
+        json_lines.value({**SUMMARY, "sources": ["s1"]})
 
 
 @pytest.mark.parametrize(
@@ -143,15 +143,15 @@ def test_nested_errors_have_a_path() -> None:
 def test_headers(record: dict[str, Any], version: int | None) -> None:
     """Both versions of the format are read; another is refused with what would work."""
     if version is not None:
-        assert lines.checked_header(record) == version
+        assert json_lines.header_version(record) == version
         return
     with pytest.raises(InputError, match="this Lamina reads 'lamina' version 2 and 'lamina-sessions' version 1"):
-        lines.checked_header(record)
+        json_lines.header_version(record)
 
 
 def test_the_header_we_write_can_be_read() -> None:
     """What is written is the present version."""
-    assert lines.checked_header(there_and_back(lines.header(sessions=3))) == lines.VERSION
+    assert json_lines.header_version(there_and_back(json_lines.header(sessions=3))) == json_lines.VERSION
 
 
 @pytest.mark.parametrize(
@@ -167,15 +167,15 @@ def test_the_header_we_write_can_be_read() -> None:
 def test_kinds(record: dict[str, Any], kind: str | None) -> None:
     """A line says what it is; anything with a role is a message."""
     if kind is not None:
-        assert lines.kind_of(record, "line 1") == kind
+        assert json_lines.kind_of(record, "line 1") == kind
         return
     with pytest.raises(InputError, match=r"line 1 has type .*; a line is one of \['header', 'message'"):
-        lines.kind_of(record, "line 1")
+        json_lines.kind_of(record, "line 1")
 
 
 def test_unreadable_lines_keep_their_number() -> None:
-    """A broken line comes as such, at its place; empty lines are no lines."""
-    found = list(lines.records(['{"a": 1}', "", "{", "[1]", "[" * 100_000]))
+    """A broken line comes as such, at its place; empty lines are no json_lines."""
+    found = list(json_lines.records(['{"a": 1}', "", "{", "[1]", "[" * 100_000]))
     assert [number for number, _ in found] == [1, 3, 4, 5]
     assert [record.get("type") for _, record in found] == [None, "unreadable", "unreadable", "unreadable"]
     assert found[2][1]["reason"] == "is a list, not a JSON object"
@@ -183,27 +183,29 @@ def test_unreadable_lines_keep_their_number() -> None:
 
 def test_session_head() -> None:
     """Of a session's record an import needs little, and it may have fields of another version."""
-    head = lines.session_head({"type": "session", "id": "s1", "status": "ended", "colour": "blue"}, "line 2")
+    head = json_lines.session_head({"type": "session", "id": "s1", "status": "ended", "colour": "blue"}, "line 2")
     assert (head.id, head.user_id, head.status, head.ended_at) == ("s1", None, "ended", None)
     with pytest.raises(InputError, match=r"line 2 \(session\): status is 'gone'"):
-        lines.session_head({"id": "s1", "status": "gone"}, "line 2")
+        json_lines.session_head({"id": "s1", "status": "gone"}, "line 2")
     with pytest.raises(InputError, match=r"line 2 \(session\) lacks 'id'"):
-        lines.session_head({"type": "session"}, "line 2")
+        json_lines.session_head({"type": "session"}, "line 2")
 
 
 def test_a_value_is_none_of_the_rest() -> None:
     """Messages and headers are no values; the error says what is."""
     for kind in ("message", "header", None, 3):
         with pytest.raises(InputError, match="a value is one of"):
-            lines.value({"type": kind})
+            json_lines.value({"type": kind})
 
 
 def test_told_memories_need_only_times_and_owner() -> None:
     """A memory of another tool becomes a fact with its owner, slot and times filled in."""
-    record = lines.told(fact_id="f9", fact_type="goal", category="goal", text="run a marathon", tags=["sport"])
+    record = json_lines.fact_record(
+        fact_id="f9", fact_type="goal", category="goal", text="run a marathon", tags=["sport"]
+    )
     assert record["importance"] == 0.8
     times = dict.fromkeys(("learnt_at", "valid_from", "created_at"), START.isoformat())
-    fact = lines.value({**times, "user_id": "ann", "slot": "=run a marathon", **record})
+    fact = json_lines.value({**times, "user_id": "ann", "slot": "=run a marathon", **record})
     assert isinstance(fact, Fact)
     assert (fact.type, fact.origin, fact.confidence, fact.key, fact.tags) == ("goal", "told", 1.0, None, ("sport",))
 
@@ -211,7 +213,7 @@ def test_told_memories_need_only_times_and_owner() -> None:
 def test_lines_are_readable_text() -> None:
     """Letters of every script stand as they are, one object a line."""
     said = replace(message(1, text="猫が好き\nya"), body={"role": "user", "content": "猫が好き\nya"})
-    written = lines.line(lines.record(said))
+    written = json_lines.line(json_lines.record(said))
     assert "猫が好き" in written
     assert written.count("\n") == 1
     assert json.loads(written)["session_id"] == "s1"

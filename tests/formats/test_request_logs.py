@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import InputError
-from lamina.formats import foreign
+from lamina.formats import detect
 from tests.formats.test_foreign import LOG, TALK, of_type, said, sample
 
 
 def test_a_log_is_not_taken_twice() -> None:
     """Requests that repeat what was said before are one conversation, with the times at which each was said."""
-    found = foreign.converted(sample(LOG), LOG)
+    found = detect.convert(sample(LOG), LOG)
     assert found.skipped == {"entry whose messages are all in another": 2}
     first, *_ = of_type(found, "session")
     assert first["user_id"] == "rosa"
@@ -35,8 +35,8 @@ BRANCHES = [["a"], ["a", "a", "a", "a"], ["a", "a", "b"], ["a", "a", "a", "b"]]
 def test_a_branch_keeps_its_id_when_another_comes_before_it(upto: int) -> None:
     """A later branch, nearer to the first conversation, does not take the id of an earlier one."""
     log = [{"messages": [{"role": "user", "content": word} for word in talk]} for talk in BRANCHES]
-    after = foreign.converted(log, "f").records
-    assert all(record in after for record in foreign.converted(log[:upto], "f").records)
+    after = detect.convert(log, "f").records
+    assert all(record in after for record in detect.convert(log[:upto], "f").records)
 
 
 @given(st.data())
@@ -48,8 +48,8 @@ def test_a_log_that_grows_keeps_its_ids(chance: st.DataObject) -> None:
         for one in chance.draw(st.lists(talk, min_size=1, max_size=8))
     ]
     upto = chance.draw(st.integers(1, len(log)))
-    before = of_type(foreign.converted(log[:upto], "f"), "message")
-    after = of_type(foreign.converted(log, "f"), "message")
+    before = of_type(detect.convert(log[:upto], "f"), "message")
+    after = of_type(detect.convert(log, "f"), "message")
     assert all(record in after for record in before)
     ids = [record["id"] for record in after]
     assert len(ids) == len(set(ids))
@@ -59,7 +59,7 @@ def test_a_log_that_grows_keeps_its_ids(chance: st.DataObject) -> None:
 def test_every_entry_of_a_log_is_in_a_session(talks: list[list[str]]) -> None:
     """Whatever an entry says is the beginning of some session."""
     log = [{"messages": [{"role": "user", "content": word} for word in talk]} for talk in talks]
-    found = foreign.converted(log, "f")
+    found = detect.convert(log, "f")
     sessions: dict[str, list[str]] = {}
     for record in of_type(found, "message"):
         sessions.setdefault(record["session_id"], []).append(record["content"])
@@ -74,18 +74,18 @@ def test_users_and_sessions_of_a_log() -> None:
         {"messages": TALK, "user": "bob"},
         {"messages": TALK, "user": "bob", "metadata": {"conversation_id": 7}},
     ]
-    sessions = of_type(foreign.converted(log, "f"), "session")
+    sessions = of_type(detect.convert(log, "f"), "session")
     assert [record["user_id"] for record in sessions] == ["ann", "bob", "bob"]
     assert sessions[2]["id"] == "7"
     both = [{"messages": TALK, "session_id": "s", "user": user} for user in ("ann", "bob")]
-    sessions += of_type(foreign.converted(both, "f"), "session")
+    sessions += of_type(detect.convert(both, "f"), "session")
     assert [record["id"][:2] for record in sessions[3:]] == ["s", "s:"]
     assert len({record["id"] for record in sessions}) == 5
 
 
 def test_functions_become_tools() -> None:
     """A function call of the old kind is a tool call, and its result answers it."""
-    *_, called, result, _ = of_type(foreign.converted(sample(LOG), LOG), "message")
+    *_, called, result, _ = of_type(detect.convert(sample(LOG), LOG), "message")
     assert "function_call" not in called
     assert called["tool_calls"][0]["function"] == {"name": "weather", "arguments": "{}"}
     assert (result["role"], result["tool_call_id"]) == ("tool", called["tool_calls"][0]["id"])
@@ -98,7 +98,7 @@ def test_a_plain_list_of_messages() -> None:
         {"role": "assistant", "content": [{"type": "text", "text": "yes"}], "model": "m", "weight": 0},
         {"role": "assistant", "content": None},
     ]
-    found = foreign.converted(talk, "f")
+    found = detect.convert(talk, "f")
     assert len(of_type(found, "session")) == 1
     first, second = of_type(found, "message")
     assert (first["created_at"], first["metadata"]) == ("2023-11-14T22:13:20+00:00", {"a": 1})
@@ -112,7 +112,7 @@ def test_batches_and_choices() -> None:
     """The reply of a batch is taken; further choices are counted."""
     choices = [{"message": {"role": "assistant", "content": "one"}}, {"message": {"role": "assistant", "content": "2"}}]
     entry = {"body": {"messages": TALK}, "response": {"status_code": 200, "body": {"choices": choices, "created": 5}}}
-    found = foreign.converted([entry, {"messages": []}], "f")
+    found = detect.convert([entry, {"messages": []}], "f")
     assert said(found) == [("user", "hi"), ("assistant", "one")]
     assert found.skipped == {"another choice of reply": 1, "entry without a message": 1}
 
@@ -135,5 +135,5 @@ def test_batches_and_choices() -> None:
 def test_log_errors(data: Any, error: str) -> None:
     """An error names the entry, the message and what is wrong."""
     with pytest.raises(InputError) as raised:
-        foreign.converted(data, "f")
+        detect.convert(data, "f")
     assert error in str(raised.value)

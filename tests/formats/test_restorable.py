@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lamina.forgetting.redact import hash_id
-from lamina.formats.restorable import flaw, forgotten, is_said_in
+from lamina.formats.restorable import flaw, is_said_in, read_receipts
 from lamina.knowledge.fact_words import claim
 from lamina.values.message import Span
 from lamina.values.receipt import Receipt
@@ -30,11 +30,11 @@ def folded(into: str) -> Any:
         pytest.param([ONE, TWO], 6, "messages 5 to 6 are in no live summary", id="short"),
         pytest.param([ONE, replace(ONE, id="x")], 2, "messages 1 to 2 are in more than one live summary", id="twice"),
         pytest.param([ONE, ONE], 2, "two summaries have one id", id="same-id"),
-        pytest.param([ONE], 9, "messages 1 to 9 are said to be covered, there are 6", id="cursor"),
+        pytest.param([ONE], 9, "messages 1 to 9 are marked as covered, there are 6", id="cursor"),
         pytest.param([replace(ONE, covers=None)], 2, "a summary covers no messages of its session", id="covers"),
         pytest.param([replace(ONE, covers=Span(first=1, last=7))], 6, "a summary covers no messages", id="beyond"),
-        pytest.param([ONE, folded("gone")], 2, "a summary comes from one that is not there", id="folded-into"),
-        pytest.param([replace(ONE, inputs=("gone",))], 2, "a summary comes from one that is not there", id="inputs"),
+        pytest.param([ONE, folded("gone")], 2, "a summary was made from one that is missing", id="folded-into"),
+        pytest.param([replace(ONE, inputs=("gone",))], 2, "a summary was made from one that is missing", id="inputs"),
         pytest.param([replace(ONE, reads=None, inputs=())], 2, "a summary was made from nothing", id="nothing"),
     ],
 )
@@ -71,7 +71,7 @@ def test_receipts_tell_what_is_gone() -> None:
         summaries=("s",), digests=(), facts=("f",), episodes=("e",), milestones=0, values_blocked=0, rewritten=(),
         mentions_left=(), scrubbed=True, previous="", digest="",
     )  # fmt: skip
-    gone = forgotten([receipt])
+    gone = read_receipts([receipt])
     assert gone.ids == {"s", "f", "e"}
     (erased,) = gone.of_session("s1")
     assert erased.has_message("m1")
@@ -79,4 +79,4 @@ def test_receipts_tell_what_is_gone() -> None:
     assert not erased.has_message(3)
     assert gone.of_session("s2") == ()
     in_place = replace(receipt, sessions=(), messages=("m1",))  # still there, without its words
-    assert forgotten([in_place]).of_session("s1") == ()
+    assert read_receipts([in_place]).of_session("s1") == ()

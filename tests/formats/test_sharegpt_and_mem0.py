@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lamina import InputError
-from lamina.formats import foreign, lines
+from lamina.formats import detect, json_lines
 from tests.formats.test_foreign import of_type, said, sample
 
 # ShareGPT
@@ -13,7 +13,7 @@ from tests.formats.test_foreign import of_type, said, sample
 
 def test_sharegpt() -> None:
     """Speakers become roles, a function call becomes tool calls, and observations answer them in order."""
-    found = foreign.converted(sample("sharegpt.json"), "sharegpt.json")
+    found = detect.convert(sample("sharegpt.json"), "sharegpt.json")
     first, second = of_type(found, "session")
     assert first["id"] == "hK2fXq_0"
     assert second["id"].startswith("sharegpt-")
@@ -31,7 +31,7 @@ def test_sharegpt() -> None:
 @pytest.mark.parametrize(("who", "what"), [("from", "value"), ("role", "content")])
 def test_sharegpt_variants(key: str, who: str, what: str) -> None:
     """The list goes by three names, its fields by two."""
-    found = foreign.converted([{"id": 4, key: [{who: "user", what: "hi"}, {who: "assistant", what: "yo"}]}], "f")
+    found = detect.convert([{"id": 4, key: [{who: "user", what: "hi"}, {who: "assistant", what: "yo"}]}], "f")
     assert said(found) == [("user", "hi"), ("assistant", "yo")]
 
 
@@ -39,7 +39,7 @@ def test_sharegpt_ids() -> None:
     """A number is only an id in its file; of two conversations with an id, the second is told by its content."""
     talk, other = [{"from": "human", "value": "hi"}], [{"from": "human", "value": "ho"}]
     data = [{"id": 1, "conversations": talk}, {"id": "a", "conversations": talk}, {"id": "a", "conversations": other}]
-    found = foreign.converted([*data, data[1]], "f.json")
+    found = detect.convert([*data, data[1]], "f.json")
     first, second, third = (record["id"] for record in of_type(found, "session"))
     assert (first, second) == ("f.json:1", "a")
     assert third.startswith("a:")
@@ -59,7 +59,7 @@ def test_sharegpt_ids() -> None:
 def test_sharegpt_function_calls(value: Any, function: tuple[str, str]) -> None:
     """A function call is read as JSON; other text is kept as what the call was given."""
     talk = [{"from": "human", "value": "hi"}, {"from": "function_call", "value": value}]
-    (record,) = of_type(foreign.converted([{"conversations": talk}], "f"), "message")[1:]
+    (record,) = of_type(detect.convert([{"conversations": talk}], "f"), "message")[1:]
     (call,) = record["tool_calls"]
     assert (call["function"]["name"], call["function"]["arguments"]) == function
 
@@ -75,7 +75,7 @@ def test_sharegpt_function_calls(value: Any, function: tuple[str, str]) -> None:
 def test_sharegpt_errors(talk: Any, error: str) -> None:
     """An error names the conversation, the message and what is wrong."""
     with pytest.raises(InputError) as raised:
-        foreign.converted([{"conversations": talk}], "f")
+        detect.convert([{"conversations": talk}], "f")
     assert error in str(raised.value)
 
 
@@ -84,7 +84,7 @@ def test_sharegpt_errors(talk: Any, error: str) -> None:
 
 def test_mem0() -> None:
     """Memories become facts of their users, with a type by their categories, and tags."""
-    found = foreign.converted(sample("mem0.json"), "mem0.json")
+    found = detect.convert(sample("mem0.json"), "mem0.json")
     assert [(fact["user_id"], fact["fact_type"], fact["category"], fact["importance"]) for fact in found.records] == [
         ("mira", "preference", "travel", 0.6),
         ("mira", "fact", "health", 0.5),
@@ -94,9 +94,9 @@ def test_mem0() -> None:
     assert seat["tags"] == ["travel", "user_preferences", "source:chat", "trip:3"]
     assert nuts["tags"] == ["health", "agent_id:planner"]
     assert (nuts["learnt_at"], nuts["created_at"]) == ("2024-08-01T10:00:00+00:00", "2024-07-26T09:00:00+00:00")
-    assert found.skipped == {"metadata 'plan', which is no tag": 1, "relation of mem0's graph": 1}
+    assert found.skipped == {"metadata 'plan', which cannot be a tag": 1, "relation of mem0's graph": 1}
     for record in found.records:
-        assert lines.value({**record, "slot": "s"})
+        assert json_lines.value({**record, "slot": "s"})
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_mem0() -> None:
 )
 def test_mem0_variants(data: Any) -> None:
     """A memory without an id has one by its words and user, so that importing twice adds nothing."""
-    (fact,) = foreign.converted(data, "f").records
-    ((same,)) = foreign.converted({"results": [{"memory": "likes tea", "user_id": "ann"}]}, "g").records
+    (fact,) = detect.convert(data, "f").records
+    ((same,)) = detect.convert({"results": [{"memory": "likes tea", "user_id": "ann"}]}, "g").records
     assert (fact["id"], fact["user_id"], fact["value"]) == (same["id"], "ann", "likes tea")
     assert "created_at" not in fact
 
@@ -120,7 +120,7 @@ def test_mem0_versions() -> None:
     """Of a memory that comes more than once the newest counts; deleted ones are left out."""
     old = {"id": "1", "memory": "likes tea", "created_at": "2025-01-01"}
     new = {**old, "memory": "likes coffee", "updated_at": "2025-02-01"}
-    found = foreign.converted([new, old, new, {"id": "2", "memory": "x", "event": "DELETE"}], "f")
+    found = detect.convert([new, old, new, {"id": "2", "memory": "x", "event": "DELETE"}], "f")
     assert [fact["value"] for fact in found.records] == ["likes coffee"]
     assert found.skipped == {"older version of a memory": 1, "the same memory again": 1, "deleted": 1}
 
@@ -138,7 +138,7 @@ def test_mem0_versions() -> None:
 )
 def test_mem0_types(labels: list[str], expected: str) -> None:
     """The type of a memory is what a category names, else a fact."""
-    (fact,) = foreign.converted([{"memory": "m", "categories": labels}], "f").records
+    (fact,) = detect.convert([{"memory": "m", "categories": labels}], "f").records
     assert fact["fact_type"] == expected
 
 
@@ -159,5 +159,5 @@ def test_mem0_types(labels: list[str], expected: str) -> None:
 def test_mem0_errors(data: Any, error: str) -> None:
     """An error names the memory and what is wrong."""
     with pytest.raises(InputError) as raised:
-        foreign.converted(data, "f")
+        detect.convert(data, "f")
     assert error in str(raised.value)

@@ -4,7 +4,7 @@ import json
 
 from lamina import Memory
 from lamina.cli.display import as_json
-from lamina.formats.lines import record, value
+from lamina.formats.json_lines import record, value
 from lamina.server.mcp import results
 from lamina.values.codec import decode, encode
 from lamina.values.fact import Fact

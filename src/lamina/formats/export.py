@@ -1,4 +1,4 @@
-"""Everything out: JSON Lines with all that is stored, the folder of document 001, the markdown file of document 000."""
+"""Export: JSON Lines with all that is stored, the readable folder, or one session as markdown."""
 
 import asyncio
 import json
@@ -12,9 +12,10 @@ from typing import Any
 from lamina.errors import NotFound
 from lamina.folding import layouts
 from lamina.forgetting.redact import receipt_of
-from lamina.formats import folder, lines
-from lamina.formats.lines import Record, Value
-from lamina.formats.whole_files import PartFile
+from lamina.formats import folder_write as folder
+from lamina.formats import json_lines
+from lamina.formats.files import PartFile
+from lamina.formats.json_lines import Record, Value
 from lamina.log.pages import every_message, every_session, every_user, required_session
 from lamina.parts import Parts, Progress
 from lamina.values.fact import Episode, Fact, Link
@@ -22,19 +23,10 @@ from lamina.values.message import Message, Span
 from lamina.values.session import Milestone, Session
 from lamina.values.summary import Summary
 
-_TRIES = 5  # to read what was derived from a session while nothing changes it
+_TRIES = 5  # to read a session while nothing changes it
 _MARKDOWN_MESSAGES = 10
-_HEADER = 320  # characters: the counts are known at the end, and written over the ones that stand there at first
-_COUNTS = {
-    "session": "sessions",
-    "message": "messages",
-    "summary": "summaries",
-    "fact": "facts",
-    "episode": "episodes",
-    "link": "links",
-    "milestone": "milestones",
-    "receipt": "receipts",
-}
+_HEADER = 320  # characters; the counts are known at the end, when the header is written again
+_KINDS = ("session", "message", "summary", "fact", "episode", "link", "milestone", "receipt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +39,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
+class _SessionData:
     """A session with what was derived from it."""
 
     session: Session
@@ -80,60 +72,60 @@ class Export:
             await file.write(_header(counts))
             async for record in self._records(scope):
                 counts[record["type"]] += 1
-                await file.write(lines.line(record))
-            await file.write_first(_header(counts))
-            return await file.whole()
+                await file.write(json_lines.line(record))
+            await file.overwrite_start(_header(counts))
+            return await file.finish()
 
     async def _records(self, scope: Scope) -> AsyncIterator[Record]:
-        async for kept in self._sessions(scope):
-            yield _session_record(kept)
-            async for message in self._messages(kept.session):
-                yield lines.record(message)
-            for value in kept.derived:
-                yield lines.record(value)
+        async for data in self._sessions(scope):
+            yield _session_record(data)
+            async for message in self._messages(data.session):
+                yield json_lines.record(message)
+            for value in data.derived:
+                yield json_lines.record(value)
             if scope.session_id is not None:
-                for link in await self._links(kept.session.user_id, kept.ids):
-                    yield lines.record(link)
+                for link in await self._links(data.session.user_id, data.ids):
+                    yield json_lines.record(link)
         async for user_id in self._users(scope):
             for value in await self._own(user_id):
-                yield lines.record(value)
+                yield json_lines.record(value)
         if scope.session_id is None and scope.user_id is None:
             for row in await self._store.receipts():
-                yield lines.record(receipt_of(row))
+                yield json_lines.record(receipt_of(row))
 
     async def _own(self, user_id: str) -> list[Value]:
         """What belongs to a user, and to no session."""
-        told = [fact for fact in await self._store.facts(user_id) if fact.session_id is None]
+        manual = [fact for fact in await self._store.facts(user_id) if fact.session_id is None]
         digests = await self._store.digests(user_id)
-        return [*reversed(digests), *told, *await self._links(user_id, None)]
+        return [*reversed(digests), *manual, *await self._links(user_id, None)]
 
     # the folder
 
     async def folder(self, target: Path, scope: Scope) -> int:
-        """Write the four files of document 001; returns their bytes."""
+        """Write the four files of the readable folder; returns their bytes."""
         await asyncio.to_thread(target.mkdir, exist_ok=True)
         async with AsyncExitStack() as stack:
             files = {name: _ListFile(await stack.enter_async_context(PartFile(target / name))) for name in folder.FILES}
-            async for kept in self._sessions(scope):
-                messages = [message async for message in self._messages(kept.session)]
-                chunks, recent = folder.chunked(kept.summaries, messages)
-                for number, (summary, said) in enumerate(chunks, 1):
-                    await files[folder.CHUNKS].add(folder.chunk(summary, number, said))
-                active = [fact.id for fact in kept.facts if fact.status == "active"]
-                item = folder.conversation(kept.session, recent, active, kept.milestones)
+            async for data in self._sessions(scope):
+                messages = [message async for message in self._messages(data.session)]
+                chunks, recent = folder.chunks(data.summaries, messages)
+                for number, (summary, covered) in enumerate(chunks, 1):
+                    await files[folder.CHUNKS].add(folder.chunk(summary, number, covered))
+                active = [fact.id for fact in data.facts if fact.status == "active"]
+                item = folder.conversation(data.session, recent, active, data.milestones)
                 await files[folder.CONVERSATIONS].add(item)
                 if scope.session_id is not None:
-                    links = await self._links(kept.session.user_id, kept.ids)
-                    await _add_memories(files, kept.facts, kept.episodes, links)
+                    links = await self._links(data.session.user_id, data.ids)
+                    await _add_memories(files, data.facts, data.episodes, links)
             async for user_id in self._users(scope):
                 facts, episodes = await self._store.facts(user_id), await self._store.episodes(user_id)
                 await _add_memories(files, facts, episodes, await self._links(user_id, None))
-            return sum([await file.whole() for file in files.values()])
+            return sum([await file.finish() for file in files.values()])
 
     # markdown
 
     async def markdown(self, target: Path, session_id: str) -> int:
-        """Write one session as the markdown file of document 000; returns the bytes."""
+        """Write one session as a markdown file; returns the bytes."""
         session = await required_session(self._store, session_id)
         count = session.counters.messages
         span = Span(first=max(1, count - _MARKDOWN_MESSAGES + 1), last=count)
@@ -143,50 +135,50 @@ class Export:
         version = max((one.version for one in live), default=0)
         async with PartFile(target) as file:
             await file.write(layouts.session_markdown(session, messages, summary, version))
-            return await file.whole()
+            return await file.finish()
 
     # what there is
 
-    async def _sessions(self, scope: Scope) -> AsyncIterator[_Kept]:
-        """The sessions, one after the other; progress is told in messages."""
-        total = sum([session.counters.messages async for session in self._found(scope)]) if scope.progress else 0
+    async def _sessions(self, scope: Scope) -> AsyncIterator[_SessionData]:
+        """The sessions with their data; progress is counted in messages."""
+        total = sum([session.counters.messages async for session in self._matching(scope)]) if scope.progress else 0
         done = 0
-        async for session in self._found(scope):
+        async for session in self._matching(scope):
             with suppress(NotFound):  # forgotten meanwhile
-                yield await self._kept(session.id)
+                yield await self._read(session.id)
             done += session.counters.messages
             if scope.progress is not None:
                 scope.progress(done, total)
 
-    async def _found(self, scope: Scope) -> AsyncIterator[Session]:
+    async def _matching(self, scope: Scope) -> AsyncIterator[Session]:
         if scope.session_id is not None:
             yield await required_session(self._store, scope.session_id)
             return
         async for session in every_session(self._store, scope.user_id):
             yield session
 
-    async def _kept(self, session_id: str) -> _Kept:
-        """What was derived from a session, read while nothing folded, read or erased it."""
+    async def _read(self, session_id: str) -> _SessionData:
+        """A session with what was derived from it, read while nothing folded, extracted or erased."""
         store = self._store
-        session = await required_session(self._store, session_id)
+        session = await required_session(store, session_id)
         for _ in range(_TRIES):
-            kept = _Kept(
+            data = _SessionData(
                 session=session,
                 summaries=await store.summaries(session.id, live=False),
                 facts=await store.facts(session.user_id, session.id),
                 episodes=await store.episodes(session.user_id, session.id),
                 milestones=await store.milestones(session.id),
             )
-            session = await required_session(self._store, session_id)
-            if _standing(session) == _standing(kept.session):
+            session = await required_session(store, session_id)
+            if _revision(session) == _revision(data.session):
                 break
-        return kept
+        return data
 
     def _messages(self, session: Session) -> AsyncIterator[Message]:
         return every_message(self._store, session.id, 1, session.counters.messages)
 
     async def _users(self, scope: Scope) -> AsyncIterator[str]:
-        """Whose memories are exported whole; of one session, only what was said in it is."""
+        """The users whose memories are all exported; with one session, only what was said in it is."""
         if scope.session_id is not None:
             return
         if scope.user_id is not None:
@@ -205,16 +197,16 @@ class _ListFile:
 
     def __init__(self, file: PartFile) -> None:
         self._file = file
-        self._begun = False
+        self._has_items = False
 
     async def add(self, item: dict[str, Any]) -> None:
-        await self._file.write(",\n" if self._begun else "[\n")
+        await self._file.write(",\n" if self._has_items else "[\n")
         await self._file.write(json.dumps(item, ensure_ascii=False, indent=2))
-        self._begun = True
+        self._has_items = True
 
-    async def whole(self) -> int:
-        await self._file.write("\n]\n" if self._begun else "[]\n")
-        return await self._file.whole()
+    async def finish(self) -> int:
+        await self._file.write("\n]\n" if self._has_items else "[]\n")
+        return await self._file.finish()
 
 
 async def _add_memories(
@@ -226,16 +218,17 @@ async def _add_memories(
         await files[folder.EPISODIC].add(episode)
 
 
-def _standing(session: Session) -> tuple[int, int, int]:
+def _revision(session: Session) -> tuple[int, int, int]:
     return session.counters.version, session.counters.extracted, session.erasures
 
 
-def _session_record(kept: _Kept) -> Record:
-    """A session's line says how many lines of what was derived belong to it: a file that was cut is noticed."""
-    holds = {"summaries": len(kept.summaries), "facts": len(kept.facts), "episodes": len(kept.episodes)}
-    return {**lines.record(kept.session), "holds": holds}
+def _session_record(data: _SessionData) -> Record:
+    """A session's line has the number of lines derived from it, so that a truncated file is noticed."""
+    holds = {"summaries": len(data.summaries), "facts": len(data.facts), "episodes": len(data.episodes)}
+    return {**json_lines.record(data.session), "holds": holds}
 
 
 def _header(counts: Counter[str]) -> str:
-    record = lines.header(**{plural: counts[kind] for kind, plural in _COUNTS.items()})
-    return lines.line(record).rstrip("\n").ljust(_HEADER) + "\n"
+    plurals = {"summary": "summaries"}
+    record = json_lines.header(**{plurals.get(kind, f"{kind}s"): counts[kind] for kind in _KINDS})
+    return json_lines.line(record).rstrip("\n").ljust(_HEADER) + "\n"

@@ -1,12 +1,18 @@
-"""The interfaces of document 001, as its JSON files have them; `lamina` holds what they have no field for."""
+"""The shapes of the readable folder's JSON files; `lamina` has what they have no field for."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal
 
 from lamina.values.fact import FactType
 from lamina.values.message import Json
 from lamina.values.session import Status
+
+
+def common_fields(value: Any, kind: type) -> dict[str, Any]:
+    """The fields of a value that another dataclass has under the same name."""
+    own = {entry.name for entry in fields(value)}
+    return {entry.name: getattr(value, entry.name) for entry in fields(kind) if entry.name in own}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +84,7 @@ class EpisodicMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Milestone:
-    """EpisodeMilestone, of which the document has only the name."""
+    """EpisodeMilestone."""
 
     id: str
     turn: int
@@ -109,7 +115,7 @@ class Conversation:
     ended_at: datetime | None = None
     status: Status = "active"
     total_turns: int = 0
-    chunks: tuple[Chunk, ...] | None = None  # read where a program wrote them here; we write them to their own file
+    chunks: tuple[Chunk, ...] | None = None  # some programs write them here; we write them to their own file
     recent_messages: tuple[Json, ...] = ()
     active_facts: tuple[str, ...] = ()
     milestones: tuple[Milestone, ...] = ()

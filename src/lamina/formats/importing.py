@@ -1,6 +1,5 @@
-"""One import: records taken one after the other, messages first, then what belongs to them."""
+"""Import records one after the other: messages in batches, then what belongs to their session."""
 
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,11 +8,11 @@ from typing import Any, TypeVar
 from lamina.errors import BadRecords, Conflict, InputError
 from lamina.folding.schedule import has_work
 from lamina.forgetting.redact import receipt_of
-from lamina.formats import lines
-from lamina.formats.foreign_values import digest, joined
-from lamina.formats.lines import Record, Value
-from lamina.formats.restorable import Forgotten, forgotten
-from lamina.formats.restore import Incoming, Restoring, Tally
+from lamina.formats import json_lines
+from lamina.formats.foreign_values import content_hash, join_id
+from lamina.formats.json_lines import Record, Value
+from lamina.formats.restorable import Forgotten, read_receipts
+from lamina.formats.restore import IncomingSession, Restorer, Tally
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_words import describe_fact, slot_of
 from lamina.log.append import Ingest
@@ -27,41 +26,41 @@ from lamina.values.session import Milestone
 from lamina.values.summary import Summary
 
 DEFAULT_OWNER = "default"
-Records = AsyncIterator[tuple[str, Record]]  # each with the place it has in the file
-Held = TypeVar("Held", Summary, Fact, Episode)
+Records = AsyncIterator[tuple[str, Record]]  # each with its place in the file
+Derived = TypeVar("Derived", Summary, Fact, Episode)
 _BATCH = 1_000
-_TELL = 100  # records between two words of progress
+_PROGRESS = 100  # records between two reports of progress
 _FIRST_VERSION = 1
-_MOST_FAULTS = 100  # that are told one by one
+_MAX_FAULTS = 100  # that are listed one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Waiting:
-    """A message that waits to be added with others of its session."""
+class _Pending:
+    """A message to be added with others of its session."""
 
     place: str
     message: Record
     emptied: bool  # forgotten where it comes from
 
 
-class Importing:
-    """Takes the records of one file."""
+class Importer:
+    """Imports the records of one file."""
 
-    def __init__(self, parts: Parts, reader: Reader, user_id: str | None, gone: Forgotten) -> None:
+    def __init__(self, parts: Parts, reader: Reader, user_id: str | None, forgotten: Forgotten) -> None:
         self._parts = parts
         self._store = parts.store
         self._ingest = Ingest(parts, lambda: None, partial(has_work, parts.profile))  # the worker is told at the end
         self._user_id = user_id
-        self._forgotten = gone
+        self._forgotten = forgotten
         self._tally = Tally()
-        self._restoring = Restoring(parts, reader, self._tally, gone)
-        self._version = lines.VERSION
-        self._expected = 0  # records that the file says it has
-        self._sessions: dict[str, Incoming] = {}
+        self._restorer = Restorer(parts, reader, self._tally, forgotten)
+        self._version = json_lines.VERSION
+        self._expected = 0  # records, by the file's header
+        self._sessions: dict[str, IncomingSession] = {}
         self._renamed: dict[str, str] = {}  # sessions that have other ids here
-        self._current: Incoming | None = None  # whose messages wait
-        self._waiting: list[_Waiting] = []
-        self._told: list[Fact] = []
+        self._current: IncomingSession | None = None  # whose messages are pending
+        self._pending: list[_Pending] = []
+        self._manual_facts: list[Fact] = []
         self._links: list[Link] = []
         self._milestones: list[Milestone] = []
         self._digests: dict[str, Summary] = {}
@@ -69,147 +68,137 @@ class Importing:
     async def run(
         self, records: Records, progress: Progress | None, total: int, skipped: Mapping[str, int]
     ) -> Imported:
-        """Take all records; if one is wrong, all before it stay."""
+        """Import all records; if one is wrong, all before it stay."""
         self._tally.skipped.update(skipped)
         number = 0
         try:
             async for place, record in records:
-                await self._take(place, record)
+                await self._import(place, record)
                 number += 1
-                if progress is not None and number % _TELL == 0:
+                if progress is not None and number % _PROGRESS == 0:
                     progress(number, total or self._expected)
             await self._finish()
-        except InputError as error:
+        except (InputError, Conflict) as error:
             await self._finish()
-            raise InputError(f"{error}; everything before it was imported") from None
-        except Conflict as error:
-            await self._finish()
-            raise Conflict(f"{error}; everything before it was imported") from None
+            raise type(error)(f"{error}; everything before it was imported") from None
         if progress is not None:
             progress(number, number)
-        came = self._tally.came
+        names = ("messages", "duplicates", "summaries", "facts", "episodes", "links", "milestones")
         return Imported(
             sessions=len(self._sessions),
-            messages=came["messages"],
-            duplicates=came["duplicates"],
-            summaries=came["summaries"],
-            facts=came["facts"],
-            episodes=came["episodes"],
-            links=came["links"],
-            milestones=came["milestones"],
+            **{name: self._tally.added[name] for name in names},
             skipped=dict(+self._tally.skipped),
         )
 
     async def check(self, records: Records) -> None:
-        """Say of all records at once which are wrong, as far as that can be seen without the store."""
+        """Raise BadRecords with all faults that can be seen without the store."""
         faults, count = [], 0
         async for place, record in records:
             try:
                 self._check(place, record)
             except InputError as error:
                 count += 1
-                if count <= _MOST_FAULTS:
+                if count <= _MAX_FAULTS:
                     faults.append((place, str(error)))
         if faults:
             raise BadRecords(faults, count)
 
     def _check(self, place: str, record: Record) -> None:
-        if record.get("type") == "unreadable":
-            raise InputError(f"{place} {record['reason']}")
-        record = self._moved(record)
-        kind = lines.kind_of(record, place)
+        kind, record = self._read(place, record)
         if kind == "message":
-            self._session_of(record, place)
-            parts = self._parts
-            draft(
-                lines.message_of(record),
-                place=place,
-                now=parts.now(),
-                new_id=lambda: "msg",
-                count=len,
-                limits=parts.limits,
-            )
+            self._session_id(record, place)
+            message, limits = json_lines.chat_message(record), self._parts.limits
+            draft(message, place=place, now=self._parts.now(), new_id=lambda: "msg", count=len, limits=limits)
         elif kind == "header":
-            self._take_header(record)
+            self._import_header(record)
         elif kind == "session":
-            checked_id(lines.session_head(record, place).id, f"{place}: session_id")
-        elif self._version != _FIRST_VERSION or kind not in {"summary", "fact"}:
-            _check_value(lines.value(self._filled(kind, record), place), place)
+            checked_id(json_lines.session_head(record, place).id, f"{place}: session_id")
+        elif not self._is_outdated(kind):
+            _check_value(json_lines.value(self._fill_defaults(kind, record), place), place)
 
-    async def _take(self, place: str, record: Record) -> None:
-        if record.get("type") == "unreadable":
-            raise InputError(f"{place} {record['reason']}")
-        record = self._moved(record)
-        kind = lines.kind_of(record, place)
+    async def _import(self, place: str, record: Record) -> None:
+        kind, record = self._read(place, record)
         if kind == "message":
-            await self._take_message(place, record)
+            await self._import_message(place, record)
             return
         await self._flush()
         if kind == "header":
-            self._take_header(record)
+            self._import_header(record)
         elif kind == "session":
-            head = lines.session_head(record, place)
+            head = json_lines.session_head(record, place)
             self._incoming(head.id, place).head = head
-        elif self._version == _FIRST_VERSION and kind in {"summary", "fact"}:
-            self._tally.skipped[f"{kind} of an older version, to be made anew"] += 1
+        elif self._is_outdated(kind):
+            self._tally.skipped[f"{kind} of an older version, which will be derived again"] += 1
         else:
-            await self._take_value(lines.value(self._filled(kind, record), place), place)
+            await self._import_value(json_lines.value(self._fill_defaults(kind, record), place), place)
 
-    def _moved(self, record: Record) -> Record:
+    def _read(self, place: str, record: Record) -> tuple[str, Record]:
+        """What a record is, and the record with the session ids that are valid here."""
+        if record.get("type") == "unreadable":
+            raise InputError(f"{place} {record['reason']}")
+        record = self._with_own_sessions(record)
+        return json_lines.kind_of(record, place), record
+
+    def _is_outdated(self, kind: str) -> bool:
+        return self._version == _FIRST_VERSION and kind in {"summary", "fact"}
+
+    def _with_own_sessions(self, record: Record) -> Record:
         """A record with the ids that its sessions have here."""
         if record.get("type") == "session":
             session_id, owner = record.get("id"), record.get("user_id")
             if isinstance(session_id, str) and isinstance(owner, str) and is_older_main(session_id, owner):
                 self._renamed[session_id] = given_to(session_id, owner)
-            return {**record, "id": self._named(session_id)}
-        moved = {**record, "session_id": self._named(record["session_id"])} if "session_id" in record else record
+            return {**record, "id": self._own_session(session_id)}
+        if "session_id" in record:
+            record = {**record, "session_id": self._own_session(record["session_id"])}
         if record.get("type") == "summary" and isinstance(sources := record.get("sources"), list):
-            moved["sources"] = [self._moved(one) if isinstance(one, dict) else one for one in sources]
-        return moved
+            changed = [self._with_own_sessions(one) if isinstance(one, dict) else one for one in sources]
+            record = {**record, "sources": changed}
+        return record
 
-    def _named(self, session_id: Any) -> Any:
-        """What was another's main session is one of whoever gets it."""
+    def _own_session(self, session_id: Any) -> Any:
+        """The id that a session has here: another user's main session becomes one of whoever gets it."""
         if isinstance(session_id, str) and self._user_id is not None:
             return given_to(session_id, self._user_id)
         return self._renamed.get(session_id, session_id) if isinstance(session_id, str) else session_id
 
-    def _take_header(self, record: Record) -> None:
-        self._version = lines.checked_header(record)
+    def _import_header(self, record: Record) -> None:
+        self._version = json_lines.header_version(record)
         counts = (number for name, number in record.items() if name not in {"type", "format", "version"})
         self._expected = 1 + sum(number for number in counts if isinstance(number, int))
 
     # messages
 
-    async def _take_message(self, place: str, record: Record) -> None:
-        incoming = self._incoming(self._session_of(record, place), place)
-        if incoming is not self._current or len(self._waiting) >= min(_BATCH, self._parts.limits.append_messages):
+    async def _import_message(self, place: str, record: Record) -> None:
+        incoming = self._incoming(self._session_id(record, place), place)
+        if incoming is not self._current or len(self._pending) >= min(_BATCH, self._parts.limits.append_messages):
             await self._flush()
         self._current = incoming
         incoming.owner = incoming.owner or record.get("user_id")
-        message = lines.message_of(record)
-        if message.get("id") is None:  # known by all that was said up to it: importing the file again adds nothing
-            incoming.mark = digest(incoming.mark, message)
-            message["id"] = joined(incoming.id, incoming.mark)
-        self._waiting.append(_Waiting(place=place, message=message, emptied=lines.is_forgotten(record)))
+        message = json_lines.chat_message(record)
+        if message.get("id") is None:  # a hash of all messages up to it: importing the file again adds nothing
+            incoming.hash = content_hash(incoming.hash, message)
+            message["id"] = join_id(incoming.id, incoming.hash)
+        self._pending.append(_Pending(place=place, message=message, emptied=json_lines.is_forgotten(record)))
 
     @staticmethod
-    def _session_of(record: Record, place: str) -> str:
+    def _session_id(record: Record, place: str) -> str:
         session_id = record.get("session_id")
         if session_id is None:
             raise InputError(f"{place} has no session_id; give one, or add the messages with `lamina add`")
         return checked_id(session_id, f"{place}: session_id")
 
     async def _flush(self) -> None:
-        """Add the messages that wait."""
-        batch, self._waiting, incoming = self._waiting, [], self._current
+        """Add the pending messages."""
+        batch, self._pending, incoming = self._pending, [], self._current
         if not batch or incoming is None:
             return
         wanted = []
         for one in batch:
-            if any(erased.has_message(one.message["id"]) for erased in incoming.gone):
+            if any(erased.has_message(one.message["id"]) for erased in incoming.erasures):
                 self._tally.skipped["message that was forgotten here with its session"] += 1
             elif one.emptied and await self._is_here(incoming, one):
-                self._tally.came["duplicates"] += 1
+                self._tally.added["duplicates"] += 1
             else:
                 wanted.append(one)
         if wanted:
@@ -218,7 +207,7 @@ class Importing:
         incoming.messages += len(batch)
         await self._close(incoming)
 
-    async def _is_here(self, incoming: Incoming, one: _Waiting) -> bool:
+    async def _is_here(self, incoming: IncomingSession, one: _Pending) -> bool:
         """Whether a message that was forgotten elsewhere is stored here, with its words or without."""
         stored = await self._store.message(one.message["id"]) if isinstance(one.message["id"], str) else None
         body = {key: one.message.get(key) for key in ("role", "content")}
@@ -226,7 +215,7 @@ class Importing:
             incoming.emptied.append(one.message["id"])
         return stored is not None and stored.session_id == incoming.id
 
-    async def _add(self, incoming: Incoming, batch: list[_Waiting]) -> None:
+    async def _add(self, incoming: IncomingSession, batch: list[_Pending]) -> None:
         """Add messages at once; if one of them is wrong, those before it."""
         try:
             added = await self._ingest.add(
@@ -242,11 +231,11 @@ class Importing:
             for one in batch:
                 await self._add(incoming, [one])
         else:
-            self._tally.came["messages"] += len(added.ids) - len(added.duplicates)
-            self._tally.came["duplicates"] += len(added.duplicates)
+            self._tally.added["messages"] += len(added.ids) - len(added.duplicates)
+            self._tally.added["duplicates"] += len(added.duplicates)
 
-    async def _align(self, incoming: Incoming, batch: list[_Waiting]) -> None:
-        """See whether the messages have the places here that what was derived from them knows."""
+    async def _align(self, incoming: IncomingSession, batch: list[_Pending]) -> None:
+        """Note whether the messages have the same numbers here as where the file comes from."""
         if incoming.head is None or incoming.head.counters is None:
             return
         span = Span(first=incoming.messages + 1, last=incoming.messages + len(batch))
@@ -259,18 +248,18 @@ class Importing:
 
     # everything else
 
-    def _incoming(self, session_id: object, place: str) -> Incoming:
+    def _incoming(self, session_id: object, place: str) -> IncomingSession:
         known = checked_id(session_id, f"{place}: session_id")
         if known not in self._sessions:
-            self._sessions[known] = Incoming(id=known, gone=self._forgotten.of_session(known))
+            self._sessions[known] = IncomingSession(id=known, erasures=self._forgotten.of_session(known))
         return self._sessions[known]
 
-    def _owner(self, incoming: Incoming) -> str:
-        told = incoming.head.user_id if incoming.head else None
-        return self._user_id or told or incoming.owner or main_owner(incoming.id) or DEFAULT_OWNER
+    def _owner(self, incoming: IncomingSession) -> str:
+        in_head = incoming.head.user_id if incoming.head else None
+        return self._user_id or in_head or incoming.owner or main_owner(incoming.id) or DEFAULT_OWNER
 
-    def _filled(self, kind: str, record: Record) -> Record:
-        """A record with what another program may not have said."""
+    def _fill_defaults(self, kind: str, record: Record) -> Record:
+        """A record with the fields that another program may have left out."""
         now = self._parts.now().isoformat()
         if kind == "fact":
             times = dict.fromkeys(("learnt_at", "valid_from", "created_at"), now)
@@ -283,52 +272,53 @@ class Importing:
         return filled if "user_id" in record else {"user_id": self._only_owner(), **filled}
 
     def _only_owner(self) -> str:
-        """Whose conversations are in the file, if they are of one."""
+        """The owner of all conversations in the file, if there is only one."""
         owners = {self._owner(incoming) for incoming in self._sessions.values()}
         return owners.pop() if len(owners) == 1 else DEFAULT_OWNER
 
-    async def _take_value(self, value: Value, place: str) -> None:
+    async def _import_value(self, value: Value, place: str) -> None:
         _check_value(value, place)
-        if isinstance(value, Summary):
-            await self._take_summary(value, place)
-        elif isinstance(value, Fact):
-            await self._take_fact(value, place)
-        elif isinstance(value, Episode):
-            await self._take_episode(value, place)
-        elif isinstance(value, Link):
-            self._links.append(value)
-        elif isinstance(value, Milestone):
-            self._milestones.append(value)
-        elif isinstance(value, Receipt):
-            self._tally.skipped["receipt, which stays with the file it was written in"] += 1
+        match value:
+            case Summary():
+                await self._import_summary(value, place)
+            case Fact():
+                await self._import_fact(value, place)
+            case Episode():
+                await self._import_episode(value, place)
+            case Link():
+                self._links.append(value)
+            case Milestone():
+                self._milestones.append(value)
+            case Receipt():
+                self._tally.skipped["receipt, which stays with the memory it was written in"] += 1
 
-    async def _take_summary(self, summary: Summary, place: str) -> None:
+    async def _import_summary(self, summary: Summary, place: str) -> None:
         if summary.session_id is not None:
             incoming = self._incoming(summary.session_id, place)
-            await self._held(incoming, incoming.summaries, summary)
+            await self._collect(incoming, incoming.summaries, summary)
         elif summary.status == "live":
             self._digests[self._user_id or summary.user_id] = summary
         else:
             self._tally.skipped["digest that was out of date"] += 1
 
-    async def _take_fact(self, fact: Fact, place: str) -> None:
+    async def _import_fact(self, fact: Fact, place: str) -> None:
         slot = fact.slot or slot_of(fact.key, fact.value)  # of a later version, that of the first
         fact = replace(fact, slot=slot, user_id=self._user_id or fact.user_id)
         checked_id(fact.user_id, f"{place}: user_id")
         fact = replace(fact, tokens=fact.tokens or self._parts.counter.count(describe_fact(fact)))
         if fact.origin == "said" and fact.session_id is not None:
             incoming = self._incoming(fact.session_id, place)
-            await self._held(incoming, incoming.facts, fact)
+            await self._collect(incoming, incoming.facts, fact)
         elif fact.origin == "said":
-            self._tally.skipped["fact that was said in no session"] += 1
+            self._tally.skipped["fact without the session that it was said in"] += 1
         else:
-            self._told.append(replace(fact, session_id=None, message_id=None))
-            if len(self._told) >= _BATCH:
-                await self._tell()
+            self._manual_facts.append(replace(fact, session_id=None, message_id=None))
+            if len(self._manual_facts) >= _BATCH:
+                await self._flush_facts()
 
-    async def _take_episode(self, episode: Episode, place: str) -> None:
+    async def _import_episode(self, episode: Episode, place: str) -> None:
         if not episode.session_id:
-            self._tally.skipped["episode of no conversation"] += 1
+            self._tally.skipped["episode without a session"] += 1
             return
         incoming = self._incoming(episode.session_id, place)
         if not episode.turns.first:
@@ -336,43 +326,43 @@ class Importing:
             last = max(1, session.counters.turns if session else 1)
             episode = replace(episode, turns=Span(first=last, last=last))
         tokens = episode.tokens or self._parts.counter.count(f"{episode.title}\n{episode.summary}")
-        await self._held(incoming, incoming.episodes, replace(episode, tokens=tokens))
+        await self._collect(incoming, incoming.episodes, replace(episode, tokens=tokens))
 
-    async def _held(self, incoming: Incoming, held: list[Held], value: Held) -> None:
-        if not incoming.closed:  # else it comes a second time in one file
-            held.append(value)
+    async def _collect(self, incoming: IncomingSession, values: list[Derived], value: Derived) -> None:
+        if not incoming.closed:  # else it is in the file a second time
+            values.append(value)
             await self._close(incoming)
 
-    async def _close(self, incoming: Incoming) -> None:
+    async def _close(self, incoming: IncomingSession) -> None:
         if incoming.is_complete:
-            await self._restoring.session(incoming)
+            await self._restorer.session(incoming)
 
-    async def _tell(self) -> None:
-        told, self._told = self._told, []
-        await self._restoring.told(told)
+    async def _flush_facts(self) -> None:
+        facts, self._manual_facts = self._manual_facts, []
+        await self._restorer.manual_facts(facts)
 
     async def _finish(self) -> None:
-        """What can only be done when all is there."""
+        """Do what can only be done when all records are read."""
         await self._flush()
         for incoming in self._sessions.values():
             if not incoming.closed:
-                self._leave(incoming)
-                await self._restoring.episodes(incoming)
-        await self._tell()
-        await self._restoring.milestones(self._milestones)
-        await self._restoring.links(self._links)
+                self._skip_derived(incoming)
+                await self._restorer.manual_episodes(incoming)
+        await self._flush_facts()
+        await self._restorer.milestones(self._milestones)
+        await self._restorer.links(self._links)
         for incoming in self._sessions.values():
-            await self._restoring.status(incoming)
+            await self._restorer.status(incoming)
         for user_id, summary in self._digests.items():
-            await self._restoring.digest(summary, user_id, self._sessions)
+            await self._restorer.digest(summary, user_id, self._sessions)
 
-    def _leave(self, incoming: Incoming) -> None:
-        """Count what cannot be put back, because the file does not have all that belongs to it."""
-        said_in = sum(one.origin == "said" for one in incoming.episodes)
-        left = Counter(summary=len(incoming.summaries), fact=len(incoming.facts), episode=said_in)
-        for kind, number in left.items():
+    def _skip_derived(self, incoming: IncomingSession) -> None:
+        """Count what cannot be restored, because the file does not have all that belongs to the session."""
+        said = sum(one.origin == "said" for one in incoming.episodes)
+        for kind, number in (("summary", len(incoming.summaries)), ("fact", len(incoming.facts)), ("episode", said)):
             if number:
-                self._tally.skipped[f"{kind} of a session that is not whole in the file, to be made anew"] += number
+                reason = f"{kind} of a session that is incomplete in the file, which will be derived again"
+                self._tally.skipped[reason] += number
 
 
 def _check_value(value: Value, place: str) -> None:
@@ -382,6 +372,6 @@ def _check_value(value: Value, place: str) -> None:
         raise InputError(f"{place} (fact): value is empty; a fact says something")
 
 
-async def gone_here(parts: Parts) -> Forgotten:
+async def read_forgotten(parts: Parts) -> Forgotten:
     """What was forgotten in this memory."""
-    return forgotten(receipt_of(row) for row in await parts.store.receipts())
+    return read_receipts(receipt_of(row) for row in await parts.store.receipts())

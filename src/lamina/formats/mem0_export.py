@@ -5,24 +5,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from lamina.errors import InputError
-from lamina.formats.foreign_values import digest, identifier, item, moment, text
-from lamina.formats.lines import Converted, Record, told
+from lamina.formats.foreign_values import clean_text, content_hash, identifier, objects, require_object, timestamp
+from lamina.formats.json_lines import Conversion, Record, fact_record
 from lamina.values.codec import json_kind
 from lamina.values.fact import FACT_TYPES, FactType
 
 LISTS = ("results", "memories")
-_WORDS = ("memory", "text", "data")
+_TEXT_KEYS = ("memory", "text", "data")
 _SCOPES = ("agent_id", "app_id", "run_id", "actor_id")
-_LONGEST_TAG = 80
+_MAX_TAG = 80
 
 
-def converted(data: Any, name: str) -> Converted:
+def convert(data: Any, name: str) -> Conversion:
     """Each memory as a fact of its user; categories and plain metadata become tags."""
     skipped: Counter[str] = Counter()
     found: dict[str, Record] = {}
-    for number, given in enumerate(_memories(data, name), 1):
-        place = f"{name}, memory {number}"
-        memory = item(given, place)
+    for place, memory in objects(_memories(data, name), name, "memory"):
         if memory.get("event") == "DELETE":
             skipped["deleted"] += 1
             continue
@@ -34,7 +32,7 @@ def converted(data: Any, name: str) -> Converted:
             found[record["id"]] = record
     if isinstance(data, dict) and isinstance(relations := data.get("relations"), list):
         skipped["relation of mem0's graph"] += len(relations)
-    return Converted(records=list(found.values()), skipped=+skipped)
+    return Conversion(records=list(found.values()), skipped=+skipped)
 
 
 def _memories(data: Any, name: str) -> list[Any]:
@@ -47,25 +45,26 @@ def _memories(data: Any, name: str) -> list[Any]:
 
 
 def _fact(memory: dict[str, Any], place: str, skipped: Counter[str]) -> Record:
-    words = next((memory[key] for key in _WORDS if isinstance(memory.get(key), str)), "")
-    if not words.strip():
+    text = next((memory[key] for key in _TEXT_KEYS if isinstance(memory.get(key), str)), "")
+    if not text.strip():
         raise InputError(f"{place} has no text; mem0 has it as 'memory'")
-    about = item(memory.get("metadata") or {}, f"{place}: metadata")
+    metadata = require_object(memory.get("metadata") or {}, f"{place}: metadata")
     categories = _categories(memory.get("categories"), place)
-    kind = _type([*categories, str(about.get("type")), str(about.get("memory_type"))])
-    user = identifier(memory.get("user_id")) or identifier(about.get("user_id"))
-    created = moment(memory.get("created_at"), f"{place}: created_at")
-    updated = moment(memory.get("updated_at"), f"{place}: updated_at")
-    return told(
-        fact_id=identifier(memory.get("id")) or f"mem0-{digest(user, words)}",
+    kind = _type([*categories, str(metadata.get("type")), str(metadata.get("memory_type"))])
+    user = identifier(memory.get("user_id")) or identifier(metadata.get("user_id"))
+    created, updated, expires = (
+        timestamp(memory.get(key), f"{place}: {key}") for key in ("created_at", "updated_at", "expiration_date")
+    )
+    return fact_record(
+        fact_id=identifier(memory.get("id")) or f"mem0-{content_hash(user, text)}",
         user_id=user,
         fact_type=kind,
         category=categories[0] if categories else kind,
-        text=text(words.strip(), skipped),
-        tags=list(dict.fromkeys([*categories, *_tags(memory, about, skipped)])),
+        text=clean_text(text.strip(), skipped),
+        tags=list(dict.fromkeys([*categories, *_tags(memory, metadata, skipped)])),
         learnt_at=updated or created,
         created_at=created or updated,
-        until=moment(memory.get("expiration_date"), f"{place}: expiration_date"),
+        until=expires,
     )
 
 
@@ -84,12 +83,12 @@ def _type(labels: list[str]) -> FactType:
     return "fact"
 
 
-def _tags(memory: dict[str, Any], about: dict[str, Any], skipped: Counter[str]) -> Iterator[str]:
-    for key, value in [*((scope, memory.get(scope)) for scope in _SCOPES), *about.items()]:
+def _tags(memory: dict[str, Any], metadata: dict[str, Any], skipped: Counter[str]) -> Iterator[str]:
+    for key, value in [*((scope, memory.get(scope)) for scope in _SCOPES), *metadata.items()]:
         if value is None or key == "user_id":
             continue
-        tag = text(f"{key}:{value}", skipped)
-        if isinstance(value, str | int | float) and len(tag) <= _LONGEST_TAG and "\n" not in tag:
+        tag = clean_text(f"{key}:{value}", skipped)
+        if isinstance(value, str | int | float) and len(tag) <= _MAX_TAG and "\n" not in tag:
             yield tag
         else:
-            skipped[f"metadata {key!r}, which is no tag"] += 1
+            skipped[f"metadata {key!r}, which cannot be a tag"] += 1

@@ -1,8 +1,8 @@
 """Logs of chat requests and replies, fine-tuning files, and plain lists of chat messages.
 
-A log repeats the conversation with each request. So each message is known by all that was said up to it: a request
-whose messages all come in a longer one is that conversation, seen earlier, and is not taken twice. The ids follow from
-what was said; importing a log again after it has grown adds only what is new.
+A log repeats the conversation with each request. So each message is identified by a hash of all messages up to it. A
+request whose messages all occur in a longer one is the same conversation, and is not imported twice. Importing a log
+again after it has grown adds only what is new.
 """
 
 from collections import Counter
@@ -13,13 +13,14 @@ from itertools import pairwise
 from typing import Any
 
 from lamina.errors import InputError
-from lamina.formats.foreign_values import Calls, call, call_id, digest, identifier, item, joined, moment
-from lamina.formats.lines import Converted, Record, laid_out
+from lamina.formats import foreign_values as foreign
+from lamina.formats.foreign_values import Calls, call, call_id, content_hash, identifier, join_id
+from lamina.formats.json_lines import Conversion, Record, message_record
 from lamina.values.codec import json_kind
 from lamina.values.message import ROLES
 
 _ENVELOPE = frozenset({"id", "created_at", "timestamp", "model", "metadata", "weight"})
-_SAYS = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio")
+_CONTENT_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio")
 _SESSIONS = ("session_id", "conversation_id", "thread_id", "chat_id")
 _USERS = ("user_id", "user")
 _TIMES = ("created", "created_at", "timestamp", "time")
@@ -28,95 +29,93 @@ _SHAPES = "'messages', 'request', 'body', or role and content"
 
 @dataclass(frozen=True, slots=True)
 class _Chat:
-    """One entry of a log: who says what, each message with the mark of all that was said up to it."""
+    """One entry of a log: its roles, and for each message the hash of all messages up to it."""
 
     session_id: str | None
     user_id: str | None
     roles: Sequence[str]
-    marks: Sequence[str]
+    hashes: Sequence[str]
 
     @property
     def steps(self) -> list[tuple[str, str]]:
-        return list(pairwise([f"session {self.session_id}", *self.marks]))
+        return list(pairwise([f"session {self.session_id}", *self.hashes]))
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """A message as it was seen first; a reply may have more fields than later requests repeat."""
+class _First:
+    """A message where it occurs first: a reply may have more fields than later requests repeat."""
 
-    said: dict[str, Any]
+    message: dict[str, Any]
     at: datetime | None
     model: str | None
 
 
-def converted(data: Any, name: str) -> Converted:
+def convert(data: Any, name: str) -> Conversion:
     """Each conversation of a log as a session."""
     skipped: Counter[str] = Counter()
-    seen: dict[str, _Seen] = {}
+    messages: dict[str, _First] = {}
     chats = []
-    for number, entry in enumerate(_entries(data, name), 1):
-        chat = _chat(entry, f"{name}, entry {number}", seen, skipped)
-        if chat.marks:
+    for place, entry in foreign.objects(_entries(data), name, "entry"):
+        chat = _chat(entry, place, messages, skipped)
+        if chat.hashes:
             chats.append(chat)
         else:
             skipped["entry without a message"] += 1
     records: list[Record] = []
-    continued = _continued(chats)
+    steps = _first_steps(chats)
     for chat in _longest(chats, skipped):
-        records += _records(chat, _session_id(chat, continued), seen)
-    return Converted(records=records, skipped=+skipped)
+        records += _records(chat, _session_id(chat, steps), messages)
+    return Conversion(records=records, skipped=+skipped)
 
 
-def _entries(data: Any, name: str) -> list[dict[str, Any]]:
+def _entries(data: Any) -> list[Any]:
     """The entries of a log; a list of messages is one."""
     given = data if isinstance(data, list) else [data]
     if given and isinstance(given[0], dict) and "role" in given[0]:
         return [{"messages": given}]
-    entries = [{"messages": one} if isinstance(one, list) else one for one in given]
-    return [item(one, f"{name}, entry {number}") for number, one in enumerate(entries, 1)]
+    return [{"messages": one} if isinstance(one, list) else one for one in given]
 
 
-def _chat(entry: dict[str, Any], place: str, seen: dict[str, _Seen], skipped: Counter[str]) -> _Chat:
+def _chat(entry: dict[str, Any], place: str, messages: dict[str, _First], skipped: Counter[str]) -> _Chat:
     request, response = _request(entry, place), _response(entry)
-    about = [entry, request, entry.get("metadata"), request.get("metadata")]
-    session_id, user_id = _first(about, _SESSIONS), _first(about, _USERS)
-    raws = request.get("messages")
-    if not isinstance(raws, list):
-        raise InputError(f"{place}: messages must be a list, not {json_kind(raws)}")
-    reply = _reply(response, skipped)
-    at = _time([response, entry, request], place)
-    roles, marks = [], []
-    mark = digest(session_id, user_id)
-    for index, raw in enumerate([*raws, *reply], 1):
-        where = f"{place}, message {index}"
-        said = _checked(raw, where)
-        if said is None:
+    places = [entry, request, entry.get("metadata"), request.get("metadata")]
+    session_id, user_id = _first_id(places, _SESSIONS), _first_id(places, _USERS)
+    sent = request.get("messages")
+    if not isinstance(sent, list):
+        raise InputError(f"{place}: messages must be a list, not {json_kind(sent)}")
+    times = (part[name] for part in (response, entry, request) for name in _TIMES if part.get(name) is not None)
+    at = foreign.timestamp(next(times, None), f"{place}: time")
+    roles, hashes = [], []
+    before = content_hash(session_id, user_id)
+    raws = [*sent, *_reply(response, skipped)]
+    for index, (where, raw) in enumerate(foreign.objects(raws, place, "message"), 1):
+        message = _check_message(raw, where)
+        if message is None:
             skipped["empty"] += 1
             continue
-        mark = digest(mark, [said.get(key) for key in _SAYS])
-        model = _first([response, request], ("model",)) if index > len(raws) else None
-        own = moment(raw.get("created_at", raw.get("timestamp")), f"{where}: created_at")
-        seen.setdefault(mark, _Seen(said, own or at, identifier(raw.get("model")) or model))
-        roles.append(said["role"])
-        marks.append(mark)
-    return _Chat(session_id, user_id, roles, marks)
+        before = content_hash(before, [message.get(key) for key in _CONTENT_KEYS])
+        model = _first_id([response, request], ("model",)) if index > len(sent) else None
+        own = foreign.timestamp(raw.get("created_at", raw.get("timestamp")), f"{where}: created_at")
+        messages.setdefault(before, _First(message, own or at, identifier(raw.get("model")) or model))
+        roles.append(message["role"])
+        hashes.append(before)
+    return _Chat(session_id, user_id, roles, hashes)
 
 
 def _request(entry: dict[str, Any], place: str) -> dict[str, Any]:
     """The part of an entry that has the messages."""
-    for held in (entry, entry.get("request"), entry.get("body")):
-        for inner in (held, held.get("body") if isinstance(held, dict) else None):
-            if isinstance(inner, dict) and "messages" in inner:
-                return inner
+    for outer in (entry, entry.get("request"), entry.get("body")):
+        for part in (outer, outer.get("body") if isinstance(outer, dict) else None):
+            if isinstance(part, dict) and "messages" in part:
+                return part
     raise InputError(f"{place} has no messages; an entry has {_SHAPES}")
 
 
 def _response(entry: dict[str, Any]) -> dict[str, Any]:
     """The part of an entry that has the reply, if there is one."""
-    response = entry.get("response")
-    body = response.get("body") if isinstance(response, dict) else None
-    found = next((held for held in (body, response, entry) if isinstance(held, dict) and "choices" in held), {})
-    return dict(found)
+    response = foreign.object_at(entry, "response")
+    parts = (foreign.object_at(response, "body"), response, entry)
+    return next((part for part in parts if "choices" in part), {})
 
 
 def _reply(response: dict[str, Any], skipped: Counter[str]) -> list[Any]:
@@ -128,27 +127,22 @@ def _reply(response: dict[str, Any], skipped: Counter[str]) -> list[Any]:
     return [] if message is None else [message]
 
 
-def _first(held: Sequence[Any], names: Sequence[str]) -> str | None:
-    values = (one.get(name) for one in held if isinstance(one, dict) for name in names)
+def _first_id(places: Sequence[Any], names: Sequence[str]) -> str | None:
+    values = (one.get(name) for one in places if isinstance(one, dict) for name in names)
     return next((found for value in values if (found := identifier(value)) is not None), None)
 
 
-def _time(held: Sequence[dict[str, Any]], place: str) -> datetime | None:
-    value = next((one[name] for one in held for name in _TIMES if one.get(name) is not None), None)
-    return moment(value, f"{place}: time")
-
-
-def _checked(raw: Any, where: str) -> dict[str, Any] | None:
-    """A message without what is null or empty, which only replies have; None if it says nothing."""
-    raw = item(raw, where)
+def _check_message(raw: dict[str, Any], where: str) -> dict[str, Any] | None:
+    """A message without null and empty fields, which only replies have; None if it has no content."""
     role, content = raw.get("role"), raw.get("content")
     if role not in (*ROLES, "function"):
         raise InputError(f"{where} has role {role!r:.80}; a role is one of {list(ROLES)}")
     if not isinstance(content, str | list | None):
         raise InputError(f"{where} has {json_kind(content)} as content; it must be text or a list of parts")
-    said = {key: value for key, value in raw.items() if value not in (None, [], {}) and key != "content"}
-    tells = content is not None or any(key in said for key in ("tool_calls", "function_call", "refusal", "audio"))
-    return {**said, "content": content} if tells else None
+    fields = {key: value for key, value in raw.items() if value not in (None, [], {}) and key != "content"}
+    if content is None and not fields.keys() & {"tool_calls", "function_call", "refusal", "audio"}:
+        return None
+    return {**fields, "content": content}
 
 
 # conversations
@@ -156,71 +150,64 @@ def _checked(raw: Any, where: str) -> dict[str, Any] | None:
 
 def _longest(chats: Sequence[_Chat], skipped: Counter[str]) -> Iterator[_Chat]:
     """Chats without those that are the beginning of another, or the same."""
-    begun = {mark for chat in chats for mark in chat.marks[:-1]}
+    earlier = {one for chat in chats for one in chat.hashes[:-1]}
     for chat in chats:
-        if chat.marks[-1] in begun:
+        if chat.hashes[-1] in earlier:
             skipped["entry whose messages are all in another"] += 1
             continue
-        begun.add(chat.marks[-1])
+        earlier.add(chat.hashes[-1])
         yield chat
 
 
-def _continued(chats: Sequence[_Chat]) -> set[tuple[str, str]]:
-    """Steps from a message to the one that first came after it; any other step there leaves for another session."""
+def _first_steps(chats: Sequence[_Chat]) -> set[tuple[str, str]]:
+    """Steps from a message to the first one that came after it; any other step there begins another session."""
     first: dict[str, str] = {}
     for chat in chats:
-        for before, mark in chat.steps:
-            first.setdefault(before, mark)
+        for before, after in chat.steps:
+            first.setdefault(before, after)
     return set(first.items())
 
 
-def _session_id(chat: _Chat, continued: set[tuple[str, str]]) -> str:
-    """The log's own id, or the mark of the user's first words; and the mark where it left another session, if it did.
+def _session_id(chat: _Chat, first_steps: set[tuple[str, str]]) -> str:
+    """The log's own id, or the hash at the user's first message; and the hash where it left another session, if it did.
 
     Neither changes when the log grows.
     """
-    left = max((index for index, step in enumerate(chat.steps) if step not in continued), default=-1)
+    branch = max((index for index, step in enumerate(chat.steps) if step not in first_steps), default=-1)
     if chat.session_id is not None:
-        return chat.session_id if left < 0 else joined(chat.session_id, f"chat-{chat.marks[left]}")
-    begins = chat.roles.index("user") if "user" in chat.roles else 0
-    return f"chat-{chat.marks[max(left, begins)]}"
+        return chat.session_id if branch < 0 else join_id(chat.session_id, f"chat-{chat.hashes[branch]}")
+    begin = chat.roles.index("user") if "user" in chat.roles else 0
+    return f"chat-{chat.hashes[max(branch, begin)]}"
 
 
-def _records(chat: _Chat, session_id: str, seen: dict[str, _Seen]) -> Iterator[Record]:
+def _records(chat: _Chat, session_id: str, messages: dict[str, _First]) -> Iterator[Record]:
     yield {"type": "session", "id": session_id, **({"user_id": chat.user_id} if chat.user_id else {})}
     calls = Calls()
-    for mark in chat.marks:
-        first = seen[mark]
-        said, metadata = first.said, first.said.get("metadata")
-        kept = dict(metadata) if isinstance(metadata, dict) else {}
-        if "weight" in said:  # of a fine-tuning file; no chat API takes it
-            kept["weight"] = said["weight"]
+    for key in chat.hashes:
+        first = messages[key]
+        metadata = dict(foreign.object_at(first.message, "metadata"))
+        if "weight" in first.message:  # of a fine-tuning file; no chat API takes it
+            metadata["weight"] = first.message["weight"]
         at = None if first.at is None else first.at.isoformat()
-        yield laid_out(session_id, joined(session_id, mark), _body(said, mark, calls), at, kept, first.model)
+        body = _body(first.message, key, calls)
+        yield message_record(session_id, join_id(session_id, key), body, at, metadata, first.model)
 
 
-def _body(said: dict[str, Any], mark: str, calls: Calls) -> dict[str, Any]:
-    """A message as chat APIs have it now: a function call is a tool call, and a result says which call it answers."""
-    body = {key: value for key, value in said.items() if key not in _ENVELOPE}
+def _body(message: dict[str, Any], key: str, calls: Calls) -> dict[str, Any]:
+    """A message as chat APIs have it now: a function call is a tool call, and a result names its call."""
+    body = {name: value for name, value in message.items() if name not in _ENVELOPE}
     if body["role"] == "user":
-        calls.forget()
+        calls.clear()
     function = body.get("function_call")
     if body["role"] == "assistant" and isinstance(function, dict) and "tool_calls" not in body:
         del body["function_call"]
-        body["tool_calls"] = [call(str(function.get("name")), str(function.get("arguments", "")), mark)]
-    for name, made in _made(body):
-        calls.make(name, made)
+        body["tool_calls"] = [call(str(function.get("name")), str(function.get("arguments", "")), key)]
+    tool_calls = body.get("tool_calls")
+    for one in tool_calls if isinstance(tool_calls, list) else []:
+        if isinstance(one, dict) and isinstance(one.get("function"), dict) and isinstance(one.get("id"), str):
+            calls.add(str(one["function"].get("name")), one["id"])
     if body["role"] == "function":
         body["role"] = "tool"
     if body["role"] == "tool" and not isinstance(body.get("tool_call_id"), str):
-        body["tool_call_id"] = calls.answered(identifier(body.get("name")), call_id(mark))
+        body["tool_call_id"] = calls.match(identifier(body.get("name")), call_id(key))
     return body
-
-
-def _made(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Names and ids of the tool calls in a message."""
-    calls = body.get("tool_calls")
-    for one in calls if isinstance(calls, list) else []:
-        function = one.get("function") if isinstance(one, dict) else None
-        if isinstance(function, dict) and isinstance(one.get("id"), str):
-            yield str(function.get("name")), one["id"]

@@ -1,4 +1,4 @@
-"""What of an export may come back as it was, and what was forgotten here and must not."""
+"""What of an export may be restored as it was, and what was forgotten here and must not."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from lamina.values.summary import Summary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
-    """Whole sessions that one receipt tells of, and their messages, all as hashes that it salts."""
+    """The whole sessions of one receipt, and their messages, all as hashes salted with its id."""
 
     receipt_id: str
     sessions: frozenset[str]
@@ -29,18 +29,18 @@ class Erased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """What receipts tell of things that are gone."""
+    """What was forgotten in this memory, as far as receipts say."""
 
     ids: frozenset[str]  # of facts, episodes and summaries
     erased: tuple[Erased, ...]
 
     def of_session(self, session_id: str) -> tuple[Erased, ...]:
-        """The erasures in which a session went whole; another may have its id now, with other messages."""
+        """The erasures of a whole session; a new one may have its id now, with other messages."""
         return tuple(one for one in self.erased if one.has_session(session_id))
 
 
-def forgotten(receipts: Iterable[Receipt]) -> Forgotten:
-    """What was forgotten here, as far as receipts can tell."""
+def read_receipts(receipts: Iterable[Receipt]) -> Forgotten:
+    """What was forgotten, from the receipts of it."""
     known = list(receipts)
     return Forgotten(
         ids=frozenset(one for receipt in known for one in (*receipt.facts, *receipt.episodes, *receipt.summaries)),
@@ -53,18 +53,18 @@ def forgotten(receipts: Iterable[Receipt]) -> Forgotten:
 
 
 def flaw(summaries: Sequence[Summary], cursor: int, messages: int) -> str | None:
-    """Why a session's summaries cannot stand as they are: they must cover its first messages and know their sources."""
+    """Why a session's summaries cannot be restored: they must cover its first messages and have their inputs."""
     known = {summary.id for summary in summaries}
     if len(known) < len(summaries):
         return "two summaries have one id"
     if not 0 <= cursor <= messages:
-        return f"messages 1 to {cursor} are said to be covered, there are {messages}"
+        return f"messages 1 to {cursor} are marked as covered, there are {messages}"
     for summary in summaries:
         covers = summary.covers
         if covers is None or summary.kind == "digest" or not 1 <= covers.first <= covers.last <= messages:
             return "a summary covers no messages of its session"
         if not known.issuperset(summary.inputs) or (summary.status == "folded" and summary.folded_into not in known):
-            return "a summary comes from one that is not there"
+            return "a summary was made from one that is missing"
         if summary.reads is None and not summary.inputs:
             return "a summary was made from nothing"
     live = [summary.covers for summary in summaries if summary.status == "live" and summary.covers is not None]
@@ -72,7 +72,7 @@ def flaw(summaries: Sequence[Summary], cursor: int, messages: int) -> str | None
 
 
 def is_said_in(fact: Fact, message: Message | None) -> bool:
-    """Whether a message says what a fact quotes; of one whose words were dropped by a retention rule, it stays."""
+    """Whether a message has the words that a fact quotes, or had them before a retention rule dropped them."""
     if message is None or message.session_id != fact.session_id or not fact.quote:
         return False
     return is_dropped(message) or message.text[fact.start : fact.end] == fact.quote

@@ -1,4 +1,4 @@
-"""What an export had derived, told or marked, put back: as it was where that is safe, else left to be made anew."""
+"""Restore what an export has besides messages: as it was where that is safe; the rest is derived again."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from lamina.forgetting import redact
 from lamina.formats import restorable
-from lamina.formats.lines import SessionHead
+from lamina.formats.json_lines import SessionHead
 from lamina.formats.restorable import Forgotten
 from lamina.knowledge import fact_words
 from lamina.knowledge.extract import Reader
@@ -23,47 +23,44 @@ _BY_HAND = frozenset(("promoted", "demoted", "retracted"))
 
 
 @dataclass(slots=True, kw_only=True)
-class Incoming:
-    """A session while it comes in."""
+class IncomingSession:
+    """A session while it is imported."""
 
     id: str
     head: SessionHead | None = None
     owner: str | None = None
-    messages: int = 0  # seen in the file
-    aligned: bool = True  # each of them is stored at its place
-    redacted: bool = False  # something of them was forgotten here, though not where the file comes from
-    gone: tuple[restorable.Erased, ...] = ()  # in which it went whole before
-    emptied: list[str] = field(default_factory=list)  # that were forgotten where the file comes from
-    mark: str = ""  # of all that was said, where messages have no ids
+    messages: int = 0  # read from the file
+    aligned: bool = True  # each has the same number here
+    redacted: bool = False  # some were forgotten here, but not where the file comes from
+    erasures: tuple[restorable.Erased, ...] = ()  # of a whole session with its id
+    emptied: list[str] = field(default_factory=list)  # messages forgotten where the file comes from
+    hash: str = ""  # of all messages so far, where they have no ids
     summaries: list[Summary] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     episodes: list[Episode] = field(default_factory=list)
-    closed: bool = False  # all of it came, and was put back
-    folded: bool = False  # with its summaries as they were
+    closed: bool = False  # all of it was read and restored
+    folded: bool = False  # its summaries are as they were
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that the file was to have of it has come."""
+        """Whether all that belongs to it was read from the file."""
         head = self.head
         if self.closed or head is None or head.counters is None or head.holds is None:
             return False
-        seen = (self.messages, len(self.summaries), len(self.facts), len(self.episodes))
-        return seen == (head.counters.messages, head.holds.summaries, head.holds.facts, head.holds.episodes)
-
-    def drop_derived(self) -> None:
-        self.summaries, self.facts, self.episodes = [], [], []
+        read = (self.messages, len(self.summaries), len(self.facts), len(self.episodes))
+        return read == (head.counters.messages, head.holds.summaries, head.holds.facts, head.holds.episodes)
 
 
 @dataclass(slots=True)
 class Tally:
-    """What an import brought in, and what it left out and why."""
+    """What an import added, and what it left out and why."""
 
-    came: Counter[str] = field(default_factory=Counter)
+    added: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
 
 
-class Restoring:
-    """Puts back what was not said in messages themselves."""
+class Restorer:
+    """Restores summaries, facts, episodes, links, milestones and statuses."""
 
     def __init__(self, parts: Parts, reader: Reader, tally: Tally, forgotten: Forgotten) -> None:
         self._parts = parts
@@ -71,24 +68,24 @@ class Restoring:
         self._reader = reader
         self._tally = tally
         self._forgotten = forgotten
-        self._known_as: dict[str, str] = {}  # facts of the file that were found here under other ids
+        self._ids_here: dict[str, str] = {}  # of facts that have another id in the file
 
-    # a whole session
+    # one session
 
-    async def session(self, incoming: Incoming) -> None:
-        """Put back what was derived from a session of which everything came."""
+    async def session(self, incoming: IncomingSession) -> None:
+        """Restore what was derived from a session that was read completely."""
         incoming.closed = True
-        session = await self._marked(incoming)
+        session = await self._mark_forgotten(incoming)
         if session is not None:
-            incoming.folded = await self._fold(incoming, session)
-            await self._say(incoming, session)
-            await self.episodes(incoming)
+            incoming.folded = await self._restore_summaries(incoming, session)
+            await self._restore_knowledge(incoming, session)
+            await self.manual_episodes(incoming)
         else:
-            self._tally.skipped["session of which nothing is here"] += 1
-        incoming.drop_derived()
+            self._tally.skipped["session without any message here"] += 1
+        incoming.summaries, incoming.facts, incoming.episodes = [], [], []
 
-    async def _marked(self, incoming: Incoming) -> Session | None:
-        """The session as it is stored; messages that came as forgotten are so here, too."""
+    async def _mark_forgotten(self, incoming: IncomingSession) -> Session | None:
+        """Mark messages as forgotten that are so in the file; returns the session as it is stored then."""
         session = await self._store.session(incoming.id)
         found = [await self._store.message(message_id) for message_id in incoming.emptied]
         rewrites = tuple(
@@ -139,42 +136,43 @@ class Restoring:
         )
         return redact.receipt_row(redact.sign(receipt, previous))
 
-    async def _fold(self, incoming: Incoming, session: Session) -> bool:
-        """Put back a session's summaries; whether they, if there are any, stand as they did."""
+    async def _restore_summaries(self, incoming: IncomingSession, session: Session) -> bool:
+        """Restore a session's summaries; whether they, if there are any, are as they were."""
         known = {one.id for one in await self._store.summaries(session.id, live=False)}
         counters = incoming.head.counters if incoming.head else None
         if counters is None or known or session.counters.cursor:
-            return self._left([one for one in incoming.summaries if one.id not in known], "it was folded here already")
+            return self._skip_summaries(
+                [one for one in incoming.summaries if one.id not in known], "it was folded here already"
+            )
         put = tuple(replace(one, user_id=session.user_id) for one in incoming.summaries)
         if incoming.redacted or not self._forgotten.ids.isdisjoint(one.id for one in put):
-            return self._left(put, "something of it was forgotten here")
-        taken = [one.id for one in put if await self._store.summary(one.id) is not None]
+            return self._skip_summaries(put, "something of it was forgotten here")
+        existing = [one.id for one in put if await self._store.summary(one.id) is not None]
         flaw = restorable.flaw(put, counters.cursor, session.counters.messages)
-        if not incoming.aligned or taken or flaw is not None:
-            return self._left(put, flaw or "its messages are not the same here")
+        if not incoming.aligned or existing or flaw is not None:
+            return self._skip_summaries(put, flaw or "its messages are not the same here")
         if not put:
             return True
         swap = Swap(session_id=session.id, expect=session.counters.version, retire=(), put=put, cursor=counters.cursor)
         if not await self._store.swap(swap):
-            return self._left(put, "it was folded meanwhile")
-        self._tally.came["summaries"] += len(put)
+            return self._skip_summaries(put, "it was folded meanwhile")
+        self._tally.added["summaries"] += len(put)
         return True
 
-    def _left(self, summaries: Sequence[Summary], why: str) -> bool:
-        if summaries:
-            self._tally.skipped[f"summary of a session, to be written anew: {why}"] += len(summaries)
+    def _skip_summaries(self, summaries: Sequence[Summary], why: str) -> bool:
+        self._skip(f"summary of a session, which will be written again: {why}", len(summaries))
         return False
 
-    async def _say(self, incoming: Incoming, session: Session) -> None:
-        """Put back the facts and episodes found in a session, and that it was read; or know which are here."""
+    async def _restore_knowledge(self, incoming: IncomingSession, session: Session) -> None:
+        """Restore the facts and episodes found in a session, and how far it was read; or match those that are here."""
         known = await self._store.facts(session.user_id, session.id)
         counters = incoming.head.counters if incoming.head else None
         unread = counters is not None and not session.counters.extracted and not known
         if counters is None or not unread or not incoming.aligned or incoming.redacted:
-            await self._recognise(incoming, session, known)
+            await self._match_facts(incoming, session, known)
             return
-        facts = [fact for one in incoming.facts if (fact := await self._true(one, session)) is not None]
-        episodes = [one for one in incoming.episodes if one.origin == "said" and await self._happened(one, session)]
+        facts = [fact for one in incoming.facts if (fact := await self._check_fact(one, session)) is not None]
+        episodes = [one for one in incoming.episodes if one.origin == "said" and await self._can_restore(one, session)]
         commit = FactsCommit(
             user_id=session.user_id,
             settle=self._reader.resolve,
@@ -189,23 +187,23 @@ class Restoring:
             ),
         )
         if not await self._store.commit_facts(commit):
-            await self._recognise(incoming, session, await self._store.facts(session.user_id, session.id))
+            await self._match_facts(incoming, session, await self._store.facts(session.user_id, session.id))
             return
         stored = len(await self._store.facts(session.user_id, session.id))
-        self._tally.came["facts"] += stored
+        self._tally.added["facts"] += stored
         self._skip("fact whose value was forgotten here", len(facts) - stored)
-        self._tally.came["episodes"] += len(episodes)
+        self._tally.added["episodes"] += len(episodes)
 
-    async def _true(self, fact: Fact, session: Session) -> Fact | None:
+    async def _check_fact(self, fact: Fact, session: Session) -> Fact | None:
         """A fact as it may be stored, if its message says it here."""
         message = None if fact.message_id is None else await self._store.message(fact.message_id)
         gone = fact.id in self._forgotten.ids
         if message is None or gone or fact.origin != "said" or not restorable.is_said_in(fact, message):
-            self._skip("fact that was forgotten here" if gone else "fact that its message does not say here", 1)
+            self._skip("fact that was forgotten here" if gone else "fact whose words are not in its message here", 1)
             return None
         return replace(fact, user_id=session.user_id, seq=message.seq)
 
-    async def _happened(self, episode: Episode, session: Session) -> bool:
+    async def _can_restore(self, episode: Episode, session: Session) -> bool:
         found = [await self._store.message(message_id) for message_id in episode.message_ids]
         here = all(message is not None and message.session_id == session.id for message in found)
         if episode.id in self._forgotten.ids or not here:
@@ -213,17 +211,17 @@ class Restoring:
             return False
         return await self._store.episode(episode.id) is None
 
-    async def _recognise(self, incoming: Incoming, session: Session, known: Sequence[Fact]) -> None:
-        """Of a session that was read here: which facts are those of the file, and what was decided of them by hand."""
+    async def _match_facts(self, incoming: IncomingSession, session: Session, known: Sequence[Fact]) -> None:
+        """Of a session that was read here: which facts are those of the file; decisions by hand are taken over."""
         by_claim = {fact_words.claim(fact): fact for fact in known}
         change = []
         for fact in incoming.facts:
             own = by_claim.get(fact_words.claim(fact))
             if own is None:
                 gone = fact.id in self._forgotten.ids
-                self._skip("fact that was forgotten here" if gone else "fact to be found again in its messages", 1)
+                self._skip("fact that was forgotten here" if gone else "fact that will be extracted again", 1)
                 continue
-            self._known_as[fact.id] = own.id
+            self._ids_here[fact.id] = own.id
             if own.verdict is None and fact.verdict in _BY_HAND:
                 change.append(replace(own, verdict=fact.verdict, verdict_at=fact.verdict_at))
         if change:
@@ -231,17 +229,17 @@ class Restoring:
                 FactsCommit(user_id=session.user_id, settle=self._reader.resolve, change=tuple(change))
             )
 
-    # by hand
+    # stored by hand
 
-    async def episodes(self, incoming: Incoming) -> None:
-        """Episodes told by hand, which come back whenever their session is there."""
-        told = [one for one in incoming.episodes if one.origin == "told"]
-        session = await self._store.session(incoming.id) if told else None
+    async def manual_episodes(self, incoming: IncomingSession) -> None:
+        """Restore episodes stored by hand, if their session is here."""
+        manual = [one for one in incoming.episodes if one.origin == "told"]
+        session = await self._store.session(incoming.id) if manual else None
         if session is None:
-            self._skip("episode whose session is not here", len(told))
+            self._skip("episode whose session is not here", len(manual))
             return
         put = []
-        for one in told:
+        for one in manual:
             if one.id in self._forgotten.ids:
                 self._skip("episode that was forgotten here", 1)
             elif await self._store.episode(one.id) is None:
@@ -250,10 +248,10 @@ class Restoring:
             await self._store.commit_facts(
                 FactsCommit(user_id=session.user_id, settle=self._reader.resolve, episodes=tuple(put))
             )
-            self._tally.came["episodes"] += len(put)
+            self._tally.added["episodes"] += len(put)
 
-    async def told(self, facts: Sequence[Fact]) -> None:
-        """Facts told by hand, but not those whose value was forgotten here."""
+    async def manual_facts(self, facts: Sequence[Fact]) -> None:
+        """Restore facts stored by hand, but not those whose value was forgotten here."""
         fresh: dict[str, list[Fact]] = {}
         for fact in facts:
             known = await self._store.fact(fact.id)
@@ -268,15 +266,15 @@ class Restoring:
             commit = FactsCommit(user_id=user_id, settle=self._reader.resolve, put=tuple(put), marks=marks)
             await self._store.commit_facts(commit)
             stored = sum([await self._store.fact(fact.id) is not None for fact in put])
-            self._tally.came["facts"] += stored
+            self._tally.added["facts"] += stored
             self._skip("fact whose value was forgotten here", len(put) - stored)
 
     async def links(self, links: Sequence[Link]) -> None:
-        """Links between memories that are here."""
+        """Restore links between memories that are here."""
         known: dict[str, set[tuple[str, str, str]]] = {}
         fresh: dict[str, list[Link]] = {}
         for link in links:
-            source, target = self._known_as.get(link.source, link.source), self._known_as.get(link.target, link.target)
+            source, target = self._ids_here.get(link.source, link.source), self._ids_here.get(link.target, link.target)
             owner = await self._owner(source)
             if owner is None or source == target or await self._owner(target) != owner:
                 self._skip("link to a memory that is not here", 1)
@@ -291,7 +289,7 @@ class Restoring:
                 fresh.setdefault(owner, []).append(replace(link, source=source, target=target))
         for owner, put in fresh.items():
             await self._store.commit_facts(FactsCommit(user_id=owner, settle=self._reader.resolve, links=tuple(put)))
-            self._tally.came["links"] += len(put)
+            self._tally.added["links"] += len(put)
 
     async def _owner(self, memory_id: str) -> str | None:
         found = await self._store.fact(memory_id) or await self._store.episode(memory_id)
@@ -307,12 +305,12 @@ class Restoring:
             elif one.id not in known[one.session_id]:
                 known[one.session_id].add(one.id)
                 await self._store.add_milestone(one)
-                self._tally.came["milestones"] += 1
+                self._tally.added["milestones"] += 1
 
     # the rest
 
-    async def status(self, incoming: Incoming) -> None:
-        """Pause, end or archive a session as it was, unless something has been said in it since."""
+    async def status(self, incoming: IncomingSession) -> None:
+        """Pause, end or archive a session as it was, unless it has new messages here."""
         head, session = incoming.head, await self._store.session(incoming.id)
         if head is None or session is None or session.status != "active" or head.status == "active":
             return
@@ -324,18 +322,18 @@ class Restoring:
         at = head.archived_at if head.status == "archived" else head.ended_at if head.status == "ended" else None
         await self._store.set_status(session.id, head.status, at or now)
 
-    async def digest(self, digest: Summary, user_id: str, sessions: dict[str, Incoming]) -> None:
-        """A user's digest, if it knows its sessions as they are now and none was written here."""
+    async def digest(self, digest: Summary, user_id: str, sessions: dict[str, IncomingSession]) -> None:
+        """Restore a user's digest, if its sessions are as they were and no digest was written here."""
         sources = [await self._source(source, sessions.get(source.session_id)) for source in digest.sources]
-        whole = tuple(source for source in sources if source is not None)
+        known = tuple(source for source in sources if source is not None)
         wanted = self._parts.profile.digest_sessions and digest.covers is None and digest.kind == "digest"
-        if not wanted or not whole or len(whole) < len(sources) or await self._store.digests(user_id):
+        if not wanted or not known or len(known) < len(sources) or await self._store.digests(user_id):
             return
-        put = replace(digest, user_id=user_id, sources=whole, status="live", folded_into=None)
+        put = replace(digest, user_id=user_id, sources=known, status="live", folded_into=None)
         if await self._store.summary(digest.id) is None and await self._store.commit_digest(put):
-            self._tally.came["summaries"] += 1
+            self._tally.added["summaries"] += 1
 
-    async def _source(self, source: Source, incoming: Incoming | None) -> Source | None:
+    async def _source(self, source: Source, incoming: IncomingSession | None) -> Source | None:
         session = await self._store.session(source.session_id)
         counters = incoming.head.counters if incoming and incoming.head else None
         if incoming is None or session is None or counters is None or not incoming.folded:

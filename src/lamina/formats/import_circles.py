@@ -1,4 +1,4 @@
-"""Chains of an import that go in a circle, alone or with what is stored: refused before anything is written."""
+"""Circular references in an import, alone or with what is stored: refused before anything is written."""
 
 from lamina.errors import InputError
 from lamina.formats.importing import Records
@@ -10,7 +10,7 @@ from lamina.values.summary import Summary
 
 
 async def refuse_circles(store: Store, records: Records) -> None:
-    """Raise InputError if something that is to be imported comes before itself."""
+    """Raise InputError if something in the import refers to itself through others."""
     chains: dict[str, Steps] = {}
     async for _, record in records:
         cycles.add_record(chains, record)
@@ -21,7 +21,7 @@ async def refuse_circles(store: Store, records: Records) -> None:
 
 
 async def _add_stored(store: Store, name: str, steps: Steps) -> None:
-    """Go on with what is stored where the steps of the file lead out of it."""
+    """Follow references that lead out of the file into what is stored."""
     todo = {other for others in steps.values() for other in others} - steps.keys()
     users: set[str] = set()
     while todo:

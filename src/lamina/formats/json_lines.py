@@ -1,4 +1,4 @@
-"""One JSON object a line for everything Lamina keeps: each thing as a record, and back."""
+"""Our JSON Lines: each stored value as one JSON object on a line, and back."""
 
 import json
 from collections import Counter
@@ -34,21 +34,13 @@ _NAMES: Mapping[type, str] = {kind: name for name, kind in _KINDS.items()}
 KINDS = ("header", "message", *_KINDS)
 _OWN_TYPE: Mapping[str, str] = {"fact": "fact_type", "link": "link_type"}  # `type` says what the line is
 _FORGOTTEN = "forgotten"
-_LINE_KEYS = frozenset({"type", "session_id", "user_id", "body"})  # what a line says beside the message itself
-_UNIT = (0.0, 1.0)
-_RANGES = {
-    "confidence": _UNIT,
-    "importance": _UNIT,
-    "significance": _UNIT,
-    "strength": _UNIT,
-    "decay": _UNIT,
-    "valence": (-1.0, 1.0),
-}
+_LINE_KEYS = frozenset({"type", "session_id", "user_id", "body"})  # of a line, besides the message itself
+_MINIMA = {"confidence": 0, "importance": 0, "significance": 0, "strength": 0, "decay": 0, "valence": -1}  # to 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Converted:
-    """Records made from something else, and how many things were left out or changed, by why."""
+class Conversion:
+    """Records made from another format, and how many things were left out or changed, by reason."""
 
     records: Sequence[Record]
     skipped: Mapping[str, int] = field(default_factory=Counter)
@@ -86,7 +78,7 @@ def line(record: Record) -> str:
 
 
 def records(lines: Iterable[str]) -> Iterator[tuple[int, Record]]:
-    """The objects on the lines, numbered; one that cannot be read comes as such, after what was read before it."""
+    """The objects on the lines, numbered; for a line that cannot be read, a record of the type `unreadable`."""
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -104,19 +96,17 @@ def header(**counts: int) -> Record:
     return {"type": "header", "format": FORMAT, "version": VERSION, **counts}
 
 
-def checked_header(record: Record) -> int:
-    """The version of an export that this Lamina can read."""
+def header_version(record: Record) -> int:
+    """The version that an export's header names; InputError if this Lamina cannot read it."""
     version = record.get("version")
     if isinstance(version, int) and (record.get("format"), version) in _READABLE:
         return version
-    raise InputError(
-        f"the file says format {record.get('format')!r} version {version!r}; "
-        f"this Lamina reads {' and '.join(f'{name!r} version {number}' for name, number in sorted(_READABLE))}"
-    )
+    readable = " and ".join(f"{name!r} version {number}" for name, number in sorted(_READABLE))
+    raise InputError(f"the file has format {record.get('format')!r} version {version!r}; this Lamina reads {readable}")
 
 
 def kind_of(record: Record, place: str) -> str:
-    """What a record is; one that has a role is a message, whatever else it says."""
+    """What a record is; one that has a role is a message, whatever its type."""
     kind = record.get("type", "message")
     if kind in KINDS:
         return str(kind)
@@ -128,20 +118,12 @@ def kind_of(record: Record, place: str) -> str:
 # messages
 
 
-def message_record(message: Message) -> Record:
-    """A message as one flat line; apart, as `body`, if it has keys that a line uses itself."""
-    record = laid_out(
-        message.session_id, message.id, message.body, message.created_at.isoformat(), message.metadata, message.model
-    )
-    return {**record, _FORGOTTEN: True} if message.forgotten else record
-
-
 def is_forgotten(record: Record) -> bool:
-    """Whether something of a message, or all, was erased before it was exported."""
+    """Whether a message, or a part of it, was erased before it was exported."""
     return record.get("type") == "message" and record.get(_FORGOTTEN) is True
 
 
-def laid_out(
+def message_record(
     session_id: str,
     message_id: str,
     body: Mapping[str, Any],
@@ -149,26 +131,21 @@ def laid_out(
     metadata: Mapping[str, Any] | None = None,
     model: str | None = None,
 ) -> Record:
-    """The parts of a message as one record."""
+    """A message as one flat record; with its own object under `body` if it has keys that the line uses itself."""
     clashes = any(key in body for key in (*_LINE_KEYS, _FORGOTTEN))
-    said: Record = {"body": dict(body)} if clashes else dict(body)
-    record = {"type": "message", "session_id": session_id, "id": message_id, **said}
-    if created_at is not None:
-        record["created_at"] = created_at
-    if metadata:
-        record["metadata"] = metadata
-    if model is not None:
-        record["model"] = model
-    return record
+    record: Record = {"type": "message", "session_id": session_id, "id": message_id}
+    record |= {"body": dict(body)} if clashes else body
+    optional = {"created_at": created_at, "metadata": metadata or None, "model": model}
+    return record | {name: item for name, item in optional.items() if item is not None}
 
 
-def message_of(record: Record) -> Record:
+def chat_message(record: Record) -> Record:
     """The message on a line, ready to be added."""
     envelope = {key: value for key, value in record.items() if key not in _LINE_KEYS}
     if is_forgotten(record):
         del envelope[_FORGOTTEN]
-    apart = record.get("body")
-    return {**apart, **envelope} if isinstance(apart, dict) and "role" not in record else envelope
+    body = record.get("body")
+    return {**body, **envelope} if isinstance(body, dict) and "role" not in record else envelope
 
 
 # everything else
@@ -177,12 +154,14 @@ def message_of(record: Record) -> Record:
 def record(value: Value | Message) -> Record:
     """A value as a record."""
     if isinstance(value, Message):
-        return message_record(value)
+        at = value.created_at.isoformat()
+        message = message_record(value.session_id, value.id, value.body, at, value.metadata, value.model)
+        return {**message, _FORGOTTEN: True} if value.forgotten else message
     kind = _NAMES[type(value)]
-    held = encode(value)
+    fields_ = encode(value)
     if kind in _OWN_TYPE:
-        held[_OWN_TYPE[kind]] = held.pop("type")
-    return {"type": kind, **held}
+        fields_[_OWN_TYPE[kind]] = fields_.pop("type")
+    return {"type": kind, **fields_}
 
 
 def value(record: Record, place: str = "the record") -> Value:
@@ -190,10 +169,10 @@ def value(record: Record, place: str = "the record") -> Value:
     kind = record.get("type")
     if not isinstance(kind, str) or kind not in _KINDS:
         raise InputError(f"{place} has type {kind!r:.80}; a value is one of {list(_KINDS)}")
-    held = {name: item for name, item in record.items() if name != "type"}
-    if kind in _OWN_TYPE and _OWN_TYPE[kind] in held:
-        held["type"] = held.pop(_OWN_TYPE[kind])
-    found = decode(_KINDS[kind], held, f"{place} ({kind})")
+    data = {name: item for name, item in record.items() if name != "type"}
+    if kind in _OWN_TYPE and _OWN_TYPE[kind] in data:
+        data["type"] = data.pop(_OWN_TYPE[kind])
+    found = decode(_KINDS[kind], data, f"{place} ({kind})")
     _check_ranges(found, f"{place} ({kind})")
     return found
 
@@ -206,16 +185,14 @@ def session_head(record: Record, place: str) -> SessionHead:
 
 def _check_ranges(found: Value, place: str) -> None:
     for entry in fields(found):
-        held = getattr(found, entry.name)
-        if isinstance(held, Span) and not 0 <= held.first <= held.last:
-            raise InputError(f"{place}: {entry.name} goes from {held.first} to {held.last}; the first comes first")
-        if isinstance(held, float) and entry.name in _RANGES:
-            least, most = _RANGES[entry.name]
-            if not least <= held <= most:
-                raise InputError(f"{place}: {entry.name} is {held}; it is between {least:g} and {most:g}")
+        item = getattr(found, entry.name)
+        if isinstance(item, Span) and not 0 <= item.first <= item.last:
+            raise InputError(f"{place}: {entry.name} goes from {item.first} to {item.last}; the first comes first")
+        if isinstance(item, float) and entry.name in _MINIMA and not _MINIMA[entry.name] <= item <= 1:
+            raise InputError(f"{place}: {entry.name} is {item}; it is between {_MINIMA[entry.name]} and 1")
 
 
-def told(
+def fact_record(
     *,
     fact_id: str,
     fact_type: FactType,
@@ -229,25 +206,21 @@ def told(
     until: datetime | None = None,
     importance: float | None = None,
 ) -> Record:
-    """The record of a memory that another tool kept. What is not known is left out, for the import to fill in."""
-    times = {
-        "learnt_at": learnt_at or created_at,
-        "valid_from": valid_from or learnt_at or created_at,
-        "created_at": created_at or learnt_at,
-        "until": until,
-    }
-    found = {
+    """The record of another tool's memory. What is not known is left out; the import fills it in."""
+    fields_ = {
         "type": "fact",
         "id": fact_id,
         "user_id": user_id,
         "fact_type": fact_type,
         "category": category,
-        "key": None,
         "value": text,
         "origin": "told",
         "confidence": 1.0,
         "importance": FACT_TYPES[fact_type] if importance is None else importance,
-        "tags": list(tags),
-        **encode(times),
+        "tags": tags,
+        "learnt_at": learnt_at or created_at,
+        "valid_from": valid_from or learnt_at or created_at,
+        "created_at": created_at or learnt_at,
+        "until": until,
     }
-    return {name: item for name, item in found.items() if item is not None or name == "key"}
+    return {"key": None, **{name: encode(item) for name, item in fields_.items() if item is not None}}

@@ -1,4 +1,4 @@
-"""Files that are there only once they are whole, and files read in pieces, without holding up the event loop."""
+"""Files that get their name only when they are complete, and files read in pieces, without blocking the event loop."""
 
 import asyncio
 import json
@@ -10,29 +10,29 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from lamina.errors import InputError
-from lamina.formats import lines
-from lamina.formats.lines import Record
+from lamina.formats import json_lines
+from lamina.formats.json_lines import Record
 
-_PIECE = 1_000_000  # characters written at once
+_BUFFER = 1_000_000  # characters written at once
 _LINES = 500  # read at once
 
 
 class PartFile:
-    """A file that has `.part` after its name until it is whole; one that fails leaves what was there before."""
+    """A file that has `.part` after its name until `finish`; if writing fails, an earlier file of that name stays."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
         self._part = target.with_name(target.name + ".part")
-        self._waiting: list[str] = []
-        self._held = 0
+        self._buffer: list[str] = []
+        self._characters = 0
         self._size = 0
 
     async def __aenter__(self) -> Self:
-        self._file = await asyncio.to_thread(self._opened)
+        self._file = await asyncio.to_thread(self._open)
         return self
 
-    def _opened(self) -> BinaryIO:
-        """The file, which nobody else may read."""
+    def _open(self) -> BinaryIO:
+        """Create the file, readable by its owner only."""
         self._part.touch(0o600)
         self._part.chmod(0o600)
         return self._part.open("wb")
@@ -44,59 +44,59 @@ class PartFile:
         await asyncio.to_thread(self._part.unlink, missing_ok=True)
 
     async def write(self, text: str) -> None:
-        self._waiting.append(text)
-        self._held += len(text)
-        if self._held > _PIECE:
+        self._buffer.append(text)
+        self._characters += len(text)
+        if self._characters > _BUFFER:
             await self._flush()
 
     async def _flush(self) -> None:
-        whole, self._waiting, self._held = "".join(self._waiting), [], 0
-        self._size += await asyncio.to_thread(self._file.write, whole.encode())
+        text, self._buffer, self._characters = "".join(self._buffer), [], 0
+        self._size += await asyncio.to_thread(self._file.write, text.encode())
 
-    async def write_first(self, text: str) -> None:
-        """Write over the beginning of the file, which has as many bytes."""
+    async def overwrite_start(self, text: str) -> None:
+        """Write over the first bytes of the file, as many as `text` has."""
         await self._flush()
         self._file.seek(0)
         await asyncio.to_thread(self._file.write, text.encode())
 
-    async def whole(self) -> int:
-        """Give the file its name; returns its bytes."""
+    async def finish(self) -> int:
+        """Give the file its name; returns its size in bytes."""
         await self._flush()
-        await asyncio.to_thread(self._name)
+        await asyncio.to_thread(self._rename)
         return self._size
 
-    def _name(self) -> None:
+    def _rename(self) -> None:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._part.replace(self._target)
 
 
-async def numbered(source: Path) -> AsyncIterator[tuple[int, Record]]:
-    """The objects on a file's lines; one that cannot be read comes as such, after what was read before it."""
-    number = at = 0
-    while piece := await asyncio.to_thread(_piece, source, at):
-        at += sum(map(len, piece))
+async def read_lines(source: Path) -> AsyncIterator[tuple[int, Record]]:
+    """The objects on a file's lines, numbered; for a line that cannot be read, a record of the type `unreadable`."""
+    number = offset = 0
+    while piece := await asyncio.to_thread(_piece, source, offset):
+        offset += sum(map(len, piece))
         for raw in piece:
             number += 1
             for record in _read(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw):
                 yield number, record
 
 
-def _piece(source: Path, at: int) -> list[bytes]:
-    """The next lines from a place on; between two pieces the file is not held open."""
+def _piece(source: Path, offset: int) -> list[bytes]:
+    """The next lines from an offset; the file is not kept open between two pieces."""
     with source.open("rb") as file:
-        file.seek(at)
+        file.seek(offset)
         return list(islice(file, _LINES))
 
 
 def _read(raw: bytes) -> list[Record]:
     try:
-        return [record for _, record in lines.records([raw.decode()])]
+        return [record for _, record in json_lines.records([raw.decode()])]
     except UnicodeDecodeError as error:
         return [{"type": "unreadable", "reason": f"is not UTF-8: {error.reason} at byte {error.start}"}]
 
 
-async def text_of(source: Path) -> str:
+async def read_text(source: Path) -> str:
     """A whole file as text."""
     try:
         return (await asyncio.to_thread(source.read_bytes)).decode("utf-8-sig")
@@ -104,9 +104,9 @@ async def text_of(source: Path) -> str:
         raise InputError(f"{source} cannot be read: it is not UTF-8 ({error.reason} at byte {error.start})") from None
 
 
-def parsed(text: str, name: str) -> Any:
+async def read_json(source: Path) -> Any:
     """A whole file as JSON."""
     try:
-        return json.loads(text)
+        return json.loads(await read_text(source))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} is not JSON: {error}; JSON Lines go by the name of .jsonl") from None
+        raise InputError(f"{source.name} is not JSON: {error}; a file of JSON Lines must end in .jsonl") from None
