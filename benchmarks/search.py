@@ -29,7 +29,7 @@ from matplotlib import pyplot as plt
 
 from lamina import Memory
 from lamina.models.embeddings.static import StaticEmbedder
-from lamina.models.embeddings.wordpiece import uncased
+from lamina.models.embeddings.wordpiece import bert_uncased
 from lamina.profiles import PROFILES
 
 mpl.use("Agg")
@@ -53,7 +53,7 @@ _TOPIC = 25  # words that a session comes back to
 @cache
 def _vocabulary() -> tuple[list[str], list[float]]:
     """Real words, the commoner the earlier, and their share by Zipf's law, summed up."""
-    words = [word for word in uncased().numbers if word.isalpha() and word.isascii() and len(word) > 1][:20_000]
+    words = [word for word in bert_uncased().numbers if word.isalpha() and word.isascii() and len(word) > 1][:20_000]
     return words, list(itertools.accumulate(1 / (rank + 2.7) for rank in range(len(words))))
 
 

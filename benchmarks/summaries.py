@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from lamina.language.sentences import sentences
-from lamina.language.words import stem
-from lamina.models.offline.extractive_summariser import OfflineSummariser
-from lamina.models.offline.lexicon import lexicon
-from lamina.models.offline.word_overlap import folded, words
+from lamina.language.words import fold, stem, surface_words
+from lamina.models.offline.summaries.extractive_summariser import OfflineSummariser
+from lamina.models.offline.summaries.lexicon import lexicon
 from lamina.models.token_counters import ExactCounter
 from lamina.protocols.models import SummaryTask
 from lamina.values.message import Message
@@ -89,7 +88,7 @@ def _message(at: int, turn: Mapping[str, Any], role: Any) -> Message:
 
 
 def content(text: str) -> list[str]:
-    tokens = [folded(word) for word in words(text)]
+    tokens = [fold(word) for word in surface_words(text)]
     return list(dict.fromkeys(stem(token) for token in tokens if token not in lexicon().stop and len(token) > 1))
 
 
@@ -232,8 +231,8 @@ def main(path: Path) -> None:
         rows = [by_session(half, method, assistant=assistant) for _, half in halves]
         print(f"{title:40}" + "".join(f"{row[0]:18.1%}{row[1]:10.1%}" for row in rows) + f"{rows[-1][2]:6.1f}")
     print(f"\n{'five sessions in 1,000 tokens':40}")
-    for title, fold in (("first sentences", lead), ("random sentences", shuffled), ("longest sentences", longest)):
-        shares = [rolling(half, fold) for _, half in halves]
+    for title, choose in (("first sentences", lead), ("random sentences", shuffled), ("longest sentences", longest)):
+        shares = [rolling(half, choose) for _, half in halves]
         print(f"{title:40}" + "".join(f"{row[0]:18.1%}{row[1]:10.1%}" for row in shares))
     for title, once in (("ours, at once", ours), ("ours, five rolling folds", None)):
         shares = [rolling(half, once) for _, half in halves]

@@ -6,8 +6,8 @@
 
 The model's wheel and WordNet are checked by hash; CHATS are files of chats, one in a line of JSON with `messages` that
 have a `text` (those of the package: 626 chats of OpenAssistant and 60 logs of #ubuntu, see NOTICE). Writes the
-vocabulary and the vectors into src/lamina/models/local and prints the hash for `SHA256` in static.py. Takes a quarter
-of an hour and nothing but numpy. Another machine may round a few numbers the other way.
+vocabulary and the vectors into src/lamina/models/embeddings and prints the hash for `SHA256` in static.py. Takes a
+quarter of an hour and nothing but numpy. Another machine may round a few numbers the other way.
 
 Each piece of the vocabulary goes through the model alone. As model2vec does, the mean is taken off and each row is
 weighted by how rare the piece is. Unlike there, the two directions that all pieces share most are taken off too, and
@@ -35,10 +35,10 @@ from numpy.typing import NDArray
 
 from lamina.models.embeddings.bert import Bert, read_tensors
 from lamina.models.embeddings.minilm import HEADS, SHA256, WEIGHTS
-from lamina.models.embeddings.wordpiece import uncased
+from lamina.models.embeddings.wordpiece import bert_uncased
 from scripts.teaching import taught
 
-TARGET = Path(__file__).parents[1] / "src/lamina/models/local"
+TARGET = Path(__file__).parents[1] / "src/lamina/models/embeddings"
 VOCABULARY = "vocab.txt"
 
 FIRST_PIECE = "!"  # special and unused ones come before
@@ -77,14 +77,14 @@ def build(folder: Path, texts: Sequence[str]) -> None:
     model = Bert(read_tensors(folder / WEIGHTS), HEADS)
     first = lines.index(FIRST_PIECE)
     start, end = lines.index("[CLS]"), lines.index("[SEP]")
-    alone = model.pooled([[start, at, end] for at in range(first, len(lines))])
+    alone = model.mean_vectors([[start, at, end] for at in range(first, len(lines))])
     rows = (apart(alone.astype(np.float64)) * weights(lines[first:])[:, None]).astype(np.float32)
 
-    read = [[piece for piece in uncased().encode(text)[:PIECES] if piece >= first] for text in texts]
+    read = [[piece for piece in bert_uncased().encode(text)[:PIECES] if piece >= first] for text in texts]
     read = sorted((pieces for pieces in read if len(pieces) > 2), key=len)  # noqa: PLR2004 - less says little
     wanted = []
     for place in range(0, len(read), 1024):
-        wanted.append(model.pooled([[start, *pieces, end] for pieces in read[place : place + 1024]]))
+        wanted.append(model.mean_vectors([[start, *pieces, end] for pieces in read[place : place + 1024]]))
         told("read", place, len(read))
     rows = taught(
         rows,

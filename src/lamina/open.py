@@ -15,8 +15,8 @@ import uuid_utils
 
 from lamina.errors import InputError
 from lamina.log.messages import checked_tenant
+from lamina.models.llm.costs import StoreLedger
 from lamina.models.llm.options import OPENAI, USES, Llm, Price
-from lamina.models.llm.store_costs import StoreLedger
 from lamina.parts import Parts, Patience, Progress
 from lamina.profiles import DEFAULT, Profile, as_profile, profile_kept
 from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Summariser, TokenCounter
@@ -183,8 +183,8 @@ def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
     endpoint = _endpoint(llm, chosen)
     kinds = {
         "summariser": ("summaries", "lamina.models.llm.llm_summariser", "LlmSummariser"),
-        "extractor": ("facts", "lamina.models.llm.llm_extractor", "LlmExtractor"),
-        "episode_extractor": ("episodes", "lamina.models.llm.llm_episodes", "LlmEpisodeExtractor"),
+        "extractor": ("facts", "lamina.models.llm.llm_fact_extractor", "LlmExtractor"),
+        "episode_extractor": ("episodes", "lamina.models.llm.llm_episode_extractor", "LlmEpisodeExtractor"),
     }
     models = {name: _backend(module, kind)(endpoint) for name, (use, module, kind) in kinds.items() if use in llm.use}
     for model in models.values():
@@ -195,9 +195,9 @@ def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
 async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Parts:
     counter = chosen.counter or _backend("lamina.models.token_counters", "best_counter")()
     static = _backend("lamina.models.embeddings.lazy_static", "LazyStatic")()
-    offline = _backend("lamina.models.offline.extractive_summariser", "OfflineSummariser")(counter)
-    extractor = _backend("lamina.models.offline.fact_extractor", "OfflineExtractor")()
-    episode_extractor = _backend("lamina.models.offline.episode_extractor", "OfflineEpisodeExtractor")()
+    offline = _backend("lamina.models.offline.summaries.extractive_summariser", "OfflineSummariser")(counter)
+    extractor = _backend("lamina.models.offline.facts.fact_extractor", "OfflineExtractor")()
+    episode_extractor = _backend("lamina.models.offline.episodes.episode_extractor", "OfflineEpisodeExtractor")()
     profile = await _profile(store, chosen.profile)
     remote = _remote(store, chosen, profile)
     return Parts(

@@ -6,7 +6,7 @@ import pytest
 
 from lamina.bench.plots import curve
 from lamina.bench.readers import Question
-from lamina.bench.scoring import Found, score, scored, table
+from lamina.bench.scoring import Found, score, score_all, table
 
 
 def question(*gold, sessions=("s1",), category="some", name="q"):
@@ -77,7 +77,7 @@ def test_gold_sessions_alone_are_met_by_any_of_their_messages():
 def both():
     first = (question("m0", category="b"), Found(ranked=("m0",), contexts={500: ("m0",), 90: ()}))
     second = (question("m1", category="a"), Found(ranked=(), contexts={500: (), 90: ()}))
-    return scored([first, second], SESSION_OF)
+    return score_all([first, second], SESSION_OF)
 
 
 def test_means_are_over_all_questions_and_by_category():

@@ -14,9 +14,9 @@ from lamina.coroutines import driven
 from lamina.memory import AsyncMemory
 from lamina.models.embeddings.lazy_static import LazyStatic
 from lamina.models.llm.prompts import prompts
-from lamina.models.offline.episode_extractor import OfflineEpisodeExtractor
-from lamina.models.offline.extractive_summariser import OfflineSummariser
-from lamina.models.offline.fact_extractor import OfflineExtractor
+from lamina.models.offline.episodes.episode_extractor import OfflineEpisodeExtractor
+from lamina.models.offline.facts.fact_extractor import OfflineExtractor
+from lamina.models.offline.summaries.extractive_summariser import OfflineSummariser
 from lamina.open import new_id
 from lamina.parts import Parts
 from lamina.profiles import (

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from lamina.language.dates import with_dates
 from lamina.language.sentences import LONGEST, sentences
-from lamina.language.words import stem
-from lamina.models.offline.word_overlap import words
+from lamina.language.words import stem, surface_words
 from tests.growth import growth, quarters, repeated
 
 MONDAY = datetime(2025, 3, 3, 10, 0, tzinfo=UTC)
@@ -106,6 +105,6 @@ def test_dates_at_the_end_of_time():
 
 def test_words_of_unspaced_scripts():
     """Chinese is cut into pairs, Hindi words stay whole, and English endings do not matter."""
-    assert words("我住北京 Berlin") == ["我住", "住北", "北京", "Berlin"]
-    assert words("दिल्ली में") == ["दिल्ली", "में"]
+    assert surface_words("我住北京 Berlin") == ["我住", "住北", "北京", "Berlin"]
+    assert surface_words("दिल्ली में") == ["दिल्ली", "में"]
     assert stem("planning") == stem("planned") == stem("plans") == "plan"

@@ -46,7 +46,7 @@ def test_short_and_foreign_words_stay(word: str) -> None:
 
 def test_more_words_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Terms are the same, however many other words came before."""
-    monkeypatch.setattr(_Terms, "_MOST", 2)
+    monkeypatch.setattr(_Terms, "_MAX_CACHED", 2)
     known = _Terms()
     assert [known[word] for word in ("cats", "the", "dogs", "cats", "dogs")] == ["cat", "", "dog", "cat", "dog"]
     assert len(known) <= 2

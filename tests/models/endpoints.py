@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 from lamina import Llm
 from lamina.models.llm import endpoint as endpoints
 from lamina.models.llm.endpoint import Endpoint
+from lamina.models.llm.openai_api import Ask, Schema
 from lamina.models.llm.prompts import prompts
-from lamina.models.llm.questions import Ask, Schema
-from lamina.protocols.models import SummaryTask
+from lamina.protocols.models import LedgerEntry, SummaryTask
 from lamina.testing.llm_server import LlmServer
 from lamina.values.message import Message
 from tests.messages import message
@@ -43,6 +44,19 @@ async def endpoint_to(server: LlmServer, **values: Any) -> AsyncIterator[Endpoin
         yield endpoint
     finally:
         await endpoint.close()
+
+
+class ListLedger:
+    """A ledger of the process: every call, and what those of a tenant came to since a time."""
+
+    def __init__(self) -> None:
+        self.entries: list[LedgerEntry] = []
+
+    async def add(self, entry: LedgerEntry) -> None:
+        self.entries.append(entry)
+
+    async def cost_since(self, tenant: str, since: datetime) -> float:
+        return sum(entry.cost for entry in self.entries if entry.tenant == tenant and entry.at >= since)
 
 
 class Watch:

@@ -6,9 +6,9 @@ from importlib import resources
 import pytest
 
 from lamina.errors import ConfigError
-from lamina.models.offline.grammar.data import grammar, grammars
-from lamina.models.offline.grammar.patterns import Index, compiled
-from lamina.models.offline.grammar.tokens import merged, tokens_of
+from lamina.models.offline.facts.grammar import grammar, grammars
+from lamina.models.offline.facts.patterns import Index, compile_pattern
+from lamina.models.offline.facts.tokens import merge_phrases, tokenise
 
 CLASSES = {"drinks": "tea, iced coffee"}
 
@@ -25,7 +25,7 @@ CLASSES = {"drinks": "tea, iced coffee"}
 )
 def test_patterns_match(pattern, said, slots):
     """A pattern matches from the first word on and tells what stands in its slots."""
-    match = compiled(pattern, CLASSES).regex.match(said)
+    match = compile_pattern(pattern, CLASSES).regex.match(said)
     assert match is not None
     assert match.groupdict() == slots
 
@@ -41,26 +41,26 @@ def test_patterns_match(pattern, said, slots):
 def test_wrong_patterns_say_what_is_wrong(pattern, problem):
     """An error names the pattern and the problem."""
     with pytest.raises(ConfigError, match="grammar pattern") as error:
-        compiled(pattern, CLASSES)
+        compile_pattern(pattern, CLASSES)
     assert problem in str(error.value)
 
 
 def test_the_index_keeps_the_order():
     """Only patterns whose words are there are tried, in the order of the file."""
-    index = Index([(compiled(text, {}), text) for text in ("i like {x}", "i hate {x}", "i {x}")])
+    index = Index([(compile_pattern(text, {}), text) for text in ("i like {x}", "i hate {x}", "i {x}")])
     assert [name for _, name in index.likely(frozenset(("i", "like")))] == ["i like {x}", "i {x}"]
 
 
 def test_a_pattern_without_a_fixed_word_is_always_tried():
     """A number may stand in any sentence."""
-    index = Index([(compiled(text, {}), text) for text in ("#th of {x}", "# $", "i like {x}")])
+    index = Index([(compile_pattern(text, {}), text) for text in ("#th of {x}", "# $", "i like {x}")])
     assert [name for _, name in index.likely(frozenset(("i", "like")))] == ["# $", "i like {x}"]
 
 
 def test_tokens_know_their_place():
     """Contractions are written out, phrases read as one word, and each token keeps its place in the text."""
-    tokens = tokens_of("I\u2019m here no more", 10, {"i'm": ("i", "am")}, {})
-    tokens = merged(tokens, {"no": ((("no", "more"), "nomore"),)})
+    tokens = tokenise("I\u2019m here no more", 10, {"i'm": ("i", "am")}, {})
+    tokens = merge_phrases(tokens, {"no": ((("no", "more"), "nomore"),)})
     assert [(token.word, token.start, token.end) for token in tokens] == [
         ("i", 10, 13),
         ("am", 10, 13),
@@ -77,7 +77,7 @@ def test_every_grammar_loads():
 
 def test_unknown_slots_are_refused():
     """A template with a slot that the file does not describe is an error."""
-    file = resources.files("lamina.models.offline.grammar").joinpath("de.toml")
+    file = resources.files("lamina.models.offline.facts").joinpath("grammar_de.toml")
     data = tomllib.loads(file.read_text("utf-8"))
     data["templates"].append({"say": ["ich mag {käse}"], "category": "preference", "value": "{käse}"})
     with pytest.raises(ConfigError, match="no slots"):

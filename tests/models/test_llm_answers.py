@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.llm.answers import (
+from lamina.models.llm.json_answers import find_quote
+from lamina.models.llm.openai_api import (
     Unreadable,
     chat_reply,
-    embedded_vectors,
-    json_in,
+    embedding_vectors,
+    find_json,
     response_reply,
-    unfenced,
-    without_thoughts,
+    strip_fence,
+    strip_thoughts,
 )
-from lamina.models.llm.quotes import place_of
 
 
 def chat(message: Any, finish: str | None = "stop", **more: Any) -> dict[str, Any]:
@@ -108,45 +108,45 @@ VALUE = {"facts": [{"a": "}{"}]}
 )
 def test_json_is_found_in_a_text(text):
     """Between ``` or words; the longest of several."""
-    assert json_in(text) == VALUE
+    assert find_json(text) == VALUE
 
 
 @pytest.mark.parametrize("text", ["", "no JSON here", '{"facts": [', "{" * 5_000, "[" * 100_000, "3", '"text"'])
 def test_no_json_is_none(text):
-    assert json_in(text) is None
+    assert find_json(text) is None
 
 
 @given(st.text(st.sampled_from('{}[]":, \\n`abc1é<>/think'), max_size=60))
 def test_no_text_is_too_odd_to_look_for_json(text):
     """It is an object, a list or nothing; and what was put in is found again."""
-    assert isinstance(json_in(text), dict | list | None)
-    assert json_in(f"{json.dumps({'t': text})}") == {"t": text}
+    assert isinstance(find_json(text), dict | list | None)
+    assert find_json(f"{json.dumps({'t': text})}") == {"t": text}
 
 
 @given(st.text(max_size=40), st.integers(0, 40), st.integers(1, 20))
 def test_every_piece_of_a_text_is_found_in_it(text, start, length):
     """Exactly, or in capitals; and what is found is a piece of the text."""
     piece = text[start : start + length]
-    place = place_of(piece, text)
+    place = find_quote(piece, text)
     assert (place is None) == (not piece.strip())
     if place is not None:
         assert text[place[0] : place[1]] == piece
-    shouted = place_of(piece.upper(), text)
+    shouted = find_quote(piece.upper(), text)
     assert shouted is None or 0 <= shouted[0] < shouted[1] <= len(text)
 
 
 def test_fences_and_thoughts_are_taken_off():
-    assert unfenced("```markdown\n## A\ntext\n```") == "## A\ntext"
-    assert unfenced("see:\n```\ncode\n```") == "see:\n```\ncode\n```"
-    assert without_thoughts("<thinking>x</thinking>a<THINK>y</THINK>b") == "ab"
+    assert strip_fence("```markdown\n## A\ntext\n```") == "## A\ntext"
+    assert strip_fence("see:\n```\ncode\n```") == "see:\n```\ncode\n```"
+    assert strip_thoughts("<thinking>x</thinking>a<THINK>y</THINK>b") == "ab"
 
 
 def test_vectors_come_in_the_order_of_the_texts():
     """By index, whatever the order of the answer; without one, by place."""
     rows = [{"index": 1, "embedding": [2, 2]}, {"index": 0, "embedding": [1, 1]}]
-    assert embedded_vectors({"data": rows}, 2) == ([[1.0, 1.0], [2.0, 2.0]], None)
+    assert embedding_vectors({"data": rows}, 2) == ([[1.0, 1.0], [2.0, 2.0]], None)
     bare = {"data": [{"embedding": [1]}, {"embedding": [2]}], "usage": {"prompt_tokens": 7}}
-    assert embedded_vectors(bare, 2) == ([[1.0], [2.0]], 7)
+    assert embedding_vectors(bare, 2) == ([[1.0], [2.0]], 7)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_vectors_come_in_the_order_of_the_texts():
 )
 def test_what_are_no_vectors(body):
     with pytest.raises(Unreadable):
-        embedded_vectors(body, 2)
+        embedding_vectors(body, 2)
 
 
 TEXT = "Well, I\u2019m  “Alex” \u2013 from\nGhent, STRASSE 3. I live in Ghent."
@@ -186,5 +186,5 @@ TEXT = "Well, I\u2019m  “Alex” \u2013 from\nGhent, STRASSE 3. I live in Ghen
 )
 def test_quotes_are_found_where_they_were_said(quote, found):
     """Spaces, case and marks may differ; words may not."""
-    place = place_of(quote, TEXT)
+    place = find_quote(quote, TEXT)
     assert (None if place is None else TEXT[place[0] : place[1]]) == found

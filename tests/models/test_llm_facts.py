@@ -9,8 +9,8 @@ import pytest
 
 from lamina import ModelError
 from lamina.knowledge.fact_drafts import is_faithful
-from lamina.models.llm.llm_episodes import LlmEpisodeExtractor
-from lamina.models.llm.llm_extractor import LlmExtractor, category_of, key_of, value_of
+from lamina.models.llm.llm_episode_extractor import LlmEpisodeExtractor
+from lamina.models.llm.llm_fact_extractor import LlmExtractor, category_of, key_of, value_of
 from lamina.protocols.models import EpisodeDraft, FactDraft
 from lamina.testing.llm_server import Answer, LlmServer, Said, data_of, sensible
 from lamina.values.message import Message

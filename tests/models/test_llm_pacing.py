@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamina.models.llm.pacing import MOST_WAIT, Breaker, Bucket, asked_wait, backoff
+from lamina.models.llm.pacing import MAX_WAIT, Breaker, Bucket, backoff, retry_after
 
 
 def test_a_bucket_gives_a_minutes_worth_at_once_and_then_evenly():
@@ -45,9 +45,9 @@ def test_a_breaker_opens_after_failures_in_a_row():
     breaker = Breaker(3, 30.0)
     for outcome in ("failed", "failed", "succeeded", "failed", "failed"):
         assert breaker.refusal(0.0) is None
-        breaker.failed(0.0) if outcome == "failed" else breaker.succeeded()
+        breaker.record_failure(0.0) if outcome == "failed" else breaker.record_success()
     assert breaker.refusal(0.0) is None
-    breaker.failed(1.0)
+    breaker.record_failure(1.0)
     assert breaker.refusal(1.0) == pytest.approx(30.0)
     assert breaker.refusal(21.0) == pytest.approx(10.0)
 
@@ -55,7 +55,7 @@ def test_a_breaker_opens_after_failures_in_a_row():
 def opened() -> Breaker:
     breaker = Breaker(1, 30.0)
     breaker.refusal(0.0)
-    breaker.failed(0.0)
+    breaker.record_failure(0.0)
     return breaker
 
 
@@ -64,7 +64,7 @@ def test_after_a_while_one_call_tries_and_closes_it():
     breaker = opened()
     assert breaker.refusal(31.0) is None
     assert breaker.refusal(31.0) == 0.0
-    breaker.succeeded()
+    breaker.record_success()
     assert breaker.refusal(31.0) is None
     assert breaker.refusal(31.0) is None
 
@@ -72,14 +72,14 @@ def test_after_a_while_one_call_tries_and_closes_it():
 def test_a_trial_that_fails_opens_it_again():
     breaker = opened()
     assert breaker.refusal(31.0) is None
-    breaker.failed(31.0)
+    breaker.record_failure(31.0)
     assert breaker.refusal(32.0) == pytest.approx(29.0)
 
 
 def test_a_trial_that_is_given_up_leaves_the_next_one_to_try():
     breaker = opened()
     assert breaker.refusal(31.0) is None
-    breaker.abandoned()
+    breaker.release()
     assert breaker.refusal(31.0) is None
 
 
@@ -87,7 +87,7 @@ def test_waits_double_and_spread():
     """Between half and all of what doubles, up to a bound."""
     assert [backoff(n, 0.5, 1.0) for n in range(4)] == [0.5, 1.0, 2.0, 4.0]
     assert [backoff(n, 0.5, 0.0) for n in range(4)] == [0.25, 0.5, 1.0, 2.0]
-    assert backoff(1_000, 0.5, 1.0) == MOST_WAIT
+    assert backoff(1_000, 0.5, 1.0) == MAX_WAIT
 
 
 @pytest.mark.parametrize(
@@ -104,4 +104,4 @@ def test_waits_double_and_spread():
     ],
 )
 def test_what_a_server_asks_for(headers, wait):
-    assert asked_wait(headers, 10.0) == wait
+    assert retry_after(headers, 10.0) == wait

@@ -10,9 +10,8 @@ from lamina import PROFILES, AsyncMemory, InputError, Llm, Memory, MissingExtra,
 from lamina.errors import StoreBusy
 from lamina.models.llm.endpoint import Endpoint
 from lamina.models.llm.llm_summariser import LlmSummariser
-from lamina.models.llm.process_costs import MemoryLedger
 from lamina.testing.llm_server import LlmServer, Said, data_of, sensible
-from tests.models.endpoints import llm_for
+from tests.models.endpoints import ListLedger, llm_for
 
 PROFILE = PROFILES["project"].but(max_recent_messages=4, chunk_size=4)
 SAID = [f"Remark {number} about the harbour wall and its crack." for number in range(1, 7)]
@@ -159,7 +158,7 @@ def test_a_ledger_of_ones_own_is_shared_by_all_memories():
     """And the budget is each tenant's own."""
     with LlmServer(lambda asked: Said(text=sensible(asked), usage=(2_000_000, 0))) as server:
         prices = {"*": Price(input=1.0)}
-        llm = llm_for(server, prices=prices, budget_per_month=1.0, use=("summaries",), ledger=MemoryLedger())
+        llm = llm_for(server, prices=prices, budget_per_month=1.0, use=("summaries",), ledger=ListLedger())
         written = []
         for tenant in ("a", "a", "b"):
             with Memory(":memory:", profile=PROFILE, llm=llm, tenant=tenant, worker=False) as memory:

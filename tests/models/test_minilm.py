@@ -15,7 +15,7 @@ from lamina.errors import InputError, ModelError
 from lamina.models.embeddings import minilm
 from lamina.models.embeddings.bert import Bert, read_tensors
 from lamina.models.embeddings.minilm import PACKAGE, MiniLmEmbedder
-from lamina.models.embeddings.wordpiece import uncased
+from lamina.models.embeddings.wordpiece import bert_uncased
 from lamina.protocols.models import Embedder
 
 SIZE, WIDE, HEADS, LAYERS, WORDS, PLACES = 12, 20, 3, 2, 50, 16
@@ -100,17 +100,17 @@ def reference(tensors, sequence):
 def test_forward(tensors, tmp_path):
     """Sequences of any length, together, give what each gives alone in a plain reading of the paper."""
     bert = Bert(read_tensors(write(tmp_path / "model.safetensors", tensors)), HEADS)
-    rows = bert.pooled(SEQUENCES)
+    rows = bert.mean_vectors(SEQUENCES)
     assert rows.dtype == np.float32
     assert rows == pytest.approx(np.array([reference(tensors, sequence) for sequence in SEQUENCES]), abs=1e-5)
-    assert bert.pooled([]).shape == (0, SIZE)
+    assert bert.mean_vectors([]).shape == (0, SIZE)
 
 
 def test_many(tensors):
     """More than goes through at once comes back in the order it was given."""
     bert = Bert(tensors, HEADS)
     many = [tuple(range(at % PLACES + 1)) for at in range(400)]
-    rows = bert.pooled(many)
+    rows = bert.mean_vectors(many)
     for at in (0, 1, 17, 250, 399):
         assert rows[at] == pytest.approx(reference(tensors, many[at]), abs=1e-5)
 
@@ -164,7 +164,7 @@ def test_weights_of_a_package_embed(tmp_path, monkeypatch):
     """Weights are found in their package and read once; rows have length 1, from the first 256 tokens."""
     folder = tmp_path / PACKAGE / "model"
     folder.mkdir(parents=True)
-    path = write(folder / minilm.WEIGHTS, drawn(words=len(uncased().numbers), places=256))
+    path = write(folder / minilm.WEIGHTS, drawn(words=len(bert_uncased().numbers), places=256))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(minilm, "SHA256", hashlib.sha256(path.read_bytes()).hexdigest())
     embedder = MiniLmEmbedder()

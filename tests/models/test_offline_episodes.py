@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.knowledge.episodes import KEY_MOMENT
-from lamina.models.offline.episode_cues import languages
-from lamina.models.offline.episode_extractor import (
-    LEAST,
-    LONGEST_CONTEXT,
-    LONGEST_SUMMARY,
-    LONGEST_TITLE,
-    MOST,
+from lamina.models.offline.episodes.episode_cues import languages
+from lamina.models.offline.episodes.episode_extractor import (
+    MAX_CONTEXT,
+    MAX_SIGNIFICANCE,
+    MAX_SUMMARY,
+    MAX_TITLE,
+    MIN_SIGNIFICANCE,
     OfflineEpisodeExtractor,
     episode_in,
-    shortened,
+    shorten,
 )
 from lamina.protocols.models import EpisodeDraft, EpisodeExtractor
 from lamina.values.fact import EPISODE_KINDS
@@ -303,7 +303,7 @@ def test_context_stays_in_its_session() -> None:
 )
 def test_shortened(text: str, most: int, expected: str) -> None:
     """A long text is cut at a clause, else at a word, else anywhere, and never exceeds its length."""
-    assert shortened(text, most) == expected
+    assert shorten(text, most) == expected
     assert len(expected) <= most
 
 
@@ -342,12 +342,12 @@ def test_bounds(text: str, role: str) -> None:
     if found is None:
         return
     assert found.kind in EPISODE_KINDS
-    assert 0 < len(found.title) <= LONGEST_TITLE
-    assert 0 < len(found.summary) <= LONGEST_SUMMARY
-    assert len(found.context) <= LONGEST_CONTEXT
-    assert found.outcome is None or 0 < len(found.outcome) <= LONGEST_CONTEXT
+    assert 0 < len(found.title) <= MAX_TITLE
+    assert 0 < len(found.summary) <= MAX_SUMMARY
+    assert len(found.context) <= MAX_CONTEXT
+    assert found.outcome is None or 0 < len(found.outcome) <= MAX_CONTEXT
     assert -1 <= found.valence <= 1
-    assert LEAST <= found.significance <= MOST
+    assert MIN_SIGNIFICANCE <= found.significance <= MAX_SIGNIFICANCE
     assert set(found.summary.split()) <= set(text.split()) | {part.rstrip(",;:-\u2013—") for part in text.split()}
 
 

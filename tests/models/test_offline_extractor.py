@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from benchmarks.facts import FACTS, message, score
 from lamina.language.dates import period
-from lamina.models.offline.fact_extractor import OfflineExtractor, facts_in
-from lamina.models.offline.grammar.data import grammars
-from lamina.models.offline.grammar.sentence_reading import LONGEST_QUOTE
+from lamina.models.offline.facts.fact_extractor import OfflineExtractor, facts_in
+from lamina.models.offline.facts.grammar import grammars
+from lamina.models.offline.facts.read_sentence import MAX_QUOTE
 from tests.growth import repeated, times_longer
 from tests.sizes import examples, share
 
@@ -246,7 +246,7 @@ def _holds_together(text):
     drafts = facts_in(message(text))
     for draft in drafts:
         assert text[draft.start : draft.end] == draft.quote
-        assert 0 < len(draft.quote) <= LONGEST_QUOTE
+        assert 0 < len(draft.quote) <= MAX_QUOTE
         assert draft.category in CATEGORIES
         assert draft.value
         assert "{" not in draft.value.replace("{", "", text.count("{"))

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.offline.extractive_summariser import OfflineSummariser
-from lamina.models.offline.statements import of_summary
+from lamina.models.offline.summaries.extractive_summariser import OfflineSummariser
+from lamina.models.offline.summaries.statements import statements_of_summary
 from lamina.protocols.models import SummaryTask
 from lamina.values.codec import encode
 from lamina.values.message import Message
@@ -400,7 +400,7 @@ def test_lines_are_verbatim(lines):
     """Every kept sentence of a message is in that message, but for emphasis, white space and dates."""
     messages = talk(*lines)
     flat = [" ".join(re.sub(r"\*\*|__|`{1,3}", "", one.text).split()) for one in messages]
-    for statement in of_summary(SUMMARISER.write(task(messages)).text, 0):
+    for statement in statements_of_summary(SUMMARISER.write(task(messages)).text, 0):
         plain = re.sub(r" \[~?\d{4}-\d\d-\d\d\]", "", statement.text)
         assert any(plain in text for text in flat)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.models.embeddings.static import FILE, SHA256, StaticEmbedder
-from lamina.models.embeddings.wordpiece import uncased
+from lamina.models.embeddings.wordpiece import bert_uncased
 from lamina.protocols.models import Embedder, Lexicon
 from tests.growth import times_longer
 from tests.sizes import examples, share
@@ -70,7 +70,7 @@ def test_words():
     rows = EMBEDDER.word_vectors(["dog", "puppy", "insurance", "embeddings", "👍"])
     assert rows[0] @ rows[1] > 0.5 > rows[0] @ rows[2]
     assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 1, 1, 1, 0], abs=1e-6)
-    assert len(uncased().encode("embeddings")) > 1
+    assert len(bert_uncased().encode("embeddings")) > 1
 
 
 def test_common_words_weigh_little():
@@ -113,5 +113,5 @@ def test_quick():
     texts = [
         f"I met person {number} in the park yesterday, and we talked about music" for number in range(share(1_000))
     ]
-    encode = uncased().encode
+    encode = bert_uncased().encode
     assert times_longer(lambda: EMBEDDER.vectors(texts), lambda: [encode(text) for text in texts], most=30) <= 30

@@ -18,8 +18,8 @@ def test_without_tiktoken_tokens_are_estimated(monkeypatch: pytest.MonkeyPatch) 
 
 def test_counts_are_the_same_when_too_many_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The counts of long texts are remembered, so many and no more."""
-    monkeypatch.setattr(token_counters, "_REMEMBERED", 2)
+    monkeypatch.setattr(token_counters, "_MAX_CACHED", 2)
     counter = ExactCounter()
     texts = [f"{word} " * 70 for word in ("one", "two", "six", "one")]
     assert counter.count_many(texts) == [ExactCounter().count(text) for text in texts]
-    assert len(counter._known) <= 2
+    assert len(counter._cache) <= 2

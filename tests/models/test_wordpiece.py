@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.embeddings.wordpiece import UNKNOWN, WordPiece, numbered, uncased
+from lamina.models.embeddings.wordpiece import UNKNOWN, WordPiece, bert_uncased, vocabulary
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ from lamina.models.embeddings.wordpiece import UNKNOWN, WordPiece, numbered, unc
 )
 def test_numbers(text, expected):
     """A text has the numbers that BERT's own tokeniser gives."""
-    assert uncased().encode(text) == expected
+    assert bert_uncased().encode(text) == expected
 
 
 @given(st.text())
 def test_any_text_is_known_or_unknown(text):
     """Whatever the text, each number is one of the vocabulary and each word has one at least."""
-    pieces = uncased()
+    pieces = bert_uncased()
     found = pieces.encode(text)
     assert set(found) <= set(pieces.numbers.values())
     assert len(found) >= len(pieces.words(text))
@@ -48,11 +48,11 @@ def test_any_text_is_known_or_unknown(text):
 @given(st.text(), st.text())
 def test_words_do_not_look_across_a_space(left, right):
     """The numbers of two texts are those of both with a space between."""
-    assert uncased().encode(f"{left} {right}") == uncased().encode(left) + uncased().encode(right)
+    assert bert_uncased().encode(f"{left} {right}") == bert_uncased().encode(left) + bert_uncased().encode(right)
 
 
 def test_the_longest_piece_wins():
     """A word is split from its start into the longest pieces there are, or not at all."""
-    pieces = WordPiece(numbered([UNKNOWN, "un", "u", "##happ", "##h", "##y"]))
+    pieces = WordPiece(vocabulary([UNKNOWN, "un", "u", "##happ", "##h", "##y"]))
     assert pieces.encode("unhappy") == [1, 3, 5]
     assert pieces.encode("unhappily") == [pieces.unknown]

@@ -28,7 +28,7 @@ class Journal:
         """What an earlier run of these settings has finished, if it is to be gone on with; else nothing."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            kept = self._finished(settings) if resume and self._settings.exists() else []
+            kept = self._load(settings) if resume and self._settings.exists() else []
             _write(self._settings, [json.dumps(settings, indent=2)])
             _write(self.predictions, [line for one in kept for line in _prediction_lines(one)])
             _write(self._timings, map(_timing_line, kept))
@@ -36,7 +36,7 @@ class Journal:
             raise InputError(f"{self.folder} cannot be written: {error}; --out names another folder") from None
         return kept
 
-    def _finished(self, settings: dict[str, Any]) -> list[Replay]:
+    def _load(self, settings: dict[str, Any]) -> list[Replay]:
         before = json.loads(self._settings.read_text("utf-8"))
         if differing := sorted(name for name in settings if before.get(name) != settings[name]):
             was = ", ".join(f"{name} {before.get(name)!r}" for name in differing)
@@ -46,30 +46,30 @@ class Journal:
             answers.setdefault(row["conversation"], []).append(_answer(row))
         return [Replay(answers=tuple(answers.get(row["conversation_id"], ())), **row) for row in _rows(self._timings)]
 
-    def add(self, done: Replay) -> None:
+    def add(self, replay: Replay) -> None:
         """Keep what one conversation gave."""
-        _append(self.predictions, _prediction_lines(done))
-        _append(self._timings, [_timing_line(done)])
+        _append(self.predictions, _prediction_lines(replay))
+        _append(self._timings, [_timing_line(replay)])
 
 
-def _prediction_lines(done: Replay) -> list[str]:
+def _prediction_lines(replay: Replay) -> list[str]:
     return [
         json.dumps(
             {
                 "qid": answer.question_id,
                 "ranked": answer.ranked,
                 "contexts": answer.contexts,
-                "conversation": done.conversation_id,
+                "conversation": replay.conversation_id,
                 "search_ms": answer.search_ms,
                 "context_ms": answer.context_ms,
             }
         )
-        for answer in done.answers
+        for answer in replay.answers
     ]
 
 
-def _timing_line(done: Replay) -> str:
-    return json.dumps({name: value for name, value in asdict(done).items() if name != "answers"})
+def _timing_line(replay: Replay) -> str:
+    return json.dumps({name: value for name, value in asdict(replay).items() if name != "answers"})
 
 
 def _answer(row: dict[str, Any]) -> Answer:

@@ -17,7 +17,7 @@ from lamina.bench import plots
 from lamina.bench.journal import Journal
 from lamina.bench.readers import Conversation, DataSet, read
 from lamina.bench.recall_run import Plan, Replay, replay, timing
-from lamina.bench.scoring import ALL, Found, Scores, scored, table
+from lamina.bench.scoring import ALL, Found, Scores, score_all, table
 from lamina.errors import InputError, MissingExtra
 from lamina.logs import log_to_stderr
 
@@ -71,7 +71,7 @@ class Report:
 def measure(files: Sequence[str], folder: Path, plan: Plan, bounds: Bounds, tell: Tell) -> Report:
     """Recall on each of the files; raises InputError before anything is run if one cannot be read."""
     _check(plan, bounds)
-    sets = [_sampled(read(named), bounds) for named in files]
+    sets = [_sample(read(named), bounds) for named in files]
     names = [one.name for one in sets]
     if len(set(names)) < len(names):
         raise InputError(f"two files have one name, and results are kept by name: {', '.join(sorted(names))}")
@@ -83,8 +83,8 @@ def measure(files: Sequence[str], folder: Path, plan: Plan, bounds: Bounds, tell
 
     for data in sets:
         replays = _run(data, folder / data.name, plan, bounds, tell_all)
-        reports.append(_reported(data, replays, folder / data.name))
-    return _drawn(reports, folder)
+        reports.append(_report(data, replays, folder / data.name))
+    return _draw(reports, folder)
 
 
 def _check(plan: Plan, bounds: Bounds) -> None:
@@ -96,7 +96,7 @@ def _check(plan: Plan, bounds: Bounds) -> None:
     Memory(":memory:", worker=False, **plan.options()).close()  # says now what is wrong with the options
 
 
-def _sampled(data: DataSet, bounds: Bounds) -> DataSet:
+def _sample(data: DataSet, bounds: Bounds) -> DataSet:
     if not data.conversations:
         raise InputError(f"{data.name} has no question with gold messages or sessions")
     return data.sample(bounds.limit, bounds.seed)
@@ -166,7 +166,7 @@ def _as_parent(level: str) -> None:
     log_to_stderr(level)
 
 
-def _reported(data: DataSet, replays: Sequence[Replay], folder: Path) -> SetReport:
+def _report(data: DataSet, replays: Sequence[Replay], folder: Path) -> SetReport:
     found = {
         answer.question_id: Found(ranked=answer.ranked, contexts=answer.contexts)
         for one in replays
@@ -181,7 +181,7 @@ def _reported(data: DataSet, replays: Sequence[Replay], folder: Path) -> SetRepo
         format=data.format,
         conversations=len(data.conversations),
         messages=sum(one.messages for one in replays),
-        scores=scored(asked, session_of),
+        scores=score_all(asked, session_of),
         timing=timing(replays),
         predictions=str(folder / "predictions.jsonl"),
     )
@@ -189,7 +189,7 @@ def _reported(data: DataSet, replays: Sequence[Replay], folder: Path) -> SetRepo
     return report
 
 
-def _drawn(reports: Iterable[SetReport], folder: Path) -> Report:
+def _draw(reports: Iterable[SetReport], folder: Path) -> Report:
     """The report with its pictures, or with the reason why there are none."""
     sets = tuple(reports)
     try:

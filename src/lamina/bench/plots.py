@@ -27,11 +27,11 @@ def recall_plot(sets: Mapping[str, Scores], path: Path) -> Path:
         budgets, shares = curve(scores.measures[ALL])
         what = "questions" if "R@1" in scores.measures[ALL] else "questions, by session"
         axis.plot(budgets, shares, marker="o", label=f"{name} ({scores.questions[ALL]:,} {what})")
-    _dress(axis, "questions with all evidence in the context", *sets.values())
+    _label_axes(axis, "questions with all evidence in the context", *sets.values())
     axis.set_xlabel("budget, tokens")
     axis.set_ylabel("%")
     axis.legend()
-    return _saved(figure, path)
+    return _save(figure, path)
 
 
 def category_plot(scores: Scores, path: Path) -> Path:
@@ -43,10 +43,10 @@ def category_plot(scores: Scores, path: Path) -> Path:
     for axis, name in zip(axes, names, strict=False):
         axis.plot(*curve(scores.measures[ALL]), color="#9aa5b1")
         axis.plot(*curve(scores.measures[name]), marker="o", color="#3f6fb5")
-        _dress(axis, f"{name} ({scores.questions[name]:,})", scores)
+        _label_axes(axis, f"{name} ({scores.questions[name]:,})", scores)
     for axis in axes[len(names) :]:
         axis.axis("off")
-    return _saved(figure, path)
+    return _save(figure, path)
 
 
 def curve(measures: Measures) -> tuple[list[int], list[float]]:
@@ -62,7 +62,7 @@ def _figure(width: float, height: float) -> Any:
     return importlib.import_module("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
 
 
-def _dress(axis: Any, title: str, *drawn: Scores) -> None:
+def _label_axes(axis: Any, title: str, *drawn: Scores) -> None:
     budgets = sorted({budget for scores in drawn for budget in curve(scores.measures[ALL])[0]})
     axis.set_title(title, fontsize="medium")
     axis.set_xscale("log", base=2)
@@ -71,6 +71,6 @@ def _dress(axis: Any, title: str, *drawn: Scores) -> None:
     axis.grid(alpha=0.3)
 
 
-def _saved(figure: Any, path: Path) -> Path:
+def _save(figure: Any, path: Path) -> Path:
     figure.savefig(path, dpi=110)
     return path

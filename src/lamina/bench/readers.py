@@ -90,13 +90,13 @@ class DataSet:
             return self
         chance = random.Random(seed)  # noqa: S311 - a sample, no secret
         kept = (
-            replace(one, questions=_some(chance, one.questions, limit))
-            for one in _some(chance, self.conversations, limit)
+            replace(one, questions=_sample(chance, one.questions, limit))
+            for one in _sample(chance, self.conversations, limit)
         )
         return replace(self, conversations=tuple(kept))
 
 
-def _some(chance: random.Random, all_of_them: Sequence[T], limit: int) -> tuple[T, ...]:
+def _sample(chance: random.Random, all_of_them: Sequence[T], limit: int) -> tuple[T, ...]:
     if len(all_of_them) <= limit:
         return tuple(all_of_them)
     return tuple(all_of_them[place] for place in sorted(chance.sample(range(len(all_of_them)), limit)))
@@ -181,7 +181,7 @@ def _conversations(file: _File) -> DataSet:
     people = any(message.name for one in found for session in one.sessions for message in session.messages)
     growing = any(question.after is not None for one in found for question in one.questions)
     kind = "LoCoMo" if people else "RealMem" if growing else "BEAM"
-    return DataSet(name=_name(file.path), format=kind, conversations=_scored(found))
+    return DataSet(name=_name(file.path), format=kind, conversations=_answerable(found))
 
 
 def _name(path: Path) -> str:
@@ -235,7 +235,7 @@ def _longmemeval(questions: _File, sessions: _File) -> DataSet:
 
     found = questions.rows(conversation)
     name = _name(questions.path).removesuffix("questions").rstrip("_-")
-    return DataSet(name=name or "longmemeval", format="LongMemEval", conversations=_scored(found))
+    return DataSet(name=name or "longmemeval", format="LongMemEval", conversations=_answerable(found))
 
 
 def _session(row: Row) -> Row:
@@ -278,7 +278,7 @@ def _haystack(row: Row, stored: Mapping[str, Row]) -> Conversation:
     return Conversation(id=row["qid"], user_id=row["qid"], sessions=tuple(sessions), questions=(question,))
 
 
-def _scored(found: Iterable[Conversation]) -> tuple[Conversation, ...]:
+def _answerable(found: Iterable[Conversation]) -> tuple[Conversation, ...]:
     """Only the questions with gold messages; of a set that has none, those with gold sessions."""
     all_of_them = tuple(found)
     by_message = any(question.gold for one in all_of_them for question in one.questions)

@@ -36,7 +36,7 @@ class Found:
     contexts: Mapping[int, Sequence[str]]
 
 
-def scored(asked: Iterable[tuple[Question, Found]], session_of: Mapping[str, str]) -> Scores:
+def score_all(asked: Iterable[tuple[Question, Found]], session_of: Mapping[str, str]) -> Scores:
     """The measures of all questions, and of each category."""
     rows: dict[str, list[Measures]] = {ALL: []}
     for question, found in asked:
@@ -57,8 +57,10 @@ def score(question: Question, found: Found, session_of: Mapping[str, str]) -> Me
     """The measures of one question, each from 0 to 1."""
     measures: dict[str, float] = {}
     if question.gold:
-        measures |= _of_messages(question.gold, found.ranked)
-    measures |= _of_sessions(question.gold_sessions, [session_of[one] for one in found.ranked if one in session_of])
+        measures |= _message_measures(question.gold, found.ranked)
+    measures |= _session_measures(
+        question.gold_sessions, [session_of[one] for one in found.ranked if one in session_of]
+    )
     for budget, standing in found.contexts.items():
         if question.gold:
             share = len(question.gold & set(standing)) / len(question.gold)
@@ -69,7 +71,7 @@ def score(question: Question, found: Found, session_of: Mapping[str, str]) -> Me
     return measures
 
 
-def _of_messages(gold: frozenset[str], ranked: Sequence[str]) -> dict[str, float]:
+def _message_measures(gold: frozenset[str], ranked: Sequence[str]) -> dict[str, float]:
     place = {message: number for number, message in reversed(list(enumerate(ranked, 1)))}
     places = [place[message] for message in gold if message in place]
     measures: dict[str, float] = {}
@@ -83,7 +85,7 @@ def _of_messages(gold: frozenset[str], ranked: Sequence[str]) -> dict[str, float
     return measures
 
 
-def _of_sessions(gold: frozenset[str], ranked: Iterable[str]) -> dict[str, float]:
+def _session_measures(gold: frozenset[str], ranked: Iterable[str]) -> dict[str, float]:
     best = list(dict.fromkeys(ranked))
     measures: dict[str, float] = {}
     for first in FIRST_SESSIONS:
@@ -102,10 +104,10 @@ def table(scores: Scores) -> str:
     ranked = [name for name in _SHOWN if name in names]
     standing = [name for name in names if name.startswith("C")]
     standing.sort(key=lambda name: (name[-1], int(name[1:-1])))
-    return "\n\n".join(_aligned(scores, columns) for columns in (ranked, standing) if columns)
+    return "\n\n".join(_align(scores, columns) for columns in (ranked, standing) if columns)
 
 
-def _aligned(scores: Scores, columns: Sequence[str]) -> str:
+def _align(scores: Scores, columns: Sequence[str]) -> str:
     rows = [["", "questions", *columns]]
     for category, measures in scores.measures.items():
         cells = [f"{100 * measures[name]:.1f}" for name in columns]

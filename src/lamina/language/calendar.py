@@ -31,7 +31,7 @@ def _first_of(year: int, month: int) -> int:
     return date(year + carried, index + 1, 1).toordinal()
 
 
-def shifted(today: date, count: int) -> int:
+def add_months(today: date, count: int) -> int:
     """The same day some months away, or the last of a shorter month."""
     start, end = months(today.year, today.month + count)
     return min(start + today.day - 1, end - 1)
@@ -98,7 +98,7 @@ def relative(yearly: Yearly, which: int, today: date) -> Days:
     return next(ahead, (0, 0))
 
 
-def directed(yearly: Yearly, today: date, *, ahead: bool) -> Days:
+def next_or_last(yearly: Yearly, today: date, *, ahead: bool) -> Days:
     """The first that is not over, or the last that has begun."""
     now = today.toordinal()
     years = (
@@ -167,15 +167,15 @@ def around(anchor: int, today: date, unit: str, low: int, high: int) -> Days:
     else:
         size = _DECEMBER if unit == "year" else 1
         slack = (45 if far == 1 else _HALF_YEAR) if unit == "year" else min(14 + 2 * far, 45)
-        start, end = shifted(today, size * low) - slack, shifted(today, size * high) + slack
+        start, end = add_months(today, size * low) - slack, add_months(today, size * high) + slack
     return start, end + 1
 
 
-def moved(today: date, unit: str, count: int) -> int:
+def add_units(today: date, unit: str, count: int) -> int:
     """The day so many units later, or earlier if negative."""
     if unit in {"day", "week"}:
         return today.toordinal() + count * (_WEEK if unit == "week" else 1)
-    return shifted(today, count * (_DECEMBER if unit == "year" else 1))
+    return add_months(today, count * (_DECEMBER if unit == "year" else 1))
 
 
 def monthly(today: date, number: int) -> list[Days]:
@@ -190,7 +190,7 @@ def monthly(today: date, number: int) -> list[Days]:
 
 def rolling(today: date, unit: str, count: int) -> Days:
     """The last (or, if positive, the next) so many units, today included."""
-    now, other = today.toordinal(), moved(today, unit, count)
+    now, other = today.toordinal(), add_units(today, unit, count)
     return min(now, other), max(now, other) + 1
 
 

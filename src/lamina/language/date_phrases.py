@@ -9,7 +9,7 @@ from lamina.language import calendar
 from lamina.language import date_words as words
 from lamina.language.calendar import Days, Yearly
 
-_LONGEST_NUMBER = 4
+_MAX_DIGITS = 4
 _LAST_DAY = 31
 _SUNDAY = 6
 _SATURDAY = 5
@@ -54,7 +54,7 @@ class Words(NamedTuple):
     def number(self, index: int) -> int | None:
         word = self.at(index)
         if word.isdigit() and word.isascii():
-            return int(word) if len(word) <= _LONGEST_NUMBER else None
+            return int(word) if len(word) <= _MAX_DIGITS else None
         return words.NUMBERS.get(word)
 
     def numeral(self, index: int, most: int = _LAST_DAY) -> int | None:
@@ -90,7 +90,7 @@ def month(text: Words, index: int) -> Phrase | None:
         return calendar.day(of, number, low)[0], calendar.day(of, number, high)[1]
 
     grain = "month" if not low else "day"
-    return _placed(text, Phrase(first, past, 0, 0, grain=grain), yearly, year)
+    return _resolve_year(text, Phrase(first, past, 0, 0, grain=grain), yearly, year)
 
 
 def _day_before(text: Words, index: int) -> tuple[int, int, int]:
@@ -159,7 +159,7 @@ def _is_month(text: Words, index: int, before: str, *, dated: bool) -> bool:
     return capital and (before in words.OWN or ahead)
 
 
-def _placed(text: Words, phrase: Phrase, yearly: Yearly, year: int | None) -> Phrase:
+def _resolve_year(text: Words, phrase: Phrase, yearly: Yearly, year: int | None) -> Phrase:
     """The phrase with its days: of its year, of `last`, `this` or `next`, or of the nearest."""
     if year is not None:
         start, end = yearly(year)
@@ -210,7 +210,7 @@ def _numeric(text: Words, index: int, of: int, past: int) -> Phrase | None:
     return Phrase(index, past, *calendar.day(of, number, day), exact=sure)
 
 
-def named_day(text: Words, index: int) -> Phrase | None:
+def day_name(text: Words, index: int) -> Phrase | None:
     """`yesterday`, `today`, `tomorrow`."""
     word = text.low[index]
     if word in {"morgen", "mañana"}:
@@ -284,7 +284,7 @@ def season(text: Words, index: int) -> Phrase | None:
     phrase = Phrase(index, past, 0, 0, grain="season")
     if found is None and words.WHICH.get(before) == 0 and first == 12 and text.today.month <= 2:  # noqa: PLR2004
         found = text.today.year - 1
-    return _placed(text, phrase, calendar.season(first), found)._replace(exact=False)
+    return _resolve_year(text, phrase, calendar.season(first), found)._replace(exact=False)
 
 
 def holiday(text: Words, index: int) -> Phrase | None:
@@ -304,7 +304,7 @@ def holiday(text: Words, index: int) -> Phrase | None:
 
 def _holiday(text: Words, name: str, first: int, past: int) -> Phrase:
     found, past = _year_after(text, past)
-    return _placed(text, Phrase(first, past, 0, 0), calendar.HOLIDAYS[name], found)
+    return _resolve_year(text, Phrase(first, past, 0, 0), calendar.HOLIDAYS[name], found)
 
 
 def quarter(text: Words, index: int) -> Phrase | None:
@@ -316,7 +316,7 @@ def quarter(text: Words, index: int) -> Phrase | None:
     if found is None and text.at(index - 1) not in words.OF_TIME:
         return None  # the first question
     yearly = partial(calendar.months, month=3 * number - 2, count=3)
-    return _placed(text, Phrase(index, past, 0, 0, grain="season"), yearly, found)
+    return _resolve_year(text, Phrase(index, past, 0, 0, grain="season"), yearly, found)
 
 
 def unit(text: Words, index: int) -> Phrase | None:
@@ -333,11 +333,11 @@ def unit(text: Words, index: int) -> Phrase | None:
     if counted and kind == "decade":
         kind, counted = "year", (10 * counted[0], 10 * counted[1])
     if counted and kind != "weekend":
-        return _counted(text, Phrase(first, index + 1, *counted), kind)
-    return _which(text, index, kind) if kind not in {"day", "decade"} else None
+        return _quantity(text, Phrase(first, index + 1, *counted), kind)
+    return _relative_unit(text, index, kind) if kind not in {"day", "decade"} else None
 
 
-def _which(text: Words, index: int, kind: str) -> Phrase | None:
+def _relative_unit(text: Words, index: int, kind: str) -> Phrase | None:
     """`last month`, `the past month`, `the week before last`, `la semana pasada`."""
     before, after = text.at(index - 1), text.at(index + 1)
     if after == "before" and text.at(index + 2) == "last":
@@ -394,7 +394,7 @@ def count(text: Words, index: int) -> tuple[int, Days | None]:
     return at, (number, number) if number is not None else None
 
 
-def _counted(text: Words, phrase: Phrase, kind: str) -> Phrase | None:
+def _quantity(text: Words, phrase: Phrase, kind: str) -> Phrase | None:
     """A number of units, with what makes it a time: `ago`, `last`, `from now`, `is in`, `for`."""
     low, high = phrase.start, phrase.end
     sure = low == high
@@ -414,11 +414,11 @@ def _counted(text: Words, phrase: Phrase, kind: str) -> Phrase | None:
             start,
             end,
             exact=sure and kind == "day",
-            point=calendar.moved(text.today, kind, sign * ((low + high) // 2)),
+            point=calendar.add_units(text.today, kind, sign * ((low + high) // 2)),
             relative=first if sure and kind in {"day", "week"} else -1,
         )
     if before in words.FOR and not text.ahead:
-        start = calendar.moved(text.today, kind, -((low + high) // 2))
+        start = calendar.add_units(text.today, kind, -((low + high) // 2))
         return Phrase(phrase.first - 1, phrase.past, start, text.today.toordinal() + 1, exact=False, opener="for")
     which = words.WHICH.get(before)
     if not which or before in {"pasado", "pasada"} or (low, high) == (1, 1):
@@ -430,7 +430,7 @@ def _counted(text: Words, phrase: Phrase, kind: str) -> Phrase | None:
 READERS: dict[str, Callable[[Words, int], Phrase | None]] = {
     **dict.fromkeys(words.MONTHS, month),
     **dict.fromkeys(words.YEARS, year),
-    **dict.fromkeys(words.DAYS, named_day),
+    **dict.fromkeys(words.DAYS, day_name),
     **dict.fromkeys(words.VAGUE, vague),
     **dict.fromkeys(words.WEEKDAYS, weekday),
     **dict.fromkeys(words.SEASONS, season),

@@ -10,15 +10,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _meant(rows: Mapping[Meaning, str]) -> dict[str, Meaning]:
+def _lookup(rows: Mapping[Meaning, str]) -> dict[str, Meaning]:
     return {word: meaning for meaning, row in rows.items() for word in row.split()}
 
 
-def _numbered(*rows: str, first: int = 1) -> dict[str, int]:
-    return _meant(dict(enumerate(rows, first)))
+def _enumerate(*rows: str, first: int = 1) -> dict[str, int]:
+    return _lookup(dict(enumerate(rows, first)))
 
 
-MONTHS: Final = _numbered(
+MONTHS: Final = _enumerate(
     "january jan januar jänner enero",
     "february feb februar febrero",
     "march mar märz maerz marzo",
@@ -39,7 +39,7 @@ UNSURE_MONTHS: Final = _words("march may april june august jan feb mar apr jun j
 VERBS: Final = frozenset({"may", "march", "mar"})
 BEFORE_VERBS: Final = _words("in last since until till during early mid late between by from")
 
-WEEKDAYS: Final = _numbered(
+WEEKDAYS: Final = _enumerate(
     "monday mon montag lunes",
     "tuesday tue tues dienstag martes",
     "wednesday mittwoch miércoles miercoles",
@@ -58,7 +58,7 @@ DAYS: Final = {
 # "morgen" and "mañana" are mornings after these.
 MORNINGS: Final = _words("guten heute gestern am jeden la esta de")
 
-UNITS: Final = _meant(
+UNITS: Final = _lookup(
     {
         "day": "day days tag tage tagen día días dia dias",
         "week": "week weeks woche wochen semana semanas",
@@ -70,7 +70,7 @@ UNITS: Final = _meant(
     }
 )
 
-SEASONS: Final = _meant(
+SEASONS: Final = _lookup(
     {
         3: "spring frühling primavera",
         6: "summer sommer verano",
@@ -80,7 +80,7 @@ SEASONS: Final = _meant(
 )
 UNSURE_SEASONS: Final = frozenset({"spring", "fall"})
 
-WHICH: Final = _meant(
+WHICH: Final = _lookup(
     {
         -1: """last past previous letzte letzten letzter letztes letztem vorige vorigen voriges pasado pasada último
             última""",
@@ -93,7 +93,7 @@ AGO: Final = frozenset({"ago", "back"})
 AGO_BEFORE: Final = frozenset({"vor", "hace"})
 VAGUE: Final = frozenset({"recently", "lately", "neulich", "kürzlich", "recientemente", "últimamente"})
 
-NUMBERS: Final = _numbered(
+NUMBERS: Final = _enumerate(
     "a an one ein eine einem einer einen un una",
     "two zwei dos",
     "three drei tres",
@@ -115,14 +115,14 @@ FUZZY: Final = {
     "couple": (2, 3), "few": (2, 5), "several": (3, 8), "paar": (2, 5), "einigen": (2, 5), "unos": (2, 5),
     "unas": (2, 5),
 }  # fmt: skip
-ORDINALS: Final = _numbered(
+ORDINALS: Final = _enumerate(
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"
 ) | {"fifteenth": 15, "twentieth": 20, "thirtieth": 30, "last": -1}
 ORDINAL_ENDINGS: Final = frozenset({"st", "nd", "rd", "th"})
 
 # Of these the second set needs an "of": a course may start in May.
-PARTS: Final = _meant({0: "early anfang", 1: "mid mitte", 2: "late later ende"})
-PARTS_OF: Final = PARTS | _meant({0: "beginning start principios", 1: "middle mediados", 2: "end finales fin"})
+PARTS: Final = _lookup({0: "early anfang", 1: "mid mitte", 2: "late later ende"})
+PARTS_OF: Final = PARTS | _lookup({0: "beginning start principios", 1: "middle mediados", 2: "end finales fin"})
 SAME_OF: Final = _words("month day year morning afternoon evening night date summer winter")
 
 BEFORE: Final = frozenset({"before"})

@@ -17,11 +17,11 @@ from lamina.language.date_phrases import Phrase, Words
 
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 LATEST = datetime.max.replace(tzinfo=UTC)
-_MOST = 32  # of one text
+_MAX_PHRASES = 32  # of one text
 _WHOLE = {"day", "weekday", "open", "part", "rolling", "vague"}  # has no early or late part
 _LATE = 2
 _NO_WINDOW = {"for"}  # how long something has been so far is no time to look in
-_BACK = 4  # a phrase takes in this many more operators at most: "early on the Friday before last Christmas"
+_MAX_OPERATORS = 4  # a phrase takes in this many more operators at most: "early on the Friday before last Christmas"
 
 # Words are of these letters, in UTF-8; every other byte parts them.
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789äöüáéíóúñ".encode())
@@ -32,7 +32,7 @@ _CUES = frozenset(word.encode() for word in phrases.READERS.keys() - _NO_CUES | 
 _SHORT_DATE = re.compile(r"[0-9]/[0-9]{1,2}/[0-9]{2}")
 _TOKEN = re.compile(r"[A-Za-z\u00c0-\u1fff]+|[0-9]+|\S")
 _LONG = 400  # characters; of longer texts only the lines with a cue are read
-_FURTHEST = 2_800  # days from today to a date that is written behind its words
+_MAX_DAYS_AWAY = 2_800  # days from today to a date that is written behind its words
 _NO_DAY = frozenset(["no", "not", "of", "like", "the", "till", "in"])  # before "today" and the like: an idiom
 _JOINED = re.compile(r"[\w'\u2019\"”-]|\s*\[")
 _WITHIN = re.compile(r"[\w'\u2019\"“\u2018-]")
@@ -57,11 +57,11 @@ def windows(text: str, at: datetime) -> tuple[Window, ...]:
     for line in lines:
         found = _read(_words(line, at.date()))
         spans.update(((one.start, one.end, one.exact), None) for one in found if one.opener not in _NO_WINDOW)
-        if len(spans) >= _MOST:
+        if len(spans) >= _MAX_PHRASES:
             break
     return tuple(
         Window(_midnight(start, at.tzinfo), _midnight(end, at.tzinfo), exact)
-        for start, end, exact in tuple(spans)[:_MOST]
+        for start, end, exact in tuple(spans)[:_MAX_PHRASES]
         if max(start, 1) < min(end, calendar.LAST)
     )
 
@@ -119,7 +119,7 @@ def with_dates(text: str, at: datetime) -> str:
     said = _words(text, at.date())
     for phrase in _read(said):
         day = calendar.to_date(phrase.day)
-        if day is None or not _is_sure(phrase) or abs(phrase.day - now) > _FURTHEST:
+        if day is None or not _is_sure(phrase) or abs(phrase.day - now) > _MAX_DAYS_AWAY:
             continue
         first, last = places[phrase.relative][0], places[phrase.past - 1][1]
         joined = _JOINED.match(text, last) or (first and _WITHIN.match(text, first - 1))
@@ -153,24 +153,24 @@ def _read(said: Words) -> list[Phrase]:
             phrase = readers[said.low[index]](said, index)
             if phrase is None:
                 continue
-            phrase = _extended(said, phrase, past)
+            phrase = _extend(said, phrase, past)
             if said.ahead and not phrase.opener:
-                phrase = _directed(said, phrase, ahead=True)
+                phrase = _resolve_direction(said, phrase, ahead=True)
         except (ValueError, OverflowError):  # 31 February, year 0
             continue
         past = phrase.past
         _add(said, found, phrase)
-        if len(found) > _MOST:
+        if len(found) > _MAX_PHRASES:
             break
     return found
 
 
-def _directed(said: Words, phrase: Phrase, *, ahead: bool) -> Phrase:
+def _resolve_direction(said: Words, phrase: Phrase, *, ahead: bool) -> Phrase:
     """The phrase as the next one to come or the last that has begun, if it does not say which it is."""
     now = said.today.toordinal()
     start, end = phrase.start, phrase.end
     if phrase.yearly is not None:
-        start, end = calendar.directed(phrase.yearly, said.today, ahead=ahead)
+        start, end = calendar.next_or_last(phrase.yearly, said.today, ahead=ahead)
     elif phrase.cycle == "week":
         wanted = calendar.weekday(start)
         start = calendar.weekday_from(now + 1, wanted) if ahead else calendar.weekday_before(now + 1, wanted)
@@ -198,8 +198,8 @@ def _add(said: Words, found: list[Phrase], phrase: Phrase) -> None:
     """Adds the phrase: in place of what it took in, and as the end of a range that the last one began."""
     while found and found[-1].past > phrase.first:
         found.pop()
-    if found and _one_range(said, found[-1], phrase):
-        phrase = _ranged(found.pop(), phrase)
+    if found and _is_range(said, found[-1], phrase):
+        phrase = _range(found.pop(), phrase)
     elif found and said.at(found[-1].past) in words.AND and found[-1].past + 1 == phrase.first:
         found[-1] = _of_year(found[-1], phrase)
     found.append(phrase)
@@ -213,7 +213,7 @@ def _of_year(one: Phrase, other: Phrase) -> Phrase:
     return one._replace(start=days[0], end=days[1], exact=other.exact, yearly=None)
 
 
-def _one_range(said: Words, one: Phrase, other: Phrase) -> bool:
+def _is_range(said: Words, one: Phrase, other: Phrase) -> bool:
     """`between X and Y`, `from X to Y`, `X - Y`."""
     link = said.at(one.past)
     if other.first - one.past not in {1, 2} or said.at(other.first - 1) not in words.THE | {link}:
@@ -226,7 +226,7 @@ def _one_range(said: Words, one: Phrase, other: Phrase) -> bool:
     return link in words.TO
 
 
-def _ranged(one: Phrase, other: Phrase) -> Phrase:
+def _range(one: Phrase, other: Phrase) -> Phrase:
     """From the one to the other; what has no year takes it from the one that has."""
     start, end, exact = one.start, other.end, one.exact and other.exact
     if one.yearly and not other.yearly:
@@ -247,53 +247,53 @@ def _around(yearly: Yearly, number: int, years: Sequence[int]) -> Iterator[calen
     return calendar.in_years(yearly, [day.year + ahead for ahead in years] if day else ())
 
 
-def _extended(said: Words, phrase: Phrase, past: int) -> Phrase:
+def _extend(said: Words, phrase: Phrase, past: int) -> Phrase:
     """The phrase with what stands before it: `early`, `the week of`, `three days before`, `since`."""
-    for _ in range(_BACK):
+    for _ in range(_MAX_OPERATORS):
         at = phrase.first - 1
         if said.at(at) in words.THE:
             at -= 1
-        wider = _opened(said, phrase, at, past) or _narrowed(said, phrase, at) or _bounded(said, phrase, at)
+        wider = _open_end(said, phrase, at, past) or _narrow(said, phrase, at) or _bound(said, phrase, at)
         if wider is None:
             break
         phrase = wider
     return phrase
 
 
-def _opened(said: Words, phrase: Phrase, at: int, past: int) -> Phrase | None:
+def _open_end(said: Words, phrase: Phrase, at: int, past: int) -> Phrase | None:
     """`before X`, `after X`, `since X`, `until X`; the last only if no range ends with it."""
     word = said.at(at)
     if phrase.grain == "open":
         return None
     if word in words.BEFORE or word in words.AFTER:
-        return _beside(said, phrase, at, after=word in words.AFTER)
+        return _before_or_after(said, phrase, at, after=word in words.AFTER)
     if word in words.SINCE:
-        phrase = _directed(said, phrase, ahead=False)
+        phrase = _resolve_direction(said, phrase, ahead=False)
         now = said.today.toordinal() + 1
         end = now if phrase.start < now else calendar.LAST
         return phrase._replace(first=at, end=end, grain="open", opener="since", point=phrase.day)
     if word in words.UNTIL and at != past:
-        phrase = _directed(said, phrase, ahead=True)
+        phrase = _resolve_direction(said, phrase, ahead=True)
         return phrase._replace(
             first=at, start=calendar.FIRST, yearly=None, grain="open", opener="until", point=phrase.day
         )
     return None
 
 
-def _bounded(said: Words, phrase: Phrase, at: int) -> Phrase | None:
+def _bound(said: Words, phrase: Phrase, at: int) -> Phrase | None:
     """`by X`, `from X`: an end or a beginning, of which search looks at X alone."""
     if phrase.opener:
         return None
     if said.at(at) in words.BY:
-        return _directed(said, phrase, ahead=True)._replace(opener="until")
+        return _resolve_direction(said, phrase, ahead=True)._replace(opener="until")
     return phrase._replace(opener="since") if said.at(at) in words.FROM else None
 
 
-def _narrowed(said: Words, phrase: Phrase, at: int) -> Phrase | None:
+def _narrow(said: Words, phrase: Phrase, at: int) -> Phrase | None:
     """`early X`, `mid-X`, `the end of X`, `Friday, X`."""
     word = said.at(at)
     if word in words.OF:
-        return _of(said, phrase, at)
+        return _part_of(said, phrase, at)
     if word in {"-", ","}:
         at -= 1
     if said.at(at) in words.PARTS and word != "," and phrase.grain not in _WHOLE:
@@ -321,7 +321,7 @@ def _on_weekday(said: Words, phrase: Phrase, wanted: int) -> Phrase:
     return phrase
 
 
-def _beside(said: Words, phrase: Phrase, at: int, *, after: bool) -> Phrase | None:
+def _before_or_after(said: Words, phrase: Phrase, at: int, *, after: bool) -> Phrase | None:
     """`two days before X`, `the week after X`, `the Friday before X`; else all that is before or after X."""
     word = said.at(at - 1)
     sign = 1 if after else -1
@@ -351,7 +351,7 @@ def _beside(said: Words, phrase: Phrase, at: int, *, after: bool) -> Phrase | No
     return Phrase(at - 1, phrase.past, start, end, exact=phrase.exact)
 
 
-def _of(said: Words, phrase: Phrase, at: int) -> Phrase | None:
+def _part_of(said: Words, phrase: Phrase, at: int) -> Phrase | None:
     """`the first week of X`, `the week of X`, `the end of X`, `Friday of X`."""
     word = said.at(at - 1)
     kind = words.UNITS.get(word)

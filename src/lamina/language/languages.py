@@ -22,12 +22,14 @@ _SPEAKERS: Mapping[str, tuple[str, ...]] = {
     word: tuple(language for language, common in _COMMON.items() if word in common)
     for word in frozenset[str]().union(*_COMMON.values())
 }
-_LEAST_WORDS = 12  # below which nothing can be told
-_LEAST_LETTERS = 20
-_LEAST_SHARE = 0.06  # of the words are common ones of the language
-_CLEARLY = 1.5  # times as many as of the next language
-_PRESENT = 0.15  # share of the letters, or of the words that the main language has, that makes one at home in a text
-_MAIN = 0.6  # share of the letters that makes a script a text's own
+_MIN_WORDS = 12  # below which nothing can be told
+_MIN_LETTERS = 20
+_MIN_SHARE = 0.06  # of the words are common ones of the language
+_MIN_LEAD = 1.5  # times as many as of the next language
+_MIN_PRESENCE = (
+    0.15  # share of the letters, or of the words that the main language has, that makes one at home in a text
+)
+_MIN_MAIN_SHARE = 0.6  # share of the letters that makes a script a text's own
 _HAN = frozenset(("CJK", "HIRAGANA", "KATAKANA"))
 
 
@@ -39,14 +41,14 @@ def scripts(text: str) -> dict[str, float]:
             name = unicodedata.name(letter, "?").split(maxsplit=1)[0].split("-")[0]
             found["CJK" if name in _HAN else name] += times
     letters = sum(found.values())
-    return {script: times / letters for script, times in found.items()} if letters >= _LEAST_LETTERS else {}
+    return {script: times / letters for script, times in found.items()} if letters >= _MIN_LETTERS else {}
 
 
 def languages(text: str) -> dict[str, float]:
     """How much of a text each known language could have said: the share of words that are common ones of it."""
     words = Counter(WORD.findall(text.casefold()))
     number = words.total()
-    if number < _LEAST_WORDS:
+    if number < _MIN_WORDS:
         return {}
     hits = Counter[str]()
     for word in words.keys() & _SPEAKERS.keys():
@@ -58,9 +60,9 @@ def languages(text: str) -> dict[str, float]:
 def language_of(text: str) -> str | None:
     """The one language that a text is clearly in."""
     ranked = sorted(languages(text).items(), key=lambda one: -one[1])
-    if not ranked or ranked[0][1] < _LEAST_SHARE:
+    if not ranked or ranked[0][1] < _MIN_SHARE:
         return None
-    if len(ranked) > 1 and ranked[0][1] < _CLEARLY * ranked[1][1]:
+    if len(ranked) > 1 and ranked[0][1] < _MIN_LEAD * ranked[1][1]:
         return None
     return ranked[0][0]
 
@@ -69,11 +71,11 @@ def is_foreign(text: str, given: str) -> bool:
     """Whether a text is in a script or language that what was given hardly has; when in doubt it is not."""
     own, known = scripts(text), scripts(given)
     main = max(own, key=lambda script: own[script], default=None)
-    if main is not None and known and own[main] >= _MAIN and known.get(main, 0.0) < _PRESENT:
+    if main is not None and known and own[main] >= _MIN_MAIN_SHARE and known.get(main, 0.0) < _MIN_PRESENCE:
         return True
     language, spoken = language_of(text), languages(given)
-    if language is None or not spoken or max(spoken.values()) < _LEAST_SHARE:
+    if language is None or not spoken or max(spoken.values()) < _MIN_SHARE:
         return False
-    if spoken.get(language, 0.0) * _CLEARLY >= max(spoken.values()):
+    if spoken.get(language, 0.0) * _MIN_LEAD >= max(spoken.values()):
         return False
     return not any(language_of(line) == language for line in given.splitlines())

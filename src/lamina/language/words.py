@@ -11,6 +11,7 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf
 # Vowel signs are no word characters to `re`, but words must not break at them.
 _SIGNS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 WORD = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}](?:[^\W{UNSPACED}]|[{_SIGNS}])*(?:['\u2019][^\W_{UNSPACED}]+)*")
+_LONGEST_RUN = 2_000  # characters of an unspaced run that are looked at
 _RUN = re.compile(f"[{UNSPACED}]")
 _ASCII = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"})
 
@@ -30,7 +31,7 @@ def words(text: str) -> list[str]:
         return [word for word in map(_bare, text.lower().translate(_ASCII).split()) if word]
     found: list[str] = []
     for word in WORD.findall(plain(text).replace("_", " ")):
-        if unspaced(word):
+        if is_unspaced(word):
             found.extend(word)
         else:
             found.append(word.replace("\u2019", "'"))
@@ -41,7 +42,7 @@ def _bare(word: str) -> str:
     return word.strip("'") if "'" in word else word
 
 
-def unspaced(word: str) -> bool:
+def is_unspaced(word: str) -> bool:
     """Whether the word is of a script written without spaces."""
     return _RUN.match(word) is not None
 
@@ -56,10 +57,10 @@ def terms(text: str) -> list[str]:
 class _Terms(dict[str, str]):
     """Words to terms, remembered; a stop word is ''. Plain lookups make this several times faster than a call."""
 
-    _MOST = 100_000
+    _MAX_CACHED = 100_000
 
     def __missing__(self, word: str) -> str:
-        if len(self) >= self._MOST:
+        if len(self) >= self._MAX_CACHED:
             self.clear()
         bare = _bare(word)
         term = self[word] = "" if bare in STOP_WORDS else stem(bare)
@@ -88,7 +89,7 @@ _SUFFIXES = (
     ("ed", ""), ("es", "e"), ("ly", ""), ("s", ""),
 )  # fmt: skip
 _IRREGULAR = {"used": "use", "uses": "use", "using": "use"}
-_SHORTEST_STEM = 3
+_MIN_STEM = 3
 
 
 @lru_cache(maxsize=32_768)
@@ -106,16 +107,16 @@ def stem(word: str) -> str:
     for suffix, rest in _SUFFIXES:
         if word.endswith(suffix) and not word.endswith(("ss", "us")):
             base = word[: -len(suffix)] + rest
-            if len(base) >= _SHORTEST_STEM:
-                return _evened(base)
-    return _evened(word)
+            if len(base) >= _MIN_STEM:
+                return _normalise_stem(base)
+    return _normalise_stem(word)
 
 
-def _evened(base: str) -> str:
+def _normalise_stem(base: str) -> str:
     """`plann` and `plan`, `move` and `mov` become one."""
-    if len(base) > _SHORTEST_STEM and base[-1] == base[-2] and base[-1] not in "aeiouls":
+    if len(base) > _MIN_STEM and base[-1] == base[-2] and base[-1] not in "aeiouls":
         return base[:-1]
-    if len(base) > _SHORTEST_STEM and base.endswith("e"):
+    if len(base) > _MIN_STEM and base.endswith("e"):
         return base[:-1]
     return base
 
@@ -125,3 +126,32 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     if not one or not other:
         return 0.0
     return len(one & other) / min(len(one), len(other))
+
+
+def surface_words(text: str) -> list[str]:
+    """The words in order, as written; unspaced scripts in pairs of characters."""
+    if text.isascii():
+        return WORD.findall(text)
+    found: list[str] = []
+    for word in WORD.findall(text):
+        if is_unspaced(word):
+            found.extend(character_pairs(word))
+        else:
+            found.append(word)
+    return found
+
+
+def character_pairs(run: str) -> list[str]:
+    """The overlapping pairs of characters of a run without spaces."""
+    run = run[:_LONGEST_RUN]
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+def fold(text: str) -> str:
+    """The text in lower case with plain apostrophes."""
+    return text.lower().replace("\u2019", "'")
+
+
+def tokenise(text: str) -> tuple[str, ...]:
+    """The words in order, in lower case with plain apostrophes; unspaced scripts in pairs of characters."""
+    return tuple(surface_words(fold(text)))

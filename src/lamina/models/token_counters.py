@@ -29,8 +29,8 @@ _PATTERN = "|".join(  # noqa: FLY002 - one alternative a line
 # Longer texts are counted in slices, so that no text is slow to count; a slice's border costs at most a token or two.
 _SLICE = 100_000
 # Contexts count the same summaries and turns again and again: the counts of the last texts of some length are kept.
-_SHORT = 64
-_REMEMBERED = 20_000
+_MIN_CACHED = 64
+_MAX_CACHED = 20_000
 
 
 class ExactCounter:
@@ -42,25 +42,25 @@ class ExactCounter:
     def __init__(self) -> None:
         self._encode: Callable[[str], list[int]] | None = None
         self._lock = threading.Lock()
-        self._known: dict[bytes, int] = {}  # by digest: no text is kept in memory for longer than it is needed
+        self._cache: dict[bytes, int] = {}  # by digest: no text is kept in memory for longer than it is needed
         try:
             self._tiktoken = importlib.import_module("tiktoken")
         except ImportError as error:
             raise MissingExtra("tiktoken", "cli") from error
 
     def count(self, text: str) -> int:
-        if len(text) < _SHORT:
-            return self._counted(text)
+        if len(text) < _MIN_CACHED:
+            return self._count(text)
         key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        found = self._known.get(key)
+        found = self._cache.get(key)
         if found is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            found = self._known[key] = self._counted(text)
+            if len(self._cache) >= _MAX_CACHED:
+                self._cache.clear()
+            found = self._cache[key] = self._count(text)
         return found
 
-    def _counted(self, text: str) -> int:
-        encode = self._encode or self._loaded()
+    def _count(self, text: str) -> int:
+        encode = self._encode or self._encoder()
         if len(text) <= _SLICE:
             return len(encode(text))
         return sum(len(encode(text[at : at + _SLICE])) for at in range(0, len(text), _SLICE))
@@ -68,7 +68,7 @@ class ExactCounter:
     def count_many(self, texts: Sequence[str]) -> list[int]:
         return [self.count(text) for text in texts]
 
-    def _loaded(self) -> Callable[[str], list[int]]:
+    def _encoder(self) -> Callable[[str], list[int]]:
         with self._lock:
             if self._encode is None:
                 self._encode = self._load().encode_ordinary

@@ -148,7 +148,7 @@ class Ledger(Protocol):
 
     async def add(self, entry: LedgerEntry) -> None: ...
 
-    async def spent(self, tenant: str, since: datetime) -> float:
+    async def cost_since(self, tenant: str, since: datetime) -> float:
         """What a tenant's calls have cost since then."""
         ...
 

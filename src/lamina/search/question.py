@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from lamina.language.dates import Window, windows
-from lamina.language.words import STOP_WORDS, plain, query_terms, stem, unspaced, words
+from lamina.language.words import STOP_WORDS, is_unspaced, plain, query_terms, stem, words
 from lamina.search import question_forms as forms
 from lamina.search.question_keys import sought
 
@@ -156,7 +156,7 @@ def _known(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     known: dict[str, tuple[str, ...]] = {}
     for name in names:
         spelled = plain(name).strip()
-        first = spelled if unspaced(spelled[:1]) else next(iter(words(name)), "")
+        first = spelled if is_unspaced(spelled[:1]) else next(iter(words(name)), "")
         if first:
             known[first] = (*known.get(first, ()), name)
     return known
@@ -170,7 +170,7 @@ def _mentioned(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], frozen
     found: set[str] = set()
     spoken: set[str] = set()
     for first, word in _name_words(text, known):
-        spoken.update(word if unspaced(word[:1]) else (word,))
+        spoken.update(word if is_unspaced(word[:1]) else (word,))
         found.update(known[first])
     for name in found:
         spoken.update(word for word in words(name) if word not in STOP_WORDS)
@@ -180,7 +180,7 @@ def _mentioned(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], frozen
 def _name_words(text: str, known: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
     """Known first names in a text, each with the word that stands for it."""
     spelled = plain(text)
-    yield from ((first, first) for first in known if unspaced(first[:1]) and first in spelled)
+    yield from ((first, first) for first in known if is_unspaced(first[:1]) and first in spelled)
     capitals = {plain(word) for word in _CAPITAL.findall(text) if word[0].isupper()}
     opening = next(iter(words(text[:200])), "")
     for word in dict.fromkeys(said.removesuffix("'s") for said in words(text)):

@@ -80,7 +80,7 @@ class Bert:
             raise ModelError(f"these are not the weights of a BERT encoder: {error} is missing") from error
         self._heads = heads
 
-    def pooled(self, sequences: Sequence[Sequence[int]]) -> Array:
+    def mean_vectors(self, sequences: Sequence[Sequence[int]]) -> Array:
         """One row for each sequence of token numbers, which has at least one and fits into the model's places."""
         rows = np.empty((len(sequences), self._words.shape[1]), np.float32)
         for batch in _batches([len(sequence) for sequence in sequences]):
@@ -96,15 +96,15 @@ class Bert:
         present = np.arange(longest) < lengths[:, None]
         hidden = (self._words[padded] + self._places[:longest]).reshape(-1, self._words.shape[1])
         _normalise(hidden, *self._norm)
-        away = None if present.all() else np.where(present, np.float32(0), np.float32(-1e9))[:, None, None, :]
+        padding = None if present.all() else np.where(present, np.float32(0), np.float32(-1e9))[:, None, None, :]
         for layer in self._layers:
-            hidden = self._through(layer, hidden, len(sequences), away)
+            hidden = self._apply_layer(layer, hidden, len(sequences), padding)
         hidden = hidden.reshape(len(sequences), longest, -1)
         means: Array = (hidden * present[:, :, None]).sum(axis=1) / lengths[:, None].astype(np.float32)
         return means
 
-    def _through(self, layer: _Layer, hidden: Array, count: int, away: Array | None) -> Array:
-        mixed = self._attended(_dense(hidden, layer.mixing), count, away)
+    def _apply_layer(self, layer: _Layer, hidden: Array, count: int, padding: Array | None) -> Array:
+        mixed = self._attend(_dense(hidden, layer.mixing), count, padding)
         mixed = _dense(mixed, layer.mixed)
         mixed += hidden
         _normalise(mixed, *layer.mixed_norm)
@@ -115,13 +115,13 @@ class Bert:
         _normalise(narrow, *layer.norm)
         return narrow
 
-    def _attended(self, mixing: Array, count: int, away: Array | None) -> Array:
+    def _attend(self, mixing: Array, count: int, padding: Array | None) -> Array:
         size = mixing.shape[1] // 3
         parts = mixing.reshape(count, -1, 3, self._heads, size // self._heads)
         query, key, value = (parts[:, :, part].transpose(0, 2, 1, 3) for part in range(3))
         scores: Array = query @ key.transpose(0, 1, 3, 2)
-        if away is not None:
-            scores += away
+        if padding is not None:
+            scores += padding
         scores -= scores.max(axis=-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)

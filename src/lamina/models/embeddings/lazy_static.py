@@ -14,12 +14,12 @@ class LazyStatic:
     inline = True
 
     @cached_property
-    def _loaded(self) -> Any:
+    def _embedder(self) -> Any:
         return importlib.import_module("lamina.models.embeddings.static").StaticEmbedder()
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        rows: Sequence[Sequence[float]] = await self._loaded.embed(texts)
+        rows: Sequence[Sequence[float]] = await self._embedder.embed(texts)
         return rows
 
     def word_vectors(self, words: Sequence[str]) -> Any:
-        return self._loaded.word_vectors(words)
+        return self._embedder.word_vectors(words)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lamina.errors import InputError, ModelError
 from lamina.models.embeddings.bert import Bert, read_tensors
-from lamina.models.embeddings.wordpiece import uncased
+from lamina.models.embeddings.wordpiece import bert_uncased
 
 DIMENSIONS = 384
 WEIGHTS = "model.safetensors"
@@ -35,7 +35,7 @@ class MiniLmEmbedder:
     inline = False
 
     def __init__(self, path: str | Path | None = None) -> None:
-        self._path = _packaged() if path is None else _given(Path(path))
+        self._path = _find_package() if path is None else _find_file(Path(path))
         self._bert: Bert | None = None
         self._lock = threading.Lock()
 
@@ -44,20 +44,20 @@ class MiniLmEmbedder:
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One normalised row a text, from its first 256 tokens."""
-        pieces = uncased()
+        pieces = bert_uncased()
         start, end = pieces.numbers["[CLS]"], pieces.numbers["[SEP]"]
-        rows = self._loaded().pooled([[start, *pieces.encode(text)[: _LONGEST - 2], end] for text in texts])
+        rows = self._model().mean_vectors([[start, *pieces.encode(text)[: _LONGEST - 2], end] for text in texts])
         rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
         return rows
 
-    def _loaded(self) -> Bert:
+    def _model(self) -> Bert:
         with self._lock:
             if self._bert is None:
-                self._bert = _checked(self._path)
+                self._bert = _load_weights(self._path)
         return self._bert
 
 
-def _packaged() -> Path:
+def _find_package() -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     for folder in (spec and spec.submodule_search_locations) or ():
         path = Path(folder) / "model" / WEIGHTS
@@ -66,14 +66,14 @@ def _packaged() -> Path:
     raise ModelError(f"MiniLM is not installed; {_HELP}")
 
 
-def _given(path: Path) -> Path:
+def _find_file(path: Path) -> Path:
     found = path / WEIGHTS if path.is_dir() else path
     if not found.is_file():
         raise InputError(f"there is no {found}; {_HELP}")
     return found
 
 
-def _checked(path: Path) -> Bert:
+def _load_weights(path: Path) -> Bert:
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()

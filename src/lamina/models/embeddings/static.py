@@ -7,7 +7,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.models.embeddings.wordpiece import uncased
+from lamina.models.embeddings.wordpiece import bert_uncased
 
 DIMENSIONS = 384
 FILE = "static-384.npz"
@@ -28,8 +28,8 @@ class StaticEmbedder:
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One normalised row a text; zeros for a text of which no piece is known."""
-        encode = uncased().encode
-        rows = _summed([encode(text) for text in texts])
+        encode = bert_uncased().encode
+        rows = _sum_rows([encode(text) for text in texts])
         lengths = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1))
         rows /= np.where(lengths, lengths, 1).astype(np.float32)[:, None]
         return rows
@@ -45,11 +45,11 @@ def _table() -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     with resources.files("lamina.models.embeddings").joinpath(FILE).open("rb") as file:
         stored = np.load(file, allow_pickle=False)
         steps, sizes = stored["steps"], stored["sizes"]
-    none = len(uncased().numbers) - len(steps)  # special pieces, which come first
+    none = len(bert_uncased().numbers) - len(steps)  # special pieces, which come first
     return np.pad(steps, ((none, 0), (0, 0))), np.pad(sizes, (none, 0))[:, None]
 
 
-def _summed(pieces: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+def _sum_rows(pieces: Sequence[Sequence[int]]) -> NDArray[np.float32]:
     """The sum of the rows of each text's pieces, always in the same order."""
     steps, sizes = _table()
     sums = np.zeros((len(pieces), DIMENSIONS), np.float32)

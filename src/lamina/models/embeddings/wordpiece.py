@@ -10,7 +10,7 @@ from lamina.language.unicode import normalise
 
 UNKNOWN = "[UNK]"
 _LONGEST = 100  # characters; a longer word is not looked at
-_REMEMBERED = 1 << 16  # words whose pieces are kept at hand
+_MAX_CACHED = 1 << 16  # words whose pieces are kept at hand
 
 # Ideographs, each of which is a word: first and last of each block.
 _IDEOGRAPHS = (
@@ -32,11 +32,11 @@ class _Characters(dict[int, str]):
     """What each character of a decomposed text becomes, found out when it is first met."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = found = _simplified(chr(code))
+        self[code] = found = _simplify(chr(code))
         return found
 
 
-def _simplified(character: str) -> str:
+def _simplify(character: str) -> str:
     """Lower case; between spaces where it is a word of its own; nothing for accents and control characters."""
     category = unicodedata.category(character)
     if character in "\t\n\r" or category[0] == "Z":
@@ -55,7 +55,7 @@ class WordPiece:
     def __init__(self, numbers: Mapping[str, int]) -> None:
         self.numbers = numbers
         self.unknown = numbers[UNKNOWN]
-        self._remembered = lru_cache(_REMEMBERED)(self._pieces)
+        self._cached_pieces = lru_cache(_MAX_CACHED)(self._pieces)
         self._characters = _Characters()
 
     def words(self, text: str) -> list[str]:
@@ -65,7 +65,7 @@ class WordPiece:
     def encode(self, text: str) -> list[int]:
         """The numbers of the pieces of a text, in order, without any marks of start and end."""
         found: list[int] = []
-        pieces, extend = self._remembered, found.extend
+        pieces, extend = self._cached_pieces, found.extend
         for word in self.words(text):
             extend(pieces(word) if len(word) <= _LONGEST else (self.unknown,))
         return found
@@ -89,13 +89,13 @@ class WordPiece:
         return tuple(found)
 
 
-def numbered(lines: Iterable[str]) -> dict[str, int]:
+def vocabulary(lines: Iterable[str]) -> dict[str, int]:
     """The vocabulary of a file that has one piece a line."""
     return {line: number for number, line in enumerate(lines)}
 
 
 @cache
-def uncased() -> WordPiece:
+def bert_uncased() -> WordPiece:
     """The vocabulary of BERT uncased, which all-MiniLM-L6-v2 shares."""
     packed = resources.files("lamina.models.embeddings").joinpath("uncased.txt.gz").read_bytes()
-    return WordPiece(numbered(gzip.decompress(packed).decode().splitlines()))
+    return WordPiece(vocabulary(gzip.decompress(packed).decode().splitlines()))

@@ -1,22 +1,23 @@
-"""Answers that are fit for use: checked, sent back once with what was wrong, asked for afresh, then given up."""
+"""Answers that are fit for use: checked, sent back once with what was wrong, request for afresh, then given up."""
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from lamina.errors import ModelError
-from lamina.folding.layouts import fill
-from lamina.models.llm.answers import Reply
+from lamina.folding.layouts import enclose, fill
 from lamina.models.llm.endpoint import Endpoint
+from lamina.models.llm.openai_api import Ask, Reply, Schema
 from lamina.models.llm.prompts import prompts
-from lamina.models.llm.questions import Ask
+from lamina.values.cost import Purpose
 
 T = TypeVar("T")
-_SHOWN = 8_000  # characters of an unfit answer that are sent back
+_MAX_SHOWN = 8_000  # characters of an invalid answer that are sent back
 
 
-class Unfit(Exception, Generic[T]):
+class InvalidAnswer(Exception, Generic[T]):
     """An answer that will not do; `enough` is what can be made of it if a correction brings nothing better."""
 
     def __init__(self, problem: str, enough: T | None = None) -> None:
@@ -24,36 +25,54 @@ class Unfit(Exception, Generic[T]):
         self.enough = enough
 
 
-async def fit(endpoint: Endpoint, ask: Ask, check: Callable[[Reply], T]) -> T:
+async def ask_until_valid(endpoint: Endpoint, ask: Ask, check: Callable[[Reply], T]) -> T:
     """What `check` makes of an answer; raises ModelError if it refuses three in a row."""
     problem = ""
-    asked = ask
+    request = ask
     for attempt in range(3):
-        reply = await endpoint.answer(asked)
+        reply = await endpoint.answer(request)
         try:
             return check(reply)
-        except Unfit as unfit:
-            problem = str(unfit)
-            if attempt and unfit.enough is not None:
-                enough: T = unfit.enough
+        except InvalidAnswer as invalid:
+            problem = str(invalid)
+            if attempt and invalid.enough is not None:
+                enough: T = invalid.enough
                 return enough
-        asked = ask if attempt else _corrected(ask, reply, problem)
+        request = ask if attempt else _correction(ask, reply, problem)
     raise ModelError(f"{endpoint.model} gave no fit answer: {problem}")
 
 
-def _corrected(ask: Ask, reply: Reply, problem: str) -> Ask:
-    """The question with the unfit answer and what was wrong with it behind."""
-    said = reply.text[:_SHOWN] or "(nothing)"
+def _correction(ask: Ask, reply: Reply, problem: str) -> Ask:
+    """The question with the invalid answer and what was wrong with it behind."""
+    said = reply.text[:_MAX_SHOWN] or "(nothing)"
     repair = fill(prompts()["repair"].text, {"PROBLEM": problem})
     return replace(ask, messages=(*ask.messages, ("assistant", said), ("user", repair)))
 
 
-def system(name: str, **values: str) -> str:
+async def ask_for_list(
+    endpoint: Endpoint,
+    purpose: Purpose,
+    schema: Schema,
+    room: int,
+    lines: Iterable[Any],
+    check: Callable[[Reply], T],
+    **values: str,
+) -> T:
+    """Ask about messages, one JSON object a line, with the prompt and schema of a purpose."""
+    data = enclose("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
+    prompt = render_prompt(purpose, DATA=data, **values)
+    ask = Ask(
+        purpose=purpose, messages=(("system", render_prompt("guard")), ("user", prompt)), room=room, schema=schema
+    )
+    return await ask_until_valid(endpoint, ask, check)
+
+
+def render_prompt(name: str, **values: str) -> str:
     """A prompt file for the system's part, filled."""
     return fill(prompts()[name].text, values)
 
 
-async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """All results in order; the first failure ends the rest."""
     try:
         async with asyncio.TaskGroup() as group:

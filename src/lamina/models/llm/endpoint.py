@@ -16,11 +16,20 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from lamina.errors import InputError, MissingExtra, ModelError
-from lamina.models.llm.answers import Reply, Unreadable, chat_reply, embedded_vectors, reason_in, response_reply
+from lamina.models.llm.openai_api import (
+    WAYS,
+    Ask,
+    Reply,
+    Unreadable,
+    Way,
+    chat_reply,
+    embedding_vectors,
+    error_reason,
+    response_format,
+    response_reply,
+)
 from lamina.models.llm.options import Llm
-from lamina.models.llm.pacing import Breaker, Bucket, asked_wait, backoff
-from lamina.models.llm.process_costs import MemoryLedger
-from lamina.models.llm.questions import WAYS, Ask, Way, structured
+from lamina.models.llm.pacing import Breaker, Bucket, backoff, retry_after
 from lamina.models.token_counters import best_counter
 from lamina.profiles import Hosted
 from lamina.protocols.models import Ledger, LedgerEntry, TokenCounter
@@ -46,7 +55,7 @@ class Refused(ModelError):
         self.body = body
 
 
-class _Failed(ModelError):
+class _TransientError(ModelError):
     """A call failed in a way that may pass."""
 
     def __init__(self, message: str, *, wait: float | None = None, down: bool = True) -> None:
@@ -56,7 +65,7 @@ class _Failed(ModelError):
 
 
 @dataclass(slots=True)
-class _Lane:
+class _LoopClient:
     """What belongs to one event loop."""
 
     sdk: Any
@@ -65,7 +74,7 @@ class _Lane:
 
 
 @dataclass(slots=True)
-class _Knacks:
+class _Capabilities:
     """What was found out about a server."""
 
     way: Way | None = None
@@ -91,16 +100,18 @@ class Endpoint:
             raise InputError("an llm needs a model, e.g. Llm(base_url=..., model='gpt-5-nano')")
         self.llm = llm
         self.model = llm.model
-        self.ledger: Ledger = llm.ledger or MemoryLedger()
+        self.ledger: Ledger | None = llm.ledger  # None: costs are not counted
         self._tenant = tenant
         self._counter = counter
         self._now = now
-        self._knacks = _Knacks()
+        self._capabilities = _Capabilities()
         self._breaker = Breaker(llm.breaker_failures, llm.breaker_seconds)
         self._requests = Bucket(llm.requests_per_minute)
         self._tokens = Bucket(llm.tokens_per_minute)
-        self._lanes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Lane] = weakref.WeakKeyDictionary()
-        self._chance = random.Random()  # noqa: S311 - spreads calls, keeps no secret
+        self._loop_clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopClient] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._random = random.Random()  # noqa: S311 - spreads calls, keeps no secret
 
     def __repr__(self) -> str:
         return f"Endpoint({self.llm.hidden(self.llm.base_url)!r}, model={self.model!r})"
@@ -112,11 +123,11 @@ class Endpoint:
     @property
     def way(self) -> Way | None:
         """How this server gives structured answers; None until it was found out."""
-        return self._knacks.way
+        return self._capabilities.way
 
     async def close(self) -> None:
         """Close the connections of the running event loop."""
-        lane = self._lanes.pop(asyncio.get_running_loop(), None)
+        lane = self._loop_clients.pop(asyncio.get_running_loop(), None)
         if lane is not None:
             await lane.client.close()
 
@@ -127,7 +138,7 @@ class Endpoint:
         if ask.schema is None:
             return await self._chat(ask, "text")
         refusal: Refused | None = None
-        ways = WAYS[WAYS.index(self._knacks.way) :] if self._knacks.way else WAYS
+        ways = WAYS[WAYS.index(self._capabilities.way) :] if self._capabilities.way else WAYS
         for way in ways:
             try:
                 reply = await self._chat(ask, way)
@@ -136,18 +147,18 @@ class Endpoint:
                     raise
                 refusal = error
                 continue
-            self._learn_way(way)
+            self._remember_way(way)
             return reply
         raise refusal or ModelError("the server gives no structured answers")
 
-    def _learn_way(self, way: Way) -> None:
-        if self._knacks.way != way:
-            self._knacks.way = way
+    def _remember_way(self, way: Way) -> None:
+        if self._capabilities.way != way:
+            self._capabilities.way = way
             logger.info("llm_way_found", extra={"model": self.model, "way": way})
 
-    async def hosted(self, prompt: Hosted, text: str, purpose: Purpose) -> Reply | None:
+    async def answer_hosted(self, prompt: Hosted, text: str, purpose: Purpose) -> Reply | None:
         """The answer to a prompt that the server keeps; None where it knows no such prompt."""
-        if not self._knacks.hosted:
+        if not self._capabilities.hosted:
             return None
         kept = {"id": prompt.id} | ({} if prompt.version is None else {"version": prompt.version})
         body = {"prompt": kept, "input": text, "store": False}
@@ -157,19 +168,19 @@ class Endpoint:
         except Refused as error:
             if error.status not in _UNKNOWN_PROMPT:
                 raise
-            self._knacks.hosted = error.status not in _NO_PROMPTS
+            self._capabilities.hosted = error.status not in _NO_PROMPTS
             logger.warning("hosted_prompt_refused", extra={"prompt": prompt.id, "reason": str(error)})
             return None
-        return await self._paid(reply, purpose, text, expected)
+        return await self._charge(reply, purpose, text, expected)
 
     async def vectors(self, texts: Sequence[str]) -> list[list[float]]:
         """The vectors of some texts, in their order."""
         body: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
-        sized = self.llm.dimensions is not None and self._knacks.dimensions
+        sized = self.llm.dimensions is not None and self._capabilities.dimensions
         counted = sum(self.counter.count_many(texts))
 
         def read(found: Any) -> tuple[list[list[float]], int | None]:
-            return embedded_vectors(found, len(texts))
+            return embedding_vectors(found, len(texts))
 
         try:
             asked = body | ({"dimensions": self.llm.dimensions} if sized else {})
@@ -178,8 +189,8 @@ class Endpoint:
             if not sized or error.status not in _UNABLE:
                 raise
             rows, tokens = await self._call("/embeddings", body, counted, read)
-            self._knacks.dimensions = False  # many servers know one size only, and refuse to be asked for it
-        await self._note("embedding", counted if tokens is None else tokens, 0)
+            self._capabilities.dimensions = False  # many servers know one size only, and refuse to be asked for it
+        await self._record_cost("embedding", counted if tokens is None else tokens, 0)
         return rows
 
     async def _chat(self, ask: Ask, way: Way) -> Reply:
@@ -187,9 +198,9 @@ class Endpoint:
         while True:
             try:
                 reply = await self._call("/chat/completions", self._body(ask, way), expected, chat_reply)
-                return await self._paid(reply, ask.purpose, ask.text, expected)
+                return await self._charge(reply, ask.purpose, ask.text, expected)
             except Refused as error:
-                if not self._adapted(error):
+                if not self._adapt(error):
                     raise
 
     def _body(self, ask: Ask, way: Way) -> dict[str, Any]:
@@ -197,54 +208,54 @@ class Endpoint:
             "model": self.model,
             "messages": [{"role": role, "content": text} for role, text in ask.messages],
         }
-        if self._knacks.limits:
-            body[self._knacks.limits[0]] = ask.room + self.llm.thinking_tokens
-        if self.llm.temperature is not None and self._knacks.temperature:
+        if self._capabilities.limits:
+            body[self._capabilities.limits[0]] = ask.room + self.llm.thinking_tokens
+        if self.llm.temperature is not None and self._capabilities.temperature:
             body["temperature"] = self.llm.temperature
-        return body | (structured(ask.schema, way) if ask.schema else {})
+        return body | (response_format(ask.schema, way) if ask.schema else {})
 
-    def _adapted(self, error: Refused) -> bool:
+    def _adapt(self, error: Refused) -> bool:
         """Whether something was changed about how this server is asked, so that it may be asked again."""
-        if self._knacks.limits and re.search(r"max(?:_completion|_output)?[_ ]tokens", error.body):
-            self._knacks.limits = self._knacks.limits[1:]  # it has another name there, or what was asked is too much
-        elif "temperature" in error.body and self.llm.temperature is not None and self._knacks.temperature:
-            self._knacks.temperature = False
+        if self._capabilities.limits and re.search(r"max(?:_completion|_output)?[_ ]tokens", error.body):
+            self._capabilities.limits = self._capabilities.limits[
+                1:
+            ]  # it has another name there, or what was asked is too much
+        elif "temperature" in error.body and self.llm.temperature is not None and self._capabilities.temperature:
+            self._capabilities.temperature = False
         else:
             return False
         return True
 
     # money
 
-    async def _paid(self, reply: Reply, purpose: Purpose, given: str, expected: int) -> Reply:
+    async def _charge(self, reply: Reply, purpose: Purpose, given: str, expected: int) -> Reply:
         read = self.counter.count(given) if reply.tokens_in is None else reply.tokens_in
         written = self.counter.count(reply.text) if reply.tokens_out is None else reply.tokens_out
         self._tokens.take(read + written - expected, time.monotonic())
-        await self._note(purpose, read, written)
+        await self._record_cost(purpose, read, written)
         return reply
 
-    async def _note(self, purpose: Purpose, read: int, written: int) -> None:
-        cost = self.llm.cost(self.model, read, written)
-        await self.ledger.add(
-            LedgerEntry(
+    async def _record_cost(self, purpose: Purpose, read: int, written: int) -> None:
+        if self.ledger is not None:
+            entry = LedgerEntry(
                 at=self._now(),
                 tenant=self._tenant,
                 purpose=purpose,
                 model=self.model,
                 tokens_in=read,
                 tokens_out=written,
-                cost=cost,
+                cost=self.llm.cost(self.model, read, written),
             )
-        )
+            await self.ledger.add(entry)
 
     async def _check_budget(self) -> None:
         day = self._now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        spans = (
-            ("day", day, self.llm.budget_per_day),
-            ("month", day.replace(day=1), self.llm.budget_per_month),
-        )
-        for name, since, most in spans:
-            if most is not None and await self.ledger.spent(self._tenant, since) >= most:
-                raise ModelError(f"the budget of this {name}, {most:g}, is spent", lasting=True)
+        limits = (("day", day, self.llm.budget_per_day), ("month", day.replace(day=1), self.llm.budget_per_month))
+        for name, since, limit in limits:
+            if limit is None or self.ledger is None:
+                continue
+            if await self.ledger.cost_since(self._tenant, since) >= limit:
+                raise ModelError(f"the budget of this {name}, {limit:g}, is spent", lasting=True)
 
     # calls
 
@@ -254,32 +265,32 @@ class Endpoint:
         llm = self.llm
         try:
             async with asyncio.timeout(llm.total_seconds):
-                lane = await self._lane()
+                lane = await self._loop_client()
                 async with lane.slots:
-                    return await self._tried(tokens, lambda: self._received(path, body, read))
+                    return await self._retry(tokens, lambda: self._post(path, body, read))
         except TimeoutError:
             raise ModelError(f"{self.model}: no answer within {llm.total_seconds:g} s") from None
 
-    async def _tried(self, tokens: int, send: Callable[[], Awaitable[T]]) -> T:
+    async def _retry(self, tokens: int, send: Callable[[], Awaitable[T]]) -> T:
         deadline = time.monotonic() + self.llm.total_seconds
         attempt = 0
         while True:
-            await self._turn(tokens, deadline)
+            await self._wait_for_rate(tokens, deadline)
             try:
-                return await self._sent(send)
-            except _Failed as error:
+                return await self._send(send)
+            except _TransientError as error:
                 if attempt >= self.llm.retries:
                     raise ModelError(f"{error} (tried {attempt + 1} times)") from error
                 wait = error.wait
                 if wait is None:
-                    wait = backoff(attempt, self.llm.backoff_seconds, self._chance.random())
+                    wait = backoff(attempt, self.llm.backoff_seconds, self._random.random())
                 if time.monotonic() + wait > deadline:
                     raise ModelError(f"{error}; it asks to wait {wait:.0f} s") from error
                 attempt += 1
                 logger.info("llm_retried", extra={"model": self.model, "attempt": attempt, "reason": str(error)})
                 await asyncio.sleep(wait)
 
-    async def _turn(self, tokens: int, deadline: float) -> None:
+    async def _wait_for_rate(self, tokens: int, deadline: float) -> None:
         """Wait until the rates allow another call."""
         now = time.monotonic()
         wait = max(self._requests.take(1, now), self._tokens.take(tokens, now))
@@ -290,72 +301,74 @@ class Endpoint:
         if wait:
             await asyncio.sleep(wait)
 
-    async def _sent(self, send: Callable[[], Awaitable[T]]) -> T:
+    async def _send(self, send: Callable[[], Awaitable[T]]) -> T:
         """One request; its outcome is told to the breaker."""
         left = self._breaker.refusal(time.monotonic())
         if left is not None:
             raise ModelError(f"{self.model} has failed too often; it is asked again in {left:.0f} s")
         try:
             found = await send()
-        except _Failed as error:
+        except _TransientError as error:
             if error.down:
-                self._breaker.failed(time.monotonic())
+                self._breaker.record_failure(time.monotonic())
             else:
-                self._breaker.succeeded()
+                self._breaker.record_success()
             raise
         except Refused:
-            self._breaker.succeeded()
+            self._breaker.record_success()
             raise
         except BaseException:
-            self._breaker.abandoned()
+            self._breaker.release()
             raise
-        self._breaker.succeeded()
+        self._breaker.record_success()
         return found
 
-    async def _received(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
-        lane = await self._lane()  # another one, if someone else has closed the last
+    async def _post(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+        lane = await self._loop_client()  # another one, if someone else has closed the last
         sdk = lane.sdk
         try:
             response = await lane.client.post(path, cast_to=sdk.raw, body=body)
             text = response.text
         except sdk.openai.APIStatusError as error:
-            raise self._status(error.response, body) from None
+            raise self._status_error(error.response, body) from None
         except sdk.openai.APITimeoutError:
-            raise _Failed("the server did not answer in time") from None
+            raise _TransientError("the server did not answer in time") from None
         except sdk.openai.OpenAIError as error:
             reason = error.__cause__ or error
-            raise _Failed(f"no connection: {self._short(f'{type(reason).__name__}: {reason}', body)}") from None
+            raise _TransientError(
+                f"no connection: {self._error_text(f'{type(reason).__name__}: {reason}', body)}"
+            ) from None
         try:
             return read(json.loads(text))
         except Unreadable as error:
-            told = f": {self._short(text, body)}" if '"error"' in text else ""
-            raise _Failed(f"{error}{told}") from None
+            told = f": {self._error_text(text, body)}" if '"error"' in text else ""
+            raise _TransientError(f"{error}{told}") from None
         except (ValueError, RecursionError):
-            raise _Failed("the answer is no JSON") from None
+            raise _TransientError("the answer is no JSON") from None
 
-    def _status(self, response: Any, body: Mapping[str, Any]) -> ModelError:
+    def _status_error(self, response: Any, body: Mapping[str, Any]) -> ModelError:
         status, text = int(response.status_code), str(response.text)
-        said = f"the server answers {status}: {self._short(text, body)}"
+        said = f"the server answers {status}: {self._error_text(text, body)}"
         if status in _UNABLE or (status < _BROKEN and status not in _MAY_PASS):
             return Refused(said, status, text)
         known = {name.lower(): value for name, value in response.headers.items()}
-        return _Failed(said, wait=asked_wait(known, time.time()), down=status >= _BROKEN)
+        return _TransientError(said, wait=retry_after(known, time.time()), down=status >= _BROKEN)
 
-    def _short(self, text: str, body: Mapping[str, Any]) -> str:
+    def _error_text(self, text: str, body: Mapping[str, Any]) -> str:
         """What a server says of a failure: without keys, and without what people have said."""
         given = json.dumps(body.get("messages", body.get("input", "")), ensure_ascii=False)
-        shown = self.llm.hidden(reason_in(text, given))
+        shown = self.llm.hidden(error_reason(text, given))
         return shown if len(shown) <= _LONGEST_REASON else f"{shown[:_LONGEST_REASON]}…"
 
-    async def _lane(self) -> _Lane:
+    async def _loop_client(self) -> _LoopClient:
         loop = asyncio.get_running_loop()
-        lane = self._lanes.get(loop)
+        lane = self._loop_clients.get(loop)
         if lane is None:
             sdk = await asyncio.to_thread(_sdk)
-            lane = self._lanes.get(loop)
+            lane = self._loop_clients.get(loop)
         if lane is None:
-            lane = _Lane(sdk=sdk, client=self._client(sdk), slots=asyncio.Semaphore(self.llm.concurrency))
-            self._lanes[loop] = lane
+            lane = _LoopClient(sdk=sdk, client=self._client(sdk), slots=asyncio.Semaphore(self.llm.concurrency))
+            self._loop_clients[loop] = lane
         return lane
 
     def _client(self, sdk: "_Sdk") -> Any:

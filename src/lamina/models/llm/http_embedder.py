@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from lamina.errors import ModelError
 from lamina.models.llm.endpoint import Endpoint, Refused
 
-_MOST_TEXTS = 64  # in one request
+_MAX_TEXTS = 64  # in one request
 _TOO_LONG = frozenset((400, 413, 422))
-_SHORTEST = 500  # characters to which a text is cut that a server finds too long
+_MIN_CHARACTERS = 500  # characters to which a text is cut that a server finds too long
 
 
 class HttpEmbedder:
@@ -29,8 +29,8 @@ class HttpEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         found: list[list[float]] = []
-        for first in range(0, len(texts), _MOST_TEXTS):
-            found += await self._batch([text or " " for text in texts[first : first + _MOST_TEXTS]])
+        for first in range(0, len(texts), _MAX_TEXTS):
+            found += await self._embed_batch([text or " " for text in texts[first : first + _MAX_TEXTS]])
         for vector in found:
             if self.dimensions and len(vector) != self.dimensions:
                 raise ModelError(
@@ -40,7 +40,7 @@ class HttpEmbedder:
             self.dimensions = len(vector)
         return found
 
-    async def _batch(self, texts: list[str]) -> list[list[float]]:
+    async def _embed_batch(self, texts: list[str]) -> list[list[float]]:
         """The vectors of some texts; a text that is too long for the server is cut until it is not."""
         try:
             return await self.endpoint.vectors(texts)
@@ -49,7 +49,7 @@ class HttpEmbedder:
                 raise
             if len(texts) > 1:
                 half = len(texts) // 2
-                return [*await self._batch(texts[:half]), *await self._batch(texts[half:])]
-            if len(texts[0]) <= _SHORTEST:
+                return [*await self._embed_batch(texts[:half]), *await self._embed_batch(texts[half:])]
+            if len(texts[0]) <= _MIN_CHARACTERS:
                 raise
-            return await self._batch([texts[0][: len(texts[0]) // 2]])
+            return await self._embed_batch([texts[0][: len(texts[0]) // 2]])

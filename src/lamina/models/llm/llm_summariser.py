@@ -5,14 +5,13 @@ import re
 from lamina.errors import ModelError
 from lamina.folding.acceptance import objection
 from lamina.folding.layouts import enclose, fill, prompt_values
-from lamina.models.llm.answers import Reply, unfenced
-from lamina.models.llm.ask import Unfit, fit, system
+from lamina.models.llm.ask import InvalidAnswer, ask_until_valid, render_prompt
 from lamina.models.llm.endpoint import Endpoint
+from lamina.models.llm.openai_api import Ask, Reply, strip_fence
 from lamina.models.llm.prompts import prompts
-from lamina.models.llm.questions import Ask
-from lamina.models.offline.salience import scored
-from lamina.models.offline.statements import of_messages
-from lamina.models.offline.topics import topics
+from lamina.models.offline.summaries.salience import score_statements
+from lamina.models.offline.summaries.statements import statements_of_messages
+from lamina.models.offline.summaries.topics import topics
 from lamina.profiles import Hosted
 from lamina.protocols.models import SummaryDraft, SummaryTask
 
@@ -21,7 +20,7 @@ _PREFACE = re.compile(
     re.IGNORECASE,
 )
 _WITHOUT_HOSTED = frozenset(("compress", "digest"))
-_HOSTED_TRIES = 2
+_MAX_HOSTED_TRIES = 2
 
 
 class LlmSummariser:
@@ -34,39 +33,39 @@ class LlmSummariser:
     async def summarise(self, task: SummaryTask) -> SummaryDraft:
         chosen = (task.prompt or "").endswith("@0")  # by whoever regenerates
         if task.hosted is not None and task.input and task.kind not in _WITHOUT_HOSTED and not chosen:
-            draft = await self._by_hosted(task, task.hosted)
+            draft = await self._ask_hosted(task, task.hosted)
             if draft is not None:
                 return draft
-        messages = (("system", system("guard")), ("user", _prompt(task)))
+        messages = (("system", render_prompt("guard")), ("user", _prompt(task)))
         ask = Ask(purpose="summary", messages=messages, room=2 * task.cap + 256)
-        return await fit(self.endpoint, ask, lambda reply: self._checked(task, reply))
+        return await ask_until_valid(self.endpoint, ask, lambda reply: self._check(task, reply))
 
-    async def _by_hosted(self, task: SummaryTask, hosted: Hosted) -> SummaryDraft | None:
+    async def _ask_hosted(self, task: SummaryTask, hosted: Hosted) -> SummaryDraft | None:
         """By the provider's own prompt: its input is exactly the one of document 003."""
         problem = ""
-        for _ in range(_HOSTED_TRIES):
-            reply = await self.endpoint.hosted(hosted, task.input, "summary")
+        for _ in range(_MAX_HOSTED_TRIES):
+            reply = await self.endpoint.answer_hosted(hosted, task.input, "summary")
             if reply is None:
                 return None
             label = f"{hosted.id}@{hosted.version or 'latest'}"
             try:
-                return self._checked(task, reply, label)
-            except Unfit as unfit:
+                return self._check(task, reply, label)
+            except InvalidAnswer as unfit:
                 problem = str(unfit)
                 if isinstance(unfit.enough, SummaryDraft):
                     return unfit.enough
         raise ModelError(f"{self.name} gave no fit answer to the hosted prompt: {problem}")
 
-    def _checked(self, task: SummaryTask, reply: Reply, prompt: str | None = None) -> SummaryDraft:
-        text = _PREFACE.sub("", unfenced(reply.text)).strip()
+    def _check(self, task: SummaryTask, reply: Reply, prompt: str | None = None) -> SummaryDraft:
+        text = _PREFACE.sub("", strip_fence(reply.text)).strip()
         problem = "it is a refusal" if reply.refused else objection(task, text, cut=reply.cut)
         if problem:
-            raise Unfit[SummaryDraft](problem)
-        found = topics(scored(of_messages(task.messages, 0))) if task.messages else ()
+            raise InvalidAnswer[SummaryDraft](problem)
+        found = topics(score_statements(statements_of_messages(task.messages, 0))) if task.messages else ()
         draft = SummaryDraft(text=text, topics=found, prompt=prompt)
         size = self.endpoint.counter.count(text)
         if size > task.cap:
-            raise Unfit(f"it has {size} tokens where {task.cap} are the most", draft)
+            raise InvalidAnswer(f"it has {size} tokens where {task.cap} are the most", draft)
         return draft
 
 

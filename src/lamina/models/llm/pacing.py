@@ -3,7 +3,7 @@
 import threading
 from email.utils import parsedate_to_datetime
 
-MOST_WAIT = 8.0  # seconds before a call is tried again, unless the server asks for more
+MAX_WAIT = 8.0  # seconds before a call is tried again, unless the server asks for more
 
 
 class Bucket:
@@ -48,18 +48,18 @@ class Breaker:
             self._trying = True
             return None
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         with self._lock:
             self._failures, self._opened, self._trying = 0, None, False
 
-    def failed(self, now: float) -> None:
+    def record_failure(self, now: float) -> None:
         with self._lock:
             self._failures += 1
             if self._trying or self._failures >= self._most:
                 self._opened = now
             self._trying = False
 
-    def abandoned(self) -> None:
+    def release(self) -> None:
         """A call was given up without an outcome."""
         with self._lock:
             self._trying = False
@@ -67,10 +67,10 @@ class Breaker:
 
 def backoff(attempt: int, seconds: float, chance: float) -> float:
     """How long to wait before a call is tried again, with `chance` from 0 to 1 so that not all come at once."""
-    return min(MOST_WAIT, seconds * 2.0 ** min(attempt, 20)) * (0.5 + chance / 2)
+    return min(MAX_WAIT, seconds * 2.0 ** min(attempt, 20)) * (0.5 + chance / 2)
 
 
-def asked_wait(headers: dict[str, str], now: float) -> float | None:
+def retry_after(headers: dict[str, str], now: float) -> float | None:
     """How long the server asks to wait; `now` is in seconds since 1970."""
     try:
         if "retry-after-ms" in headers:

@@ -1,0 +1,171 @@
+"""Facts by a language model: what it finds counts only where the user said it, word for word."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lamina.knowledge.fact_words import CATEGORIES, normalise_value
+from lamina.models.llm.ask import InvalidAnswer, ask_for_list, gather
+from lamina.models.llm.endpoint import Endpoint
+from lamina.models.llm.json_answers import find_quote, items_in, moment_in, number_in, place_in, text_in, words_or_none
+from lamina.models.llm.openai_api import Reply, list_schema
+from lamina.protocols.models import FactDraft
+from lamina.values.message import Message
+
+_MAX_CHARACTERS = 20_000  # of a message, as the offline extractor reads
+_MAX_TOKENS = 6_000  # of messages in one question
+_MAX_ANSWER_TOKENS = 3_000
+_MAX_VALUE = 300
+_MAX_KEY = 60
+_NULL_TEXT = {"type": ["string", "null"]}
+_PROPERTIES: Mapping[str, Any] = {
+    "message": {"type": "integer"},
+    "category": {"type": "string", "enum": list(CATEGORIES)},
+    "key": _NULL_TEXT,
+    "value": {"type": "string"},
+    "quote": {"type": "string"},
+    "confidence": {"type": "number"},
+    "importance": {"type": "number"},
+    "holds": {"type": "boolean"},
+    "since": _NULL_TEXT,
+    "until": _NULL_TEXT,
+    "reason": _NULL_TEXT,
+}
+
+
+_SCHEMA = list_schema("facts", _PROPERTIES)
+_CATEGORIES: Mapping[str, str] = {
+    "biography": "identity", "personal": "identity", "profile": "identity", "fact": "identity",
+    "like": "preference", "dislike": "preference", "rule": "instruction", "workflow": "procedure", "habit": "procedure",
+    "limit": "constraint", "restriction": "constraint", "plan": "goal", "objective": "goal", "choice": "decision",
+    "promise": "commitment", "obligation": "commitment", "person": "entity", "project": "entity",
+}  # fmt: skip
+_KEYS: Mapping[str, str] = {  # as the offline extractor names them
+    "city": "location", "residence": "location", "home": "location", "lives in": "location", "home city": "location",
+    "current location": "location", "occupation": "job", "profession": "job", "job title": "job", "role": "job",
+    "company": "employer", "workplace": "employer", "works at": "employer", "timezone": "time zone",
+    "programming language": "language", "preferred language": "language", "language preference": "language",
+    "date of birth": "birthday", "birth date": "birthday", "dietary restriction": "diet", "dietary preference": "diet",
+    "dietary restrictions": "diet", "marital status": "relationship status", "os": "operating system",
+    "first name": "name", "user name": "name", "mother tongue": "native language", "code style": "coding style",
+}  # fmt: skip
+_SECRET = re.compile(
+    r"\b(?:pass ?(?:word|code|phrase)|pwd|pin(?: code| number)?|cvv|cvc|api[ -]?key|(?:access|secret|private) key"
+    r"|credentials?|iban|ssn|social security|(?:account|card|passport) number|credit card|seed phrase|otp)s?\b",
+    re.IGNORECASE,
+)
+_LONG_NUMBER = re.compile(r"(?:\d[ -]?){12,}")
+
+
+class LlmExtractor:
+    """Finds what users say of themselves; a fact whose quote nobody said is dropped."""
+
+    batch = 20  # messages that are read between two commits
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.name = endpoint.model
+
+    async def extract(self, messages: Sequence[Message]) -> list[FactDraft]:
+        spoken = [message for message in messages if message.role == "user" and message.text.strip()]
+        found = await gather(self._ask(group) for group in _groups(spoken))
+        return [draft for drafts in found for draft in drafts]
+
+    async def _ask(self, messages: Sequence[Message]) -> list[FactDraft]:
+        numbered = dict(enumerate(messages, 1))
+        lines = [
+            {"message": number, "sent": message.created_at.date().isoformat(), "text": message.text[:_MAX_CHARACTERS]}
+            for number, message in numbered.items()
+        ]
+        return await ask_for_list(
+            self.endpoint, "facts", _SCHEMA, _MAX_ANSWER_TOKENS, lines, lambda reply: _drafts(reply, numbered)
+        )
+
+
+def _groups(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    group: list[Message] = []
+    tokens = 0
+    for message in messages:
+        if group and (len(group) >= LlmExtractor.batch or tokens + message.tokens > _MAX_TOKENS):
+            yield group
+            group, tokens = [], 0
+        group.append(message)
+        tokens += message.tokens
+    if group:
+        yield group
+
+
+def _drafts(reply: Reply, numbered: Mapping[int, Message]) -> list[FactDraft]:
+    items = items_in(reply, "facts")
+    found: dict[tuple[object, ...], FactDraft] = {}
+    for item in items:
+        draft = _draft(item, numbered)
+        if draft is not None:
+            same = (draft.message_id, draft.category, draft.key, draft.holds, normalise_value(draft.value))
+            if same not in found or found[same].confidence < draft.confidence:
+                found[same] = draft
+    drafts = list(found.values())
+    if items and not drafts:
+        problem = "none of its quotes is a piece of the message that it names"
+        raise InvalidAnswer(problem, drafts)
+    return drafts
+
+
+def _draft(item: Mapping[str, Any], numbered: Mapping[int, Message]) -> FactDraft | None:
+    """A fact that the user said; None if its category is unknown, it is a secret, or nobody said it."""
+    category, value = category_of(text_in(item, "category")), value_of(text_in(item, "value"))
+    key = key_of(words_or_none(item, "key"))
+    number = place_in(item, list(numbered))
+    if category is None or not value or number is None or _is_secret(key, value):
+        return None
+    message = numbered[number]
+    quote = item.get("quote")
+    place = find_quote(quote if isinstance(quote, str) and quote.strip() else value, message.text[:_MAX_CHARACTERS])
+    if place is None or _SECRET.search(message.text[place[0] : place[1]]):
+        return None
+    reason = words_or_none(item, "reason")
+    return FactDraft(
+        message_id=message.id,
+        category=category,
+        key=key,
+        value=value,
+        quote=message.text[place[0] : place[1]],
+        start=place[0],
+        end=place[1],
+        confidence=number_in(item, "confidence", 1.0),
+        importance=number_in(item, "importance", 0.8),
+        holds=item.get("holds") is not False,
+        since=moment_in(item, "since"),
+        until=moment_in(item, "until"),
+        reason=reason if reason and find_quote(reason, message.text) else None,
+    )
+
+
+def category_of(name: str) -> str | None:
+    """One of our categories; others' names for them are understood."""
+    plain = name.casefold().replace("_", " ").strip()
+    for one in (plain, plain.removesuffix("s"), f"{plain.removesuffix('ies')}y"):
+        if one in CATEGORIES:
+            return one
+        if one in _CATEGORIES:
+            return _CATEGORIES[one]
+    return None
+
+
+def key_of(name: str | None) -> str | None:
+    """A key as the offline extractor would name it."""
+    if name is None:
+        return None
+    plain = " ".join(re.sub(r"[_\-.]+", " ", name).casefold().split())[:_MAX_KEY].strip()
+    plain = plain.removeprefix("user ").removeprefix("preferred ") if plain not in _KEYS else plain
+    return _KEYS.get(plain, plain) or None
+
+
+def value_of(text: str) -> str:
+    """A value without quotation marks around it and a full stop behind; '' if it is too long for one."""
+    bare = text.rstrip(".,;:! \t\n").strip(" \"'\u201c\u201d\u2018\u2019").rstrip(".,;:! ")
+    return bare if len(bare) <= _MAX_VALUE else ""
+
+
+def _is_secret(key: str | None, value: str) -> bool:
+    return bool(_SECRET.search(key or "") or _SECRET.search(value) or _LONG_NUMBER.search(value))

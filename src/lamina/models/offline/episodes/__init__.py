@@ -1,0 +1,1 @@
+"""Episodes without a language model: phrases that tell of moments that mattered."""

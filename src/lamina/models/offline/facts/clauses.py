@@ -1,0 +1,188 @@
+"""Cuts a sentence into clauses, and gives each the subject that it takes over from the one before."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lamina.models.offline.facts.grammar import ClauseWords
+from lamina.models.offline.facts.tokens import Token
+
+COMMAS = frozenset(",、،\uff0c")
+BREAKS = frozenset(";():—\u2013-…·•/\uff1b\uff1a.!?¿¡")
+_ANY_NUMBER = "#"
+_MAX_PRELUDE_WORDS = 9
+_MAX_TAG_WORDS = 3
+_MAX_OPENER_WORDS = 8
+_MAX_SHORT_CLAUSE = 7  # words of a clause whose verb may go on in the next
+_MAX_NEGATION_PLACE = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """A piece of a sentence with one subject."""
+
+    tokens: tuple[Token, ...]
+    lead: str = ""  # the word that joins it to what comes before
+    inherited: bool = False
+    asks: bool = False
+
+
+def clauses(tokens: Sequence[Token], words: ClauseWords, *, question: bool) -> list[Clause]:
+    """The clauses of a sentence in order; `question` says that the sentence ends with a question mark."""
+    found: list[Clause] = []
+    for lead, part in _split(tokens, words):
+        kept = without_opener([token for token in part if token.word not in words.fillers], words)
+        if kept:
+            plain = Clause(tokens=tuple(kept), lead=lead)
+            asks = question and lead in COMMAS and kept[0].word in words.asking
+            found.append(plain if asks else _inherit_subject(plain, found, words))
+    return _mark_questions(found, words, question=question)
+
+
+def _split(tokens: Sequence[Token], words: ClauseWords) -> Iterator[tuple[str, list[Token]]]:
+    lead, part = "", list[Token]()
+    start: tuple[str, ...] = ()
+    at = 0
+    while at < len(tokens):
+        after = _boundary(tokens, at, part, start, words)
+        if after:
+            start = _subject_and_verb(part, start, words)
+            yield lead, part
+            lead, part = tokens[after - 1].word, []
+            at = after
+        else:
+            part.append(tokens[at])
+            at += 1
+    yield lead, part
+
+
+def _subject_and_verb(part: Sequence[Token], before: tuple[str, ...], words: ClauseWords) -> tuple[str, ...]:
+    """The first two words of the clause, or those of the one before if this one has no subject of its own."""
+    kept = without_opener([token for token in part if token.word not in words.fillers], words)
+    if kept and kept[0].word in words.subjects:
+        return tuple(token.word for token in kept[:2])
+    return before
+
+
+def _boundary(
+    tokens: Sequence[Token], at: int, part: Sequence[Token], before: tuple[str, ...], words: ClauseWords
+) -> int:
+    """Where the next clause begins if this token ends the present one, else 0."""
+    word = tokens[at].word
+    if word in words.breaks or word in BREAKS:
+        return at + 1
+    if word in words.links:
+        return at + 1 if _begins_clause(tokens, at + 1, (), words) else 0
+    if not _is_conjunction(word, words):
+        return 0
+    after = at
+    while after < len(tokens) and (_is_conjunction(tokens[after].word, words) or tokens[after].word in words.fillers):
+        after += 1
+    return after if _begins_clause(tokens, after, _subject_and_verb(part, before, words), words) else 0
+
+
+def _is_conjunction(word: str, words: ClauseWords) -> bool:
+    return word in COMMAS or word in words.joins
+
+
+def _begins_clause(tokens: Sequence[Token], at: int, start: tuple[str, ...], words: ClauseWords) -> bool:
+    """Whether a clause begins here, after a joining word."""
+    if at >= len(tokens):
+        return False
+    word = tokens[at].word
+    if word in words.subjects or word in words.verbs or word in words.asking or word in words.breaks:
+        return True
+    return _continues(word, start, words)
+
+
+def _continues(word: str, start: tuple[str, ...], words: ClauseWords) -> bool:
+    taken = words.continues.get(start, frozenset())
+    return word in taken or (_ANY_NUMBER in taken and word[0].isdigit())
+
+
+def without_opener(tokens: list[Token], words: ClauseWords) -> list[Token]:
+    """The tokens without greetings and the like at their front."""
+    first = 0
+    while first < len(tokens):
+        word = tokens[first].word
+        if word in words.openers:
+            said = tuple([token.word for token in tokens[first : first + _MAX_OPENER_WORDS]])
+            length = next((len(opener) for opener in words.openers[word] if said[: len(opener)] == opener), 0)
+        else:
+            length = 0
+        if not length and not _is_conjunction(word, words):
+            break
+        first += length or 1
+    return tokens[first:] if first else tokens
+
+
+def _inherit_subject(plain: Clause, before: Sequence[Clause], words: ClauseWords) -> Clause:
+    tokens, lead = plain.tokens, plain.lead
+    if not before or lead in words.skipped or lead in BREAKS or tokens[0].word in words.subjects:
+        return plain
+    if len(tokens) > 1 and tokens[0].word in words.asking and tokens[1].word in words.subjects:
+        return plain
+    last = before[-1].tokens
+    if last[0].word not in words.first_person or any(token.word in words.others for token in last[1:]):
+        return plain
+    start = tuple(token.word for token in last[:2])
+    if _continues(tokens[0].word, start, words) and len(last) <= _MAX_SHORT_CLAUSE:
+        taken = last[:2]
+    elif tokens[0].word in words.verbs and tokens[0].word not in start:
+        taken = last[:1]
+    else:
+        return plain
+    place = tokens[0].start
+    return replace(plain, tokens=(*(Token(one.word, place, place) for one in taken), *tokens), inherited=True)
+
+
+def _mark_questions(found: list[Clause], words: ClauseWords, *, question: bool) -> list[Clause]:
+    """Marks the clauses that ask."""
+    asking = [place for place, clause in enumerate(found) if _asks(clause, words)]
+    if question and (not asking or (asking[-1] == len(found) - 1 and _is_tag(found[-1], words))):
+        return [replace(clause, asks=True) for clause in found]
+    marked = []
+    for place, clause in enumerate(found):
+        asks = place in asking
+        if question and asking and place > asking[0]:
+            asks = clause.lead not in words.reasons
+        marked.append(replace(clause, asks=True) if asks else clause)
+    return marked
+
+
+def _is_tag(clause: Clause, words: ClauseWords) -> bool:
+    """Whether it asks for consent to what stands before ("don't I?")."""
+    return len(clause.tokens) <= _MAX_TAG_WORDS and (
+        clause.tokens[-1].word in words.subjects or len(clause.tokens) == 1
+    )
+
+
+def _asks(clause: Clause, words: ClauseWords) -> bool:
+    if clause.lead in words.asking:
+        return True
+    first, second = [*(token.word for token in clause.tokens[:2]), ""][:2]
+    return first in words.asking and not clause.inherited and second not in words.orders
+
+
+def without_prelude(clause: Clause, words: ClauseWords) -> Clause | None:
+    """The clause from its first person on, where words of time and place stand before."""
+    if clause.tokens[0].word not in words.preludes:
+        return None
+    for at, token in enumerate(clause.tokens[:_MAX_PRELUDE_WORDS]):
+        if token.word in words.asking or token.word in words.breaks:
+            return None
+        if at and token.word in words.first_person:
+            return replace(clause, tokens=clause.tokens[at:])
+    return None
+
+
+def without_negation(clause: Clause, words: ClauseWords) -> Clause | None:
+    """The clause without its negation, None where it has none."""
+    said = tuple([token.word for token in clause.tokens])
+    for negation, left in words.negations:
+        if negation[-1] not in said:
+            continue
+        for at in range(min(len(said) - len(negation) + 1, _MAX_NEGATION_PLACE)):
+            if said[at : at + len(negation)] == negation:
+                kept = tuple(token for token in clause.tokens[at : at + len(negation)] if token.word in left)
+                return replace(clause, tokens=(*clause.tokens[:at], *kept, *clause.tokens[at + len(negation) :]))
+    return None

@@ -1,0 +1,277 @@
+"""Grammars as values, read once from the `grammar_*.toml` beside this module."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from lamina.errors import ConfigError
+from lamina.models.offline.facts.masking import Markers
+from lamina.models.offline.facts.patterns import Index, Pattern, compile_pattern
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotKind:
+    """What may stand in a slot of a pattern, and where it ends."""
+
+    stop: frozenset[str]  # cut before these
+    refused: frozenset[str]  # not with one of these in it
+    unfit: frozenset[str]  # not with one of these as its first word
+    form: str = "any"  # any, capital, name, number
+    lower: bool = False  # capitals are not asked for in a sentence that has none
+    firsts: frozenset[str] = frozenset()  # its first word is one of these
+    matches: tuple[re.Pattern[str], ...] = ()  # one of these is in it
+    avoids: tuple[re.Pattern[str], ...] = ()  # none of these is in it
+    excepted: frozenset[str] = frozenset()  # its last word is none of these
+    spoils: frozenset[str] = frozenset()  # where it ends before one of these, it is no value
+    binds: frozenset[str] = frozenset()  # behind one of these a list is part of the item
+    among: frozenset[str] = frozenset()  # one of these and nothing else
+    last: frozenset[str] = frozenset()  # its last word is one of these, or has one of the endings
+    endings: tuple[str, ...] = ()
+    hints: frozenset[str] = frozenset()  # one of these words is in every value, if there are any
+    min_words: int = 1
+    max_words: int = 12
+    split: bool = False  # a list makes one value for each item
+    whole: bool = False  # commas and lists are part of it
+    article: bool = True  # a leading article is left out
+    exact: bool = False  # a name that ends before the slot does is no value
+    tail: bool = False  # goes on behind a comma with a capital letter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emission:
+    """One fact that a template makes; `{label}` in key and value stands for a slot."""
+
+    category: str
+    key: str | None
+    value: str
+    importance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """What a pattern means."""
+
+    emissions: tuple[Emission, ...]
+    confidence: float
+    holds: bool = True
+    deniable: bool = False  # with a negation it says that the fact does not hold
+    again: str = ""  # a new value for the fact found before: any, or one that was denied
+    asks: bool = False  # may be put as a question
+    timeless: bool = False  # dates around it do not say since when
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """Words that say that what stands around them is no fact, but for the categories it spares."""
+
+    scope: str  # clause, sentence, rest (of the message), below (the paragraph), message
+    spares: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseWords:
+    """Where clauses begin and end, and what they take over from the one before."""
+
+    subjects: frozenset[str]
+    verbs: frozenset[str]
+    first_person: frozenset[str]
+    others: frozenset[str]  # subjects that end what later clauses take over
+    continues: Mapping[tuple[str, ...], frozenset[str]]  # beginning of the last clause -> words that take it over
+    joins: frozenset[str]
+    breaks: frozenset[str]
+    links: frozenset[str]  # break only where a subject follows
+    skipped: frozenset[str]
+    reasons: frozenset[str]
+    asking: frozenset[str]
+    orders: frozenset[str]  # behind an asking word they make it an order ("do not")
+    openers: Mapping[str, tuple[tuple[str, ...], ...]]  # by first word, the longest first
+    preludes: frozenset[str]
+    fillers: frozenset[str]
+    negations: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]  # words -> what is left of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """All that is known of one language."""
+
+    language: str
+    evidence: frozenset[str]
+    fallback: bool  # taken where no word tells the language
+    whole: Mapping[str, tuple[str, ...]]
+    merges: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]  # first word -> phrases and the word they become
+    quoted: frozenset[str]  # a quotation with one of these is not the writer's own
+    endings: Mapping[str, str]
+    clauses: ClauseWords
+    numbers: frozenset[str]  # number words
+    time_leads: frozenset[str]  # a clause that begins with one says since when or until when the one before holds
+    slots: Mapping[str, SlotKind]
+    articles: frozenset[str]
+    trailing: frozenset[str]
+    particles: frozenset[str]
+    markers: Markers
+    templates: Mapping[str, Index[Template]]  # by scope: clause, anywhere (in a clause), sentence
+    guards: Index[Guard]
+
+
+@cache
+def grammars() -> tuple[Grammar, ...]:
+    """Every grammar of the package, by file name."""
+    folder = resources.files("lamina.models.offline.facts")
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    return tuple(grammar(tomllib.loads(file.read_text("utf-8"))) for file in files)
+
+
+def grammar(data: Table) -> Grammar:
+    """A grammar from its table."""
+    words = data["words"]
+    classes = {name: _expand(text, words) for name, text in words.items()}
+    slots = {name: _slot(kind, classes) for name, kind in data["slots"].items()}
+    return Grammar(
+        language=data["language"],
+        evidence=_set(data["evidence"]),
+        fallback=data.get("fallback", False),
+        whole={word: tuple(full.split()) for word, full in data.get("contractions", {}).items()},
+        endings=data.get("endings", {}),
+        merges=_merges(data.get("merges", {})),
+        quoted=_set(classes["quoted"]),
+        clauses=_clause_words(data["clauses"], classes),
+        numbers=_set(data["numbers"]),
+        time_leads=_set(data["time_leads"]),
+        slots=slots,
+        articles=_set(classes["articles"]),
+        trailing=_set(classes["trailing"]),
+        particles=_set(classes["particles"]),
+        markers=Markers(**{field.name: _set(classes.get(field.name, "")) for field in fields(Markers)}),
+        templates={scope: _templates(data, classes, slots, scope) for scope in ("clause", "anywhere", "sentence")},
+        guards=_guards(data["guards"], classes),
+    )
+
+
+def _merges(data: Mapping[str, str]) -> Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]:
+    found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for phrase, word in sorted(data.items(), key=lambda entry: -len(entry[0])):
+        parts = tuple(phrase.split())
+        found.setdefault(parts[0], []).append((parts, word))
+    return {first: tuple(entries) for first, entries in found.items()}
+
+
+def _expand(text: str, words: Mapping[str, str]) -> str:
+    """A list of words with `<other list>` filled in."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return ", ".join(
+        _expand(words[part[1:-1]], words) if part.startswith("<") else " ".join(part.split()) for part in parts
+    )
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in text.split(",") if part.strip())
+
+
+def _openers(text: str) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for phrase in sorted((tuple(part.split()) for part in _set(text)), key=lambda part: (-len(part), part)):
+        found.setdefault(phrase[0], []).append(phrase)
+    return {first: tuple(phrases) for first, phrases in found.items()}
+
+
+def _word_lists(names: Sequence[str], classes: Mapping[str, str]) -> frozenset[str]:
+    return frozenset[str]().union(*(_set(classes[name]) for name in names))
+
+
+def _slot(kind: Table, classes: Mapping[str, str]) -> SlotKind:
+    lists: dict[str, Any] = {name: _word_lists(kind.get(name, ()), classes) for name in _SLOT_LISTS}
+    endings = _word_lists(kind.get("endings", ()), classes)
+    matches, avoids = (
+        [compile_pattern(source, classes, anywhere=True) for source in kind.get(name, ())]
+        for name in ("matches", "avoids")
+    )
+    return SlotKind(
+        **lists,
+        excepted=_word_lists(kind.get("except", ()), classes),
+        endings=tuple(sorted(endings)),
+        matches=tuple(pattern.regex for pattern in matches),
+        avoids=tuple(pattern.regex for pattern in avoids),
+        hints=_hints(lists["among"], matches) or (frozenset() if endings else lists["last"]),
+        **{name: kind[name] for name in _SLOT_OPTIONS if name in kind},
+    )
+
+
+_SLOT_LISTS = ("stop", "refused", "unfit", "among", "last", "firsts", "spoils", "binds")
+_SLOT_OPTIONS = ("form", "lower", "min_words", "max_words", "split", "whole", "article", "exact", "tail")
+
+
+def _hints(among: frozenset[str], matches: Sequence[Pattern]) -> frozenset[str]:
+    """Words of which a value must have one: a long one of each phrase, a rare one of each pattern."""
+    if not all(pattern.needed for pattern in matches):
+        return frozenset()
+    rare = (min(pattern.needed, key=len) for pattern in matches)
+    return frozenset(max(phrase.split(), key=len) for phrase in among).union(*rare)
+
+
+def _clause_words(data: Table, classes: Mapping[str, str]) -> ClauseWords:
+    lists: dict[str, Any] = {name: _set(_expand(data.get(name, ""), classes)) for name in _CLAUSE_LISTS}
+    continues, negations = data.get("continues", {}), data.get("denials", {})
+    return ClauseWords(
+        **lists,
+        continues={tuple(start.split()): _set(_expand(text, classes)) for start, text in continues.items()},
+        openers=_openers(data.get("openers", "")),
+        negations=tuple((tuple(words.split()), tuple(left.split())) for words, left in negations.items()),
+    )
+
+
+_CLAUSE_LISTS = (
+    "subjects", "verbs", "first_person", "others", "joins", "breaks", "links", "skipped", "reasons", "asking",
+    "orders", "preludes", "fillers",
+)  # fmt: skip
+
+
+def _guards(entries: Sequence[Table], classes: Mapping[str, str]) -> Index[Guard]:
+    guards = [
+        Guard(scope=entry.get("scope", "sentence"), spares=frozenset(entry.get("spares", ()))) for entry in entries
+    ]
+    return Index(
+        [
+            (compile_pattern(source, classes, anywhere=True), guard)
+            for entry, guard in zip(entries, guards, strict=True)
+            for source in entry["say"]
+        ]
+    )
+
+
+def _templates(data: Table, classes: Mapping[str, str], slots: Mapping[str, SlotKind], scope: str) -> Index[Template]:
+    entries: list[tuple[Pattern, Template]] = []
+    for entry in data["templates"]:
+        if entry.get("scope", "clause") == scope:
+            template = _template(entry, data["importance"])
+            patterns = (compile_pattern(source, classes, anywhere=scope == "anywhere") for source in entry["say"])
+            entries.extend((_require_slot_words(pattern, slots), template) for pattern in patterns)
+    return Index(entries)
+
+
+def _require_slot_words(pattern: Pattern, slots: Mapping[str, SlotKind]) -> Pattern:
+    """The pattern with what its slots must have among the words it needs."""
+    unknown = sorted(set(pattern.slots.values()) - slots.keys())
+    if unknown:
+        raise ConfigError([f"grammar pattern {pattern.source!r}: no slots {unknown}; there are {sorted(slots)}"])
+    known = (words for kind in pattern.always for words in (slots[kind].firsts, slots[kind].hints) if words)
+    return replace(pattern, needed=(*pattern.needed, *known))
+
+
+def _template(entry: Table, importance: Mapping[str, float]) -> Template:
+    plain = {name: entry[name] for name in ("holds", "deniable", "again", "asks", "timeless") if name in entry}
+    return Template(
+        emissions=tuple(_emissions(entry, importance)), confidence=float(entry.get("confidence", 0.8)), **plain
+    )
+
+
+def _emissions(entry: Table, importance: Mapping[str, float]) -> Iterable[Emission]:
+    for part in (entry, *entry.get("also", ())):
+        category, key = part.get("category", entry.get("category", "")), part.get("key")
+        weight = importance.get(key or "", importance.get((key or "").split(" ")[0], importance.get(category, 0.6)))
+        yield Emission(category=category, key=key, value=part.get("value", ""), importance=float(weight))

@@ -1,0 +1,253 @@
+"""Reads one sentence with a grammar: which templates match its clauses, and what facts they make."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import product
+from re import Match
+
+from lamina.language.dates import period
+from lamina.language.sentences import Sentence
+from lamina.models.offline.facts.clauses import Clause, clauses, without_negation, without_opener, without_prelude
+from lamina.models.offline.facts.grammar import Emission, Grammar, Guard, Template
+from lamina.models.offline.facts.slot_values import Value, surface, values
+from lamina.models.offline.facts.tokens import MASK, Token, join_words, merge_phrases, tokenise
+from lamina.protocols.models import FactDraft
+from lamina.values.message import Message
+
+MAX_QUOTE = 240
+_DENIED = "denied"
+_AHEAD = frozenset(("commitment", "goal", "constraint", "decision"))
+_QUESTION_MARKS = "?\uff1f؟"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Context:
+    """What every clause of a sentence is read with."""
+
+    grammar: Grammar
+    sentence: Sentence
+    message: Message
+    guards: tuple[Guard, ...]
+    live: frozenset[str]  # scopes with templates that may match
+    following: tuple[Clause, ...] = ()
+
+    def allows(self, category: str, key: str | None) -> bool:
+        names = {category, f"{category}/{key}"}
+        return all(not names.isdisjoint(guard.spares) for guard in self.guards)
+
+
+def read_sentence(
+    sentence: Sentence, grammar: Grammar, message: Message, before: Sequence[FactDraft]
+) -> tuple[list[FactDraft], str]:
+    """The facts so far with those of this sentence, and what of the message is not the writer's own: a scope.
+
+    Their quotes are still empty.
+    """
+    tokens = merge_phrases(tokenise(sentence.text, sentence.start, grammar.whole, grammar.endings), grammar.merges)
+    guards, own = _guards(tokens, grammar)
+    scopes = {guard.scope for guard in guards}
+    if "message" in scopes:
+        return [], "message"
+    ended = "rest" if own < len(tokens) else "below" if "below" in scopes else ""
+    tokens = tokens[:own]
+    live = _live(tokens, grammar)
+    if not live:
+        return list(before), ended
+    context = _Context(
+        grammar=grammar,
+        live=live,
+        sentence=sentence,
+        message=message,
+        guards=tuple(guard for guard in guards if guard.scope == "sentence"),
+    )
+    question = ended != "rest" and sentence.text.rstrip("\"'”\u2019)»* ").endswith(tuple(_QUESTION_MARKS))
+    found = list(before)
+    whole = _sentence_facts(tokens, context, question=question)
+    for draft in whole:
+        found = _add(found, draft, again="")
+    parts = clauses(tokens, grammar.clauses, question=question)
+    for place, clause in enumerate(parts):
+        following = replace(context, following=tuple(parts[place + 1 :]))
+        for draft, again in _clause_facts(clause, following, skip=any(draft.key is None for draft in whole)):
+            found = _add(found, draft, again=again)
+    return found, ended
+
+
+def _live(tokens: Sequence[Token], grammar: Grammar) -> frozenset[str]:
+    words = frozenset([token.word for token in tokens])
+    return frozenset([scope for scope, index in grammar.templates.items() if index.likely(words)])
+
+
+def _guards(tokens: Sequence[Token], grammar: Grammar) -> tuple[list[Guard], int]:
+    """The guards that speak, and how many tokens stand before the first that ends the writer's own words."""
+    said = join_words(tokens)
+    found: list[Guard] = []
+    own = len(tokens)
+    for pattern, guard in grammar.guards.likely(frozenset([token.word for token in tokens])):
+        match = pattern.regex.search(said)
+        if match and guard.scope == "rest":
+            own = min(own, said.count(" ", 0, match.start()))
+        elif match:
+            found.append(guard)
+    return found, own
+
+
+def _add(found: list[FactDraft], draft: FactDraft, *, again: str) -> list[FactDraft]:
+    """The facts with one more: a new value takes the place of what it corrects."""
+    if again:
+        last = next((one for one in reversed(found) if one.key), None)
+        if last is None or (again == _DENIED and last.holds):
+            return found
+        fresh = replace(draft, category=last.category, key=last.key, importance=last.importance)
+        return [*(one for one in found if one is not last), fresh]
+    said = draft.value.casefold()
+    for at, one in enumerate(found):
+        if (one.category, one.key) == (draft.category, draft.key) and one.value.casefold().startswith(said):
+            both = replace(one, start=min(one.start, draft.start), end=max(one.end, draft.end))
+            return [*found[:at], both if both.end - both.start <= MAX_QUOTE else one, *found[at + 1 :]]
+    if draft.key and draft.holds:
+        found = [one for one in found if one.holds or (one.category, one.key) != (draft.category, draft.key)]
+    return [*found, draft]
+
+
+def _sentence_facts(tokens: list[Token], context: _Context, *, question: bool) -> list[FactDraft]:
+    words = context.grammar.clauses
+    kept = without_opener([token for token in tokens if token.word not in words.fillers], words)
+    clause = Clause(tokens=tuple(kept), asks=question)
+    return [draft for draft, _ in _match_templates(clause, "sentence", context)]
+
+
+def _clause_facts(clause: Clause, context: _Context, *, skip: bool) -> Iterator[tuple[FactDraft, str]]:
+    yield from _match_templates(clause, "anywhere", context)
+    words = context.grammar.clauses
+    if skip or clause.lead in words.skipped or "clause" not in context.live:
+        return
+    guards = [guard for guard in _guards(clause.tokens, context.grammar)[0] if guard.scope == "clause"]
+    context = replace(context, guards=(*context.guards, *guards))
+    found = list(_match_templates(clause, "clause", context))
+    if not found:
+        later = without_prelude(clause, words)
+        found = list(_match_templates(later, "clause", context)) if later else []
+        if not found:
+            found = list(_negation_facts(later or clause, context))
+    yield from found
+
+
+def _negation_facts(clause: Clause, context: _Context) -> Iterator[tuple[FactDraft, str]]:
+    plain = without_negation(clause, context.grammar.clauses)
+    if plain is None or without_negation(plain, context.grammar.clauses) is not None:
+        return
+    for draft, again in _match_templates(plain, "clause", context, denied=True):
+        yield replace(draft, holds=False, start=min(draft.start, clause.tokens[0].start)), again
+
+
+def _match_templates(
+    clause: Clause, scope: str, context: _Context, *, denied: bool = False
+) -> Iterator[tuple[FactDraft, str]]:
+    """What the first fitting template makes of a clause; where it may match anywhere, all of them."""
+    if scope not in context.live:
+        return
+    likely = context.grammar.templates[scope].likely(frozenset([token.word for token in clause.tokens]))
+    said = join_words(clause.tokens) if likely else ""
+    for pattern, template in likely:
+        if (clause.asks and not (template.asks or scope == "anywhere")) or (denied and not template.deniable):
+            continue
+        if scope == "anywhere":
+            for match in pattern.regex.finditer(said):
+                yield from _read_slots(match, pattern.slots, template, clause, context)
+            continue
+        match_ = pattern.regex.match(said)
+        drafts = list(_read_slots(match_, pattern.slots, template, clause, context)) if match_ else []
+        if drafts:
+            yield from drafts
+            return
+
+
+def _read_slots(
+    match: Match[str], kinds: Mapping[str, str], template: Template, clause: Clause, context: _Context
+) -> Iterator[tuple[FactDraft, str]]:
+    slots = _slots(match, kinds, clause, context)
+    for place, emission in enumerate(template.emissions):
+        labels = [label for label in kinds if f"{{{label}}}" in f"{emission.key} {emission.value}"]
+        if not all(slots.get(label) for label in labels) or not context.allows(emission.category, emission.key):
+            if place == 0:
+                return
+            continue
+        for chosen in product(*(slots[label] for label in labels)):
+            filled = dict(zip(labels, chosen, strict=True))
+            yield _draft(emission, template, filled, clause, context), template.again
+
+
+def _slots(match: Match[str], kinds: Mapping[str, str], clause: Clause, context: _Context) -> dict[str, list[Value]]:
+    starts: list[int] = []
+    at = 0
+    for token in clause.tokens:
+        starts.append(at)
+        at += len(token.word) + 1
+    found: dict[str, list[Value]] = {}
+    for label, kind in kinds.items():
+        first, last = bisect_left(starts, match.start(label)), bisect_left(starts, match.end(label))
+        slot = context.grammar.slots[kind]
+        found[label] = values(clause.tokens[first:last], slot, context.grammar, context.sentence.text)
+    return found
+
+
+def _draft(
+    emission: Emission, template: Template, filled: Mapping[str, Value], clause: Clause, context: _Context
+) -> FactDraft:
+    key, value = emission.key, emission.value
+    for label, chosen in filled.items():
+        said = surface(chosen, context.message.text)
+        value = value.replace(f"{{{label}}}", said)
+        words = " ".join([token.word for token in chosen])
+        key = key.replace(f"{{{label}}}", said if MASK in words else words) if key else key
+    since, until = (None, None) if template.timeless else _period(emission, clause, context)
+    ended = since is None and until is not None and until <= context.message.created_at
+    start, end = _quote_span(clause, context)
+    return FactDraft(
+        message_id=context.message.id,
+        category=emission.category,
+        key=" ".join(key.lower().split()) if key else None,
+        value=value,
+        quote="",
+        start=start,
+        end=end,
+        confidence=template.confidence,
+        importance=emission.importance,
+        holds=template.holds and not ended,
+        since=since,
+        until=None if ended else until,
+        reason=_reason(filled, clause, context) if emission.category == "decision" else None,
+    )
+
+
+def _period(emission: Emission, clause: Clause, context: _Context) -> tuple[datetime | None, datetime | None]:
+    """Since when and until when a clause says that something holds; also with the next one, if that begins with it."""
+    first = context.sentence.start
+    places = [(token.start - first, token.end - first) for token in clause.tokens]
+    following = context.following[0] if context.following else None
+    if following and following.tokens and following.lead in context.grammar.time_leads:
+        places.append((places[-1][1], following.tokens[-1].end - first))  # with the word that begins it
+    return period(context.sentence.text, context.message.created_at, places, ahead=emission.category in _AHEAD)
+
+
+def _quote_span(clause: Clause, context: _Context) -> tuple[int, int]:
+    """Where the quote stands: the clause, or the sentence where the subject stands in another clause."""
+    if clause.inherited:
+        return context.sentence.start, clause.tokens[-1].end
+    return clause.tokens[0].start, max(token.end for token in clause.tokens)
+
+
+def _reason(filled: Mapping[str, Value], clause: Clause, context: _Context) -> str | None:
+    """The words behind "because" and the like, in this clause or the next."""
+    words = context.grammar.clauses
+    end = max((value[-1].end for value in filled.values()), default=0)
+    rest = [token for token in clause.tokens if token.start >= end]
+    for at, token in enumerate(rest[:-1]):
+        if token.word in words.reasons:
+            return surface(rest[at + 1 :], context.message.text)
+    if context.following and context.following[0].lead in words.reasons:
+        return surface(context.following[0].tokens, context.message.text)
+    return None

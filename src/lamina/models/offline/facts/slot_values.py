@@ -1,0 +1,144 @@
+"""Reads the values of slots: where they end, whether they are fit, and how they are written."""
+
+from collections.abc import Sequence
+from re import Pattern
+
+from lamina.models.offline.facts.clauses import COMMAS
+from lamina.models.offline.facts.grammar import Grammar, SlotKind
+from lamina.models.offline.facts.tokens import MASK, Token, join_words
+
+Value = tuple[Token, ...]
+
+
+def values(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar, text: str) -> list[Value]:
+    """The values in a slot, of a list each item; none if what stands there is unfit. `text` is the sentence."""
+    first = tokens[0].word if tokens else ""
+    if not first or _is_conjunction(first, grammar) or (first in kind.stop and first not in grammar.articles):
+        return []
+    cut = _cut(tokens, kind, grammar)
+    if len(cut) < len(tokens) and tokens[len(cut)].word in kind.spoils:
+        return []
+    items = _items(cut, kind, grammar) if kind.split else [cut]
+    found: list[Value] = []
+    for item in items:
+        if item and item[0].word in kind.unfit:
+            break
+        value = _trim(_name(item, kind, grammar, text), kind, grammar)
+        if not _fits(value, kind, grammar, text):
+            break
+        found.append(value)
+    return found
+
+
+def surface(value: Sequence[Token], text: str) -> str:
+    """The value as the user wrote it, on one line."""
+    inner = " ".join(text[value[0].start : value[-1].end].split())
+    return (inner.replace('"', "") if inner.count('"') % 2 else inner).strip("“”„«»`*_ \u2018")
+
+
+def _cut(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar) -> list[Token]:
+    kept: list[Token] = []
+    for at, token in enumerate(tokens):
+        if kept and token.word in kind.stop and not (kind.split and _is_conjunction(token.word, grammar)):
+            break
+        if not _is_word(token.word) and not _is_inside(tokens, at, kind, grammar):
+            break
+        kept.append(token)
+    return kept
+
+
+def _is_inside(tokens: Sequence[Token], at: int, kind: SlotKind, grammar: Grammar) -> bool:
+    """Whether a mark is part of the value."""
+    if kind.tail and tokens[at].word in COMMAS:
+        return tokens[at + 1].capital if at + 1 < len(tokens) else False
+    return (kind.split or kind.whole) and _is_conjunction(tokens[at].word, grammar)
+
+
+def _is_word(word: str) -> bool:
+    return word[0].isalnum() or word[0] == MASK or (len(word) > 1 and word[0] in "$€£¥.'") or word in "&+"
+
+
+def _is_conjunction(word: str, grammar: Grammar) -> bool:
+    return word in COMMAS or word in grammar.clauses.joins
+
+
+def _items(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar) -> list[list[Token]]:
+    """The items of a list; with commas only it is no list, and an item with "of" or the like takes in all behind it."""
+    items: list[list[Token]] = [[]]
+    bound = False
+    for token in tokens:
+        bound = bound or token.word in kind.binds
+        if not _is_conjunction(token.word, grammar) or (bound and token.word not in COMMAS):
+            items[-1].append(token)
+        elif bound:
+            break
+        else:
+            items.append([])
+    found = [item for item in items if item]
+    if len(found) <= 1 or any(token.word in grammar.clauses.joins for token in tokens):
+        return found
+    return [] if any(token.word in grammar.articles for token in found[0][1:]) else found[:1]
+
+
+def _name(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar, text: str) -> Sequence[Token]:
+    """Of a name, the words up to the first that cannot be part of it."""
+    if kind.form != "name" or (kind.lower and text == text.lower()):
+        return tokens
+    end = 0
+    for at, token in enumerate(tokens):
+        if token.capital:
+            end = at + 1
+        elif token.word not in grammar.particles and not (kind.tail and token.word in COMMAS):
+            break
+    return [] if kind.exact and end < len(tokens) else tokens[:end]
+
+
+def _trim(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar) -> Value:
+    first, last = 0, len(tokens)
+    while kind.article and first < last and tokens[first].word in grammar.articles:
+        first += 1
+    while last > first and (
+        tokens[last - 1].word in grammar.trailing or _is_conjunction(tokens[last - 1].word, grammar)
+    ):
+        last -= 1
+    return tuple(tokens[first:last])
+
+
+def _fits(value: Value, kind: SlotKind, grammar: Grammar, text: str) -> bool:
+    if not value or not kind.min_words <= len(value) <= kind.max_words or value[0].word in kind.unfit:
+        return False
+    words = [token.word for token in value]
+    if not kind.refused.isdisjoint(words) or (kind.firsts and words[0] not in kind.firsts):
+        return False
+    if not _is_among(words, value, kind) or (kind.avoids and _finds_any(kind.avoids, value)):
+        return False
+    if kind.last and (words[-1] in kind.excepted or not _has_ending(words[-1], kind)):
+        return False
+    return _has_form(value, kind, grammar, text)
+
+
+def _is_among(words: Sequence[str], value: Value, kind: SlotKind) -> bool:
+    if not kind.among and not kind.matches:
+        return True
+    if kind.among and " ".join(words) in kind.among:
+        return True
+    return _finds_any(kind.matches, value)
+
+
+def _finds_any(patterns: Sequence[Pattern[str]], value: Value) -> bool:
+    said = join_words(value)
+    return any(pattern.search(said) for pattern in patterns)
+
+
+def _has_ending(word: str, kind: SlotKind) -> bool:
+    return word in kind.last or (bool(kind.endings) and word.endswith(kind.endings))
+
+
+def _has_form(value: Value, kind: SlotKind, grammar: Grammar, text: str) -> bool:
+    if kind.form == "any" or (kind.lower and text == text.lower()):
+        return True
+    if kind.form == "number":
+        return any(character.isdigit() for character in value[0].word) or value[0].word in grammar.numbers
+    if kind.form == "name":
+        return bool(value)
+    return value[0].capital

@@ -1,0 +1,80 @@
+"""Cuts a text into words that know where they stand, contractions taken apart."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+MASK = "\ufffc"  # stands for each character of what is not the writer's own
+
+_TOKEN = re.compile(
+    rf"[A-Z]\w{{0,2}}\.(?=\s[A-Z])|[$€£¥]?\d(?:\w|[.,:/'\u2019+-](?=\w))*+[%€£$]?"
+    r"|[^\W_](?:\w|[^\w\s\ufffc](?<=[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff])"
+    r"|[-.'\u2019&/@_](?=\w)|\+(?=\d))*+(?:[+#]{1,2}+(?!\w))?"
+    rf"|\.(?=[A-Za-z])\w+|{MASK}+|[^\s\w{MASK}]"
+)
+_PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'"})
+
+
+class Token(NamedTuple):
+    """One word as the grammar sees it; it stands in the text from `start` to `end`. A tuple, since many are made."""
+
+    word: str
+    start: int
+    end: int
+    capital: bool = False  # begins with a capital letter, or with a letter of a script that has none
+
+
+Merges = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
+
+
+def fold(word: str) -> str:
+    """The word in lower case with plain apostrophes."""
+    return word.lower().translate(_PLAIN)
+
+
+def tokenise(text: str, start: int, whole: Mapping[str, tuple[str, ...]], endings: Mapping[str, str]) -> list[Token]:
+    """The tokens of a piece that begins at `start`: `whole` words and `endings` are written out in full."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        said = match.group()
+        word = fold(said)
+        first, last = start + match.start(), start + match.end()
+        capital = said[0].isalpha() and said[0] == said[0].upper()
+        if word in whole:
+            found.extend([Token(part, first, last, capital) for part in whole[word]])
+        elif "'" in word or "-" in word:
+            for token in _split_ending(word, first, last, endings, capital=capital):
+                parts = whole.get(token.word, (token.word,))
+                found.extend([Token(part, token.start, token.end, token.capital) for part in parts])
+        else:
+            found.append(Token(word, first, last, capital))
+    return found
+
+
+def _split_ending(word: str, first: int, last: int, endings: Mapping[str, str], *, capital: bool) -> list[Token]:
+    for ending, full in endings.items():
+        if word.endswith(ending) and len(word) > len(ending) and len(word) == last - first:
+            cut = last - len(ending)
+            return [Token(word[: -len(ending)], first, cut, capital), Token(full, cut, last)]
+    return [Token(word, first, last, capital)]
+
+
+def merge_phrases(tokens: list[Token], merges: Merges) -> list[Token]:
+    """The tokens with phrases that are read as one word put together."""
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        for phrase, word in merges.get(tokens[at].word, ()):
+            if tuple(token.word for token in tokens[at : at + len(phrase)]) == phrase:
+                found.append(Token(word, tokens[at].start, tokens[at + len(phrase) - 1].end))
+                at += len(phrase)
+                break
+        else:
+            found.append(tokens[at])
+            at += 1
+    return found
+
+
+def join_words(tokens: Sequence[Token]) -> str:
+    """The words as one string, each followed by a space: what patterns are matched against."""
+    return "".join([f"{token.word} " for token in tokens])

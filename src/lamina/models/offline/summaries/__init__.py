@@ -1,0 +1,1 @@
+"""Summaries without a language model: the sentences that matter, word for word."""

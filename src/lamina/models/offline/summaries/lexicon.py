@@ -1,0 +1,77 @@
+"""Words that tell what a sentence is about, read once from `lexicon_en.toml` beside this module."""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from lamina.language.words import fold, stem
+
+Phrases = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]  # first word -> (words, label)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lexicon:
+    """Cues with their weights, phrases by their first word, and words that carry little."""
+
+    weights: Mapping[str, float]
+    lasting: frozenset[str]
+    cues: Phrases
+    deferrals: Phrases
+    acceptances: Phrases
+    openers: Phrases
+    question_first: frozenset[str]  # words that begin a question
+    question_second: frozenset[str]
+    stop: frozenset[str]
+    common: frozenset[str]  # stems
+    headings: Mapping[str, tuple[str, ...]]  # stem of a heading's word -> cues
+
+
+@cache
+def lexicon() -> Lexicon:
+    data = tomllib.loads(resources.files(__package__).joinpath("lexicon_en.toml").read_text("utf-8"))
+    cues = data["cues"]
+    phrases = {name: _phrases(text) for name, text in data["phrases"].items()}
+    return Lexicon(
+        weights={name: float(cue["weight"]) for name, cue in cues.items()},
+        lasting=frozenset(data["lasting"]),
+        cues=_index({name: _phrases(cue["words"]) for name, cue in cues.items()}),
+        deferrals=_index({"deferral": phrases["deferral"]}),
+        acceptances=_index({"acceptance": phrases["acceptance"]}),
+        openers=_index({"opener": phrases["opener"]}),
+        question_first=frozenset(phrases["question_first"]),
+        question_second=frozenset(phrases["question_second"]),
+        stop=frozenset(data["stop"].split()),
+        common=frozenset(stem(word) for word in data["common"].split()),
+        headings={stem(word): tuple(names) for word, names in data["headings"].items()},
+    )
+
+
+def _phrases(text: str) -> list[str]:
+    return [" ".join(part.split()) for part in text.split(",") if part.strip()]
+
+
+def _index(groups: Mapping[str, Iterable[str]]) -> Phrases:
+    index: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for label, phrases in groups.items():
+        for phrase in phrases:
+            words = tuple(fold(phrase).split())
+            index.setdefault(words[0], []).append((words, label))
+    return {first: tuple(entries) for first, entries in index.items()}
+
+
+def labels(tokens: Sequence[str], phrases: Phrases) -> tuple[str, ...]:
+    """The labels of all phrases among the folded words, each once, in order of appearance."""
+    found: dict[str, None] = {}
+    for at, token in enumerate(tokens):
+        for parts, label in phrases.get(token, ()):
+            if label not in found and (len(parts) == 1 or tuple(tokens[at : at + len(parts)]) == parts):
+                found[label] = None
+    return tuple(found)
+
+
+def match_start(tokens: Sequence[str], phrases: Phrases) -> int:
+    """How many words the longest of the phrases takes at the very beginning."""
+    entries = phrases.get(tokens[0], ()) if tokens else ()
+    return max((len(words) for words, _ in entries if tuple(tokens[: len(words)]) == words), default=0)

@@ -1,0 +1,198 @@
+"""How much a statement is worth: what it says of the speaker, and the words it brings. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lamina.language.words import fold, is_unspaced, stem
+from lamina.models.offline.summaries.lexicon import labels, lexicon
+from lamina.models.offline.summaries.statements import DATE, Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """A statement with its worth apart from words, and the words it brings."""
+
+    statement: Statement
+    cues: tuple[str, ...]
+    fact: float  # factor: how much it looks like something to remember
+    lasting: float  # what it is worth in however few words
+    stems: Mapping[str, float]  # content stems and what each is worth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """The numbers behind a score, found on half of a development set."""
+
+    base: float = 1.1
+    name: float = 1.8
+    number: float = 1.5
+    date: float = 2.0  # a date that was worked out
+    common: float = 0.2
+    pair: float = 0.5
+    frequent: float = 0.35  # what is left of a word that most lines have
+    central: float = 0.22
+    question: float = 0.3
+    answered: float = 0.3
+    opening: float = 0.9
+    request: float = 0.5  # what a user's question gains when the assistant does most of the writing
+    tool: float = 0.35
+    system: float = 0.2
+    assistant: float = 0.6
+    equal: float = 0.35  # what an assistant gains when it writes no more than the user
+    accepted: float = 1.35
+    open: float = 1.6
+    old: float = 1.15
+    earliest: float = 0.2
+    first: float = 0.05
+    superseded: float = 0.4
+    lasting: float = 1.0
+    lasting_old: float = 2.5
+    max_value: float = 4.5
+    min_value: float = 0.05
+
+
+WEIGHTS = Weights()
+
+_MIN_LINES = 8
+_MAX_LINE_SHARE = 0.35  # share of the lines that makes a word frequent
+_MIN_WORDS = 4
+_MAX_BARE_TERMS = 2  # content words with which a sentence only announces the next
+_VERSION = re.compile(r"\b[vV]?\d+(?:\.\d+)+\b|\b[a-z]+_[a-z_]+\b|[a-z][A-Z]|\w+\.(?:py|js|ts|json|toml|yml|sql|md)\b")
+_CAPITAL = re.compile(r"(?<=[^.!?:\s] )[^\W\d_a-z]\w*")  # not at the beginning of a sentence
+_INTRODUCED = re.compile(r"\bI(?:['\u2019]m| am) [^\W\d_a-z]\w+(?:[.,!]|\Z)")
+_QUOTED = re.compile(r"[\"“][^\"”]{2,60}[\"”]")
+
+
+def score_statements(statements: Sequence[Statement]) -> list[Scored]:
+    """Every statement with its worth, in the same order."""
+    names = _names(statements)
+    keys = [tuple(dict.fromkeys(content_stems(one.tokens))) for one in statements]
+    lines = _lines_with(statements, keys)
+    count = len({(one.source, one.line) for one in statements})
+    worths = {key: _worth(key, times, count, key in names) for key, times in lines.items()}
+    balance = _balance(statements)
+    priors = _priors(balance)
+    oldest = sum(one.old for one in statements)
+    found = []
+    seen_old = 0
+    carried: tuple[tuple[int, int], tuple[str, ...]] = ((-1, -1), ())
+    for statement, own in zip(statements, keys, strict=True):
+        cues = _cues(statement)
+        line = (statement.source, statement.line)
+        if carried[0] == line and not statement.asks:
+            cues = tuple(dict.fromkeys(cues + carried[1]))
+        carried = (line, _announcement(cues) if len(own) <= _MAX_BARE_TERMS else ())
+        fact = _fact(statement, cues, balance) * priors.get(statement.role, 1.0)
+        if statement.old:
+            fact *= WEIGHTS.old + WEIGHTS.earliest * (1 - seen_old / oldest)
+            seen_old += 1
+        worth = {key: worths[key] for key in own} | dict.fromkeys(DATE.findall(statement.text), WEIGHTS.date)
+        fact = max(fact, WEIGHTS.min_value)
+        lasting = _lasting(statement, cues) * (WEIGHTS.lasting_old if statement.old else WEIGHTS.lasting)
+        found.append(Scored(statement=statement, cues=cues, fact=fact, lasting=lasting, stems=worth))
+    return found
+
+
+def content_stems(tokens: Sequence[str]) -> list[str]:
+    """The stems of all words that are not stop words."""
+    stop = lexicon().stop
+    return [
+        stem(token)
+        for token in tokens
+        if token not in stop and (len(token) > 1 or not token.isascii() or token.isdigit())
+    ]
+
+
+def _cues(statement: Statement) -> tuple[str, ...]:
+    cues = labels(statement.tokens, lexicon().cues)
+    return (*cues, "identity") if "identity" not in cues and _INTRODUCED.search(statement.text) else cues
+
+
+def _announcement(cues: Sequence[str]) -> tuple[str, ...]:
+    """What a sentence such as "I've changed my mind." says of the next one."""
+    kept = tuple(cue for cue in cues if cue in {"decision", "change", "instruction"})
+    return (*kept, "first_person") if kept else ()
+
+
+def _fact(statement: Statement, cues: Sequence[str], balance: float) -> float:
+    total = WEIGHTS.base + sum(lexicon().weights[cue] for cue in cues)
+    if statement.place == 0:
+        total += WEIGHTS.first
+    if _VERSION.search(statement.text):
+        total += 0.4
+    if _QUOTED.search(statement.text):
+        total += 0.3
+    total = min(total, WEIGHTS.max_value)
+    if len(statement.tokens) < _MIN_WORDS and "identity" not in cues:
+        total *= 0.5
+    if statement.open:
+        total = max(total, WEIGHTS.base) * WEIGHTS.open
+    elif statement.asks:
+        total *= _asking(statement, balance)
+    return total * (WEIGHTS.accepted if statement.accepted else 1.0)
+
+
+def _lasting(statement: Statement, cues: Sequence[str]) -> float:
+    spoken_of = "first_person" in cues or "instruction" in cues
+    if statement.asks or statement.role not in {"user", ""} or not spoken_of:
+        return 0.0
+    return sum(lexicon().weights[cue] for cue in cues if cue in lexicon().lasting)
+
+
+def _asking(statement: Statement, balance: float) -> float:
+    """What is left of an answered question: most of what the user began with, little of an assistant's."""
+    if statement.role == "assistant":
+        return WEIGHTS.answered
+    if statement.line == 0 and not statement.old:
+        return WEIGHTS.opening
+    return WEIGHTS.question + WEIGHTS.request * (1 - balance)
+
+
+def _balance(statements: Sequence[Statement]) -> float:
+    """How much the user writes against the assistant, at most 1."""
+    written = Counter[str]()
+    for one in statements:
+        written[one.role] += len(one.tokens)
+    return min(1.0, written["user"] / written["assistant"]) if written["assistant"] and written["user"] else 1.0
+
+
+def _priors(balance: float) -> dict[str, float]:
+    """What each role's words count for: an assistant that writes much more than the user counts for less."""
+    return {
+        "user": 1.0,
+        "assistant": WEIGHTS.assistant + WEIGHTS.equal * balance,
+        "tool": WEIGHTS.tool,
+        "system": WEIGHTS.system,
+        "developer": WEIGHTS.system,
+    }
+
+
+def _lines_with(statements: Sequence[Statement], keys: Sequence[tuple[str, ...]]) -> Counter[str]:
+    """In how many lines each stem is."""
+    found: dict[tuple[int, int], dict[str, None]] = {}
+    for one, own in zip(statements, keys, strict=True):
+        found.setdefault((one.source, one.line), {}).update(dict.fromkeys(own))
+    return Counter(key for line in found.values() for key in line)
+
+
+def _worth(key: str, lines: int, count: int, is_name: bool) -> float:
+    if is_unspaced(key):
+        worth = WEIGHTS.pair
+    elif key[0].isdigit():
+        worth = WEIGHTS.number
+    elif is_name:
+        worth = WEIGHTS.name
+    else:
+        worth = WEIGHTS.common if key in lexicon().common else 1.0
+    if count >= _MIN_LINES and lines > _MAX_LINE_SHARE * count:
+        return worth * WEIGHTS.frequent
+    return worth * (1 + WEIGHTS.central * min(lines - 1, 4))
+
+
+def _names(statements: Sequence[Statement]) -> frozenset[str]:
+    """Stems of words written with a capital inside a sentence, without the speakers' own names."""
+    speakers = {fold(part) for one in statements for part in one.speaker.split()}
+    found = {fold(word) for one in statements for word in _CAPITAL.findall(one.text)}
+    return frozenset(stem(token) for token in found - speakers if token not in lexicon().stop)
