@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -19,7 +18,6 @@ from lamina.context.build import ContextBuilder
 from lamina.documents.documents import Documents
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.folding.regenerate import Regeneration
-from lamina.folding.schedule import has_work
 from lamina.forgetting import redact
 from lamina.forgetting.forget import Forgetting
 from lamina.knowledge.accesses import Accesses
@@ -174,7 +172,7 @@ class AsyncMemory:
         self._parts = parts
         self._accesses = Accesses(parts)
         self._worker = Worker(parts, self._accesses)
-        self._ingest = Ingest(parts, self._worker.wake, partial(has_work, parts.profile))
+        self._ingest = Ingest(parts, self._worker.wake)
         self._retrieval = Retrieval(parts)
         self._contexts = ContextBuilder(parts, self._retrieval, self._accesses)
         self._maintenance = Maintenance(parts, self._worker.reader, self._worker.settle)
@@ -183,9 +181,7 @@ class AsyncMemory:
         self._forgetting = Forgetting(parts, self._worker.reader, self._worker.settle_sessions)
         self._worker.retention = self._forgetting.retain
         self._regeneration = Regeneration(parts, self._worker.reader)
-        self._documents = Documents(
-            parts, self._ingest, self._forgetting, self._worker.reader.resolve, self._note_profile
-        )
+        self._documents = Documents(parts, self._ingest, self._forgetting, self._worker.reader.rule, self._note_profile)
         self._importing = asyncio.Lock()
         self._noted = follows
 

@@ -176,5 +176,5 @@ def fill_many(memory: Any, user: str = OF_MANY) -> None:
         )
         for number in range(MANY)
     )
-    commit = FactsCommit(user_id=user, settle=knowledge._reader.resolve, put=facts)
+    commit = FactsCommit(user_id=user, rule=knowledge._reader.rule, put=facts)
     memory._loop.run(memory._memory._parts.store.commit_facts(commit))

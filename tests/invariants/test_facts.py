@@ -14,17 +14,16 @@ from hypothesis import strategies as st
 
 from lamina import Memory
 from lamina.knowledge import conflicts, fact_words
-from lamina.knowledge.conflicts import Rule
 from lamina.protocols.store import FactsCommit, Store
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing.oracle import OracleStore
-from lamina.values.fact import Fact
+from lamina.values.fact import ConflictRule, Fact
 from tests.invariants.strategies import START, USER
 from tests.sizes import examples
 
 VALUES = ("Porto", "porto ", "PORTO", "Berlin", "東京", "القاهرة", "🏝️", "São Paulo", "Sao Paulo", "Straße", "STRASSE")
 rules = st.builds(
-    Rule, conflicts=st.sampled_from(["newest", "confidence", "flag"]), promote=st.sampled_from([0.0, 0.6])
+    ConflictRule, conflicts=st.sampled_from(["newest", "confidence", "flag"]), promote=st.sampled_from([0.0, 0.6])
 )
 days = st.integers(0, 12).map(lambda day: START + timedelta(days=day))
 shares = st.sampled_from([0.45, 0.6, 0.75, 0.9, 1.0])
@@ -64,13 +63,9 @@ def _assertion(draw: st.DrawFn, number: int) -> Fact:
     )
 
 
-def settle_by(rule: Rule):
-    return lambda facts: conflicts.resolve(facts, rule)
-
-
-async def written(store: OracleStore | Store, batches: Sequence[Sequence[Fact]], rule: Rule) -> list[Fact]:
+async def written(store: OracleStore | Store, batches: Sequence[Sequence[Fact]], rule: ConflictRule) -> list[Fact]:
     for batch in batches:
-        await store.commit_facts(FactsCommit(user_id=USER, settle=settle_by(rule), put=tuple(batch)))
+        await store.commit_facts(FactsCommit(user_id=USER, rule=rule, put=tuple(batch)))
     return await store.facts(USER)
 
 
@@ -166,7 +161,7 @@ def _holds(fact: Fact, at: datetime) -> bool:
 @given(facts=assertions(), at=days)
 def test_values_of_a_key_follow_each_other_in_time(facts, at) -> None:
     """By the rule `newest`, at any time at most one value of a key holds, beside those in open conflict."""
-    known = conflicts.as_known_at(facts, START + timedelta(days=60), Rule())
+    known = conflicts.as_known_at(facts, START + timedelta(days=60), ConflictRule())
     held = [fact for fact in conflicts.holding(known, at) if fact.status != "conflicted"]
     for one, other in pairwise(sorted(held, key=lambda fact: fact.slot)):
         same = one.slot == other.slot

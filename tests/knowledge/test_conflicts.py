@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from lamina.knowledge import conflicts, fact_words
-from lamina.knowledge.conflicts import Rule
 from lamina.knowledge.fact_filter import Filter
-from lamina.values.fact import Fact
+from lamina.values.fact import ConflictRule, Fact
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 
@@ -39,11 +38,11 @@ def a_fact(number: int, value: str, confidence: float = 0.9, **changes: Any) -> 
     return Fact(**{**values, **changes})
 
 
-def statuses(rule: Rule, *facts: Fact) -> list[str]:
+def statuses(rule: ConflictRule, *facts: Fact) -> list[str]:
     return [fact.status for fact in conflicts.resolve(facts, rule)]
 
 
-NEWEST, CONFIDENCE, FLAG = Rule(), Rule(conflicts="confidence"), Rule(conflicts="flag")
+NEWEST, CONFIDENCE, FLAG = ConflictRule(), ConflictRule(conflicts="confidence"), ConflictRule(conflicts="flag")
 
 
 @pytest.mark.parametrize(
@@ -72,10 +71,10 @@ NEWEST, CONFIDENCE, FLAG = Rule(), Rule(conflicts="confidence"), Rule(conflicts=
         pytest.param(
             NEWEST, a_fact(2, "Porto", verdict="archived", verdict_at=day(3)), ["superseded", "archived"], id="archived"
         ),
-        pytest.param(Rule(promote=0.7), a_fact(2, "Porto", 0.6), ["active", "candidate"], id="not-sure-enough"),
+        pytest.param(ConflictRule(promote=0.7), a_fact(2, "Porto", 0.6), ["active", "candidate"], id="not-sure-enough"),
     ],
 )
-def test_two_values_meet(rule: Rule, second: Fact, want: list[str]) -> None:
+def test_two_values_meet(rule: ConflictRule, second: Fact, want: list[str]) -> None:
     """What becomes of a first value, sure to 0.9, and of a second, by the rule."""
     assert statuses(rule, a_fact(1, "Berlin"), second) == want
     assert statuses(rule, second, a_fact(1, "Berlin")) == want, "the order of writing does not matter"

@@ -367,7 +367,7 @@ async def test_waiting_workers_hear_of_work_in_other_processes(database, store):
     await until(lambda: len(listening(database)) == 2)
     writer = database.store()
     await writer.open()
-    await writer.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
+    await writer.append(an_append("s1", a_draft("m1"), due=True))
     assert await asyncio.gather(*hearing) == [True, True]
     claim = await store.claim("w", at(1), at(2))
     await store.release(claim)
@@ -375,7 +375,7 @@ async def test_waiting_workers_hear_of_work_in_other_processes(database, store):
     await writer.set_status("s1", "ended", at(3))
     assert await waiting
     assert not other.done()
-    await neighbour.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
+    await neighbour.append(an_append("s1", a_draft("m1"), due=True))
     assert await other
     await writer.close()
     await neighbour.close()
@@ -404,7 +404,7 @@ async def test_a_lost_listening_connection_is_made_again(database, store):
     database.run("select pg_terminate_backend(%s)", (lost,))
     assert await waiting
     waiting = asyncio.create_task(store.wait_for_work(CEILING))
-    await store.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
+    await store.append(an_append("s1", a_draft("m1"), due=True))
     assert await waiting
 
 

@@ -160,7 +160,7 @@ async def test_nobody_listens_through_a_pool(pooled, caplog):
     assert not await store.wait_for_work(0.1)
     assert [record.message for record in caplog.records].count("listening_off") == 1
     assert listening(database) == []
-    await store.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
+    await store.append(an_append("s1", a_draft("m1"), due=True))
     assert await store.claim("w", at(1), at(2))
     await store.close()
 
@@ -186,7 +186,7 @@ async def test_workers_hear_of_work_past_the_pool(pooled):
     await store.open()
     waiting = asyncio.create_task(store.wait_for_work(CEILING))
     await until(lambda: listening(database))
-    await store.append(an_append("s1", a_draft("m1"), due=lambda *_: True))
+    await store.append(an_append("s1", a_draft("m1"), due=True))
     assert await waiting
     await store.close()
 

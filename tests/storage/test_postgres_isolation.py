@@ -9,6 +9,7 @@ from lamina.errors import LaminaError
 from lamina.protocols.store import Access, Claim, Copyable, Reach, Store
 from lamina.testing.postgres_server import SERVICE
 from lamina.testing.samples import (
+    RULE,
     a_digest,
     a_draft,
     a_fact,
@@ -24,7 +25,6 @@ from lamina.testing.samples import (
     an_append,
     an_erasure,
     at,
-    settle,
     some_facts,
 )
 from lamina.testing.suites.checks_suite import ALL, embedded, everything, meaning
@@ -138,7 +138,7 @@ def calls(session, row, raw):
         "check": lambda s: s.check(),
         "reindex": lambda s: s.reindex(),
         "recount": lambda s: s.recount("s1"),
-        "unfold": lambda s: s.unfold("s1", settle),
+        "unfold": lambda s: s.unfold("s1", RULE),
         "drop_digests": lambda s: s.drop_digests("ann"),
         "everyone": lambda s: s.everyone("", 9),
         "standing": lambda s: s.standing("ann"),

@@ -52,7 +52,7 @@ async def test_a_thousand_users_at_once(store):
 
     async def talk(number):
         for step in range(2):
-            append = an_append(f"s{number}", a_draft(f"{number}-{step}"), user_id=f"u{number}", due=lambda *_: True)
+            append = an_append(f"s{number}", a_draft(f"{number}-{step}"), user_id=f"u{number}", due=True)
             await store.append(append)
 
     async def sweep():

@@ -269,7 +269,7 @@ def test_scrubbing_is_due_until_it_is_done(store, monkeypatch):
 def test_a_rehearsal_does_not_ask_for_scrubbing(store):
     """Nothing was deleted."""
     run(filled(store))
-    run(store.erase(replace(erasure(store), rehearse=True)))
+    run(store.erase(replace(erasure(store), dry_run=True)))
     assert run(store.setting("scrub")) is None
 
 

@@ -1,6 +1,7 @@
 """Whatever is done to them, in whatever order, the databases and the reference store show the same."""
 
 import asyncio
+import json
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -14,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from lamina.errors import LaminaError
 from lamina.forgetting.redact import broken_receipts
-from lamina.knowledge.conflicts import Rule, by_slot, resolve
+from lamina.knowledge.conflicts import by_slot, resolve
 from lamina.knowledge.fact_words import mark
 from lamina.language.words import terms
 from lamina.maintenance import integrity
@@ -22,6 +23,7 @@ from lamina.protocols.store import Access, Erased, Reach
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing.oracle import OracleStore
 from lamina.testing.samples import (
+    RULE,
     SECRET,
     a_digest,
     a_draft,
@@ -39,7 +41,6 @@ from lamina.testing.samples import (
     an_episode,
     an_erasure,
     at,
-    settle,
     some_facts,
 )
 from lamina.values.fact import EPISODE_KINDS
@@ -94,7 +95,14 @@ def unordered(erased):
     """What was erased, without its order, which stores are free to choose."""
     if not isinstance(erased, Erased):
         return erased
-    return {name: sorted(item) if isinstance(item, tuple) else item for name, item in asdict(erased).items()}
+    values = {**asdict(erased), "receipt": None if erased.receipt is None else signed(erased.receipt)}
+    return {name: sorted(item) if type(item) is tuple else item for name, item in values.items()}
+
+
+def signed(receipt):
+    """What a receipt says, without the order of ids; its place in the chain follows from the order."""
+    record = json.loads(receipt.record)
+    return {name: sorted(item) if isinstance(item, list) else item for name, item in record.items()}
 
 
 class Blocking:
@@ -164,7 +172,7 @@ class Stores(RuleBasedStateMachine):
     def append(self, session, user, drafts, key, due):
         for draft in drafts:
             self.words.update(terms(draft.text))
-        append = an_append(session, *drafts, user_id=user, minutes=self.minutes, key=key, due=lambda *_: due)
+        append = an_append(session, *drafts, user_id=user, minutes=self.minutes, key=key, due=due)
         self.both(lambda store: store.append(append))
 
     @rule(session=SESSIONS)
@@ -399,7 +407,7 @@ class Stores(RuleBasedStateMachine):
     def forget(self, erasure):
         """Rehearse, and see that nothing changed; then do it."""
         before = [self.shown(store) for store in (self.memory, self.database)]
-        rehearsed = self.both(lambda store: store.erase(replace(erasure, rehearse=True)))
+        rehearsed = self.both(lambda store: store.erase(replace(erasure, dry_run=True)))
         assert [self.shown(store) for store in (self.memory, self.database)] == before
         erased = self.both(lambda store: store.erase(erasure))
         assert unordered(erased) == unordered(rehearsed)
@@ -459,7 +467,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, what=st.sampled_from(["recount", "unfold"]))
     def mend(self, session, what):
-        more = (settle,) if what == "unfold" else ()
+        more = (RULE,) if what == "unfold" else ()
         self.both(lambda store: getattr(store, what)(session, *more))
 
     @rule()
@@ -481,6 +489,7 @@ class Stores(RuleBasedStateMachine):
     def shown(self, store):
         """All that the reading verbs give, in the order that every store must give it."""
         read = {name: driven(getattr(store, name)()) for name in SHOWN}
+        read["receipts"] = [(row.id, row.created_at, signed(row)) for row in read["receipts"]]
         for user in ("ann", "bob"):
             read[user] = [driven(getattr(store, name)(user)) for name in SHOWN_OF_USERS]
             read[user].append(driven(store.newest_sessions(user, 2)))
@@ -541,7 +550,7 @@ class Stores(RuleBasedStateMachine):
         if hasattr(self, "memory"):
             for user in ("ann", "bob"):
                 for slot in by_slot(driven(self.database.facts(user))).values():
-                    assert resolve(slot, Rule()) == slot
+                    assert resolve(slot, RULE) == slot
                     assert sum(fact.status == "active" for fact in slot) <= 1
 
 

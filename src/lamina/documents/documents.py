@@ -6,21 +6,21 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from lamina.documents.versions import EARLIER, VALUE
 from lamina.errors import InputError, NotFound
-from lamina.forgetting import redact
 from lamina.forgetting.forget import Forgetting
 from lamina.log.append import Ingest
 from lamina.log.pages import every_message
 from lamina.parts import Parts
-from lamina.protocols.store import Append, Newest, Replacement, Rewrite, Settle
+from lamina.protocols.store import Append, Newest, Replacement
 from lamina.values.document import Document, DocumentPut
-from lamina.values.message import Json, Message
+from lamina.values.fact import ConflictRule
 
 ROLE = "developer"  # no facts are read from such messages
 _MAX_NAME = 256  # characters of a name
 _PAGE = 500
 _SALT_BYTES = 16
-_VALUE, _MORE, _TTL, _EARLIER = "document", "texts", "ttl_seconds", "earlier"  # keys in a message's metadata
+_MORE, _TTL = "texts", "ttl_seconds"  # keys in a message's metadata
 
 Fits = Callable[[Any], bool]  # whether a value is wanted
 
@@ -33,12 +33,17 @@ class Documents:
     """Puts, finds and forgets documents. A put takes the place of what was there, in one transaction."""
 
     def __init__(
-        self, parts: Parts, ingest: Ingest, forgetting: Forgetting, settle: Settle, begin: Callable[[], Awaitable[None]]
+        self,
+        parts: Parts,
+        ingest: Ingest,
+        forgetting: Forgetting,
+        rule: ConflictRule,
+        begin: Callable[[], Awaitable[None]],
     ) -> None:
         self._parts = parts
         self._ingest = ingest
         self._forgetting = forgetting
-        self._settle = settle
+        self._rule = rule
         self._begin = begin
 
     async def put(self, puts: Sequence[DocumentPut]) -> None:
@@ -55,11 +60,11 @@ class Documents:
             session_id=_check_name(put.name),
             agent_id=put.agent_id,
         )
-        return self._replacing(append, self._earlier if put.versions else None)
+        return self._replacing(append, keep=put.versions)
 
     def _messages(self, texts: Sequence[str], value: Any, ttl: timedelta | None) -> list[dict[str, Any]]:
         more = [self._parts.new_id("msg") for _ in texts[1:]]
-        metadata: dict[str, Any] = {_VALUE: value}
+        metadata: dict[str, Any] = {VALUE: value}
         if more:
             metadata[_MORE] = more
         if ttl is not None:
@@ -69,19 +74,10 @@ class Documents:
         ]
         return [*found, {"role": ROLE, "content": texts[-1] if texts else "", "metadata": metadata}]
 
-    def _replacing(self, append: Append, earlier: Callable[[Message], Rewrite] | None = None) -> Append:
+    def _replacing(self, append: Append, *, keep: bool = False) -> Append:
         """Paused, so that it never ends and no digest reads it."""
-        return replace(append, replaces=Replacement(settle=self._settle, status="paused", earlier=earlier))
-
-    def _earlier(self, message: Message) -> Rewrite:
-        """What a document said before, where no search finds it."""
-        known = message.metadata
-        was = {_EARLIER: {"text": message.text, "value": known[_VALUE]}} if _VALUE in known else {}
-        if _EARLIER in known:
-            was = {_EARLIER: known[_EARLIER]}
-        body = {"role": message.role, "content": ""}
-        salt = self._parts.random_bytes(_SALT_BYTES)
-        return redact.rewrite(message, body, was, tokens=0, salt=salt, whole=True)
+        salt = self._parts.random_bytes(_SALT_BYTES) if keep else None
+        return replace(append, replaces=Replacement(rule=self._rule, status="paused", keep_salt=salt))
 
     async def get(self, names: Sequence[str]) -> list[Document | None]:
         """What each name stands for."""
@@ -153,7 +149,7 @@ class Documents:
         earlier = [
             {"role": ROLE, "content": "", "metadata": one.metadata, "created_at": one.created_at}
             for one in said
-            if _EARLIER in one.metadata
+            if EARLIER in one.metadata
         ]
         texts = [*(one.text for one in said if one.id in now.more), now.text]
         *more, last = self._messages(texts, now.value, now.ttl)
@@ -182,15 +178,11 @@ class Documents:
 
     async def _each(self, prefix: str, fits: Fits, has: Sequence[str], size: int) -> AsyncIterator[Document]:
         """Documents under a prefix, read so many at once."""
-        store, after, limit = self._parts.store, "", min(size, _PAGE)
-
-        def is_wanted(metadata: Json) -> bool:
-            return _VALUE in metadata and fits(metadata[_VALUE])
-
-        chosen = None if fits is _any else is_wanted
-        while page := await store.newest_messages_under(prefix, after=after, has=has, fits=chosen, limit=limit):
+        store, after, limit = self._parts.store, "", min(size, _PAGE) if fits is _any else _PAGE
+        while page := await store.newest_messages_under(prefix, after=after, has=has, limit=limit):
             for document in self._living(page):
-                yield document
+                if fits(document.value):
+                    yield document
             after = page[-1].session.id
 
     def _living(self, found: Sequence[Newest]) -> list[Document]:
@@ -208,13 +200,13 @@ def _check_name(name: str) -> str:
 def _document(newest: Newest) -> Document | None:
     """The document that a session is; None if it is none, or its words were forgotten."""
     session, message = newest
-    if _VALUE not in message.metadata:
+    if VALUE not in message.metadata:
         return None
     seconds = message.metadata.get(_TTL)
     return Document(
         name=session.id,
         user_id=session.user_id,
-        value=message.metadata[_VALUE],
+        value=message.metadata[VALUE],
         text=message.text,
         message_id=message.id,
         more=tuple(message.metadata.get(_MORE, ())),

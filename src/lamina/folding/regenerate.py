@@ -140,7 +140,7 @@ class Regeneration:
         reading = Reading(session_id=session.id, expect=done, erasures=session.erasures, upto=done)
         commit = FactsCommit(
             user_id=session.user_id,
-            settle=self._reader.resolve,
+            rule=self._reader.rule,
             put=put,
             marks=await self._reader.marks(put),
             drop=tuple(fact.id for fact in gone if fact_words.claim(fact) not in same),

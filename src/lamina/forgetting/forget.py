@@ -14,7 +14,7 @@ from lamina.log import erased
 from lamina.log.messages import text_of
 from lamina.log.pages import every_message, every_session, required_session
 from lamina.parts import Parts, Progress, Settling
-from lamina.protocols.store import Contents, Erased, Erasure, ReceiptRow, Rewrite
+from lamina.protocols.store import Contents, Erased, Erasure, Rewrite
 from lamina.values.fact import Fact
 from lamina.values.message import Json, Message, Span
 from lamina.values.receipt import Receipt, Scrub
@@ -167,37 +167,31 @@ class Forgetting:
 
     async def _execute(self, plan: _Plan, *, dry_run: bool, progress: Progress | None) -> Receipt:
         """Erase, scrub the files, then write again what is left of what was derived, in the affected sessions only."""
+        erasure = Erasure(
+            user_id=plan.user_id,
+            rule=self._reader.rule,
+            receipt_id=self._parts.new_id("rcpt"),
+            at=self._parts.now(),
+            target=plan.target,
+            secret=await self._reader.secret() if plan.facts and not dry_run else b"",
+            rewrites=tuple(plan.rewrites),
+            sessions=tuple(plan.sessions),
+            unless_touched=plan.unless_touched,
+            facts=tuple(plan.facts),
+            episodes=tuple(plan.episodes),
+            milestones=tuple(plan.milestones),
+            unfold=plan.unfold,
+            user=plan.user,
+            derived=plan.derived,
+            dry_run=dry_run,
+        )
         if plan.empty:
-            return self._receipt(plan, Erased(), dry_run=dry_run)
-        secret = await self._reader.secret() if plan.facts and not dry_run else b""
-        receipts: list[Receipt] = []
-
-        def receipt(erased: Erased, previous: str) -> ReceiptRow:
-            receipts.append(redact.sign(self._receipt(plan, erased, dry_run=dry_run), previous))
-            return redact.receipt_row(receipts[-1])
-
-        named = frozenset(plan.facts)
+            return replace(redact.build_receipt(erasure, Erased()), mentions_left=tuple(plan.mentions))
         if plan.live is None:
             plan.live = await self._live(plan.affected)
-        await self._parts.store.erase(
-            Erasure(
-                user_id=plan.user_id,
-                settle=self._reader.resolve,
-                receipt=receipt,
-                block=lambda facts: [fact_words.mark(secret, fact) for fact in facts if fact.id in named],
-                rewrites=tuple(plan.rewrites),
-                sessions=tuple(plan.sessions),
-                unless_touched=plan.unless_touched,
-                facts=tuple(plan.facts),
-                episodes=tuple(plan.episodes),
-                milestones=tuple(plan.milestones),
-                unfold=plan.unfold,
-                user=plan.user,
-                derived=plan.derived,
-                rehearse=dry_run,
-            )
-        )
-        (done,) = receipts
+        row = (await self._parts.store.erase(erasure)).receipt
+        assert row is not None
+        done = replace(redact.receipt_of(row), rehearsal=dry_run, mentions_left=tuple(plan.mentions))
         return done if dry_run else await self._finish(plan, done, progress)
 
     async def _finish(self, plan: _Plan, done: Receipt, progress: Progress | None) -> Receipt:
@@ -222,37 +216,6 @@ class Forgetting:
     async def _live(self, sessions: Collection[str]) -> list[str]:
         found = [await self._parts.store.summaries(session_id) for session_id in sorted(sessions)]
         return [summary.id for summaries in found for summary in summaries]
-
-    def _receipt(self, plan: _Plan, erased: Erased, *, dry_run: bool) -> Receipt:
-        receipt_id = self._parts.new_id("rcpt")
-
-        def hidden(ids: tuple[str, ...]) -> tuple[str, ...]:
-            """Ids as they may stay when the user is forgotten, too: none that tells who it was."""
-            whole = plan.user or bool(plan.sessions)
-            if whole:
-                return tuple(redact.hash_id(item, receipt_id) for item in ids)
-            return tuple(redact.anonymise(item, plan.user_id, receipt_id) for item in ids)
-
-        return Receipt(
-            id=receipt_id,
-            at=self._parts.now(),
-            target=plan.target,
-            rehearsal=dry_run,
-            messages=hidden(erased.messages),
-            redacted=hidden(erased.redacted),
-            sessions=hidden(erased.sessions),
-            summaries=erased.summaries,
-            digests=erased.digests,
-            facts=erased.facts,
-            episodes=erased.episodes,
-            milestones=erased.milestones,
-            values_blocked=erased.values_blocked,
-            rewritten=(),
-            mentions_left=tuple(plan.mentions),
-            scrubbed=False,
-            previous="",
-            digest="",
-        )
 
     # retention
 

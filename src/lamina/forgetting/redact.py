@@ -10,10 +10,10 @@ from typing import Any
 
 from lamina.forgetting import find
 from lamina.knowledge.conflicts import order
-from lamina.knowledge.fact_words import TELLING, claim, describe_fact, telling
+from lamina.knowledge.fact_words import TELLING, claim, describe_fact, mark, telling
 from lamina.log.erased import DROPPED, FORGOTTEN
 from lamina.log.messages import text_of
-from lamina.protocols.store import ReceiptRow, Rewrite
+from lamina.protocols.store import Erased, Erasure, ReceiptRow, Rewrite
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Json, Message
 from lamina.values.receipt import Receipt, Scrub
@@ -260,6 +260,43 @@ def anonymise(item: str, user_id: str, salt: str) -> str:
 def hash_id(item: str, salt: str) -> str:
     """An id that was erased, so that who knows it can check that it was."""
     return hashlib.sha256(f"{salt}\0{item}".encode()).hexdigest()[:32]
+
+
+def build_receipt(erasure: Erasure, erased: Erased) -> Receipt:
+    """What an erasure took, not signed yet. No id in it tells whose it was, should the user be forgotten, too."""
+
+    def hidden(ids: tuple[str, ...]) -> tuple[str, ...]:
+        if erasure.user or erasure.sessions:
+            return tuple(hash_id(item, erasure.receipt_id) for item in ids)
+        return tuple(anonymise(item, erasure.user_id, erasure.receipt_id) for item in ids)
+
+    return Receipt(
+        id=erasure.receipt_id,
+        at=erasure.at,
+        target=erasure.target,
+        rehearsal=erasure.dry_run,
+        messages=hidden(erased.messages),
+        redacted=hidden(erased.redacted),
+        sessions=hidden(erased.sessions),
+        summaries=erased.summaries,
+        digests=erased.digests,
+        facts=erased.facts,
+        episodes=erased.episodes,
+        milestones=erased.milestones,
+        values_blocked=erased.values_blocked,
+        rewritten=(),
+        mentions_left=(),
+        scrubbed=False,
+        previous="",
+        digest="",
+    )
+
+
+def blocked_marks(erasure: Erasure, gone: Iterable[Fact]) -> list[bytes]:
+    """Marks of the values that are not to be extracted again: those of facts that were to go, if the user stays."""
+    if erasure.user or erasure.secret is None:
+        return []
+    return [mark(erasure.secret, fact) for fact in gone if fact.id in erasure.facts]
 
 
 def sign(receipt: Receipt, previous: str) -> Receipt:

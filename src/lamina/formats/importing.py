@@ -2,11 +2,9 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 from lamina.errors import BadRecords, Conflict, InputError
-from lamina.folding.schedule import has_work
 from lamina.forgetting.redact import receipt_of
 from lamina.formats import json_lines
 from lamina.formats.foreign_values import content_hash, join_id
@@ -49,7 +47,7 @@ class Importer:
     def __init__(self, parts: Parts, reader: Reader, user_id: str | None, forgotten: Forgotten) -> None:
         self._parts = parts
         self._store = parts.store
-        self._ingest = Ingest(parts, lambda: None, partial(has_work, parts.profile))  # the worker is told at the end
+        self._ingest = Ingest(parts, lambda: None)  # the worker is told at the end
         self._user_id = user_id
         self._forgotten = forgotten
         self._tally = Tally()

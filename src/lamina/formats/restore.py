@@ -11,10 +11,9 @@ from lamina.formats.restorable import Forgotten
 from lamina.knowledge import fact_words
 from lamina.knowledge.extract import Reader
 from lamina.parts import Parts
-from lamina.protocols.store import Erased, Erasure, FactsCommit, Reading, ReceiptRow, Rewrite, Swap
+from lamina.protocols.store import Erasure, FactsCommit, Reading, Rewrite, Swap
 from lamina.values.fact import LINK_TYPES, Episode, Fact, Link
 from lamina.values.message import Message
-from lamina.values.receipt import Receipt
 from lamina.values.session import Milestone, Session
 from lamina.values.summary import Source, Summary
 
@@ -98,9 +97,10 @@ class Restorer:
         await self._store.erase(
             Erasure(
                 user_id=session.user_id,
-                settle=self._reader.resolve,
-                receipt=lambda erased, previous: self._receipt(session, erased, previous),
-                block=lambda _: (),
+                rule=self._reader.rule,
+                receipt_id=self._parts.new_id("rcpt"),
+                at=self._parts.now(),
+                target="messages of a session that were forgotten before they were imported",
                 rewrites=rewrites,
                 derived=False,
             )
@@ -110,31 +110,6 @@ class Restorer:
     def _as_forgotten(self, message: Message) -> Rewrite:
         salt = self._parts.random_bytes(_SALT_BYTES)
         return redact.rewrite(message, message.body, message.metadata, tokens=message.tokens, salt=salt, whole=True)
-
-    def _receipt(self, session: Session, erased: Erased, previous: str) -> ReceiptRow:
-        nothing: tuple[str, ...] = ()
-        receipt_id = self._parts.new_id("rcpt")
-        receipt = Receipt(
-            id=receipt_id,
-            at=self._parts.now(),
-            target="messages of a session that were forgotten before they were imported",
-            rehearsal=False,
-            messages=tuple(redact.anonymise(item, session.user_id, receipt_id) for item in erased.messages),
-            redacted=erased.redacted,
-            sessions=nothing,
-            summaries=nothing,
-            digests=nothing,
-            facts=nothing,
-            episodes=nothing,
-            milestones=0,
-            values_blocked=0,
-            rewritten=nothing,
-            mentions_left=nothing,
-            scrubbed=False,
-            previous=previous,
-            digest="",
-        )
-        return redact.receipt_row(redact.sign(receipt, previous))
 
     async def _restore_summaries(self, incoming: IncomingSession, session: Session) -> bool:
         """Restore a session's summaries; whether they, if there are any, are as they were."""
@@ -175,7 +150,7 @@ class Restorer:
         episodes = [one for one in incoming.episodes if one.origin == "said" and await self._can_restore(one, session)]
         commit = FactsCommit(
             user_id=session.user_id,
-            settle=self._reader.resolve,
+            rule=self._reader.rule,
             put=tuple(facts),
             marks=await self._reader.marks(facts),
             episodes=tuple(replace(one, user_id=session.user_id) for one in episodes),
@@ -226,7 +201,7 @@ class Restorer:
                 change.append(replace(own, verdict=fact.verdict, verdict_at=fact.verdict_at))
         if change:
             await self._store.commit_facts(
-                FactsCommit(user_id=session.user_id, settle=self._reader.resolve, change=tuple(change))
+                FactsCommit(user_id=session.user_id, rule=self._reader.rule, change=tuple(change))
             )
 
     # stored by hand
@@ -246,7 +221,7 @@ class Restorer:
                 put.append(replace(one, user_id=session.user_id))
         if put:
             await self._store.commit_facts(
-                FactsCommit(user_id=session.user_id, settle=self._reader.resolve, episodes=tuple(put))
+                FactsCommit(user_id=session.user_id, rule=self._reader.rule, episodes=tuple(put))
             )
             self._tally.added["episodes"] += len(put)
 
@@ -263,7 +238,7 @@ class Restorer:
                 fresh.setdefault(fact.user_id, []).append(fact)
         for user_id, put in fresh.items():
             marks = await self._reader.marks(put)
-            commit = FactsCommit(user_id=user_id, settle=self._reader.resolve, put=tuple(put), marks=marks)
+            commit = FactsCommit(user_id=user_id, rule=self._reader.rule, put=tuple(put), marks=marks)
             await self._store.commit_facts(commit)
             stored = sum([await self._store.fact(fact.id) is not None for fact in put])
             self._tally.added["facts"] += stored
@@ -288,7 +263,7 @@ class Restorer:
                 known[owner].add((source, target, link.type))
                 fresh.setdefault(owner, []).append(replace(link, source=source, target=target))
         for owner, put in fresh.items():
-            await self._store.commit_facts(FactsCommit(user_id=owner, settle=self._reader.resolve, links=tuple(put)))
+            await self._store.commit_facts(FactsCommit(user_id=owner, rule=self._reader.rule, links=tuple(put)))
             self._tally.added["links"] += len(put)
 
     async def _owner(self, memory_id: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from lamina.knowledge.fact_words import describe_fact, normalise_value, slot_of
 from lamina.profiles import Profile
-from lamina.values.fact import Fact, Why
+from lamina.values.fact import ConflictRule, Fact, Why
 
 _KEPT_IMPORTANCE = 0.8
 _KEPT_LENGTH = 40  # characters
@@ -19,17 +19,8 @@ _KEPT_SHARE = 60  # tokens of a summary for each value that it must keep
 _HOLDING = frozenset(("active", "superseded", "archived", "conflicted"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """What happens when two values meet."""
-
-    conflicts: Literal["newest", "confidence", "flag"] = "newest"
-    promote: float = 0.0  # a fact less sure than this waits as a candidate
-    margin: float = 0.3  # `newest`: a value less sure than the old one by more than this is a conflict
-
-
-def rule_of(profile: Profile) -> Rule:
-    return Rule(conflicts=profile.conflicts, promote=profile.promote_confidence)
+def rule_of(profile: Profile) -> ConflictRule:
+    return ConflictRule(conflicts=profile.conflicts, promote=profile.promote_confidence)
 
 
 def new_slots(facts: Iterable[Fact]) -> dict[str, str]:
@@ -57,7 +48,7 @@ def worth_keeping(facts: Iterable[Fact], cap: int) -> tuple[str, ...]:
 # resolving
 
 
-def resolve(facts: Iterable[Fact], rule: Rule) -> list[Fact]:
+def resolve(facts: Iterable[Fact], rule: ConflictRule) -> list[Fact]:
     """The facts of one slot with their standing, in the order in which they were learnt."""
     replay = _Replay(rule)
     for happens in sorted((event for fact in facts for event in _events(fact, rule)), key=lambda event: event.order):
@@ -83,7 +74,7 @@ class _Event:
         return self.at, rank, *order(self.fact)
 
 
-def _events(fact: Fact, rule: Rule) -> list[_Event]:
+def _events(fact: Fact, rule: ConflictRule) -> list[_Event]:
     """What a fact contributes to the replay of its slot."""
     if fact.verdict in {"retracted", "demoted"}:
         return [_Event("aside", fact.learnt_at, fact)]
@@ -100,7 +91,7 @@ def _events(fact: Fact, rule: Rule) -> list[_Event]:
 class _Replay:
     """The facts of one slot, taken one after the other."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: ConflictRule) -> None:
         self.facts: dict[str, Fact] = {}
         self._rule = rule
         self._current: str | None = None
@@ -190,7 +181,7 @@ def _end_fact(fact: Fact, at: datetime, status: Literal["superseded", "archived"
     return replace(fact, status=status, valid_until=until, of=by)
 
 
-def reasons(why: Why, rule: Rule) -> Iterator[str]:
+def reasons(why: Why, rule: ConflictRule) -> Iterator[str]:
     """In words, where a fact comes from and why it stands as it does."""
     fact = why.fact
     when = fact.learnt_at.date()
@@ -212,7 +203,7 @@ def reasons(why: Why, rule: Rule) -> Iterator[str]:
     yield from _standing_reasons(why, rule)
 
 
-def _standing_reasons(why: Why, rule: Rule) -> Iterator[str]:
+def _standing_reasons(why: Why, rule: ConflictRule) -> Iterator[str]:
     fact = why.fact
     if fact.verdict is not None and fact.verdict_at is not None:
         yield f"{fact.verdict} on {fact.verdict_at.date()}"
@@ -236,7 +227,7 @@ def by_slot(facts: Iterable[Fact]) -> dict[tuple[str, str], list[Fact]]:
 # time
 
 
-def as_known_at(facts: Iterable[Fact], at: datetime, rule: Rule) -> list[Fact]:
+def as_known_at(facts: Iterable[Fact], at: datetime, rule: ConflictRule) -> list[Fact]:
     """The facts as they stood with all that was known at a time."""
     learnt = [_without_later_verdict(fact, at) for fact in facts if fact.learnt_at <= at]
     return [fact for slot in by_slot(learnt).values() for fact in resolve(slot, rule)]

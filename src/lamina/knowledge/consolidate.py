@@ -42,7 +42,7 @@ class Consolidation:
             committed = await store.commit_facts(
                 FactsCommit(
                     user_id=user_id,
-                    settle=self._reader.resolve,
+                    rule=self._reader.rule,
                     change=tuple(planned.facts),
                     change_episodes=tuple(planned.episodes),
                     drop_episodes=tuple(planned.drop_episodes),

@@ -11,7 +11,7 @@ from lamina.model_calls import call, call_with_fallback
 from lamina.parts import Parts
 from lamina.protocols.models import EpisodeDraft, EpisodeExtractor, Extractor, FactDraft
 from lamina.protocols.store import FactsCommit, Reading
-from lamina.values.fact import Episode, Fact
+from lamina.values.fact import ConflictRule, Episode, Fact
 from lamina.values.message import Message, Span
 from lamina.values.session import Session
 
@@ -31,9 +31,10 @@ class Reader:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def resolve(self, facts: Sequence[Fact]) -> list[Fact]:
-        """The facts of one slot with their standing, by the profile's rule."""
-        return conflicts.resolve(facts, conflicts.rule_of(self._parts.profile))
+    @property
+    def rule(self) -> ConflictRule:
+        """By which facts of one slot stand."""
+        return conflicts.rule_of(self._parts.profile)
 
     async def read(self, session_id: str) -> int:
         """Read all of a session that was not read; how many facts were found. Raises ModelError to be tried again."""
@@ -66,7 +67,7 @@ class Reader:
         episodes = tuple(one for one in found.values() if one.id not in known)
         commit = FactsCommit(
             user_id=session.user_id,
-            settle=self.resolve,
+            rule=self.rule,
             put=facts,
             marks=await self.marks(facts),
             episodes=episodes,

@@ -111,7 +111,7 @@ class Knowledge:
         marks = await self._reader.marks([fact])
         commit = FactsCommit(
             user_id=fact.user_id,
-            settle=self._reader.resolve,
+            rule=self._reader.rule,
             put=(fact,),
             unblock=tuple(marks.values()),
             newest=True,
@@ -210,7 +210,7 @@ class Knowledge:
         await self._parts.store.commit_facts(
             FactsCommit(
                 user_id=old.user_id,
-                settle=self._reader.resolve,
+                rule=self._reader.rule,
                 put=(new,),
                 links=(link,),
                 unblock=tuple(marks.values()),
@@ -229,7 +229,7 @@ class Knowledge:
         await self._parts.store.commit_facts(
             FactsCommit(
                 user_id=fact.user_id,
-                settle=self._reader.resolve,
+                rule=self._reader.rule,
                 change=(judged,),
                 expect=_expectation(fact_id, expect),
             )
@@ -252,9 +252,7 @@ class Knowledge:
             links = [*await self._parts.store.links(one.user_id), link]
             if circle := next(circles([each for each in links if each.type == kind]), None):
                 raise InputError(f"{circle}; link them the other way round, or by another type")
-        await self._parts.store.commit_facts(
-            FactsCommit(user_id=one.user_id, settle=self._reader.resolve, links=(link,))
-        )
+        await self._parts.store.commit_facts(FactsCommit(user_id=one.user_id, rule=self._reader.rule, links=(link,)))
         known = await self._parts.store.links(one.user_id)
         return next((old for old in known if (old.source, old.target, old.type) == (source, target, kind)), link)
 
@@ -361,7 +359,7 @@ class Knowledge:
         await self._parts.store.commit_facts(
             FactsCommit(
                 user_id=session.user_id,
-                settle=self._reader.resolve,
+                rule=self._reader.rule,
                 episodes=(episode,),
                 most_episodes=self._parts.profile.max_episodes,
             )

@@ -8,7 +8,6 @@ from lamina.log.messages import as_list, checked_id, draft, main_owner, taken
 from lamina.parts import Parts, beside_loop
 from lamina.protocols.store import Append, Appended
 from lamina.values.message import Added, MessageDraft
-from lamina.values.session import Counters, Status
 
 _LARGE = 200_000  # characters beyond which counting tokens leaves the event loop
 _SALT_BYTES = 16
@@ -17,10 +16,9 @@ _SALT_BYTES = 16
 class Ingest:
     """Appends messages to sessions."""
 
-    def __init__(self, parts: Parts, wake: Callable[[], None], due: Callable[[Counters, Status], bool]) -> None:
+    def __init__(self, parts: Parts, wake: Callable[[], None]) -> None:
         self._parts = parts
         self._wake = wake
-        self._due = due  # whether a session needs a worker
 
     async def add(
         self, messages: Any, *, user_id: str, session_id: str, agent_id: str | None, key: str | None
@@ -48,7 +46,7 @@ class Ingest:
             drafts=await self._drafts(given),
             salts=self._salts(len(given)),
             now=self._parts.now(),
-            due=self._due,
+            profile=self._parts.profile,
             key=None if key is None else checked_id(key, "idempotency_key"),
         )
 
@@ -58,7 +56,8 @@ class Ingest:
 
     def _added(self, append: Append, appended: Appended) -> Added:
         """What was stored; the worker is woken if it has work now."""
-        self._notice(appended)
+        if appended.due or appended.session.counters.messages == len(appended.ids):
+            self._wake()
         return Added(
             session_id=append.session_id,
             user_id=append.user_id,
@@ -96,8 +95,3 @@ class Ingest:
             )
             for index, raw in enumerate(given)
         ]
-
-    def _notice(self, appended: Appended) -> None:
-        counters = appended.session.counters
-        if counters.messages == len(appended.ids) or self._due(counters, "active"):
-            self._wake()

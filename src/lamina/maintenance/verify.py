@@ -13,8 +13,8 @@ from lamina.log.pages import every_message, every_session, every_user
 from lamina.maintenance import integrity
 from lamina.parts import Parts, Progress, Settling, beside_loop
 from lamina.profiles import Profile, profile_kept
-from lamina.protocols.store import Audit, FactsCommit, Settle
-from lamina.values.fact import Episode, Fact, Link
+from lamina.protocols.store import Audit, FactsCommit
+from lamina.values.fact import ConflictRule, Episode, Fact, Link
 from lamina.values.report import Problem, Report
 from lamina.values.session import Session
 from lamina.values.summary import Summary
@@ -55,7 +55,7 @@ class Maintenance:
             await self._parts.store.recount(session.id)
             done.append(f"session {session.id}: counted again")
         if kinds & {"summary", "provenance", "coverage", "fact"} and await self._has_all_words(session):
-            await self._parts.store.unfold(session.id, self._reader.resolve)
+            await self._parts.store.unfold(session.id, self._reader.rule)
             await self._parts.store.drop_digests(session.user_id)
             done.append(f"session {session.id}: folded again from its messages")
         return done
@@ -72,33 +72,32 @@ class Maintenance:
         users = sorted(
             {problem.where.removeprefix("user ") for problem in report.problems if problem.kind == "standing"}
         )
-        settle = await self._resolver()
+        rule = await self._rule()
         for user_id in users:
-            await self._resolve_user(user_id, settle)
+            await self._resolve_user(user_id, rule)
         return [f"user {user_id}: facts settled again" for user_id in users]
 
-    async def _resolve_user(self, user_id: str, settle: Settle) -> None:
+    async def _resolve_user(self, user_id: str, rule: ConflictRule) -> None:
         known = tuple(await self._parts.store.facts(user_id))
-        await self._parts.store.commit_facts(FactsCommit(user_id=user_id, settle=settle, change=known))
+        await self._parts.store.commit_facts(FactsCommit(user_id=user_id, rule=rule, change=known))
 
-    async def _resolver(self) -> Settle:
+    async def _rule(self) -> ConflictRule:
         """How facts stand by the profile that is kept with the data; another one holds once it is written with."""
         known = await self._parts.store.setting("profile")
-        rule = conflicts.rule_of(self._parts.profile if known is None else profile_kept(known))
-        return lambda facts: conflicts.resolve(facts, rule)
+        return conflicts.rule_of(self._parts.profile if known is None else profile_kept(known))
 
     async def follow(self, before: Profile) -> None:
         """Have all facts stand by this profile's rule, if the one before had another."""
         if conflicts.rule_of(before) != conflicts.rule_of(self._parts.profile):
             async for user_id in every_user(self._parts.store):
-                await self._resolve_user(user_id, self._reader.resolve)
+                await self._resolve_user(user_id, self._reader.rule)
 
     async def _status_problems(self, users: list[str]) -> list[Problem]:
         """Users with facts whose standing is not what a replay of all that was said gives."""
-        found, settle = [], await self._resolver()
+        found, rule = [], await self._rule()
         for user_id in users:
             known = await self._parts.store.facts(user_id)
-            if wrong := await beside_loop(partial(_wrong_status, settle, known)):
+            if wrong := await beside_loop(partial(_wrong_status, rule, known)):
                 text = f"{len(wrong)} facts do not stand as what was said says, e.g. {wrong[0]}"
                 found.append(Problem(kind="standing", where=f"user {user_id}", text=text, derived=True))
         return found
@@ -182,7 +181,7 @@ def _wrong_with(audit: Audit) -> list[Problem]:
     return list(integrity.problems(audit))
 
 
-def _wrong_status(settle: Settle, known: Sequence[Fact]) -> list[str]:
+def _wrong_status(rule: ConflictRule, known: Sequence[Fact]) -> list[str]:
     """Facts that do not stand as a replay of all that was said says."""
-    replayed = {fact.id: fact for slot in conflicts.by_slot(known).values() for fact in settle(slot)}
+    replayed = {fact.id: fact for slot in conflicts.by_slot(known).values() for fact in conflicts.resolve(slot, rule)}
     return [fact.id for fact in known if fact != replayed[fact.id]]

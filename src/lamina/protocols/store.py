@@ -1,19 +1,20 @@
 """What the engine asks of a store, and the rows that pass between them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import date, datetime
 from typing import Any, NamedTuple, Protocol
 
 from lamina.frozen import dataclass
+from lamina.profiles import Profile
 from lamina.protocols.models import LedgerEntry
 from lamina.values.access_key import ApiKey
 from lamina.values.cost import Cost
-from lamina.values.fact import Episode, Fact, Link
-from lamina.values.message import Json, Message, MessageDraft, Span
+from lamina.values.fact import ConflictRule, Episode, Fact, Link
+from lamina.values.message import Message, MessageDraft, Span
 from lamina.values.receipt import Scrub
 from lamina.values.report import Backlog, Problem, WorkerNote
-from lamina.values.session import Counters, Milestone, Session, Status
+from lamina.values.session import Milestone, Session, Status
 from lamina.values.statistics import Outline, Stats
 from lamina.values.summary import Summary
 
@@ -88,9 +89,6 @@ class EpisodeRow(NamedTuple):
     digest: bytes
 
 
-Settle = Callable[[Sequence[Fact]], Sequence[Fact]]  # all facts of a slot -> the same with their standing
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
     """A message with other words in its place: what was forgotten is gone, its place in the chain is kept."""
@@ -112,13 +110,13 @@ class Rewrite:
 class Replacement:
     """What an append takes the place of: the session's messages, with all that was derived from them.
 
-    The session stays, with the time it began. With `earlier`, the messages stay, too, in the words that it gives them:
-    those that were so rewritten before are left as they are.
+    The session stays, with the time it began. With `keep_salt`, the messages stay as earlier versions of a document,
+    as `lamina.documents.versions` rewrites them: those that were rewritten before are left as they are.
     """
 
-    settle: Settle
+    rule: ConflictRule
     status: Status  # of the session afterwards
-    earlier: Callable[[Message], Rewrite] | None = None
+    keep_salt: bytes | None = None  # what salts of the rewritten messages are made from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +129,7 @@ class Append:
     drafts: Sequence[MessageDraft]
     salts: Sequence[bytes]
     now: datetime
-    due: Callable[[Counters, Status], bool]  # whether the session is worth a worker's look afterwards
+    profile: Profile  # by which the session is worth a worker's look afterwards, or not
     key: str | None = None  # idempotency key
     replaces: Replacement | None = None  # None: goes on from what is there
 
@@ -142,6 +140,7 @@ class Appended:
     ids: tuple[str, ...]
     span: Span | None
     duplicates: tuple[str, ...]
+    due: bool = field(compare=False)  # the session is worth a worker's look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +206,7 @@ class FactsCommit:
     """
 
     user_id: str
-    settle: Settle
+    rule: ConflictRule
     put: tuple[Fact, ...] = ()
     marks: Mapping[str, bytes] = field(default_factory=dict)  # fact -> its mark
     change: tuple[Fact, ...] = ()  # known ones with other values, by id
@@ -279,9 +278,11 @@ class Erasure:
     """One forgetting: what is taken away, with all that was derived from it, in one transaction."""
 
     user_id: str
-    settle: Settle
-    receipt: Callable[["Erased", str], "ReceiptRow"]  # from what was erased and the digest of the receipt before
-    block: Callable[[Sequence[Fact]], Sequence[bytes]]  # values not to be extracted again
+    rule: ConflictRule
+    receipt_id: str
+    at: datetime
+    target: str  # what was meant, in words for the receipt
+    secret: bytes | None = None  # what marks the values of `facts` as not to be extracted again; None: they may be
     rewrites: tuple[Rewrite, ...] = ()
     sessions: tuple[str, ...] = ()  # go whole
     unless_touched: Mapping[str, datetime] = field(default_factory=dict)  # those that were since then stay
@@ -291,7 +292,7 @@ class Erasure:
     unfold: Mapping[str, int] = field(default_factory=dict)  # session -> summaries that cover this message or more go
     user: bool = False  # everything of the user goes
     derived: bool = True  # False: what was derived from rewritten messages stays (retention)
-    rehearse: bool = False  # say what would go, and leave everything
+    dry_run: bool = False  # say what would go, and leave everything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,6 +308,7 @@ class Erased:
     episodes: tuple[str, ...] = ()
     milestones: int = 0
     values_blocked: int = 0
+    receipt: "ReceiptRow | None" = field(default=None, compare=False)
 
 
 class ReceiptRow(NamedTuple):
@@ -472,17 +474,11 @@ class Store(Protocol):
         ...
 
     async def newest_messages_under(
-        self,
-        prefix: str,
-        *,
-        after: str = "",
-        has: Sequence[str] = (),
-        fits: Callable[[Json], bool] | None = None,
-        limit: int,
+        self, prefix: str, *, after: str = "", has: Sequence[str] = (), limit: int
     ) -> list[Newest]:
-        """The first so many of sessions whose ids go on from a prefix, behind an id, with metadata that fits.
+        """The first so many of sessions whose ids go on from a prefix, behind an id.
 
-        `has` are pieces of the metadata as it lies in the store: of what lacks one, nothing more is looked at.
+        `has` are pieces that the metadata must have, as it lies in the store.
         """
         ...
 
@@ -813,7 +809,7 @@ class Store(Protocol):
         """Count again what the session row says of its messages."""
         ...
 
-    async def unfold(self, session_id: str, settle: Settle) -> None:
+    async def unfold(self, session_id: str, rule: ConflictRule) -> None:
         """Drop everything derived from the session's messages; folding and reading start over."""
         ...
 

@@ -1,10 +1,18 @@
 """Forgetting: rows, word index and derived rows in one transaction."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lamina.errors import Conflict, NotFound
-from lamina.forgetting.redact import FIRST_RECEIPT, remaining_episode, remaining_facts
+from lamina.forgetting.redact import (
+    FIRST_RECEIPT,
+    blocked_marks,
+    build_receipt,
+    receipt_row,
+    remaining_episode,
+    remaining_facts,
+    sign,
+)
 from lamina.knowledge.conflicts import new_slots
 from lamina.log import chain
 from lamina.log.messages import OWN_KEY
@@ -19,7 +27,7 @@ from lamina.values.message import Span
 from lamina.values.session import Session
 
 
-class Rehearsed(Exception):
+class DryRun(Exception):
     """Carries what would be erased out of a transaction that is rolled back."""
 
     def __init__(self, erased: Erased) -> None:
@@ -52,22 +60,21 @@ async def erase(tx: Transaction, erasure: Erasure) -> Erased:
         await _erase_digests(tx, erasure.user_id, gone)
         await _drop_proposals(tx, erasure.user_id)
     await facts_sql.unlink(tx, [*gone.fact_ids, *gone.episodes])
-    marks = [] if erasure.user else list(erasure.block(gone.facts))
+    marks = blocked_marks(erasure, gone.facts)
     await tx.many(
         "insert into forgotten (tenant, user_id, mark) values (?, ?, ?) on conflict do nothing",
         [(tx.tenant, erasure.user_id, mark) for mark in marks],
     )
     gone.slots |= await _rename_slots(tx, erasure.user_id)
-    await facts_sql.resolve_slots(tx, erasure.user_id, gone.slots, erasure.settle)
+    await facts_sql.resolve_slots(tx, erasure.user_id, gone.slots, erasure.rule)
     await mend_words(tx, erasure.user_id, gone)
     if erasure.user:
         await changes_sql.forget_changes(tx, erasure.user_id)
     else:
         await changes_sql.note_cut(tx, erasure.user_id, {change.session_id for change in erasure.rewrites})
-    erased = gone.erased(len(marks))
-    await _sign(tx, erasure, erased)
-    if erasure.rehearse:
-        raise Rehearsed(erased)
+    erased = await _sign(tx, erasure, gone.erased(len(marks)))
+    if erasure.dry_run:
+        raise DryRun(erased)
     return erased
 
 
@@ -87,11 +94,11 @@ async def _owned(tx: Transaction, erasure: Erasure, session_id: str) -> Session:
     return session
 
 
-async def _sign(tx: Transaction, erasure: Erasure, erased: Erased) -> None:
+async def _sign(tx: Transaction, erasure: Erasure, erased: Erased) -> Erased:
     await tx.alone_in_tenant()
     found = await tx.row("select digest from receipts where tenant = ? order by place desc limit 1", (tx.tenant,))
     (place,) = await tx.places("receipts", 1)
-    row = erasure.receipt(erased, FIRST_RECEIPT if found is None else found[0])
+    row = receipt_row(sign(build_receipt(erasure, erased), FIRST_RECEIPT if found is None else found[0]))
     await tx.execute(
         "insert into receipts (place, tenant, id, created_us, record, previous, digest) values (?, ?, ?, ?, ?, ?, ?)",
         (place, tx.tenant, row.id, to_us(row.created_at), row.record, row.previous, row.digest),
@@ -101,6 +108,7 @@ async def _sign(tx: Transaction, erasure: Erasure, erased: Erased) -> None:
         " on conflict (tenant, key) do update set value = excluded.value",
         (tx.tenant, f"due {row.id}"),  # another one than before, so that a scrub that began earlier leaves it
     )
+    return replace(erased, receipt=row)
 
 
 async def _erase_rewrites(tx: Transaction, erasure: Erasure, gone: Losses) -> None:

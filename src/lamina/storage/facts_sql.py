@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from lamina.knowledge.conflicts import by_slot, order
+from lamina.knowledge.conflicts import by_slot, order, resolve
 from lamina.knowledge.episodes import cap_episodes
 from lamina.log.records import episode_row, fact_row
-from lamina.protocols.store import Access, EpisodeRow, FactRow, FactsCommit, Reading, Settle
+from lamina.protocols.store import Access, EpisodeRow, FactRow, FactsCommit, Reading
 from lamina.storage import changes_sql, sessions_sql
 from lamina.storage.relational_rows import EPISODE, FACT, episode_columns, fact_columns, to_us
 from lamina.storage.shared import (
@@ -22,7 +22,7 @@ from lamina.storage.shared import (
     whole_facts,
 )
 from lamina.storage.transaction import Transaction
-from lamina.values.fact import Episode, Fact, Link
+from lamina.values.fact import ConflictRule, Episode, Fact, Link
 from lamina.values.message import Span
 
 Slot = tuple[str, str]  # category and slot
@@ -117,7 +117,7 @@ async def commit_facts(tx: Transaction, commit: FactsCommit) -> bool:
             touched.add(slot)
     cuts = [await _change_facts(tx, commit.user_id, commit.change)]
     touched |= {(fact.category, fact.slot) for fact in commit.change}
-    await resolve_slots(tx, commit.user_id, touched, commit.settle)
+    await resolve_slots(tx, commit.user_id, touched, commit.rule)
     cuts.append(await _put_episodes(tx, commit))
     await _put_links(tx, commit.user_id, commit.links)
     if any(cuts):
@@ -190,7 +190,7 @@ async def _stand(tx: Transaction, new: Sequence[Fact], commit: FactsCommit) -> b
         return False
     if await _others_behind(tx, new, slot):
         return False
-    stood = {fact.id: fact for fact in commit.settle([holds, *new])}
+    stood = {fact.id: fact for fact in resolve([holds, *new], commit.rule)}
     if holds.until is None and all(stood[fact.id].status == "evidence" and fact.holds for fact in new):
         await _keep_standing(tx, [stood[fact.id] for fact in new])
         return True
@@ -252,7 +252,7 @@ async def drop_facts(tx: Transaction, user_id: str, ids: Iterable[str]) -> set[S
     return {(category, slot) for category, slot in gone}
 
 
-async def resolve_slots(tx: Transaction, user_id: str, slots: Iterable[Slot], settle: Settle) -> None:
+async def resolve_slots(tx: Transaction, user_id: str, slots: Iterable[Slot], rule: ConflictRule) -> None:
     """Give every fact of these slots its standing; what is active no longer goes first, and so does damage."""
     wanted = set(slots)
     if not wanted:
@@ -270,7 +270,7 @@ async def resolve_slots(tx: Transaction, user_id: str, slots: Iterable[Slot], se
     damaged: list[str] = []
     for rows in found.values():
         stood = {fact.id: fact for fact in whole_facts(rows)}
-        moved += [fact for fact in settle(list(stood.values())) if fact != stood[fact.id]]
+        moved += [fact for fact in resolve(stood.values(), rule) if fact != stood[fact.id]]
         damaged += [row.id for row in rows if row.id not in stood]
     await tx.many(
         "update facts set status = 'candidate' where tenant = ? and id = ?",

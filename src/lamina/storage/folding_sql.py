@@ -1,10 +1,11 @@
 """Folds, digests and proposals."""
 
-from lamina.protocols.store import FoldCommit, ProposalRow, Settle, Swap
+from lamina.protocols.store import FoldCommit, ProposalRow, Swap
 from lamina.storage import changes_sql, facts_sql, sessions_sql, summaries_sql
 from lamina.storage.relational_rows import from_us, to_us
 from lamina.storage.shared import whole_episodes
 from lamina.storage.transaction import Transaction
+from lamina.values.fact import ConflictRule
 from lamina.values.summary import Source, Summary
 
 
@@ -104,7 +105,7 @@ async def proposals(tx: Transaction, session_id: str | None = None) -> list[Prop
     ]
 
 
-async def unfold(tx: Transaction, session_id: str, settle: Settle) -> None:
+async def unfold(tx: Transaction, session_id: str, rule: ConflictRule) -> None:
     session = await sessions_sql.require_session(tx, session_id)
     await tx.execute("delete from summaries where tenant = ? and session_id = ?", (tx.tenant, session_id))
     found = await facts_sql.raw_episodes(tx, session.user_id, session_id)
@@ -123,5 +124,5 @@ async def unfold(tx: Transaction, session_id: str, settle: Settle) -> None:
     )
     await tx.words.rebuild_summaries(tx, session.user_id)
     slots = {(category, slot) for category, slot in gone}
-    await facts_sql.resolve_slots(tx, session.user_id, slots, settle)
+    await facts_sql.resolve_slots(tx, session.user_id, slots, rule)
     await changes_sql.note_cut(tx, session.user_id)

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lamina.documents.versions import earlier_version
+from lamina.folding.schedule import has_work
 from lamina.log import chain
 from lamina.log.messages import taken
 from lamina.protocols.store import Append, Appended, MessageRow, Replacement
@@ -45,14 +47,14 @@ async def messages_by_id(tx: Transaction, ids: Sequence[str]) -> list[Message]:
 async def _replace(tx: Transaction, session: Session, replaces: Replacement) -> tuple[Session, bytes]:
     """The session without its messages, or with them in other words, and the end of its chain."""
     gone = erasure_sql.Losses()
-    if replaces.earlier is None:
+    if replaces.keep_salt is None:
         await _take_messages(tx, session, gone)
     else:
-        await _reword_messages(tx, session, replaces, gone)
+        await _keep_versions(tx, session, replaces.keep_salt, gone)
     await erasure_sql.erase_facts(tx, session.user_id, await _facts_said_in(tx, gone.messages), gone)
     await erasure_sql.erase_episodes(tx, session.user_id, await _episodes_told_in(tx, session, gone.messages), gone)
     await facts_sql.unlink(tx, [*gone.fact_ids, *gone.episodes])
-    await facts_sql.resolve_slots(tx, session.user_id, gone.slots, replaces.settle)
+    await facts_sql.resolve_slots(tx, session.user_id, gone.slots, replaces.rule)
     await tx.execute("delete from proposals where tenant = ? and session_id = ?", (tx.tenant, session.id))
     await erasure_sql.mend_words(tx, session.user_id, gone)
     await changes_sql.note_cut(tx, session.user_id, [session.id])
@@ -76,8 +78,7 @@ async def _take_messages(tx: Transaction, session: Session, gone: erasure_sql.Lo
     await erasure_sql.unfold_from(tx, session.id, 0, gone)
 
 
-async def _reword_messages(tx: Transaction, session: Session, replaces: Replacement, gone: erasure_sql.Losses) -> None:
-    assert replaces.earlier is not None
+async def _keep_versions(tx: Transaction, session: Session, salt: bytes, gone: erasure_sql.Losses) -> None:
     found = await tx.rows(
         f"select {MESSAGE} from messages where tenant = :tenant and session_id = :id and seq > coalesce("
         "(select seq from messages where tenant = :tenant and session_id = :id and erased is not null"
@@ -86,7 +87,7 @@ async def _reword_messages(tx: Transaction, session: Session, replaces: Replacem
     )
     tokens = 0
     for message in whole_messages(map(message_row, found)):
-        change = replaces.earlier(message)
+        change = earlier_version(message, salt)
         await erasure_sql.rewrite(tx, session.user_id, change, gone)
         gone.messages.append(message.id)
         tokens += change.tokens - message.tokens
@@ -126,6 +127,7 @@ async def append(tx: Transaction, append: Append) -> Appended:
         ids=tuple([draft.id for draft in append.drafts]),
         span=Span(first=placed[0].seq, last=placed[-1].seq) if placed else None,
         duplicates=duplicates,
+        due=has_work(append.profile, session.counters, session.status),
     )
     if append.key is not None:
         await _remember_append(tx, append, result)
@@ -192,7 +194,7 @@ async def _touch(
         "touched_us = ?, status = ?, ended_us = null, archived_us = null, touch = touch + 1, "
         "pending = pending | ?, aside = 0, changed = ? where tenant = ? and id = ?",
         (counters.messages, counters.turns, counters.tokens, int(counters.closed), digest,
-         to_us(fresh[-1].created_at), to_us(append.now), status, int(append.due(counters, status)),
+         to_us(fresh[-1].created_at), to_us(append.now), status, int(has_work(append.profile, counters, status)),
          changed, tx.tenant, append.session_id),
     )  # fmt: skip
     return replace(
@@ -218,12 +220,13 @@ async def _known_append(tx: Transaction, append: Append) -> Appended | None:
     result = json.loads(found[1])
     if found[0] == FORGOTTEN_APPEND and not await _is_in(tx, append.session_id, result["ids"]):
         raise reused_key(append)
-    span = result["span"]
+    span, session = result["span"], await sessions_sql.require_session(tx, append.session_id)
     return Appended(
-        session=await sessions_sql.require_session(tx, append.session_id),
+        session=session,
         ids=tuple(result["ids"]),
         span=Span(first=span[0], last=span[1]) if span else None,
         duplicates=tuple(result["ids"]),
+        due=has_work(append.profile, session.counters, session.status),
     )
 
 

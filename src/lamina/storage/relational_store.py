@@ -37,7 +37,7 @@ class RelationalStore(Tenant):
         messages_sql.append,
         lambda append: About(
             user=append.user_id,
-            again=append.key is not None or (append.replaces is not None and append.replaces.earlier is None),
+            again=append.key is not None or (append.replaces is not None and append.replaces.keep_salt is None),
         ),
     )
     messages = read(messages_sql.messages)
@@ -124,7 +124,7 @@ class RelationalStore(Tenant):
     async def erase(self, erasure: Erasure) -> Erased:
         try:
             return await self._erase(erasure)
-        except erasure_sql.Rehearsed as rehearsed:
+        except erasure_sql.DryRun as rehearsed:
             return rehearsed.erased
 
     # the queue of work

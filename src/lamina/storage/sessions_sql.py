@@ -1,6 +1,6 @@
 """Sessions, milestones and settings."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,19 +13,13 @@ from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, sessio
 from lamina.storage.shared import (
     behind,
     escaped,
-    fitting,
     stale,
     whole_messages,
 )
 from lamina.storage.transaction import Row, Transaction
-from lamina.values.message import Json
 from lamina.values.session import Milestone, Session, Status
 
-_PAGE = 500  # rows that are looked at in one go
-
 _SESSION, _MESSAGE = SESSION.split(", "), MESSAGE.split(", ")
-
-_METADATA = len(_SESSION) + _MESSAGE.index("metadata")
 
 
 async def note_tenant(tx: Transaction) -> None:
@@ -113,28 +107,13 @@ async def newest_messages(tx: Transaction, ids: Sequence[str]) -> list[Newest]:
 
 
 async def newest_messages_under(
-    tx: Transaction,
-    prefix: str,
-    *,
-    after: str = "",
-    has: Sequence[str] = (),
-    fits: Callable[[Json], bool] | None = None,
-    limit: int,
+    tx: Transaction, prefix: str, *, after: str = "", has: Sequence[str] = (), limit: int
 ) -> list[Newest]:
     pieces = {f"has{number}": f"%{escaped(piece)}%" for number, piece in enumerate(has)}
     wanted = "".join(f" and m.metadata like :{name} escape '!'" for name in pieces)
     where = f"s.id > :after and s.id < :end{wanted} order by s.id limit :limit"
-    size = limit if fits is None else max(limit, _PAGE)
-
-    found: list[Row] = []
-    values = {"after": max(after, prefix), "end": behind(prefix), "limit": size, **pieces}
-    while len(found) < limit:
-        page = await _ends(tx, where, values)
-        found += [row for row in page if fits is None or fitting(row[_METADATA], fits)]
-        if len(page) < size:
-            break
-        values["after"] = page[-1][0]
-    return _newest(found[:limit])
+    values = {"after": max(after, prefix), "end": behind(prefix), "limit": limit, **pieces}
+    return _newest(await _ends(tx, where, values))
 
 
 async def _ends(tx: Transaction, where: str, values: Mapping[str, Any]) -> list[Row]:

@@ -1,7 +1,6 @@
 """What every store does alike with what it keeps."""
 
 import hashlib
-import json
 import logging
 import math
 import re
@@ -14,7 +13,7 @@ from lamina.log import chain, records
 from lamina.log.erased import says_something
 from lamina.protocols.store import Append, EpisodeRow, Erased, FactRow, FactsCommit, MessageRow, SummaryRow
 from lamina.values.fact import Episode, Fact
-from lamina.values.message import Json, Message
+from lamina.values.message import Message
 from lamina.values.summary import Summary
 
 Row = TypeVar("Row", MessageRow, SummaryRow, FactRow, EpisodeRow)
@@ -165,14 +164,6 @@ def stale(kind: str, item_id: str) -> Stale:
 
 def reused_key(append: Append) -> Conflict:
     return Conflict(f"idempotency key {append.key!r} was used for other messages; use a new key")
-
-
-def fitting(metadata: str, fits: Callable[[Json], bool]) -> bool:
-    """Whether metadata fits, as it lies in the store; what is damaged does not."""
-    try:
-        return fits(json.loads(metadata))
-    except ValueError:
-        return False
 
 
 def behind(prefix: str) -> str:

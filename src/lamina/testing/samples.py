@@ -1,32 +1,28 @@
 """Small values to fill a store with."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lamina.forgetting.redact import chain_hash
-from lamina.knowledge.conflicts import Rule, resolve
 from lamina.knowledge.fact_words import mark, slot_of
 from lamina.log.erased import FORGOTTEN
+from lamina.profiles import profile_named
 from lamina.protocols.store import (
     Append,
-    Erased,
     Erasure,
     FactsCommit,
     FoldCommit,
     MessageRow,
     ProposalRow,
     Reading,
-    ReceiptRow,
     Rewrite,
     Swap,
 )
-from lamina.values.fact import Episode, EpisodeKind, Fact, Link
+from lamina.values.fact import ConflictRule, Episode, EpisodeKind, Fact, Link
 from lamina.values.message import MessageDraft, Role, Span
 from lamina.values.report import WorkerNote
-from lamina.values.session import Counters, Milestone, Session, Status
+from lamina.values.session import Milestone, Session
 from lamina.values.summary import Recipe, Source, Summary
 
 SECRET = b"secret"
@@ -58,8 +54,8 @@ def a_turn(number: int, prefix: str = "m", text: str = "I like tea.", minutes: f
     return [asked, a_draft(f"{prefix}{number}-reply", f"Noted: {text}", role="assistant", minutes=minutes)]
 
 
-def never_due(_counters: Counters, _status: Status) -> bool:
-    return False
+NEVER_DUE = profile_named("chunked").but(facts=False, episodes=False, chunk_summarize_threshold=10**9)
+DUE = NEVER_DUE.but(facts=True)  # whatever was not read for facts is
 
 
 def an_append(
@@ -69,7 +65,7 @@ def an_append(
     agent_id: str | None = None,
     minutes: float = 0,
     key: str | None = None,
-    due: Callable[[Counters, Status], bool] = never_due,
+    due: bool = False,
 ) -> Append:
     return Append(
         session_id=session_id,
@@ -78,7 +74,7 @@ def an_append(
         drafts=drafts,
         salts=[bytes([number % 256]) * 16 for number, _ in enumerate(drafts)],
         now=at(minutes),
-        due=due,
+        profile=DUE if due else NEVER_DUE,
         key=key,
     )
 
@@ -237,15 +233,13 @@ def a_link(source: str, target: str, *, strength: float = 0.5, minutes: float = 
     return Link(source=source, target=target, type="related_to", strength=strength, created_at=at(minutes))
 
 
-def settle(facts: Sequence[Fact]) -> list[Fact]:
-    """The standing of a slot's facts, by the usual rule."""
-    return resolve(facts, Rule())
+RULE = ConflictRule()
 
 
 def some_facts(*put: Fact, user_id: str = "ann", **options: Any) -> FactsCommit:
     """A commit of facts, with their marks."""
     marks = {fact.id: mark(SECRET, fact) for fact in put}
-    return FactsCommit(user_id=user_id, settle=settle, put=put, marks=marks, **options)
+    return FactsCommit(user_id=user_id, rule=RULE, put=put, marks=marks, **options)
 
 
 def a_reading(session: Session, upto: int, again: tuple[int, ...] = ()) -> Reading:
@@ -278,18 +272,14 @@ def a_rewrite(row: MessageRow, text: str = FORGOTTEN, *, whole: bool = True, wor
 def an_erasure(
     *rewrites: Rewrite, user_id: str = "ann", receipt_id: str = "r1", minutes: float = 0, **options: Any
 ) -> Erasure:
-    """An erasure that blocks the values it takes, and whose receipt says what it took."""
-
-    def receipt(erased: Erased, previous: str) -> ReceiptRow:
-        told = {name: sorted(item) if isinstance(item, tuple) else item for name, item in asdict(erased).items()}
-        record = json.dumps(told, sort_keys=True)
-        return ReceiptRow(receipt_id, at(minutes), record, previous, chain_hash(previous, record))
-
+    """An erasure that blocks the values of the facts that it names."""
     return Erasure(
         user_id=user_id,
-        settle=settle,
-        receipt=receipt,
-        block=lambda facts: [mark(SECRET, fact) for fact in facts],
+        rule=RULE,
+        receipt_id=receipt_id,
+        at=at(minutes),
+        target="a test",
+        secret=SECRET,
         rewrites=rewrites,
         **options,
     )

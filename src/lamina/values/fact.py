@@ -33,6 +33,15 @@ Verdict = Literal["promoted", "demoted", "retracted", "archived", "merged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictRule:
+    """What happens when two values meet."""
+
+    conflicts: Literal["newest", "confidence", "flag"] = "newest"
+    promote: float = 0.0  # a fact less sure than this waits as a candidate
+    margin: float = 0.3  # `newest`: a value less sure than the old one by more than this is a conflict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """Something known of a user: said by them, word for word, or told by hand.
 

@@ -4,8 +4,17 @@ import copy
 from collections.abc import Iterable
 from dataclasses import replace
 
+from lamina.documents.versions import earlier_version
 from lamina.errors import Conflict, NotFound
-from lamina.forgetting.redact import FIRST_RECEIPT, remaining_episode, remaining_facts
+from lamina.forgetting.redact import (
+    FIRST_RECEIPT,
+    blocked_marks,
+    build_receipt,
+    receipt_row,
+    remaining_episode,
+    remaining_facts,
+    sign,
+)
 from lamina.knowledge.conflicts import new_slots
 from lamina.log import chain
 from lamina.log.messages import OWN_KEY
@@ -29,7 +38,7 @@ class OracleErasure(OracleVectors):
         except BaseException:
             vars(self).update(before)
             raise
-        if erasure.rehearse:
+        if erasure.dry_run:
             vars(self).update(before)
         return erased
 
@@ -40,7 +49,7 @@ class OracleErasure(OracleVectors):
             session = self._owned(erasure, session_id).session
             if session.touched_at == erasure.unless_touched.get(session_id, session.touched_at):
                 self._erase_session(session_id, erasure, gone)
-        gone.facts += self._drop_facts(erasure.user_id, erasure.facts, erasure.settle)
+        gone.facts += self._drop_facts(erasure.user_id, erasure.facts, erasure.rule)
         self._erase_episodes(erasure.user_id, erasure.episodes, gone)
         own = {session_id for session_id, kept in self._sessions.items() if kept.session.user_id == erasure.user_id}
         told = {m.id for m in self._milestones if m.id in erasure.milestones and m.session_id in own}
@@ -54,8 +63,8 @@ class OracleErasure(OracleVectors):
         renamed = new_slots(fact for fact in self._facts.values() if fact.user_id == erasure.user_id)
         self._facts |= {fact_id: replace(self._facts[fact_id], slot=slot) for fact_id, slot in renamed.items()}
         slots = {(self._facts[fact_id].category, slot) for fact_id, slot in renamed.items()}
-        self._settle(erasure.user_id, slots, erasure.settle)
-        marks = [] if erasure.user else list(erasure.block(gone.facts))
+        self._resolve(erasure.user_id, slots, erasure.rule)
+        marks = blocked_marks(erasure, gone.facts)
         self._forgotten |= {(erasure.user_id, mark) for mark in marks}
         self._sweep()
         if erasure.user:
@@ -65,8 +74,9 @@ class OracleErasure(OracleVectors):
         gone.fact_ids = [fact.id for fact in gone.facts]
         erased = gone.erased(len(marks))
         previous = self._receipts[-1].digest if self._receipts else FIRST_RECEIPT
-        self._receipts = [*self._receipts, erasure.receipt(erased, previous)]
-        return erased
+        row = receipt_row(sign(build_receipt(erasure, erased), previous))
+        self._receipts = [*self._receipts, row]
+        return replace(erased, receipt=row)
 
     def _owned(self, erasure: Erasure, session_id: str) -> Kept:
         kept = self._require(session_id)
@@ -105,7 +115,7 @@ class OracleErasure(OracleVectors):
         others = [fact for fact in said if change.words and fact.id not in erasure.facts]
         kept = {fact.id: fact for fact in remaining_facts(others, change, before)}
         lost = [fact.id for fact in said if fact.id not in kept]
-        gone.facts += self._drop_facts(erasure.user_id, lost, erasure.settle)
+        gone.facts += self._drop_facts(erasure.user_id, lost, erasure.rule)
         for fact in kept.values():
             stood = self._facts[fact.id]
             self._facts[fact.id] = replace(stood, quote=fact.quote, start=fact.start, end=fact.end)
@@ -166,7 +176,7 @@ class OracleErasure(OracleVectors):
         gone.summaries += [row.id for row in self._own_summaries(session_id)]
         self._summaries = {key: row for key, row in self._summaries.items() if row.session_id != session_id}
         said = [fact.id for fact in self._facts.values() if fact.session_id == session_id]
-        gone.facts += self._drop_facts(kept.session.user_id, said, erasure.settle)
+        gone.facts += self._drop_facts(kept.session.user_id, said, erasure.rule)
         told = [key for key, one in self._episodes.items() if one.session_id == session_id]
         self._erase_episodes(kept.session.user_id, told, gone)
         self._erase_milestones({m.id for m in self._milestones if m.session_id == session_id}, gone)
@@ -179,20 +189,20 @@ class OracleErasure(OracleVectors):
 
     def _replace(self, kept: Kept, replaces: Replacement) -> None:
         """Take a session's messages away, or give them other words, with all that was derived from them."""
-        known = {row.seq for row in kept.rows if row.erased is not None} if replaces.earlier else set()
+        known = {row.seq for row in kept.rows if row.erased is not None} if replaces.keep_salt else set()
         old = [row for row in kept.rows if row.seq > max(known, default=0)]
         if not old:
             return
         ids, user_id = {row.id for row in old}, kept.session.user_id
         said = [one.id for one in self._facts.values() if one.message_id in ids]
-        self._drop_facts(user_id, said, replaces.settle)
+        self._drop_facts(user_id, said, replaces.rule)
         told = [key for key, one in self._episodes.items() if ids & set(one.message_ids)]
         self._drop_episodes(user_id, told)
         self._unlink([*said, *told])
         self._proposals = {key: row for key, row in self._proposals.items() if row.session_id != kept.session.id}
         for message_id in ids:
             self._vectors.pop(message_id, None)
-        if replaces.earlier is None:
+        if replaces.keep_salt is None:
             for message_id in ids:
                 del self._by_id[message_id]
             kept.rows, kept.unread, kept.digest = [], set(), chain.first_digest(kept.session.id)
@@ -200,11 +210,11 @@ class OracleErasure(OracleVectors):
             kept.session = replace(kept.session, counters=counters)
         else:
             for message in whole_messages(old):
-                new = chain.rewritten(self._by_id[message.id], replaces.earlier(message))
+                new = chain.rewritten(self._by_id[message.id], earlier_version(message, replaces.keep_salt))
                 kept.rows[new.seq - 1] = self._by_id[new.id] = new
         kept.session = replace(kept.session, erasures=kept.session.erasures + 1)
         gone = Gone()
-        self._unfold_from(kept, 0 if replaces.earlier is None else old[0].seq, gone)
+        self._unfold_from(kept, 0 if replaces.keep_salt is None else old[0].seq, gone)
         for summary_id in gone.summaries:
             self._vectors.pop(summary_id, None)
         self._cut(user_id, [kept.session.id])
@@ -213,7 +223,7 @@ class OracleErasure(OracleVectors):
         user_id = erasure.user_id
         for session_id in [key for key, kept in self._sessions.items() if kept.session.user_id == user_id]:
             self._erase_session(session_id, erasure, gone)
-        gone.facts += self._drop_facts(user_id, list(self._facts), erasure.settle)
+        gone.facts += self._drop_facts(user_id, list(self._facts), erasure.rule)
         self._erase_digests(user_id, gone)
         self._links = {key: link for key, link in self._links.items() if link[0] != user_id}
         self._forgotten = {entry for entry in self._forgotten if entry[0] != user_id}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
+from lamina.folding.schedule import has_work
 from lamina.language.words import terms as terms_of
 from lamina.log import chain, messages, records
 from lamina.log.window import take_back
@@ -19,7 +20,6 @@ from lamina.protocols.store import (
     Newest,
     ProposalRow,
     Reach,
-    Settle,
     Swap,
     View,
     WordMatches,
@@ -35,6 +35,7 @@ from lamina.storage.shared import (
 )
 from lamina.testing.oracle.oracle_queue import OracleQueue
 from lamina.testing.oracle.oracle_tables import Kept, mended, touched
+from lamina.values.fact import ConflictRule
 from lamina.values.message import Message, Span
 from lamina.values.report import Problem
 from lamina.values.session import Counters, Milestone, Session, Status
@@ -65,7 +66,7 @@ class OracleStore(OracleQueue):
         kept = self._sessions.get(append.session_id)
         if kept is not None and kept.session.user_id != append.user_id:
             raise messages.taken(append.session_id)
-        goes = append.session_id if append.replaces is not None and append.replaces.earlier is None else None
+        goes = append.session_id if append.replaces is not None and append.replaces.keep_salt is None else None
         taken = (self._by_id[draft.id] for draft in append.drafts if draft.id in self._by_id)
         fresh, salts, duplicates = chain.unstored(append, {row.id: row for row in taken if row.session_id != goes})
         if kept is not None and append.replaces is not None:
@@ -87,7 +88,7 @@ class OracleStore(OracleQueue):
                 last_at=fresh[-1].created_at,
                 touched_at=append.now,
             )
-            kept.pending = kept.pending or append.due(counters, status)
+            kept.pending = kept.pending or has_work(append.profile, counters, status)
             kept.aside = False
             kept.touch += 1
             kept.changed = self._changed(append.user_id)
@@ -96,6 +97,7 @@ class OracleStore(OracleQueue):
             ids=tuple(draft.id for draft in append.drafts),
             span=Span(first=placed[0].seq, last=placed[-1].seq) if placed else None,
             duplicates=duplicates,
+            due=has_work(append.profile, kept.session.counters, kept.session.status),
         )
         if append.key is not None:
             self._appends[append.key] = (append_fingerprint(append), result)
@@ -400,14 +402,14 @@ class OracleStore(OracleQueue):
         touched(kept)
         self._cut(kept.session.user_id, [session_id])
 
-    async def unfold(self, session_id: str, settle: Settle) -> None:
+    async def unfold(self, session_id: str, rule: ConflictRule) -> None:
         kept = self._require(session_id)
         self._summaries = {key: row for key, row in self._summaries.items() if row.session_id != session_id}
         seen = [one.id for one in self._episodes.values() if one.session_id == session_id and one.origin == "said"]
         self._drop_episodes(kept.session.user_id, seen)
         self._proposals = {key: row for key, row in self._proposals.items() if row.session_id != session_id}
         said = [fact.id for fact in self._facts.values() if fact.session_id == session_id and fact.message_id]
-        self._drop_facts(kept.session.user_id, said, settle)
+        self._drop_facts(kept.session.user_id, said, rule)
         counters = replace(kept.session.counters, extracted=0)
         kept.session = replace(kept.session, counters=counters, erasures=kept.session.erasures + 1)
         mended(kept)

@@ -17,11 +17,10 @@ from lamina.protocols.store import (
     ProposalRow,
     Reading,
     ReceiptRow,
-    Settle,
     SummaryRow,
 )
 from lamina.storage.shared import joined, reworded, said_where, searchable, stale, whole_messages
-from lamina.values.fact import Episode, Fact, Link
+from lamina.values.fact import ConflictRule, Episode, Fact, Link
 from lamina.values.message import Message, Span
 from lamina.values.session import Milestone, Session
 
@@ -203,14 +202,14 @@ class OracleTables:
                 self._require(session_id)
         self._forgotten -= {(commit.user_id, mark) for mark in commit.unblock}
         touched = {(fact.category, fact.slot) for fact in commit.put}
-        self._drop_facts(commit.user_id, commit.drop, commit.settle)
+        self._drop_facts(commit.user_id, commit.drop, commit.rule)
         for fact in commit.put:
             forgotten = (commit.user_id, commit.marks.get(fact.id, b"")) in self._forgotten
             if not forgotten and fact.id not in self._facts and not self._said_before(fact):
                 self._facts[fact.id] = fact
         reworded_ones = [self._change_fact(commit.user_id, fact) for fact in commit.change]
         touched |= {(fact.category, fact.slot) for fact in commit.change}
-        self._settle(commit.user_id, touched, commit.settle)
+        self._resolve(commit.user_id, touched, commit.rule)
         reworded_ones.append(self._put_episodes(commit))
         for link in commit.links:
             key = (link.source, link.target, link.type)
@@ -256,19 +255,19 @@ class OracleTables:
             fact_words.claim(known) == fact_words.claim(fact) for known in self._facts.values()
         )
 
-    def _drop_facts(self, user_id: str, ids: Iterable[str], settle: Settle) -> list[Fact]:
+    def _drop_facts(self, user_id: str, ids: Iterable[str], rule: ConflictRule) -> list[Fact]:
         named = [self._facts[fact_id] for fact_id in dict.fromkeys(ids) if fact_id in self._facts]
         gone = [fact for fact in named if fact.user_id == user_id]
         for fact in gone:
             del self._facts[fact.id]
             self._vectors.pop(fact.id, None)
-        self._settle(user_id, {(fact.category, fact.slot) for fact in gone}, settle)
+        self._resolve(user_id, {(fact.category, fact.slot) for fact in gone}, rule)
         return gone
 
-    def _settle(self, user_id: str, slots: Iterable[tuple[str, str]], settle: Settle) -> None:
+    def _resolve(self, user_id: str, slots: Iterable[tuple[str, str]], rule: ConflictRule) -> None:
         for slot in slots:
             own = [f for f in self._facts.values() if f.user_id == user_id and (f.category, f.slot) == slot]
-            self._facts.update({fact.id: fact for fact in settle(own)})
+            self._facts.update({fact.id: fact for fact in conflicts.resolve(own, rule)})
 
     def _put_episodes(self, commit: FactsCommit) -> bool:
         """Put, change and drop episodes; whether a known one is told in other words now."""

@@ -9,6 +9,7 @@ import pytest
 
 from lamina.protocols.store import Access, ChangedSession, Changes, Store
 from lamina.testing.samples import (
+    RULE,
     a_digest,
     a_draft,
     a_fact,
@@ -26,7 +27,6 @@ from lamina.testing.samples import (
     an_episode,
     an_erasure,
     at,
-    settle,
     some_facts,
 )
 from lamina.testing.suites.checks_suite import Suite, claimed, counted, embedded, row_of, session_of
@@ -83,7 +83,7 @@ async def _rehearsed(store: Store) -> None:
         an_erasure(sessions=("s1",)),
         an_erasure(user=True),
     ):
-        await store.erase(replace(erasure, rehearse=True))
+        await store.erase(replace(erasure, dry_run=True))
 
 
 async def _worked(store: Store) -> None:
@@ -125,7 +125,7 @@ CUTS = [
     pytest.param(lambda s: s.erase(an_erasure(user=True)), id="user"),
     pytest.param(_renamed, id="fact-reworded"),
     pytest.param(_joined, id="episode-reworded"),
-    pytest.param(lambda s: s.unfold("s1", settle), id="unfold"),
+    pytest.param(lambda s: s.unfold("s1", RULE), id="unfold"),
     pytest.param(lambda s: s.recount("s1"), id="recount"),
     pytest.param(lambda s: s.reindex(), id="reindex"),
 ]

@@ -216,8 +216,7 @@ class ErasingWhole(Suite):
         before = await everything(store)
         erasures = (an_erasure(user=True), an_erasure(sessions=("s1", "s2")), an_erasure(unfold={"s1": 1}))
         for erasure in erasures:
-            other = an_erasure(receipt_id="r2").receipt
-            rehearsed = await store.erase(replace(erasure, receipt=other, rehearse=True))
+            rehearsed = await store.erase(replace(erasure, receipt_id="r2", dry_run=True))
             assert rehearsed != Erased()
             assert await everything(store) == before
         await store.commit_facts(some_facts(a_fact("f9", "tea", message_id="m4", minutes=9)))
@@ -231,7 +230,7 @@ class ErasingWhole(Suite):
             an_erasure(sessions=("s1",), receipt_id="r8", minutes=1),
             an_erasure(user=True, receipt_id="r7", minutes=2),
         ):
-            await store.erase(replace(erasure, rehearse=True))
+            await store.erase(replace(erasure, dry_run=True))
             await store.erase(erasure)
         receipts = await store.receipts()
         assert [(row.id, row.created_at) for row in receipts] == [("r9", at(0)), ("r8", at(1)), ("r7", at(2))]

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from lamina.errors import Stale
-from lamina.knowledge.conflicts import Rule, resolve
+from lamina.knowledge.conflicts import resolve
 from lamina.knowledge.fact_words import mark
 from lamina.protocols.store import Access, Store
 from lamina.testing.samples import (
+    RULE,
     SECRET,
     a_draft,
     a_fact,
@@ -139,7 +140,7 @@ class Facts(Suite):
         for index in order:
             assert await store.commit_facts(some_facts(SAID[index]))
             assert list((await standing(store)).values()).count("active") == 1
-        assert await store.facts("ann") == resolve(SAID, Rule())
+        assert await store.facts("ann") == resolve(SAID, RULE)
         assert await standing(store) == {"f1": "superseded", "f2": "evidence", "f3": "active", "f4": "conflicted"}
 
     async def test_slots_are_settled_apart(self, store: Store) -> None:
@@ -187,10 +188,10 @@ class Facts(Suite):
         await four_turns(store)
         await store.commit_facts(some_facts(*SAID))
         await store.commit_facts(some_facts(drop=("f3", "f1", "nothing")))
-        assert await store.facts("ann") == resolve((SAID[1], SAID[3]), Rule())
+        assert await store.facts("ann") == resolve((SAID[1], SAID[3]), RULE)
         again = replace(SAID[2], id="f5")
         await store.commit_facts(some_facts(again, drop=("f2",)))
-        assert await store.facts("ann") == resolve((again, SAID[3]), Rule())
+        assert await store.facts("ann") == resolve((again, SAID[3]), RULE)
 
     async def test_a_commit_reaches_no_other_user(self, store: Store) -> None:
         """Whatever ids it names."""

@@ -5,6 +5,7 @@
 from lamina.log import records
 from lamina.protocols.store import Store
 from lamina.testing.samples import (
+    RULE,
     a_digest,
     a_draft,
     a_fact,
@@ -18,7 +19,6 @@ from lamina.testing.samples import (
     an_append,
     an_episode,
     at,
-    settle,
     some_facts,
 )
 from lamina.testing.suites.checks_suite import Suite, claimed, found_ids, is_whole, session_of, standing
@@ -95,7 +95,7 @@ class Housekeeping(Suite):
             reading = a_reading(await session_of(store, session_id), 2)
             assert await store.commit_facts(some_facts(fact, episodes=(episode,), reading=reading))
         reading = a_reading(await session_of(store, "s1"), 2)
-        await store.unfold("s1", settle)
+        await store.unfold("s1", RULE)
         counters = (await session_of(store, "s1")).counters
         assert (counters.messages, counters.cursor, counters.cursor_turn, counters.cursor_tokens) == (2, 0, 0, 0)
         assert await store.summaries("s1", live=False) == []
@@ -117,7 +117,7 @@ class Housekeeping(Suite):
         said = a_fact("said", "tea", minutes=1)
         await store.commit_facts(some_facts(told, said, episodes=(a_told_episode("e1"), an_episode("e2"))))
         assert await standing(store) == {"told": "superseded", "said": "active"}
-        await store.unfold("s1", settle)
+        await store.unfold("s1", RULE)
         assert await standing(store) == {"told": "active"}
         assert [e.id for e in await store.episodes("ann")] == ["e1"]
 

@@ -7,6 +7,7 @@ import pytest
 from lamina.errors import NotFound, Stale
 from lamina.protocols.store import Store
 from lamina.testing.samples import (
+    RULE,
     a_draft,
     a_fact,
     a_milestone,
@@ -15,7 +16,6 @@ from lamina.testing.samples import (
     an_episode,
     an_erasure,
     at,
-    settle,
     some_facts,
 )
 from lamina.testing.suites.checks_suite import Suite
@@ -97,7 +97,7 @@ class Sessions(Suite):
             pytest.param(lambda store: store.add_milestone(a_milestone("a", "s9")), id="add_milestone"),
             pytest.param(lambda store: store.audit("s9"), id="audit"),
             pytest.param(lambda store: store.recount("s9"), id="recount"),
-            pytest.param(lambda store: store.unfold("s9", settle), id="unfold"),
+            pytest.param(lambda store: store.unfold("s9", RULE), id="unfold"),
             pytest.param(lambda store: store.commit_facts(some_facts(a_fact("f", session_id="s9"))), id="facts"),
             pytest.param(
                 lambda store: store.commit_facts(some_facts(episodes=(an_episode("e", session_id="s9"),))),

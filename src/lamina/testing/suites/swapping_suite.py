@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from lamina.protocols.store import Store
-from lamina.testing.samples import a_draft, a_fold, a_proposal, a_summary, a_swap, a_turn, an_append, at, settle
+from lamina.testing.samples import RULE, a_draft, a_fold, a_proposal, a_summary, a_swap, a_turn, an_append, at
 from lamina.testing.suites.checks_suite import Suite, claimed, everything, found_ids, is_whole, session_of
 from lamina.values.message import Span
 
@@ -90,6 +90,6 @@ class Swapping(Suite):
         session = await store.session("s1")
         assert session is not None
         assert await store.put_proposal(a_proposal("a", "s1"), erasures=session.erasures)
-        await store.unfold("s1", settle)
+        await store.unfold("s1", RULE)
         assert not await store.put_proposal(a_proposal("b", "s1"), erasures=session.erasures)
         assert await store.proposals() == []

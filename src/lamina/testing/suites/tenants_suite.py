@@ -8,6 +8,7 @@ import pytest
 from lamina.errors import Conflict, NotFound
 from lamina.protocols.store import Access, Claim, Reach, Store
 from lamina.testing.samples import (
+    RULE,
     a_digest,
     a_draft,
     a_fact,
@@ -26,7 +27,6 @@ from lamina.testing.samples import (
     an_episode,
     an_erasure,
     at,
-    settle,
     some_facts,
 )
 from lamina.testing.suites.checks_suite import ALL, Suite, claimed, embedded, everything, is_whole, meaning, row_of
@@ -200,7 +200,7 @@ class Tenants(Suite):
             pytest.param(lambda n: n.set_status("s1", "ended", at(9)), id="set_status"),
             pytest.param(lambda n: n.add_milestone(a_milestone("x", "s1")), id="add_milestone"),
             pytest.param(lambda n: n.recount("s1"), id="recount"),
-            pytest.param(lambda n: n.unfold("s1", settle), id="unfold"),
+            pytest.param(lambda n: n.unfold("s1", RULE), id="unfold"),
             pytest.param(lambda n: n.put_proposal(a_proposal("p1", "s1")), id="put_proposal"),
             pytest.param(lambda n: n.erase(an_erasure(sessions=("s1",))), id="erase-session"),
             pytest.param(lambda n: n.commit_facts(some_facts(a_fact("f3"))), id="commit_facts"),

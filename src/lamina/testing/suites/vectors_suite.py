@@ -9,6 +9,7 @@ import pytest
 
 from lamina.protocols.store import Store
 from lamina.testing.samples import (
+    RULE,
     a_digest,
     a_draft,
     a_fact,
@@ -22,7 +23,6 @@ from lamina.testing.samples import (
     an_episode,
     an_erasure,
     at,
-    settle,
     some_facts,
 )
 from lamina.testing.suites.checks_suite import (
@@ -92,7 +92,7 @@ GOING: list[object] = [
         lambda s: s.erase(an_erasure(facts=("told",), episodes=("e2",))), {"told", "e2", "digest-ann-2"}, id="by-id"
     ),
     pytest.param(lambda s: s.erase(an_erasure(unfold={"s1": 5})), {"c", "digest-ann-2"}, id="unfold-from"),
-    pytest.param(lambda s: s.unfold("s1", settle), {"ab", "c", "f1", "f2", "f3", "f4", "e1", "e2", "e3"}, id="unfold"),
+    pytest.param(lambda s: s.unfold("s1", RULE), {"ab", "c", "f1", "f2", "f3", "f4", "e1", "e2", "e3"}, id="unfold"),
     pytest.param(lambda s: s.erase(an_erasure(sessions=("s1",))), {*MESSAGES, *DERIVED} - {"told"}, id="session"),
     pytest.param(lambda s: s.erase(an_erasure(user=True)), {*MESSAGES, *DERIVED}, id="user"),
 ]
@@ -372,7 +372,7 @@ class Vectors(Suite):
             an_erasure(sessions=("s1",)),
             an_erasure(user=True),
         ):
-            await store.erase(replace(erasure, rehearse=True))
+            await store.erase(replace(erasure, dry_run=True))
             assert await meaning(store) == before
 
     async def test_building_the_index_anew_keeps_the_vectors(self, store: Store) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from lamina.protocols.store import FoldCommit, Store
 from lamina.testing.samples import (
+    RULE,
     a_fold,
     a_note,
     a_rewrite,
@@ -17,7 +18,6 @@ from lamina.testing.samples import (
     an_append,
     an_erasure,
     at,
-    settle,
 )
 from lamina.testing.suites.checks_suite import Suite, claimed, embedded, row_of, session_of
 from lamina.values.message import Span
@@ -33,7 +33,7 @@ NEWS = [
     pytest.param(lambda s: s.set_status("s1", "ended", at(5)), id="status"),
     pytest.param(lambda s: s.end_idle(at(999), at(999)), id="idle"),
     pytest.param(lambda s: s.recount("s1"), id="recount"),
-    pytest.param(lambda s: s.unfold("s1", settle), id="unfold"),
+    pytest.param(lambda s: s.unfold("s1", RULE), id="unfold"),
     pytest.param(lambda s: s.swap(a_swap("s1", expect=0, cursor=0)), id="swap"),
     pytest.param(_forgotten, id="forget"),
     pytest.param(lambda s: s.mark_pending(), id="rules"),
@@ -118,7 +118,7 @@ class Workers(Suite):
         """What waits for its time keeps it; only what is set aside is freed."""
         await self.queued(store, "s1")
         await store.fail(await claimed(store), at(70), "busy")
-        await store.append(an_append("s1", *a_turn(3), due=lambda _counters, _status: True))
+        await store.append(an_append("s1", *a_turn(3), due=True))
         assert await store.retry() == 0
         assert await store.claim("w1", at(69), at(70)) is None
         assert await store.claim("w1", at(70), at(71)) is not None
