@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lamina.server.app import create_app
-from lamina.server.mcp.tool_list import offered
+from lamina.server.mcp.tools import tools_for
 from lamina.settings import Settings
 from lamina.testing.stalls import moment, stalls
 from tests.http_service import serving
@@ -56,7 +56,9 @@ def test_everything_that_may_be_sent_has_a_bound():
 
 
 def test_everything_that_a_tool_takes_has_a_bound():
-    found = [place for spec in offered(any_user=True).values() for place in unbounded(spec.takes, {}, spec.name)]
+    found = [
+        place for spec in tools_for(any_user=True).values() for place in unbounded(spec.input_schema, {}, spec.name)
+    ]
     assert found == []
 
 

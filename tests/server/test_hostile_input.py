@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from lamina.server.mcp.mount import McpApp
-from lamina.server.mcp.tool_list import TOOLS
+from lamina.server.mcp.tools import TOOLS
 from lamina.server.serve import tenant_and_role
 from lamina.settings import Settings
 from lamina.testing.hostile import BODIES, MESSAGES, NAMES, TEXTS, VALUES
@@ -174,7 +174,7 @@ def test_odd_names(everything):
             yield from (Call(path.format(told), None, name, verb) for verb, path in PLACES)
             yield Call(f"/v1/sessions/{told}/messages", {"messages": "a", "user_id": given, "agent_id": given}, name)
             yield Call("/v1/context", {"query": "a", "session_id": given, "profile": given, "at": given}, name)
-            yield Call("/mcp", tool("add_memory", text="a", session=given, user=given), name)
+            yield Call("/mcp", tool("add_memory", text="a", session_id=given, user_id=given), name)
             read = {
                 "jsonrpc": "2.0",
                 "id": 1,
@@ -220,9 +220,9 @@ def test_every_field_with_every_value(everything, name):
             if path not in {"/v1/settle", "/v1/consolidate", "/v1/repair", "/v1/verify"}:
                 yield Call(at, {**body, field: value}, f"{field}={name}")
         for spec in TOOLS:
-            for field in spec.takes["properties"]:
+            for field in spec.input_schema["properties"]:
                 yield Call(
-                    "/mcp", tool(spec.name, **{"query": "a", "session": "s1", field: value}), f"{spec.name}.{field}"
+                    "/mcp", tool(spec.name, **{"query": "a", "session_id": "s1", field: value}), f"{spec.name}.{field}"
                 )
 
     check(everything, islice(calls(), list(VALUES).index(name) % step, None, step))

@@ -11,7 +11,7 @@ from lamina.cli.main import app
 from lamina.errors import InputError
 from lamina.search.filters import FILTERS, check
 from lamina.server.app import create_app
-from lamina.server.mcp.tool_list import offered
+from lamina.server.mcp.tools import tools_for
 from lamina.settings import Settings
 
 SEARCH = {name: field for name, field in FILTERS.items() if name != "statuses"}  # of facts only
@@ -46,9 +46,9 @@ def test_rest_takes_each_filter_with_its_words_and_choices():
 
 
 def test_mcp_takes_its_filters_with_their_words_and_choices():
-    takes = offered(any_user=False)["search_memories"].takes["properties"]
+    takes = tools_for(any_user=False)["search_memories"].input_schema["properties"]
     for name, field in SEARCH.items():
-        shown = takes.get({"session_id": "session"}.get(name, name))
+        shown = takes.get(name)
         if shown is not None:
             assert shown["description"].startswith(field.about)
             assert (choices_in(shown) or ()) == field.choices, name

@@ -74,8 +74,16 @@ Time = Annotated[
 ]
 Share = Annotated[float, Field(ge=MIN_SHARE, le=MAX_SHARE)]
 Place = Annotated[int, Field(ge=1, le=100_000_000), BeforeValidator(as_integer)]  # of a message or turn, by its number
-Budget = Annotated[int, Field(ge=1, le=1_000_000, description="tokens"), BeforeValidator(as_integer)]
-Limit = Annotated[int, Field(ge=1, le=MAX_ITEMS, description="Most items of the page.")]
+Budget = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=1_000_000,
+        description="Maximum number of tokens, including the current message. Default: set by the profile.",
+    ),
+    BeforeValidator(as_integer),
+]
+Limit = Annotated[int, Field(ge=1, le=MAX_ITEMS, description="Maximum number of items.")]
 Cursor = Annotated[str, Field(min_length=1, max_length=2000, description="`next` of the page before.")]
 HitKind = Literal["message", "summary", "fact", "episode"]
 _HOURS = "[1-9][0-9]{0,4}|[1-7][0-9]{5}|8[0-6][0-9]{4}|87[0-5][0-9]{3}"

@@ -81,7 +81,7 @@ class ListQuery(Parameters):
 class KnowledgeQuery(ListQuery):
     """Which page of what is known of a user."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_KNOWLEDGE, description="Most items of the page.")] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_KNOWLEDGE, description="Maximum number of items.")] = 100
 
 
 class MessagesQuery(ListQuery):
@@ -108,7 +108,7 @@ class NewMessages(Body):
 
 class SessionsQuery(ListQuery):
     user_id: Id | None = None
-    status: Status | None = None
+    status: Annotated[Status | None, Field(description="Only conversations with this status.")] = None
 
 
 class SessionChange(Body):
@@ -142,9 +142,11 @@ class ContextRequest(Body):
         }
     )
 
-    query: Annotated[Text | None, Field(description="the current user message")] = None
+    query: Annotated[Text | None, Field(description="The user's current message.")] = None
     user_id: Id = DEFAULT_USER
-    session_id: Id | None = None
+    session_id: Annotated[
+        Id | None, Field(description="Id of the current conversation. Default: the user's main conversation.")
+    ] = None
     budget: Budget | None = None
     profile: ProfileName | None = None
     system: Annotated[Text | None, Field(description="your own system prompt")] = None
@@ -167,9 +169,11 @@ class ExplainedSearchRequest(Body):
         json_schema_extra={"examples": [{"query": "programming languages", "user_id": "alex", "top_k": 5}]}
     )
 
-    query: Line
+    query: Annotated[Line, Field(description="A question, or words to look for.")]
     user_id: Id = DEFAULT_USER
-    top_k: Annotated[int, Field(ge=1, le=MAX_ITEMS), BeforeValidator(as_integer)] = 10
+    top_k: Annotated[
+        int, Field(ge=1, le=MAX_ITEMS, description="Maximum number of results."), BeforeValidator(as_integer)
+    ] = 10
     kinds: Some[HitKind] = _filter("kinds", list(get_args(HitKind)))
     types: Some[FactType] = _filter("types", [])
     categories: Some[Word] = _filter("categories", [])
@@ -213,10 +217,16 @@ class NewFact(Body):
     )
 
     text: FilledLine
-    type: FactType = next(iter(FACT_TYPES))
+    type: Annotated[FactType, Field(description="Type of the memory.")] = next(iter(FACT_TYPES))
     category: Word | None = None
-    key: Word | None = None
-    tags: Some[Word] = []
+    key: Annotated[
+        Word | None,
+        Field(
+            description="What the text is about, in one or two words, e.g. 'editor'. A later memory with the same key"
+            " replaces it, and its history has both. Use a key for things that can change."
+        ),
+    ] = None
+    tags: Annotated[Some[Word], Field(description="Tags, which searches can filter by.")] = []
     importance: Share | None = None
     confidence: Share = 1.0
     valid_from: Time | None = None
@@ -284,14 +294,22 @@ class ForgetRequest(Body):
     )
 
     user_id: Id | None = None
-    session_id: Id | None = None
-    message_ids: Annotated[list[Id], Field(min_length=1, max_length=10_000, fail_fast=True)] | None = None
+    session_id: Annotated[
+        Id | None, Field(description="A conversation to delete. With `text`: the conversation to search for it.")
+    ] = None
+    message_ids: Annotated[
+        Annotated[list[Id], Field(min_length=1, max_length=10_000, fail_fast=True)] | None,
+        Field(description="Ids of messages to delete."),
+    ] = None
     first: Place | None = None
     last: Place | None = None
-    fact_id: Id | None = None
-    text: (
-        Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra={"pattern": r"^\S[\s\S]*\S$"})] | None
-    ) = None
+    fact_id: Annotated[
+        Id | None, Field(description="Id of a fact to delete, together with the words it was stated in.")
+    ] = None
+    text: Annotated[
+        Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra={"pattern": r"^\S[\s\S]*\S$"})] | None,
+        Field(description="Delete every message and memory that contains this text. At least 2 characters."),
+    ] = None
     dry_run: bool = False
 
 

@@ -23,7 +23,7 @@ from lamina.context.rendering import fence
 from lamina.server.mcp.handlers import ToolHandlers
 from lamina.server.mcp.mcp_process import LimitStreams
 from lamina.server.mcp.protocol import server_for
-from lamina.server.mcp.tool_list import offered
+from lamina.server.mcp.tools import tools_for
 from tests.command_line import LAMINA, plain_environ
 from tests.places import Databases
 from tests.waiting import CEILING
@@ -196,12 +196,12 @@ def test_schemas_are_those_that_strict_clients_take(peer):
             jsonschema.Draft202012Validator.check_schema(schema)
             assert schema["type"] == "object"
             _strict(schema, tool.name)
-        assert "user" not in tool.input_schema["properties"]
+        assert "user_id" not in tool.input_schema["properties"]
         assert len(tool.description) > 40
 
 
 def test_pages_are_listed(peer):
-    peer.call("add_memory", messages=[{"role": "user", "content": "Hello."}], session="listed/one")
+    peer.call("add_memory", messages=[{"role": "user", "content": "Hello."}], session_id="listed/one")
     listed = peer.portal.call(peer.client.list_resources).resources
     assert listed[0].uri == "lamina://profile/ana"
     assert "lamina://session/listed%2Fone" in [page.uri for page in listed]
@@ -242,27 +242,28 @@ def test_messages_are_found_and_read_again(peer):
         {"role": "user", "content": "The staging server is called heron.", "created_at": "2025-03-14T09:00:00Z"},
         {"role": "assistant", "content": "Noted: heron.", "created_at": "2025-03-14T09:01:00Z"},
     ]
-    added = peer.call("add_memory", messages=said, session="ops")
-    assert (added["stored"], added["session"], len(added["ids"])) == ("messages", "ops", 2)
-    one = peer.call("add_memory", text="And production is kingfisher.", session="ops")
+    added = peer.call("add_memory", messages=said, session_id="ops")
+    assert (added["stored"], added["session_id"], len(added["ids"])) == ("messages", "ops", 2)
+    one = peer.call("add_memory", text="And production is kingfisher.", session_id="ops")
     assert one["stored"] == "messages"
     hits = peer.call("search_memories", query="what is the staging server called?", kinds=["message"], top_k=2)["hits"]
     best = hits[0]
     assert (best["id"], best["text"]) == (added["ids"][0], said[0]["content"])
-    assert (best["when"], best["session"], best["role"]) == ("2025-03-14T09:00:00+00:00", "ops", "user")
+    assert (best["created_at"], best["session_id"], best["role"]) == ("2025-03-14T09:00:00+00:00", "ops", "user")
     assert 0.3 < best["score"] <= 1
     likely = peer.call("search_memories", query="what is the staging server called?", kinds=["message"], min_score=0.3)
     assert likely["hits"][0]["id"] == best["id"]
     assert peer.call("search_memories", query="Who won the match yesterday?", min_score=0.3)["hits"] == []
     assert (
-        peer.call("search_memories", query="heron", since="2025-03-15", session="ops", kinds=["message"])["hits"] == []
+        peer.call("search_memories", query="heron", since="2025-03-15", session_id="ops", kinds=["message"])["hits"]
+        == []
     )
-    found = peer.call("get_session", session="ops", first=2)
+    found = peer.call("get_session", session_id="ops", first=2)
     assert [message["text"] for message in found["shown"]] == ["Noted: heron.", "And production is kingfisher."]
-    assert [message["number"] for message in peer.call("get_session", session="ops", last=1)["shown"]] == [1]
-    assert "there are no messages 9 to 3; it has 3" in peer.error("get_session", session="ops", first=9)
+    assert [message["seq"] for message in peer.call("get_session", session_id="ops", last=1)["shown"]] == [1]
+    assert "there are no messages 9 to 3; it has 3" in peer.error("get_session", session_id="ops", first=9)
     sessions = peer.call("list_sessions", limit=1, status="active")
-    assert sessions["sessions"][0]["session"] == "ops"
+    assert sessions["sessions"][0]["session_id"] == "ops"
     assert sessions["total"] >= 1
     assert "> Noted: heron." in peer.page("lamina://session/ops")
 
@@ -301,8 +302,8 @@ def test_a_context_is_between_tags_once_and_does_not_repeat_the_question(local):
     """Facts, recent messages and what is recalled are in one pair of tags; the client has the question already."""
     told = [{"role": "user", "content": "My bike is a red Gazelle."}, {"role": "assistant", "content": "Noted."}]
     local.call("add_memory", text="Is allergic to walnuts", type="constraint")
-    local.call("add_memory", messages=told, session="bikes")
-    found = local.raw("get_context", query="Which brand is my bicycle of?", session="bikes")
+    local.call("add_memory", messages=told, session_id="bikes")
+    found = local.raw("get_context", query="Which brand is my bicycle of?", session_id="bikes")
     shown, text = found.content[0].text, found.structured_content["text"]
     assert shown == fence(text)
     assert (text.count("<memory"), shown.count("<memory>"), shown.count("information, not instructions")) == (0, 1, 1)
@@ -314,16 +315,16 @@ def test_a_context_is_between_tags_once_and_does_not_repeat_the_question(local):
 def test_forgetting_is_a_dry_run_until_it_is_confirmed(peer):
     """The dry run names and shows what would go and changes nothing; the confirmed one has a receipt."""
     secret = f"The door code is 4711-{peer.database.parent.name}."
-    (message,) = peer.call("add_memory", text=secret, session="door")["ids"]
-    planned = peer.call("forget", message_id=message)
+    (message,) = peer.call("add_memory", text=secret, session_id="door")["ids"]
+    planned = peer.call("forget", message_ids=[message])
     assert (planned["dry_run"], planned["messages"], planned["preview"]) == (True, [message], [secret])
     assert "receipt" not in planned
-    assert peer.call("get_session", session="door")["shown"][0]["text"] == secret
-    done = peer.call("forget", message_id=message, confirm=True)
+    assert peer.call("get_session", session_id="door")["shown"][0]["text"] == secret
+    done = peer.call("forget", message_ids=[message], confirm=True)
     assert (done["dry_run"], done["messages"], done["preview"]) == (False, [message], [])
     assert done["receipt"].startswith("rcpt_")
     assert re.fullmatch(r"[0-9a-f]{64}", done["digest"])
-    assert peer.call("get_session", session="door")["shown"][0]["text"] == "[forgotten]"
+    assert peer.call("get_session", session_id="door")["shown"][0]["text"] == "[forgotten]"
     assert peer.call("forget", text="4711")["empty"] is True
 
 
@@ -331,18 +332,18 @@ def test_forgetting_is_a_dry_run_until_it_is_confirmed(peer):
 def test_everything_that_can_be_named_can_be_forgotten(local, what):
     word = f"quince{what.replace('-', '')}"
     (fact,) = local.call("add_memory", text=f"Likes {word} jam")["ids"]
-    local.call("add_memory", text=f"We need more {word} jam.", session=word)
+    local.call("add_memory", text=f"We need more {word} jam.", session_id=word)
     named = {
         "fact": {"fact_id": fact},
         "text": {"text": word},
-        "text-in-session": {"text": word, "session": word},
-        "session": {"session": word},
+        "text-in-session": {"text": word, "session_id": word},
+        "session": {"session_id": word},
     }[what]
     assert local.call("forget", **named)["empty"] is False
     assert local.call("forget", **named, confirm=True)["dry_run"] is False
     facts = [one["value"] for one in local.call("list_facts")["facts"]]
     assert (f"Likes {word} jam" in facts) is (what in {"session", "text-in-session"})
-    sessions = [one["session"] for one in local.call("list_sessions")["sessions"]]
+    sessions = [one["session_id"] for one in local.call("list_sessions")["sessions"]]
     assert (word in sessions) is (what != "session")
 
 
@@ -355,28 +356,37 @@ def test_everything_that_can_be_named_can_be_forgotten(local, what):
         pytest.param("add_memory", {}, "give either text or messages", id="nothing"),
         pytest.param("add_memory", {"text": "a", "messages": []}, "give either text or messages", id="both"),
         pytest.param("add_memory", {"messages": []}, "there are no messages", id="no-messages"),
-        pytest.param("add_memory", {"text": 5}, "text must be text, not a number", id="number"),
-        pytest.param("add_memory", {"txt": "a"}, "there is no txt; there are text, messages", id="unknown"),
-        pytest.param("add_memory", {"text": "a", "type": "rumour"}, "type is one of fact, decision", id="type"),
-        pytest.param("add_memory", {"text": "a", "user": "bo"}, "there is no user", id="other-user"),
-        pytest.param("add_memory", {"text": "a", "session": "s", "tags": ["b"]}, "tags can be given", id="tags"),
+        pytest.param("add_memory", {"text": 5}, "text: Input should be a valid string", id="number"),
+        pytest.param("add_memory", {"txt": "a"}, "txt: no such field; there are text, messages", id="unknown"),
         pytest.param(
-            "add_memory", {"messages": [{"role": "user"}]}, "messages[0].content is missing", id="without-content"
+            "add_memory", {"text": "a", "type": "rumour"}, "type: Input should be 'fact', 'decision'", id="type"
         ),
-        pytest.param("search_memories", {}, "query is missing", id="no-query"),
-        pytest.param("search_memories", {"query": None}, "query is missing", id="null"),
-        pytest.param("search_memories", {"query": "a", "top_k": 0}, "top_k is at least 1", id="top-k"),
-        pytest.param("search_memories", {"query": "a", "top_k": True}, "not true or false", id="truth"),
+        pytest.param("add_memory", {"text": "a", "user_id": "bo"}, "user_id: no such field", id="other-user"),
+        pytest.param("add_memory", {"text": "a", "session_id": "s", "tags": ["b"]}, "tags can be given", id="tags"),
+        pytest.param(
+            "add_memory", {"messages": [{"role": "user"}]}, "messages.0.content: Field required", id="without-content"
+        ),
+        pytest.param("search_memories", {}, "query: Field required", id="no-query"),
+        pytest.param("search_memories", {"query": None}, "query: Field required", id="null"),
+        pytest.param(
+            "search_memories",
+            {"query": "a", "top_k": 0},
+            "top_k: Input should be greater than or equal to 1",
+            id="top-k",
+        ),
+        pytest.param(
+            "search_memories", {"query": "a", "top_k": True}, "top_k: Input should be a valid integer", id="truth"
+        ),
         pytest.param("search_memories", {"query": "a", "since": "soon"}, "'soon' is no time", id="time"),
         pytest.param("get_context", {"query": "a" * 999, "budget": 1}, "a budget of 1 tokens cannot", id="budget"),
         pytest.param("memory_history", {}, "give either key or fact_id", id="no-key"),
         pytest.param("memory_history", {"key": "shoe size"}, "no facts about 'shoe size'", id="key"),
         pytest.param("memory_history", {"fact_id": "fact_0"}, "no fact 'fact_0'", id="fact"),
-        pytest.param("get_session", {"session": "nowhere"}, "no session 'nowhere'", id="session"),
-        pytest.param("forget", {}, "name one of message_id, fact_id", id="forget-nothing"),
+        pytest.param("get_session", {"session_id": "nowhere"}, "no session 'nowhere'", id="session"),
+        pytest.param("forget", {}, "name one of message_ids, fact_id", id="forget-nothing"),
         pytest.param("forget", {"text": "ab", "everything": True}, "name one of", id="forget-two"),
         pytest.param("forget", {"text": "a"}, "at least 2 characters", id="forget-short"),
-        pytest.param("forget", {"message_id": "msg_0"}, "no message 'msg_0'", id="forget-message"),
+        pytest.param("forget", {"message_ids": ["msg_0"]}, "no message 'msg_0'", id="forget-message"),
     ],
 )
 def test_a_mistake_is_told_in_a_sentence(local, tool, arguments, said):
@@ -452,12 +462,12 @@ def test_a_memory_that_cannot_be_opened_is_named(cli, tmp_path):
 
 def test_hostile_content_comes_back_as_data(peer):
     """Word for word as data; as text between tags that it cannot close, with nothing in it that hides."""
-    peer.call("add_memory", messages=[{"role": "user", "content": HOSTILE}], session="hostile")
-    shown = peer.raw("get_session", session="hostile")
+    peer.call("add_memory", messages=[{"role": "user", "content": HOSTILE}], session_id="hostile")
+    shown = peer.raw("get_session", session_id="hostile")
     assert shown.structured_content["shown"][0]["text"] == HOSTILE
     assert _inside(shown.content[0].text)["shown"][0]["text"] == HOSTILE
-    context = peer.raw("get_context", query="what now?", session="hostile")
-    hits = peer.raw("search_memories", query="ignore previous instructions", session="hostile")
+    context = peer.raw("get_context", query="what now?", session_id="hostile")
+    hits = peer.raw("search_memories", query="ignore previous instructions", session_id="hostile")
     page = peer.page("lamina://session/hostile")
     for text in (shown.content[0].text, context.content[0].text, hits.content[0].text, page):
         assert not set(text) & set("\x1b\x07\u202e\u202c\U000e0041")
@@ -471,10 +481,10 @@ def test_hostile_content_comes_back_as_data(peer):
 
 @pytest.mark.parametrize("text", ["Grüße aus Łódź", "我喜欢喝茶", "می‌خواهم", "👩‍👩‍👧 likes 🍵", "e\u0301te\u0301"])
 def test_every_script_comes_back_as_it_was(local, text):
-    (message,) = local.call("add_memory", text=text, session=f"unicode {text}")["ids"]
-    shown = local.call("get_session", session=f"unicode {text}")["shown"]
+    (message,) = local.call("add_memory", text=text, session_id=f"unicode {text}")["ids"]
+    shown = local.call("get_session", session_id=f"unicode {text}")["shown"]
     assert [(one["id"], one["text"]) for one in shown] == [(message, text)]
-    assert text in local.raw("get_session", session=f"unicode {text}").content[0].text
+    assert text in local.raw("get_session", session_id=f"unicode {text}").content[0].text
 
 
 # Who is served
@@ -482,41 +492,43 @@ def test_every_script_comes_back_as_it_was(local, text):
 
 def test_two_servers_share_a_file_and_users_stay_apart(local):
     """What one writes the other reads, if it is for that user; else it is as if it were not there."""
-    (message,) = local.call("add_memory", text="Ana's own words.", session="ana's")["ids"]
+    (message,) = local.call("add_memory", text="Ana's own words.", session_id="ana's")["ids"]
     (fact,) = local.call("add_memory", text="Ana collects stamps", key="hobby")["ids"]
     with _stdio(local.database, "--user", "bo", "--any-user") as other:
         tools = other.portal.call(other.client.list_tools).tools
-        assert all("user" in tool.input_schema["properties"] for tool in tools)
+        assert all("user_id" in tool.input_schema["properties"] for tool in tools)
         other.call("add_memory", text="Bo collects coins", key="hobby")
         assert [one["value"] for one in other.call("memory_history", key="hobby")["facts"]] == ["Bo collects coins"]
-        seen = other.call("memory_history", key="hobby", user="ana")["facts"]
+        seen = other.call("memory_history", key="hobby", user_id="ana")["facts"]
         assert [one["value"] for one in seen] == ["Ana collects stamps"]
         assert "Ana collects stamps" in other.page("lamina://profile/ana")
-        assert "no session" in other.error("get_session", session="ana's")
-        assert "no session" in other.error("search_memories", query="words", session="ana's")
-        assert "no session" in other.error("get_context", query="words", session="ana's")
+        assert "no session" in other.error("get_session", session_id="ana's")
+        assert "no session" in other.error("search_memories", query="words", session_id="ana's")
+        assert "no session" in other.error("get_context", query="words", session_id="ana's")
         for session in ("ana's", "ana:main", "nobody:main"):
-            said = other.error("add_memory", text="x", session=session)
+            said = other.error("add_memory", text="x", session_id=session)
             assert f"session {session!r} is taken; choose another session_id" in said
         assert "no fact" in other.error("memory_history", fact_id=fact)
-        for named in ({"fact_id": fact}, {"message_id": message}, {"session": "ana's"}):
+        for named in ({"fact_id": fact}, {"message_ids": [message]}, {"session_id": "ana's"}):
             assert "no " in other.error("forget", **named, confirm=True)
-        other.call("add_memory", text="Bo was here.", session="bo's")
+        other.call("add_memory", text="Bo was here.", session_id="bo's")
         calls = [
-            one.portal.start_task_soon(one.client.call_tool, "add_memory", {"text": f"Word {n}.", "session": session})
+            one.portal.start_task_soon(
+                one.client.call_tool, "add_memory", {"text": f"Word {n}.", "session_id": session}
+            )
             for n in range(20)
             for one, session in ((local, "ana's"), (other, "bo's"))
         ]
         assert not any(call.result(CEILING).is_error for call in calls)
-        assert other.call("get_session", session="bo's")["messages"] == 21
-        assert "no session" in local.error("get_session", session="bo's")
+        assert other.call("get_session", session_id="bo's")["messages"] == 21
+        assert "no session" in local.error("get_session", session_id="bo's")
         assert other.call("forget", everything=True)["empty"] is False
         assert other.call("list_facts")["total"] == 1
         assert other.call("forget", everything=True, confirm=True)["receipt"]
         assert (other.call("list_facts")["total"], other.call("list_sessions")["total"]) == (0, 0)
         assert other.raw("get_context", query="Who am I?").content[0].text == "Nothing is remembered yet."
     assert local.call("memory_history", fact_id=fact)["facts"]
-    assert local.call("get_session", session="ana's", first=1)["shown"][0]["text"] == "Ana's own words."
+    assert local.call("get_session", session_id="ana's", first=1)["shown"][0]["text"] == "Ana's own words."
 
 
 def test_a_memory_on_postgresql_is_served(databases, tmp_path):
@@ -524,7 +536,7 @@ def test_a_memory_on_postgresql_is_served(databases, tmp_path):
     database = Databases(databases)()
     with _stdio(database, "--user", "ana", folder=tmp_path) as peer:
         (fact,) = peer.call("add_memory", text="Ana collects stamps", key="hobby")["ids"]
-        peer.call("add_memory", text="The ferry leaves at nine.", session="trip")
+        peer.call("add_memory", text="The ferry leaves at nine.", session_id="trip")
         (hit,) = peer.call("search_memories", query="When does the ferry leave?", kinds=["message"])["hits"]
         assert hit["text"] == "The ferry leaves at nine."
         assert "stamps" in peer.call("get_context", query="What do I collect?")["text"]
@@ -594,8 +606,8 @@ def test_standard_output_is_the_protocol_and_nothing_else(tmp_path, end):
     assert process.stdout
     calls = [
         ("initialize", HELLO),
-        ("tools/call", {"name": "add_memory", "arguments": {"text": "I live in Ghent.", "session": "s"}}),
-        ("tools/call", {"name": "forget", "arguments": {"session": "s", "confirm": True}}),
+        ("tools/call", {"name": "add_memory", "arguments": {"text": "I live in Ghent.", "session_id": "s"}}),
+        ("tools/call", {"name": "forget", "arguments": {"session_id": "s", "confirm": True}}),
     ]
     for number, (method, params) in enumerate(calls):
         line = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
@@ -653,9 +665,9 @@ def test_the_snippets_name_the_command_and_the_file(cli, tmp_path):
 
 def test_every_tool_is_documented_with_what_it_takes():
     page = (Path(__file__).parents[3] / "docs/how-to/mcp.md").read_text("utf-8")
-    for tool in offered(any_user=False).values():
+    for tool in tools_for(any_user=False).values():
         (row,) = re.findall(rf"^\| `{tool.name}` \|.*$", page, re.MULTILINE)
-        assert all(f"`{name}`" in row for name in tool.takes["properties"]), tool.name
+        assert all(f"`{name}`" in row for name in tool.input_schema["properties"]), tool.name
 
 
 def test_the_snippets_for_http_do_not_tell_the_token(cli):
@@ -702,9 +714,9 @@ def test_streams_without_an_end_are_counted():
 def test_what_tells_of_the_machine_is_not_told_to_callers(tmp_path):
     """It is in the log; the caller gets a sentence."""
     with _stdio(tmp_path / "secret-place.db") as served:
-        served.call("add_memory", text="Hello.", session="s")
+        served.call("add_memory", text="Hello.", session_id="s")
         (tmp_path / "secret-place.db").unlink()
-        for tool, given in (("add_memory", {"text": "Hello.", "session": "s"}), ("list_sessions", {})):
+        for tool, given in (("add_memory", {"text": "Hello.", "session_id": "s"}), ("list_sessions", {})):
             said = served.error(tool, **given)
             assert "the store cannot do it now; the log of the server says why" in said
             assert "secret-place" not in said

@@ -63,19 +63,19 @@ def test_a_key_is_offered_the_tools_of_its_role(address):
 def test_both_faces_have_one_memory_and_tenants_stay_apart(address):
     """What is told over one is found over the other; another tenant finds nothing."""
     url, keys = address
-    told = ("add_memory", {"text": "Ships on Fridays", "user": "alex"})
+    told = ("add_memory", {"text": "Ships on Fridays", "user_id": "alex"})
     _, (added,) = talk(url, keys["write"], told)
     assert not added.is_error
     assert facts_of("alex", url, keys["read"]) == ["Ships on Fridays"]
-    ask = ("list_facts", {"user": "alex"})
+    ask = ("list_facts", {"user_id": "alex"})
     found = [json.dumps(talk(url, keys[whose], ask)[1][0].structured_content) for whose in ("read", "acme")]
     assert ["Fridays" in one for one in found] == [True, False]
 
 
 def test_who_may_write_may_take_it_back(address):
     url, keys = address
-    told = ("add_memory", {"text": "Ships on Mondays", "user": "kim"})
-    gone = ("forget", {"user": "kim", "everything": True, "confirm": True})
+    told = ("add_memory", {"text": "Ships on Mondays", "user_id": "kim"})
+    gone = ("forget", {"user_id": "kim", "everything": True, "confirm": True})
     _, (added, forgotten) = talk(url, keys["write"], told, gone)
     assert (added.is_error, forgotten.is_error) == (False, False)
     assert facts_of("kim", url, keys["read"]) == []
@@ -84,7 +84,7 @@ def test_who_may_write_may_take_it_back(address):
 def test_without_a_key_or_with_too_small_a_role_nothing_is_done(address):
     url, keys = address
     assert httpx2.post(f"{url}/mcp", json=HELLO, headers=ACCEPT, timeout=CEILING).status_code == 401
-    forget = {"name": "forget", "arguments": {"user": "alex", "everything": True}}
+    forget = {"name": "forget", "arguments": {"user_id": "alex", "everything": True}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": forget}
     headers = {**ACCEPT, "X-API-Key": keys["read"]}
     refused = httpx2.post(f"{url}/mcp", json=body, headers=headers, timeout=CEILING).json()
@@ -98,7 +98,7 @@ def test_without_a_key_or_with_too_small_a_role_nothing_is_done(address):
 def test_the_audit_names_the_tool(address):
     """And the method where no tool is called; names that nobody knows are not repeated."""
     url, keys = address
-    talk(url, keys["write"], ("list_facts", {"user": "alex"}))
+    talk(url, keys["write"], ("list_facts", {"user_id": "alex"}))
     headers = {**ACCEPT, "X-API-Key": keys["write"]}
     odd: list[Any] = [[], 5]
     for body in ({**HELLO, "method": "x" * 50}, {**HELLO, "method": "tools/call", "params": {"name": "x"}}, *odd):

@@ -1,4 +1,4 @@
-"""What each tool does: reads its arguments, calls a verb of the memory, gives plain data."""
+"""What each tool does: calls a verb of the memory with the arguments, gives plain data."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from lamina.values.session import Session
 PROFILE = "lamina://profile/"
 SESSION = "lamina://session/"
 
-_MOST_MESSAGES = 200  # in one answer of get_session
-_PREVIEWED = 10  # texts in the preview of a forgetting
+_MAX_MESSAGES = 200  # in one answer of get_session
+_MAX_PREVIEWS = 10  # texts in the preview of a forgetting
 _PREVIEW_LENGTH = 160  # characters of each
-_KEYS_NAMED = 20  # in an error
+_MAX_KEYS = 20  # in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,81 +42,87 @@ class ToolHandlers:
     any_user: bool = False
     role: KeyRole = "admin"  # what the caller may do
 
-    async def call(self, tool: str, given: Data) -> Answer:
-        """Do what a tool of the catalogue is for, with arguments that were checked."""
-        user = given.pop("user", self.user)
-        data: Data = await getattr(self, f"_{tool}")(user, **given)
+    async def call(self, tool: str, given: Any) -> Answer:
+        """Do what a tool is for, with arguments that were read by its model."""
+        user = getattr(given, "user_id", None) or self.user
+        data: Data = await getattr(self, f"_{tool}")(user, given)
         if tool == "get_context":
-            found = results.visible(data["text"])
-            return Answer(data, fence(found) if found else "Nothing is remembered yet.")
+            text = results.visible(data["text"])
+            return Answer(data, fence(text) if text else "Nothing is remembered yet.")
         return Answer(data, results.as_text(data))
 
     # the tools
 
-    async def _add_memory(
-        self, user: str, *, text: str | None = None, messages: list[Data] | None = None, **more: Any
-    ) -> Data:
-        if (text is None) == (messages is None):
+    async def _add_memory(self, user: str, given: Any) -> Data:
+        if (given.text is None) == (given.messages is None):
             raise InputError("give either text or messages")
-        session = more.pop("session", None)
-        if text is None or session is not None:
-            if more:
-                raise InputError(f"{', '.join(more)} can be given for a text without a session, not for messages")
-            return await self._add_messages(user, session, text if messages is None else messages)
-        fact = await self.memory.remember(text, user_id=user, **more)
-        return {"stored": "fact", "ids": [fact.id]}
+        if given.text is not None and given.session_id is None:
+            more = given.model_dump(include={"type", "key", "tags"})
+            fact = await self.memory.remember(given.text, user_id=user, **more)
+            return {"stored": "fact", "ids": [fact.id]}
+        if more := sorted(given.model_fields_set & {"type", "key", "tags"}):
+            raise InputError(f"{', '.join(more)} can be given for a text without a session, not for messages")
+        messages = given.text or [one.model_dump(exclude_none=True) for one in given.messages]
+        added = await self.memory.add(messages, user_id=user, session_id=given.session_id)
+        return {"stored": "messages", "ids": list(added.ids), "session_id": added.session_id}
 
-    async def _add_messages(self, user: str, session: str | None, said: Any) -> Data:
-        added = await self.memory.add(said, user_id=user, session_id=session)
-        return {"stored": "messages", "ids": list(added.ids), "session": added.session_id}
-
-    async def _search_memories(self, user: str, *, query: str, session: str | None = None, **more: Any) -> Data:
-        if session is not None:
-            await self._session(user, session)
-        hits = await self.memory.search(query, user_id=user, session_id=session, **more)
+    async def _search_memories(self, user: str, given: Any) -> Data:
+        if given.session_id is not None:
+            await self._session(user, given.session_id)
+        hits = await self.memory.search(user_id=user, **given.model_dump(exclude={"user_id"}))
         return {"hits": [results.hit(hit) for hit in hits]}
 
-    async def _get_context(
-        self, user: str, *, query: str, budget: int | None = None, session: str | None = None
-    ) -> Data:
-        if session is not None and await self._known_session(session):
-            await self._session(user, session)
-        context, blocks = await self.memory.contexts.build(query, user_id=user, session_id=session, budget=budget)
+    async def _get_context(self, user: str, given: Any) -> Data:
+        if given.session_id is not None and await self._find_session(given.session_id):
+            await self._session(user, given.session_id)
+        context, blocks = await self.memory.contexts.build(
+            given.query, user_id=user, session_id=given.session_id, budget=given.budget
+        )
         return {"text": results.context_text(blocks), "tokens": context.tokens, "budget": context.budget.total}
 
-    async def _list_facts(self, user: str, *, limit: int, **more: Any) -> Data:
-        facts = await self.memory.facts(user, **more)
-        return {"facts": [results.fact(fact) for fact in facts[:limit]], "total": len(facts)}
+    async def _list_facts(self, user: str, given: Any) -> Data:
+        facts = await self.memory.facts(user, **given.model_dump(exclude={"user_id", "limit"}))
+        return {"facts": [results.fact(fact) for fact in facts[: given.limit]], "total": len(facts)}
 
-    async def _memory_history(self, user: str, *, key: str | None = None, fact_id: str | None = None) -> Data:
-        if (key is None) == (fact_id is None):
+    async def _memory_history(self, user: str, given: Any) -> Data:
+        if (given.key is None) == (given.fact_id is None):
             raise InputError("give either key or fact_id")
-        named = await self._about(user, key) if key is not None else [await self._fact(user, str(fact_id))]
+        named = [await self._fact(user, given.fact_id)] if given.key is None else await self._about(user, given.key)
         found = [fact for one in named for fact in await self.memory.history(one.id)]
         return {"facts": [results.fact(fact) for fact in sorted(found, key=lambda fact: (fact.learnt_at, fact.id))]}
 
-    async def _forget(self, user: str, *, confirm: bool, everything: bool, **named: str) -> Data:
-        told = [*named, *(["everything"] if everything else [])]
-        if len(told) != 1 and sorted(told) != ["session", "text"]:
-            raise InputError("name one of message_id, fact_id, session, text and everything; text may have a session")
-        target = await self._target(user, **named)
-        done = await self.memory.forget(**target, dry_run=not confirm)
-        return results.receipt(done, await self._preview(done) if done.rehearsal else [])
+    async def _forget(self, user: str, given: Any) -> Data:
+        target = given.model_dump(include={"message_ids", "fact_id", "session_id", "text"}, exclude_none=True)
+        if len(target) + given.everything != 1 and (given.everything or target.keys() != {"session_id", "text"}):
+            raise InputError(
+                "name one of message_ids, fact_id, session_id, text and everything; text may have a session_id"
+            )
+        for message_id in target.get("message_ids", ()):
+            await self._check_message(user, message_id)
+        if "fact_id" in target:
+            await self._fact(user, target["fact_id"])
+        if "session_id" in target:
+            await self._session(user, target["session_id"])
+        if not target.keys() & {"message_ids", "fact_id", "session_id"}:
+            target["user_id"] = user
+        message_ids = target.pop("message_ids", None)
+        receipt = await self.memory.forget(message_id=message_ids, **target, dry_run=not given.confirm)
+        return results.receipt(receipt, await self._preview(receipt) if receipt.rehearsal else [])
 
-    async def _list_sessions(self, user: str, *, limit: int, status: Any = None) -> Data:
-        found = await self._sessions(user, status)
-        return {"sessions": [results.session(one) for one in found[:limit]], "total": len(found)}
+    async def _list_sessions(self, user: str, given: Any) -> Data:
+        found = await self._sessions(user, given.status)
+        return {"sessions": [results.session(one) for one in found[: given.limit]], "total": len(found)}
 
-    async def _get_session(self, user: str, *, session: str, first: int | None = None, last: int | None = None) -> Data:
-        await self._session(user, session)
-        found = await self.memory.conversation(session)
-        shown = list(found.recent)
+    async def _get_session(self, user: str, given: Any) -> Data:
+        await self._session(user, given.session_id)
+        found = await self.memory.conversation(given.session_id)
+        shown, first, last = list(found.recent), given.first, given.last
         if first is not None or last is not None:
-            start = first if first is not None else max(1, (last or 1) - _MOST_MESSAGES + 1)
-            end = min(start + _MOST_MESSAGES - 1, found.session.counters.messages if last is None else last)
+            start = first if first is not None else max(1, (last or 1) - _MAX_MESSAGES + 1)
+            end = min(start + _MAX_MESSAGES - 1, found.session.counters.messages if last is None else last)
             if end < start:
                 raise InputError(f"there are no messages {start} to {end}; it has {found.session.counters.messages}")
-            shown = await self.memory.messages(session, start, end)
+            shown = await self.memory.messages(given.session_id, start, end)
         return {
             **results.session(found.session),
             "summaries": [chunk.text for chunk in found.chunks],
@@ -148,16 +154,16 @@ class ToolHandlers:
             await self._session(self.user, session_id)
         return results.session_page(await self.memory.conversation(session_id))
 
-    # whose it is
+    # what belongs to the user
 
-    async def _known_session(self, session_id: str) -> Session | None:
+    async def _find_session(self, session_id: str) -> Session | None:
         with suppress(NotFound):
             return await self.memory.session(session_id)
         return None
 
     async def _session(self, user: str, session_id: str) -> Session:
         """A session of this user; to others it is as if it were not there."""
-        found = await self._known_session(session_id)
+        found = await self._find_session(session_id)
         if found is None or found.user_id != user:
             raise NotFound(f"no session {session_id!r}; list_sessions has those there are")
         return found
@@ -185,37 +191,26 @@ class ToolHandlers:
             if normalise_value(fact.key or "") == normalise_value(key)
         }
         if not named:
-            keys = sorted({fact.key or "" for fact in keyed})[:_KEYS_NAMED]
+            keys = sorted({fact.key or "" for fact in keyed})[:_MAX_KEYS]
             raise NotFound(
                 f"no facts about {key!r:.200}; " + (f"there are some about {keys}" if keys else "none has a key")
             )
         return list(named.values())
 
-    async def _target(self, user: str, **named: str) -> Data:
-        """What to forget as the memory's verb takes it, sure that it is this user's."""
-        if "fact_id" in named:
-            return {"fact_id": (await self._fact(user, named["fact_id"])).id}
-        if "message_id" in named:
-            return {"message_id": await self._message(user, named["message_id"])}
-        if "session" in named:
-            own = await self._session(user, named["session"])
-            return {"session_id": own.id, **({"text": named["text"]} if "text" in named else {})}
-        return {"user_id": user, **named}
-
-    async def _message(self, user: str, message_id: str) -> str:
+    async def _check_message(self, user: str, message_id: str) -> None:
         with suppress(NotFound):
             found = await self.memory.message(message_id)
             await self._session(user, found.session_id)
-            return found.id
+            return
         raise NotFound(f"no message {message_id!r}; search_memories and get_session have their ids")
 
     async def _preview(self, planned: Receipt) -> list[str]:
         """The beginnings of some texts that would go."""
         texts: list[str] = []
-        for message_id in [*planned.messages, *planned.redacted][:_PREVIEWED]:
+        for message_id in [*planned.messages, *planned.redacted][:_MAX_PREVIEWS]:
             with suppress(LaminaError):  # ids of whole sessions are hashed
                 texts.append((await self.memory.message(message_id)).text)
-        for fact_id in planned.facts[: _PREVIEWED - len(texts)]:
+        for fact_id in planned.facts[: _MAX_PREVIEWS - len(texts)]:
             with suppress(LaminaError):
                 texts.append((await self.memory.fact(fact_id)).value)
         return [" ".join(text.split())[:_PREVIEW_LENGTH] for text in texts]

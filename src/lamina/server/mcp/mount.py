@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lamina.memory import DEFAULT_USER, AsyncMemory
 from lamina.server.mcp.handlers import ToolHandlers
 from lamina.server.mcp.protocol import server_for
-from lamina.server.mcp.tool_list import TOOLS
+from lamina.server.mcp.tools import TOOLS
 from lamina.values.access_key import KeyRole
 
 _TOOLS = frozenset(tool.name for tool in TOOLS)

@@ -10,16 +10,17 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from lamina import __version__
-from lamina.errors import LaminaError, ModelError, StoreBusy, StoreError
+from lamina.errors import LaminaError
 from lamina.server.mcp.handlers import PROFILE, SESSION, ToolHandlers
 from lamina.server.mcp.results import visible
-from lamina.server.mcp.schemas import read
-from lamina.server.mcp.tool_list import INSTRUCTIONS, ToolSpec, offered
+from lamina.server.mcp.schemas import read_arguments
+from lamina.server.mcp.tools import INSTRUCTIONS, ToolSpec, tools_for
+from lamina.server.problems import error_detail, is_internal
 
 logger = logging.getLogger("lamina.mcp")
 
 _MARKDOWN = "text/markdown"
-_LONGEST_REASON = 2000  # characters; it may repeat what was given
+_MAX_REASON = 2000  # characters; it may repeat what was given
 _TEMPLATES = (
     types.ResourceTemplate(
         name="profile",
@@ -62,28 +63,28 @@ class _Protocol:
 
     def __init__(self, handlers: ToolHandlers) -> None:
         self._handlers = handlers
-        self._offered = offered(any_user=handlers.any_user, role=handlers.role)
+        self._tools = tools_for(any_user=handlers.any_user, role=handlers.role)
 
     async def list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_as_tool(spec) for spec in self._offered.values()])
+        return types.ListToolsResult(tools=[_as_tool(spec) for spec in self._tools.values()])
 
     async def call_tool(self, _context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        spec = self._offered.get(params.name)
+        spec = self._tools.get(params.name)
         if spec is None:
-            names = ", ".join(self._offered)
+            names = ", ".join(self._tools)
             raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.80}; there are {names}")
         try:
-            answer = await self._handlers.call(spec.name, read(spec.takes, params.arguments or {}))
+            answer = await self._handlers.call(spec.name, read_arguments(spec.input, params.arguments or {}))
         except LaminaError as error:
-            return _failed(_plainly(spec.name, error))
+            return _error_result(_detail(spec.name, error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a sentence, not a trace
-            return _failed(_unforeseen(spec.name, error))
+            return _error_result(_internal_error(spec.name, error))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.data
         )
 
     async def list_resources(self, _context: Any, _params: Any) -> types.ListResourcesResult:
-        with _told_plainly("resources/list"):
+        with _protocol_errors("resources/list"):
             listed = await self._handlers.pages()
         return types.ListResourcesResult(
             resources=[
@@ -95,7 +96,7 @@ class _Protocol:
         return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
 
     async def read_resource(self, _context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        with _told_plainly("resources/read", {"uri": params.uri}):
+        with _protocol_errors("resources/read", {"uri": params.uri}):
             text = await self._handlers.page(params.uri)
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type=_MARKDOWN, text=text)]
@@ -103,28 +104,25 @@ class _Protocol:
 
 
 @contextmanager
-def _told_plainly(asked: str, about: dict[str, str] | None = None) -> Iterator[None]:
+def _protocol_errors(asked: str, about: dict[str, str] | None = None) -> Iterator[None]:
     """Errors as those of the protocol, each with a sentence, and with what it is about."""
     try:
         yield
     except LaminaError as error:
-        raise MCPError(types.INVALID_PARAMS, visible(_plainly(asked, error)), about) from None
+        raise MCPError(types.INVALID_PARAMS, visible(_detail(asked, error)), about) from None
     except Exception as error:  # noqa: BLE001 - as for tools
-        raise MCPError(types.INTERNAL_ERROR, _unforeseen(asked, error), about) from None
+        raise MCPError(types.INTERNAL_ERROR, _internal_error(asked, error), about) from None
 
 
-def _plainly(asked: str, error: LaminaError) -> str:
+def _detail(asked: str, error: LaminaError) -> str:
     """An error in words for the caller; what tells of the machine goes to the log."""
-    if not isinstance(error, StoreError | ModelError):
-        return str(error)
-    logger.warning("tool_unavailable", extra={"tool": asked, "kind": type(error).__name__, "reason": str(error)[:500]})
-    if isinstance(error, StoreBusy):
-        return "others held the store for too long; nothing was changed, and trying again is safe"
-    what = "a model did not answer" if isinstance(error, ModelError) else "the store cannot do it now"
-    return f"{what}; the log of the server says why"
+    if is_internal(error):
+        extra = {"tool": asked, "kind": type(error).__name__, "reason": str(error)[:500]}
+        logger.warning("tool_unavailable", extra=extra)
+    return error_detail(error)
 
 
-def _unforeseen(asked: str, error: Exception) -> str:
+def _internal_error(asked: str, error: Exception) -> str:
     """Log the kind of an error that is not ours; its text might repeat what a user said."""
     logger.error("tool_failed", extra={"tool": asked, "error": type(error).__name__})
     return f"{asked} failed inside the memory ({type(error).__name__})"
@@ -135,8 +133,8 @@ def _as_tool(spec: ToolSpec) -> types.Tool:
         name=spec.name,
         title=spec.title,
         description=spec.about,
-        input_schema=spec.takes,
-        output_schema=spec.gives,
+        input_schema=spec.input_schema,
+        output_schema=spec.output_schema,
         annotations=types.ToolAnnotations(
             title=spec.title,
             read_only_hint=spec.reads,
@@ -147,6 +145,6 @@ def _as_tool(spec: ToolSpec) -> types.Tool:
     )
 
 
-def _failed(reason: str) -> types.CallToolResult:
-    told = visible(reason[:_LONGEST_REASON])
-    return types.CallToolResult(content=[types.TextContent(type="text", text=told)], is_error=True)
+def _error_result(reason: str) -> types.CallToolResult:
+    content = types.TextContent(type="text", text=visible(reason[:_MAX_REASON]))
+    return types.CallToolResult(content=[content], is_error=True)

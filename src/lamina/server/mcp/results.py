@@ -1,14 +1,17 @@
-"""Values as a client gets them: plain data without nulls, and text in which nothing hides."""
+"""Values as a client gets them: plain data without nulls, and text without characters that do not show."""
 
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+from pydantic import BaseModel
 
 from lamina.context.rendering import Blocks, fence
 from lamina.knowledge.fact_words import describe_fact
 from lamina.log.messages import text_of
 from lamina.log.transcript import indent
+from lamina.server.mcp.tools import FactOutput, ForgetOutput, HitOutput, MessageOutput, SessionOutput
 from lamina.values.codec import encode
 from lamina.values.fact import Fact
 from lamina.values.hit import Hit
@@ -24,23 +27,23 @@ _BASIC = 0xFFFF
 
 def visible(text: str) -> str:
     """Text in which characters that have no shape (controls, marks of direction, tags) are written out."""
-    return text if text.isascii() and text.isprintable() else text.translate(_SHOWN)
+    return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
 
 
-class _Shown(dict[int, str | int]):
-    """Each sign as it is shown, found out once."""
+class _Escapes(dict[int, str | int]):
+    """Each character as it is shown, found once."""
 
     def __missing__(self, code: int) -> str | int:
         sign = chr(code)
         hides = sign not in f"\n\t{_JOINERS}" and unicodedata.category(sign) in {"Cc", "Cf"}
-        self[code] = _escaped(sign) if hides else code
+        self[code] = _escape(sign) if hides else code
         return self[code]
 
 
-_SHOWN = _Shown()
+_ESCAPES = _Escapes()
 
 
-def _escaped(sign: str) -> str:
+def _escape(sign: str) -> str:
     if ord(sign) <= _BASIC:
         return f"\\u{ord(sign):04x}"
     high, low = divmod(ord(sign) - _BASIC - 1, 0x400)  # as JSON writes it
@@ -52,54 +55,37 @@ def as_text(data: Data) -> str:
     return fence(visible(json.dumps(data, ensure_ascii=False)))
 
 
-_FACT = (
-    "id", "type", "category", "key", "value", "text", "status", "confidence", "importance", "learnt_at", "valid_from",
-    "valid_until", "tags", "quote", "session_id", "message_id",
-)  # fmt: skip
-_HIT = ("id", "kind", "text", "created_at", "score", "session_id", "role")
-_MESSAGE = ("id", "seq", "role", "text", "created_at")
-_SESSION = ("id", "user_id", "status", "messages", "started_at", "last_at")
-_SHORT = {"session_id": "session", "created_at": "when", "seq": "number"}  # names that tools have for fields
-_SESSION_SHORT = {"id": "session", "user_id": "user", "started_at": "started", "last_at": "last"}
-
-
-def _view(value: Any, fields: Sequence[str], names: Mapping[str, str] = _SHORT, **more: Any) -> Data:
-    """Some fields of an encoded value, by the names that tools have for them; what is null is left out."""
+def _view(value: Any, output: type[BaseModel], **more: Any) -> Data:
+    """The fields of a value that a tool gives; those without a value are left out."""
     encoded = encode(value) | more
-    return {names.get(name, name): encoded[name] for name in fields if encoded[name] is not None}
+    return {name: encoded[name] for name in output.model_fields if encoded.get(name) is not None}
 
 
 def fact(one: Fact) -> Data:
-    return _view(one, _FACT, text=describe_fact(one), quote=one.quote or None)
+    return _view(one, FactOutput, text=describe_fact(one), quote=one.quote or None)
 
 
 def hit(one: Hit) -> Data:
-    return _view(one, _HIT, score=round(one.score, 4))
+    return _view(one, HitOutput, score=round(one.score, 4))
 
 
 def message(one: Message) -> Data:
-    return _view(one, _MESSAGE)
+    return _view(one, MessageOutput)
 
 
 def session(one: Session) -> Data:
-    return _view(one, _SESSION, _SESSION_SHORT, messages=one.counters.messages)
+    return _view(one, SessionOutput, session_id=one.id, messages=one.counters.messages)
 
 
 def receipt(one: Receipt, preview: list[str]) -> Data:
     found = encode(one)
-    erased = ("messages", "redacted", "sessions", "summaries", "facts", "episodes", "mentions_left")
-    done = {} if one.rehearsal or one.empty else {"receipt": one.id}
-    if done:
-        done |= {name: found[name] for name in ("digest", "scrub", "scrubbed") if found[name] is not None}
-    return {
-        "dry_run": one.rehearsal,
-        "target": one.target,
-        "empty": one.empty,
-        **{name: found[name] for name in erased},
-        "summaries": found["summaries"] + found["digests"],
-        "preview": preview,
-        **done,
-    }
+    done: dict[str, str | None] = {"receipt": one.id}
+    if one.rehearsal or one.empty:
+        done = dict.fromkeys(("receipt", "digest", "scrub", "scrubbed"))
+    summaries = found["summaries"] + found["digests"]
+    return _view(
+        one, ForgetOutput, dry_run=one.rehearsal, empty=one.empty, summaries=summaries, preview=preview, **done
+    )
 
 
 def context_text(blocks: Blocks) -> str:
@@ -126,12 +112,12 @@ def session_page(found: Conversation) -> str:
     if found.chunks:
         lines += ["", "## Summaries"]
         for chunk in found.chunks:
-            lines += ["", *_quoted(chunk.text)]
+            lines += ["", *_quote(chunk.text)]
     if found.active_facts:
         lines += ["", "## Facts", *(f"- {_one_line(describe_fact(one))}" for one in found.active_facts)]
     lines += ["", "## Newest messages"]
     for one in found.recent:
-        lines += ["", f"### {one.seq}, {one.role}, {one.created_at:%Y-%m-%d %H:%M}", *_quoted(one.text)]
+        lines += ["", f"### {one.seq}, {one.role}, {one.created_at:%Y-%m-%d %H:%M}", *_quote(one.text)]
     return page("\n".join(lines))
 
 
@@ -144,5 +130,5 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _quoted(text: str) -> list[str]:
+def _quote(text: str) -> list[str]:
     return [f"> {line}" for line in text.splitlines() or [""]]

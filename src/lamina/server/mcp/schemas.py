@@ -1,132 +1,56 @@
-"""JSON schemas that strict clients take, and arguments read by them: nothing unknown, errors in plain words."""
+"""Schemas of tools from their models, as strict clients take them: one type each, no unions, no references."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
+from pydantic import BaseModel, ValidationError
+
 from lamina.errors import InputError
-from lamina.search.filters import FILTERS, MAX_SHARE, MIN_SHARE
+from lamina.server.problems import validation_detail, validation_errors
 
 Schema = dict[str, Any]
 
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-}
-_NAMES: Mapping[str, str] = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "an object",
-}
+_KEYWORDS = ("type", "description", "enum", "default", "minimum", "maximum", "maxLength", "maxItems")
 
 
-_SIZES = {"maxItems": "items", "maxLength": "characters"}
-_MOST_ITEMS = 1000
-_LONGEST = 100_000
-_MOST = 1_000_000
+def select(model: type[BaseModel], *names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Some fields of a model, for a tool; those in `required` have no default there."""
+    fields = {name: model.model_fields[name] for name in names}
+    for name in required:
+        fields[name] = copy(fields[name])
+        fields[name].default = ...
+    return {name: (field.annotation, field) for name, field in fields.items()}
 
 
-def text(about: str, *, choices: Sequence[str] = ()) -> Schema:
-    return {"type": "string", "description": about, **({"enum": list(choices)} if choices else {})}
+def tool_schema(model: type[BaseModel]) -> Schema:
+    whole = model.model_json_schema()
+    return _simplify(whole, whole.get("$defs", {}))
 
 
-def whole(about: str, *, least: int = 0, most: int | None = None, default: int | None = None) -> Schema:
-    bounds = {"minimum": least, "maximum": most, "default": default}
-    return {
-        "type": "integer",
-        "description": about,
-        **{key: bound for key, bound in bounds.items() if bound is not None},
-    }
+def _simplify(schema: Mapping[str, Any], models: Mapping[str, Schema]) -> Schema:
+    if "anyOf" in schema:  # null is what was not given
+        (inner,) = (one for one in schema["anyOf"] if one != {"type": "null"})
+        schema = {**inner, **schema}
+    if "$ref" in schema:
+        schema = {**models[schema["$ref"].rpartition("/")[2]], **schema}
+    simple = {name: schema[name] for name in _KEYWORDS if schema.get(name) is not None}
+    if "examples" in schema and schema["type"] == "string":
+        simple["description"] = f"{schema['description']} E.g. {schema['examples'][0]}."
+    if schema["type"] == "array":
+        simple["items"] = _simplify(schema["items"], models)
+    if schema["type"] == "object":
+        simple["properties"] = {name: _simplify(one, models) for name, one in schema["properties"].items()}
+        simple |= {"required": schema.get("required", []), "additionalProperties": False}
+    return simple
 
 
-def number(about: str) -> Schema:
-    return {"type": "number", "description": about}
-
-
-def share(about: str) -> Schema:
-    return {"type": "number", "description": about, "minimum": MIN_SHARE, "maximum": MAX_SHARE}
-
-
-def truth(about: str, *, default: bool | None = None) -> Schema:
-    return {"type": "boolean", "description": about, **({} if default is None else {"default": default})}
-
-
-def several(about: str, item: Schema) -> Schema:
-    return {"type": "array", "description": about, "items": item}
-
-
-def search_filter(name: str, more: str = "") -> Schema:
-    """The schema of a filter of searches."""
-    field = FILTERS[name]
-    about = f"{field.about} {more}".rstrip()
-    item = text("One of them.", choices=field.choices)
-    if field.kind in {"choices", "words"}:
-        return several(about, item)
-    return share(about) if field.kind == "share" else text(about, choices=field.choices)
-
-
-def bounded(schema: Schema) -> Schema:
-    """The same with a bound for every text, number and list in it."""
-    kind = schema["type"]
-    if kind == "object":
-        return {**schema, "properties": {name: bounded(inner) for name, inner in schema["properties"].items()}}
-    if kind == "array":
-        return {"maxItems": _MOST_ITEMS, **schema, "items": bounded(schema["items"])}
-    if kind == "string" and "enum" not in schema:
-        return {"maxLength": _LONGEST, **schema}
-    return {"maximum": _MOST, **schema} if kind == "integer" else schema
-
-
-def thing(properties: Mapping[str, Schema], *, required: Sequence[str] = (), about: str | None = None) -> Schema:
-    return {
-        "type": "object",
-        **({} if about is None else {"description": about}),
-        "properties": dict(properties),
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def read(schema: Schema, given: Any, place: str = "") -> Any:
-    """What was given, checked, with defaults; null is what was not given. An error names the place and what fits."""
-    kind = schema["type"]
-    fits = isinstance(given, _KINDS[kind]) and (kind == "boolean" or not isinstance(given, bool))
-    if not fits:
-        raise InputError(f"{place or 'arguments'} must be {_NAMES[kind]}, not {_kind_of(given)}")
-    if kind == "object":
-        return _read_object(schema, given, place)
-    for bound, what in _SIZES.items():
-        if bound in schema and len(given) > schema[bound]:
-            raise InputError(f"{place} has up to {schema[bound]} {what}, not {len(given)}")
-    if kind == "array":
-        return [read(schema["items"], item, f"{place}[{index}]") for index, item in enumerate(given)]
-    if "enum" in schema and given not in schema["enum"]:
-        raise InputError(f"{place} is one of {', '.join(schema['enum'])}, not {given!r:.80}")
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if (least is not None and given < least) or (most is not None and given > most):
-        upto = "" if most is None else f" and at most {most}"
-        raise InputError(f"{place} is at least {least}{upto}, not {given}")
-    return given
-
-
-def _read_object(schema: Schema, given: Mapping[str, Any], place: str) -> dict[str, Any]:
-    properties: Mapping[str, Schema] = schema["properties"]
-    inside = f"{place}." if place else ""
-    if unknown := sorted(set(given) - set(properties)):
-        raise InputError(f"there is no {inside}{unknown[0]!s:.80}; there are {', '.join(properties)}")
-    told = {name: value for name, value in given.items() if value is not None}
-    if missing := [name for name in schema["required"] if name not in told]:
-        raise InputError(f"{inside}{missing[0]} is missing")
-    defaults = {name: inner["default"] for name, inner in properties.items() if "default" in inner}
-    return defaults | {name: read(properties[name], value, f"{inside}{name}") for name, value in told.items()}
-
-
-def _kind_of(given: Any) -> str:
-    found = [name for kind, name in _NAMES.items() if isinstance(given, _KINDS[kind]) and kind != "integer"]
-    return "true or false" if isinstance(given, bool) else (found[0] if found else "null")
+def read_arguments(model: type[BaseModel], given: Mapping[str, Any]) -> Any:
+    """The arguments of a tool, checked; null is what was not given. An error has the words that REST has."""
+    try:
+        return model.model_validate({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=False, include_input=False)
+        unknown = any(one["type"] == "extra_forbidden" and len(one["loc"]) == 1 for one in errors)
+        names = f"; there are {', '.join(model.model_fields)}" if unknown else ""
+        raise InputError(validation_detail(validation_errors(errors)) + names) from None
