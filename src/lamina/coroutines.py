@@ -7,7 +7,7 @@ T = TypeVar("T")
 NEVER_WAITS = "a verb that waits for the event loop was driven without one"
 
 
-def driven(work: Coroutine[Any, Any, T]) -> T:
+def run_without_loop(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine that never has to wait for an event loop."""
     try:
         work.send(None)

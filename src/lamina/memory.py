@@ -18,15 +18,16 @@ from lamina.context.build import ContextBuilder
 from lamina.documents.documents import Documents
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.folding.regenerate import Regeneration
-from lamina.forgetting import redact
+from lamina.forgetting import receipts
 from lamina.forgetting.forget import Forgetting
+from lamina.forgetting.retention import Retention
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.episodes import KEY_MOMENT, milestone_of
 from lamina.knowledge.facts import Knowledge
 from lamina.language.times import day_of, moment
 from lamina.log.append import Ingest
-from lamina.log.messages import check_text, checked_id, main_session
-from lamina.log.pages import every_session, every_user, required_session
+from lamina.log.messages import check_id, check_text, main_session
+from lamina.log.pages import every_session, every_user, require_session
 from lamina.log.window import newest_units
 from lamina.maintenance.verify import Maintenance
 from lamina.open import Llm, Options, copy_store, current_time, open_store
@@ -179,7 +180,8 @@ class AsyncMemory:
         self._knowledge = Knowledge(parts, self._worker.reader)
         self._consolidation = self._worker.consolidation
         self._forgetting = Forgetting(parts, self._worker.reader, self._worker.settle_sessions)
-        self._worker.retention = self._forgetting.retain
+        self._retention = Retention(parts, self._forgetting)
+        self._worker.retention = self._retention.run
         self._regeneration = Regeneration(parts, self._worker.reader)
         self._documents = Documents(parts, self._ingest, self._forgetting, self._worker.reader.rule, self._note_profile)
         self._importing = asyncio.Lock()
@@ -299,13 +301,15 @@ class AsyncMemory:
         """Append messages (text, a chat message, or a list of them) to a session; safe once it returns."""
         with span("upsert_memory", "add", self.tenant):
             await self._note_profile()
-            return await self._ingest.add(
+            append = await self._ingest.prepare(
                 messages,
                 user_id=user_id,
                 session_id=main_session(user_id) if session_id is None else session_id,
                 agent_id=agent_id,
                 key=idempotency_key,
             )
+            await self._ingest.check_owner(append)
+            return self._ingest.finish(append, await self._parts.store.append(append))
 
     # context and search
 
@@ -452,7 +456,7 @@ class AsyncMemory:
     # sessions
 
     async def session(self, session_id: str) -> Session:
-        return await required_session(self._parts.store, session_id)
+        return await require_session(self._parts.store, session_id)
 
     async def sessions(
         self,
@@ -593,7 +597,7 @@ class AsyncMemory:
 
     async def stats(self, user_id: str | None = None) -> Stats:
         """How much there is of everything, of a user or of all, and how it grew by day (UTC)."""
-        whose = None if user_id is None else checked_id(user_id, "user_id")
+        whose = None if user_id is None else check_id(user_id, "user_id")
         return await self._parts.store.for_maintenance().stats(whose, days=_DAYS)
 
     # facts in time
@@ -618,7 +622,7 @@ class AsyncMemory:
         With `statuses`, all facts that have one of them, whether they hold or not. The rest are filters.
         """
         return await self._knowledge.facts(
-            checked_id(user_id, "user_id"),
+            check_id(user_id, "user_id"),
             as_of=None if as_of is None else moment(as_of, "as_of"),
             known_at=None if known_at is None else moment(known_at, "known_at"),
             session_id=session_id,
@@ -653,7 +657,7 @@ class AsyncMemory:
     ) -> UserProfile:
         """What is known of a user, as a page (`markdown`) and as data (`to_dict()`), now or at another time."""
         return await self._knowledge.user_profile(
-            checked_id(user_id, "user_id"),
+            check_id(user_id, "user_id"),
             None if as_of is None else moment(as_of, "as_of"),
             None if known_at is None else moment(known_at, "known_at"),
         )
@@ -679,7 +683,7 @@ class AsyncMemory:
             await self._note_profile()
             told = self._knowledge.build_fact(
                 text,
-                user_id=checked_id(user_id, "user_id"),
+                user_id=check_id(user_id, "user_id"),
                 type=type,
                 category=category,
                 key=key,
@@ -751,7 +755,7 @@ class AsyncMemory:
     ) -> list[Episode]:
         """The moments that mattered, in the order they happened."""
         return await self._knowledge.episodes(
-            checked_id(user_id, "user_id"),
+            check_id(user_id, "user_id"),
             session_id=session_id,
             kinds=one_of(kinds, EPISODE_KINDS, "kind"),
             wanted=as_filter(since=since, until=until, min_importance=min_significance),
@@ -800,16 +804,16 @@ class AsyncMemory:
         For all, the profile's retention rules are applied too.
         """
         await self._accesses.flush()
-        dropped = await self._forgetting.retain() if user_id is None else 0
+        dropped = await self._retention.run() if user_id is None else 0
         return replace(await self._consolidation.consolidate(user_id, progress), messages_dropped=dropped)
 
     async def fading(self, user_id: str = DEFAULT_USER) -> list[Fading]:
         """How fresh each fact that holds and each episode is, the most faded first, and when it would be archived."""
-        return await self._consolidation.fading(checked_id(user_id, "user_id"))
+        return await self._consolidation.fading(check_id(user_id, "user_id"))
 
     async def consistency(self, user_id: str = DEFAULT_USER) -> list[Divergence]:
         """Where summaries do not agree with the facts: values that no longer hold, or that are missing."""
-        return await self._knowledge.divergences(checked_id(user_id, "user_id"))
+        return await self._knowledge.divergences(check_id(user_id, "user_id"))
 
     async def regenerate(
         self,
@@ -892,14 +896,14 @@ class AsyncMemory:
                     raise InputError("give session_id for one session, or user_id for everything of a user, not both")
                 return await forget.session(session_id, **how)  # type: ignore[arg-type]
             if user_id is not None:
-                return await forget.user(checked_id(user_id, "user_id"), **how)  # type: ignore[arg-type]
+                return await forget.user(check_id(user_id, "user_id"), **how)  # type: ignore[arg-type]
             raise InputError("say what to forget: message_id, session_id, fact_id, text or user_id")
 
     async def receipts(self) -> list[Receipt]:
         """What was forgotten so far, the oldest first: how much and when, never what."""
         store = self._parts.store
-        scrub = redact.scrub_state(await store.setting("scrub"), store.clean)
-        return [redact.with_scrub(redact.receipt_of(row), scrub) for row in await store.receipts()]
+        scrub = receipts.scrub_state(await store.setting("scrub"), store.clean)
+        return [receipts.with_scrub(receipts.receipt_of(row), scrub) for row in await store.receipts()]
 
     # workers
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import uuid_utils
 
 from lamina.errors import InputError
-from lamina.log.messages import checked_tenant
+from lamina.log.messages import check_tenant
 from lamina.models.llm.costs import StoreLedger
 from lamina.models.llm.options import OPENAI, USES, Llm, Price
 from lamina.parts import Parts, Patience, Progress
@@ -57,7 +57,7 @@ class Options:
     on_fold: Callable[[FoldDone], None] | None = None  # is told of each fold that was made in this process
 
     def __post_init__(self) -> None:
-        checked_tenant(self.tenant)
+        check_tenant(self.tenant)
         for name, verb, protocol in (
             ("summariser", "summarise", Summariser),
             ("extractor", "extract", Extractor),

@@ -47,13 +47,15 @@ def test_all_contracts_hold(imports):
 
 
 VIOLATIONS = [
-    pytest.param("folding.schedule", "time", "Decisions are pure", id="clock-in-a-decision"),
+    pytest.param("folding.due", "time", "Decisions are pure", id="clock-in-a-decision"),
     pytest.param("context.build", "sqlite3", "Subjects know no driver", id="driver-in-a-subject"),
     pytest.param("workers.loop", "lamina.storage.sqlite", "Subjects know no driver", id="store-in-a-subject"),
     pytest.param("settings", "lamina.storage.sqlite", "Only open", id="backend-in-settings"),
     pytest.param("models.token_counters", "sqlite3", "Database drivers", id="driver-in-a-model"),
+    pytest.param("memory", "psycopg", "Database drivers", id="driver-in-the-memory"),
+    pytest.param("tenancy.keys", "sqlite3", "Database drivers", id="driver-in-tenancy"),
     pytest.param("values.message", "lamina.memory", "Layers", id="value-imports-memory"),
-    pytest.param("log.window", "lamina.folding.schedule", "Layers", id="log-imports-folding"),
+    pytest.param("log.window", "lamina.folding.due", "Layers", id="log-imports-folding"),
     pytest.param("context.budget", "lamina.context.rendering", "No cycles anywhere", id="cycle"),
     pytest.param("logs", "lamina.cli.display", "Layers", id="shared-imports-interface"),
     pytest.param("cli.bench_commands", "lamina.bench.readers", "Interfaces do not", id="interface-imports-interface"),
@@ -72,9 +74,10 @@ SUBJECTS = ("log", "knowledge", "folding", "search", "context", "forgetting", "m
 WITH_STORE = frozenset({
     "log.append", "log.pages", "folding.fold", "folding.digest", "folding.regenerate", "knowledge.facts",
     "knowledge.consolidate", "knowledge.extract", "knowledge.accesses", "search.search", "search.lazy_search",
-    "search.index_cache", "search.embed", "search.threads", "context.build", "forgetting.forget", "formats.export",
-    "formats.transfer", "formats.files", "formats.importing", "formats.restore", "formats.import_circles",
-    "maintenance.verify", "maintenance.copy", "documents.documents", "documents.nearest",
+    "search.index_cache", "search.embed", "search.threads", "context.build", "forgetting.forget",
+    "forgetting.retention", "formats.export", "formats.transfer", "formats.files", "formats.importing",
+    "formats.restore", "formats.import_circles", "maintenance.verify", "maintenance.copy", "documents.documents",
+    "documents.nearest",
 })  # fmt: skip
 
 
@@ -111,7 +114,7 @@ def test_the_command_finds_a_violation_in_a_file(tmp_path):
     left_out = shutil.ignore_patterns("__pycache__", "vocabulary", "*.jsonl", "*.npz", "*.js", "*.gz")
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=left_out)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    file = tmp_path / "src/lamina/folding/schedule.py"
+    file = tmp_path / "src/lamina/folding/due.py"
     file.write_text(f"import time\n{file.read_text('utf-8')}", "utf-8")
     done = subprocess.run(
         [LINT, "--no-cache"],
@@ -123,5 +126,5 @@ def test_the_command_finds_a_violation_in_a_file(tmp_path):
     )
     assert done.returncode == 1
     shown = " ".join(done.stdout.split())
-    assert "lamina.folding.schedule -> time (l.1)" in shown
+    assert "lamina.folding.due -> time (l.1)" in shown
     assert re.search(r"Decisions are pure: [a-zA-Z/, ]+ library BROKEN", shown)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.forgetting import find, redact
+from lamina.forgetting import find, receipts, redact
 from lamina.log import erased
 from lamina.values.message import Message
 from lamina.values.receipt import Receipt
@@ -127,16 +127,16 @@ def a_receipt(number: int, previous: str) -> Receipt:
         previous="",
         digest="",
     )
-    return redact.sign(empty, previous)
+    return receipts.sign(empty, previous)
 
 
 def test_receipts_are_chained() -> None:
     """A receipt that was changed, or one that is missing, breaks the chain at that place."""
-    first = a_receipt(1, redact.FIRST_RECEIPT)
+    first = a_receipt(1, receipts.FIRST_RECEIPT)
     second = a_receipt(2, first.digest)
-    rows = [redact.receipt_row(receipt) for receipt in (first, second)]
-    assert list(redact.broken_receipts(rows)) == []
-    assert redact.receipt_of(rows[1]) == second
-    assert list(redact.broken_receipts(rows[1:])) == ["r2"]
-    changed = rows[0]._replace(record=redact.receipt_record(replace(first, values_blocked=9)))
-    assert list(redact.broken_receipts([changed, rows[1]])) == ["r1"]
+    rows = [receipts.receipt_row(receipt) for receipt in (first, second)]
+    assert list(receipts.broken_receipts(rows)) == []
+    assert receipts.receipt_of(rows[1]) == second
+    assert list(receipts.broken_receipts(rows[1:])) == ["r2"]
+    changed = rows[0]._replace(record=receipts.receipt_record(replace(first, values_blocked=9)))
+    assert list(receipts.broken_receipts([changed, rows[1]])) == ["r1"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lamina.forgetting.redact import hash_id
+from lamina.forgetting.receipts import hash_id
 from lamina.formats.restorable import flaw, is_said_in, read_receipts
 from lamina.knowledge.fact_words import claim
 from lamina.values.message import Span

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from lamina import PROFILES, Profile
-from lamina.coroutines import driven
+from lamina.coroutines import run_without_loop
 from lamina.memory import AsyncMemory
 from lamina.models.embeddings.lazy_static import LazyStatic
 from lamina.models.llm.prompts import prompts
@@ -245,7 +245,7 @@ class World:
         self.counter = self.counter or CheapCounter()
         self.store = SqliteStore(":memory:")
         with ThreadPoolExecutor(1) as thread:  # an event loop may be running in this one
-            thread.submit(driven, self.store.open()).result()
+            thread.submit(run_without_loop, self.store.open()).result()
 
     def engine(self, *, crash_after: int | None = None, effect: bool = False) -> AsyncMemory:
         """A new engine, as after a restart; its predecessors are dead."""

@@ -2,7 +2,8 @@
 
 import pytest
 
-from lamina.log.window import groups, newest_units, safe_end, take_back, units
+from lamina.log.tool_pairs import groups, safe_end
+from lamina.log.window import newest_units, take_back, units
 from lamina.protocols.store import Reach
 from tests.messages import log
 

@@ -32,7 +32,7 @@ def an_audit(**changes: Any) -> Audit:
         )
         for number in (1, 2)
     ]
-    rows, counters, last = chain.placed("s1", Counters(), chain.first_digest("s1"), drafts, [b"1", b"2"])
+    rows, counters, last = chain.build_rows("s1", Counters(), chain.first_hash("s1"), drafts, [b"1", b"2"])
     session = Session(
         id="s1", user_id="ann", status="active", started_at=AT, last_at=AT, touched_at=AT, counters=counters
     )
@@ -62,8 +62,8 @@ def an_episode(*message_ids: str) -> Episode:
 
 def unreadable() -> Any:
     """A summary whose digest is right, though its record is none."""
-    row = records.encoded(summary(1, 2))
-    return replace(row, record="[]", digest=records.record_digest(row.id, "[]"))
+    row = records.encode_summary(summary(1, 2))
+    return replace(row, record="[]", digest=records.record_hash(row.id, "[]"))
 
 
 FIRST, SECOND = an_audit().rows
@@ -87,7 +87,7 @@ def test_a_whole_session_has_no_problems() -> None:
             id="text",
         ),
         pytest.param(
-            an_audit(session=COVERED, summaries=(records.encoded(summary(1, 2)),)),
+            an_audit(session=COVERED, summaries=(records.encode_summary(summary(1, 2)),)),
             ("provenance", "was made from nothing"),
             id="nothing",
         ),

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from lamina.coroutines import driven
+from lamina.coroutines import run_without_loop
 
 
 def test_what_never_waits_is_driven() -> None:
@@ -13,6 +13,6 @@ def test_what_never_waits_is_driven() -> None:
     async def reckon() -> int:
         return 6 * 7
 
-    assert driven(reckon()) == 42
+    assert run_without_loop(reckon()) == 42
     with pytest.raises(RuntimeError, match="waits for the event loop"):
-        driven(asyncio.sleep(0))
+        run_without_loop(asyncio.sleep(0))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lamina import Conflict, Memory
 from lamina.integrations.langgraph import LaminaStore
-from lamina.log.messages import given_to, main_owner, main_session
+from lamina.log.messages import main_owner, main_session, own_session_id
 
 IDS = st.text("ab:@/%main", min_size=1, max_size=12)
 
@@ -20,7 +20,7 @@ def test_no_two_have_the_same_main_session(user, agent, other, another):
     """Whatever signs are in their ids: whose it is can be read from the id, and so can the agent."""
     assert main_owner(main_session(user, agent)) == user
     assert (main_session(user, agent) == main_session(other, another)) == ((user, agent) == (other, another))
-    assert main_owner(given_to(main_session(user, agent), other)) == other
+    assert main_owner(own_session_id(main_session(user, agent), other)) == other
 
 
 def taken(session_id):

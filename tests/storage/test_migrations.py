@@ -58,7 +58,7 @@ def schema_1(path):
 def fill(connection, tenant):
     drafts = [*a_turn(1, text="I like green tea."), *a_turn(2, text="I like the café."), *a_turn(3, text="And rain?")]
     append = an_append("s1", *drafts)
-    rows, counters, digest = chain.placed("s1", Counters(), chain.first_digest("s1"), drafts, append.salts)
+    rows, counters, digest = chain.build_rows("s1", Counters(), chain.first_hash("s1"), drafts, append.salts)
     connection.execute(
         "insert into sessions (tenant, id, user_id, status, started_us, last_us, touched_us, messages, turns, tokens,"
         " closed, cursor, cursor_turn, cursor_tokens, version, digest, pending)"
@@ -75,7 +75,7 @@ def fill(connection, tenant):
             "insert into message_words (rowid, owner, body) values (?, ?, ?)", (place, owner, indexed(draft.text))
         )
     for summary, live in summaries():
-        encoded = records.encoded(summary)
+        encoded = records.encode_summary(summary)
         place = connection.execute(
             f"insert into summaries (tenant, {SUMMARY}) values ({', '.join('?' * 13)})",
             (tenant, *(getattr(encoded, name) for name in SUMMARY.split(", "))),

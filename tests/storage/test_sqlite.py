@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from lamina import Memory, NotALaminaFile, SchemaTooNew, StoreBusy, StoreError, StoreFull, StoreReadOnly
-from lamina.coroutines import driven
+from lamina.coroutines import run_without_loop
 from lamina.knowledge.conflicts import resolve
 from lamina.log import chain
 from lamina.storage import erasure_sql, facts_sql, messages_sql, sqlite
@@ -429,9 +429,9 @@ def test_a_message_is_looked_for_only_where_something_changed(path, opened):
     seen: list[str] = []
     connection = store._connections._connection()
     connection.set_trace_callback(seen.append)
-    driven = store.unembedded("ann", "e", 9)
+    run_without_loop = store.unembedded("ann", "e", 9)
     with pytest.raises(StopIteration) as done:
-        driven.send(None)
+        run_without_loop.send(None)
     connection.set_trace_callback(None)
     assert [item.id for item in done.value.value.items] == ["m9", "m9-reply"]
     plans = [
@@ -570,13 +570,13 @@ def test_nothing_is_acknowledged_that_was_written_to_a_file_that_is_gone(tmp_pat
     path = tmp_path / "chat.db"
     with Memory(path, worker=False) as memory:
         memory.add("hello")
-        placed = chain.placed
+        build_rows = chain.build_rows
 
         def unlinked(*given):
             path.unlink()
-            return placed(*given)
+            return build_rows(*given)
 
-        monkeypatch.setattr(chain, "placed", unlinked)
+        monkeypatch.setattr(chain, "build_rows", unlinked)
         with pytest.raises(StoreError, match="the file was deleted"):
             memory.add("lost")
 
@@ -590,7 +590,7 @@ async def test_a_database_in_the_process_is_used_from_many_threads():
     await store.append(an_append("s0", a_draft("m0")))
     with ThreadPoolExecutor(4) as threads:
         said = [store.append(an_append(f"s{number}", a_draft(f"m{number}"))) for number in range(1, 9)]
-        list(threads.map(driven, said))
+        list(threads.map(run_without_loop, said))
     assert len(await store.for_maintenance().sessions()) == 9
     assert await other.sessions() == []
     assert await store.scrub() == store.clean

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from lamina.errors import LaminaError
-from lamina.forgetting.redact import broken_receipts
+from lamina.forgetting.receipts import broken_receipts
 from lamina.knowledge.conflicts import by_slot, resolve
 from lamina.knowledge.fact_words import mark
 from lamina.language.words import terms

@@ -17,7 +17,7 @@ from lamina.knowledge.conflicts import holding
 from lamina.language.times import moment
 from lamina.language.trim import trim
 from lamina.language.words import query_terms
-from lamina.log.messages import check_text, checked_id, main_session, message_tokens
+from lamina.log.messages import check_id, check_text, main_session, message_tokens
 from lamina.log.records import head_hash
 from lamina.log.window import newest_of, take_back, units
 from lamina.parts import Parts, beside_loop
@@ -89,8 +89,8 @@ class ContextBuilder:
                 raise InputError("sources must be a list of texts")
             built = await self._build(
                 query,
-                user_id=checked_id(user_id, "user_id"),
-                session_id=main_session(user_id) if session_id is None else checked_id(session_id, "session_id"),
+                user_id=check_id(user_id, "user_id"),
+                session_id=main_session(user_id) if session_id is None else check_id(session_id, "session_id"),
                 budget=chosen.budget if budget is None else budget,
                 profile=chosen,
                 system=system,

@@ -54,7 +54,7 @@ class Documents:
             await self._ingest.append(append)
 
     async def _append(self, put: DocumentPut) -> Append:
-        append = await self._ingest.checked(
+        append = await self._ingest.prepare(
             self._messages(put.texts, put.value, put.ttl),
             user_id=put.user_id,
             session_id=_check_name(put.name),
@@ -153,7 +153,7 @@ class Documents:
         ]
         texts = [*(one.text for one in said if one.id in now.more), now.text]
         *more, last = self._messages(texts, now.value, now.ttl)
-        append = await self._ingest.checked(
+        append = await self._ingest.prepare(
             [*earlier, *more, {**last, "created_at": now.updated_at}],
             user_id=session.user_id,
             session_id=_check_name(target),

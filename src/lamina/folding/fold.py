@@ -9,7 +9,7 @@ from lamina.errors import ModelError
 from lamina.folding import layouts
 from lamina.folding.acceptance import inputs_of, objection
 from lamina.folding.drift import adds_nothing
-from lamina.folding.schedule import Fold, next_fold
+from lamina.folding.due import Fold, next_fold
 from lamina.knowledge import conflicts
 from lamina.language.trim import trim
 from lamina.log.erased import is_emptied

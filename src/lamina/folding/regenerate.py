@@ -12,7 +12,7 @@ from lamina.folding.fold import Compactor
 from lamina.knowledge import fact_words
 from lamina.knowledge.extract import Reader
 from lamina.log.erased import is_dropped
-from lamina.log.pages import every_message, required_session
+from lamina.log.pages import every_message, require_session
 from lamina.parts import Parts, Progress
 from lamina.protocols.store import FactsCommit, ProposalRow, Reading, Swap
 from lamina.values.codec import decode, encode
@@ -49,7 +49,7 @@ class Regeneration:
 
     async def propose(self, session_id: str, first: int, parts: Parts, progress: Progress | None) -> Proposal:
         """Fold and read a session again from message `first` on, beside what is stored."""
-        session = await required_session(self._parts.store, session_id)
+        session = await require_session(self._parts.store, session_id)
         if not 1 <= first <= max(1, session.counters.messages):
             raise DoesNotFit(f"first must be a message number from 1 to {session.counters.messages}, not {first}")
         await self._check_words(session, first)
@@ -104,7 +104,7 @@ class Regeneration:
         row, draft = await self._row(proposal_id)
         if row.status != "open":
             raise Conflict(f"proposal {proposal_id!r} is {row.status.replace('_', ' ')}; regenerate again")
-        session = await required_session(self._parts.store, row.session_id)
+        session = await require_session(self._parts.store, row.session_id)
         retire = tuple(summary.id for summary in draft.old if summary.id not in _ids(draft.new))
         swap = Swap(session_id=session.id, expect=draft.version, retire=retire, put=draft.new, cursor=draft.cursor)
         if not await self._parts.store.swap(swap):
@@ -119,7 +119,7 @@ class Regeneration:
         row, draft = await self._row(proposal_id)
         if row.status == "rolled_back":
             return _proposal(row, draft)
-        session = await required_session(self._parts.store, row.session_id)
+        session = await require_session(self._parts.store, row.session_id)
         if row.status == "accepted":
             retire = tuple(summary.id for summary in draft.new if summary.id not in _ids(draft.old))
             swap = Swap(
@@ -134,7 +134,7 @@ class Regeneration:
     async def _exchange(self, session: Session, gone: Sequence[Fact], come: Sequence[Fact]) -> None:
         """Facts exchanged; one that is in both keeps its id and what was decided of it by hand."""
         same = {fact_words.claim(fact) for fact in gone} & {fact_words.claim(fact) for fact in come}
-        now = await required_session(self._parts.store, session.id)
+        now = await require_session(self._parts.store, session.id)
         put = tuple(fact for fact in come if fact_words.claim(fact) not in same)
         done = now.counters.extracted
         reading = Reading(session_id=session.id, expect=done, erasures=session.erasures, upto=done)

@@ -4,15 +4,15 @@ import json
 import logging
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from lamina.errors import DoesNotFit, InputError, NotFound, StoreError
-from lamina.forgetting import find, redact
+from lamina.forgetting import find, receipts, redact
 from lamina.knowledge import fact_words
 from lamina.knowledge.extract import Reader
 from lamina.log import erased
 from lamina.log.messages import text_of
-from lamina.log.pages import every_message, every_session, required_session
+from lamina.log.pages import require_session
 from lamina.parts import Parts, Progress, Settling
 from lamina.protocols.store import Contents, Erased, Erasure, Rewrite
 from lamina.values.fact import Fact
@@ -27,7 +27,7 @@ _MIN_LENGTH = 2  # characters of a text to forget
 
 
 @dataclass(slots=True)
-class _Plan:
+class Plan:
     """What one forgetting is about to take."""
 
     user_id: str
@@ -75,40 +75,40 @@ class Forgetting:
                 raise NotFound(f"no message {message_id!r}")
         found = [known[message_id] for message_id in dict.fromkeys(ids)]
         sessions = dict.fromkeys(message.session_id for message in found)
-        users = {(await required_session(self._parts.store, session_id)).user_id for session_id in sessions}
+        users = {(await require_session(self._parts.store, session_id)).user_id for session_id in sessions}
         if len(users) != 1:
             raise DoesNotFit("give messages of one user at a time")
-        plan = _Plan(user_id=users.pop(), target=f"{len(found)} messages")
-        plan.rewrites = [self._empty(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
-        return await self._execute(plan, dry_run=dry_run, progress=progress)
+        plan = Plan(user_id=users.pop(), target=f"{len(found)} messages")
+        plan.rewrites = [self.empty_message(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
+        return await self.execute(plan, dry_run=dry_run, progress=progress)
 
     async def span(self, session_id: str, span: Span, *, dry_run: bool, progress: Progress | None) -> Receipt:
         """Forget consecutive messages of a session."""
-        session = await required_session(self._parts.store, session_id)
+        session = await require_session(self._parts.store, session_id)
         found = await self._parts.store.messages(session_id, span)
-        plan = _Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of a session")
-        plan.rewrites = [self._empty(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
-        return await self._execute(plan, dry_run=dry_run, progress=progress)
+        plan = Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of a session")
+        plan.rewrites = [self.empty_message(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
+        return await self.execute(plan, dry_run=dry_run, progress=progress)
 
     async def session(self, session_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
-        session = await required_session(self._parts.store, session_id)
-        plan = _Plan(user_id=session.user_id, target="a session", sessions=[session_id])
-        return await self._execute(plan, dry_run=dry_run, progress=progress)
+        session = await require_session(self._parts.store, session_id)
+        plan = Plan(user_id=session.user_id, target="a session", sessions=[session_id])
+        return await self.execute(plan, dry_run=dry_run, progress=progress)
 
     async def documents(self, found: Sequence[Session], *, unless_used: bool = False) -> int:
         """Forget sessions that tell nothing to any digest; how many. With `unless_used`, those not used since then."""
         gone = 0
         for user_id, own in _by_user(found).items():
             touched = {session.id: session.touched_at for session in own} if unless_used else {}
-            plan = _Plan(user_id=user_id, target="documents", sessions=[one.id for one in own], derived=False)
+            plan = Plan(user_id=user_id, target="documents", sessions=[one.id for one in own], derived=False)
             plan.unless_touched = touched
-            receipt = await self._execute(plan, dry_run=False, progress=None)
+            receipt = await self.execute(plan, dry_run=False, progress=None)
             gone += len(receipt.sessions)
         return gone
 
     async def user(self, user_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
-        plan = _Plan(user_id=user_id, target="a user", user=True)
-        return await self._execute(plan, dry_run=dry_run, progress=progress)
+        plan = Plan(user_id=user_id, target="a user", user=True)
+        return await self.execute(plan, dry_run=dry_run, progress=progress)
 
     async def fact(self, fact_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
         """Forget one value: wherever it was said as this fact, its words are taken out of the message.
@@ -118,7 +118,7 @@ class Forgetting:
         fact = await self._parts.store.fact(fact_id)
         if fact is None:
             raise NotFound(f"no fact {fact_id!r}")
-        plan = _Plan(user_id=fact.user_id, target=f"fact {fact_id}")
+        plan = Plan(user_id=fact.user_id, target=f"fact {fact_id}")
         words, known, said_in = fact_words.own_words(fact), list[Fact](), list[str | None]()
         async for page in self._pages(fact.user_id):
             if page.sessions or page.facts:
@@ -134,7 +134,7 @@ class Forgetting:
                 if redact.mentions(body, metadata, words):
                     plan.mentions.append(message.id)
         plan.rewrites.sort(key=lambda change: said_in.index(change.message_id))
-        return await self._execute(plan, dry_run=dry_run, progress=progress)
+        return await self.execute(plan, dry_run=dry_run, progress=progress)
 
     async def text(
         self, wanted: str, user_id: str, session_id: str | None, *, dry_run: bool, progress: Progress | None
@@ -143,17 +143,17 @@ class Forgetting:
         if not isinstance(wanted, str) or len(find.needle(wanted)) < _MIN_LENGTH:
             raise InputError(f"text must have at least {_MIN_LENGTH} characters, so that not everything matches")
         if session_id is not None:
-            user_id = (await required_session(self._parts.store, session_id)).user_id
-        plan = _Plan(user_id=user_id, target="messages that have a text")
+            user_id = (await require_session(self._parts.store, session_id)).user_id
+        plan = Plan(user_id=user_id, target="messages that have a text")
         first: Contents | None = None
         async for page in self._pages(user_id, session_id):
             first = first or page
             for message in page.messages:
                 if redact.message_has(message, wanted) and not _is_gone(message):
-                    plan.rewrites.append(self._empty(message, erased.FORGOTTEN))
+                    plan.rewrites.append(self.empty_message(message, erased.FORGOTTEN))
         if first is not None:
             _match_derived(plan, wanted, first)
-        return await self._execute(plan, dry_run=dry_run, progress=progress)
+        return await self.execute(plan, dry_run=dry_run, progress=progress)
 
     async def _pages(self, user_id: str, session_id: str | None = None) -> AsyncIterator[Contents]:
         """All that is stored of a user or a session, page by page."""
@@ -165,7 +165,7 @@ class Forgetting:
 
     # carrying it out
 
-    async def _execute(self, plan: _Plan, *, dry_run: bool, progress: Progress | None) -> Receipt:
+    async def execute(self, plan: Plan, *, dry_run: bool, progress: Progress | None) -> Receipt:
         """Erase, scrub the files, then write again what is left of what was derived, in the affected sessions only."""
         erasure = Erasure(
             user_id=plan.user_id,
@@ -186,15 +186,15 @@ class Forgetting:
             dry_run=dry_run,
         )
         if plan.empty:
-            return replace(redact.build_receipt(erasure, Erased()), mentions_left=tuple(plan.mentions))
+            return replace(receipts.build_receipt(erasure, Erased()), mentions_left=tuple(plan.mentions))
         if plan.live is None:
             plan.live = await self._live(plan.affected)
         row = (await self._parts.store.erase(erasure)).receipt
         assert row is not None
-        done = replace(redact.receipt_of(row), rehearsal=dry_run, mentions_left=tuple(plan.mentions))
+        done = replace(receipts.receipt_of(row), rehearsal=dry_run, mentions_left=tuple(plan.mentions))
         return done if dry_run else await self._finish(plan, done, progress)
 
-    async def _finish(self, plan: _Plan, done: Receipt, progress: Progress | None) -> Receipt:
+    async def _finish(self, plan: Plan, done: Receipt, progress: Progress | None) -> Receipt:
         """What follows once it is erased. What a failing store leaves undone stays due to the worker."""
         scrub: Scrub = "dead"
         try:
@@ -211,53 +211,16 @@ class Forgetting:
                    "sessions": len(done.sessions), "summaries": len(done.summaries), "facts": len(done.facts),
                    "episodes": len(done.episodes), "scrub": scrub},
         )  # fmt: skip
-        return redact.with_scrub(done, scrub)
+        return receipts.with_scrub(done, scrub)
 
     async def _live(self, sessions: Collection[str]) -> list[str]:
         found = [await self._parts.store.summaries(session_id) for session_id in sorted(sessions)]
         return [summary.id for summaries in found for summary in summaries]
 
-    # retention
-
-    async def retain(self) -> int:
-        """Drop what the profile's retention rules say is too old; how many messages went. Scrubs what is still due."""
-        profile, now = self._parts.profile, self._parts.now()
-        dropped = 0
-        store = self._parts.store
-        if redact.scrub_state(await store.setting("scrub"), store.clean) != store.clean:
-            await store.scrub()
-        if profile.drop_archived_days is not None:
-            dropped += await self._drop_archived(now - timedelta(days=profile.drop_archived_days))
-        if profile.keep_message_days is not None:
-            dropped += await self._drop_raw(now - timedelta(days=profile.keep_message_days))
-        return dropped
-
-    async def _drop_archived(self, before: datetime) -> int:
-        dropped = 0
-        async for session in every_session(self._parts.store):
-            if session.status == "archived" and session.archived_at is not None and session.archived_at < before:
-                plan = _Plan(user_id=session.user_id, target="an archived session", sessions=[session.id])
-                receipt = await self._execute(plan, dry_run=False, progress=None)
-                dropped += len(receipt.messages)
-        return dropped
-
-    async def _drop_raw(self, before: datetime) -> int:
-        """Drop the words of old messages that summaries stand for; these and the facts stay."""
-        dropped = 0
-        async for session in every_session(self._parts.store):
-            cursor = min(session.counters.cursor, session.counters.extracted or session.counters.cursor)
-            plan = _Plan(user_id=session.user_id, target="old messages of a session", derived=False)
-            async for message in every_message(self._parts.store, session.id, 1, cursor):
-                if message.created_at < before and not erased.is_emptied(message):
-                    plan.rewrites.append(self._empty(message, erased.DROPPED))
-            if not plan.empty:
-                receipt = await self._execute(plan, dry_run=False, progress=None)
-                dropped += len(receipt.messages)
-        return dropped
-
     # pieces
 
-    def _empty(self, message: Message, placeholder: str) -> Rewrite:
+    def empty_message(self, message: Message, placeholder: str) -> Rewrite:
+        """A message with nothing but a placeholder."""
         return self._rewrite(message, redact.empty_body(message, placeholder), {}, whole=True)
 
     def _without(self, message: Message, said: Sequence[Fact], forgotten: Sequence[str]) -> Rewrite:
@@ -266,7 +229,7 @@ class Forgetting:
         others = [fact for fact in said if fact.id not in forgotten]
         words = redact.words_of(gone, others)
         left = redact.without(message, words)
-        change = self._rewrite(message, *left, whole=False) if left else self._empty(message, erased.FORGOTTEN)
+        change = self._rewrite(message, *left, whole=False) if left else self.empty_message(message, erased.FORGOTTEN)
         telling = [told for fact in gone for told in fact_words.telling(fact) or [fact.value]]
         return replace(change, words=tuple(words), telling=tuple(telling))
 
@@ -275,7 +238,7 @@ class Forgetting:
         return redact.rewrite(message, body, metadata, tokens=tokens, salt=salt, whole=whole)
 
 
-def _match_derived(plan: _Plan, wanted: str, stored: Contents) -> None:
+def _match_derived(plan: Plan, wanted: str, stored: Contents) -> None:
     """Plan to erase what has the words though no message of it has: told by hand, or written by a model."""
     plan.facts += [fact.id for fact in stored.facts if redact.has(redact.fact_words(fact), wanted)]
     plan.episodes += [one.id for one in stored.episodes if redact.has(redact.episode_words(one), wanted)]

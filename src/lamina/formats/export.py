@@ -11,12 +11,12 @@ from typing import Any
 
 from lamina.errors import NotFound
 from lamina.folding import layouts
-from lamina.forgetting.redact import receipt_of
+from lamina.forgetting.receipts import receipt_of
 from lamina.formats import folder_write as folder
 from lamina.formats import json_lines
 from lamina.formats.files import PartFile
 from lamina.formats.json_lines import Record, Value
-from lamina.log.pages import every_message, every_session, every_user, required_session
+from lamina.log.pages import every_message, every_session, every_user, require_session
 from lamina.parts import Parts, Progress
 from lamina.values.fact import Episode, Fact, Link
 from lamina.values.message import Message, Span
@@ -126,7 +126,7 @@ class Export:
 
     async def markdown(self, target: Path, session_id: str) -> int:
         """Write one session as a markdown file; returns the bytes."""
-        session = await required_session(self._store, session_id)
+        session = await require_session(self._store, session_id)
         count = session.counters.messages
         span = Span(first=max(1, count - _MARKDOWN_MESSAGES + 1), last=count)
         messages = await self._store.messages(session.id, span)
@@ -152,7 +152,7 @@ class Export:
 
     async def _matching(self, scope: Scope) -> AsyncIterator[Session]:
         if scope.session_id is not None:
-            yield await required_session(self._store, scope.session_id)
+            yield await require_session(self._store, scope.session_id)
             return
         async for session in every_session(self._store, scope.user_id):
             yield session
@@ -160,7 +160,7 @@ class Export:
     async def _read(self, session_id: str) -> _SessionData:
         """A session with what was derived from it, read while nothing folded, extracted or erased."""
         store = self._store
-        session = await required_session(store, session_id)
+        session = await require_session(store, session_id)
         for _ in range(_TRIES):
             data = _SessionData(
                 session=session,
@@ -169,7 +169,7 @@ class Export:
                 episodes=await store.episodes(session.user_id, session.id),
                 milestones=await store.milestones(session.id),
             )
-            session = await required_session(store, session_id)
+            session = await require_session(store, session_id)
             if _revision(session) == _revision(data.session):
                 break
         return data

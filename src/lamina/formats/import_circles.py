@@ -2,8 +2,8 @@
 
 from lamina.errors import InputError
 from lamina.formats.importing import Records
-from lamina.log import cycles
-from lamina.log.cycles import Steps
+from lamina.knowledge import circular_links
+from lamina.knowledge.circular_links import Steps
 from lamina.protocols.store import Store
 from lamina.values.fact import Episode, Fact, Link
 from lamina.values.summary import Summary
@@ -13,11 +13,11 @@ async def refuse_circles(store: Store, records: Records) -> None:
     """Raise InputError if something in the import refers to itself through others."""
     chains: dict[str, Steps] = {}
     async for _, record in records:
-        cycles.add_record(chains, record)
+        circular_links.add_record(chains, record)
     for name, steps in chains.items():
         await _add_stored(store, name, steps)
-        if found := cycles.circle(steps):
-            raise InputError(f"{cycles.told(name, found)}; take that out of the file, nothing was imported")
+        if found := circular_links.circle(steps):
+            raise InputError(f"{circular_links.describe(name, found)}; take that out of the file, nothing was imported")
 
 
 async def _add_stored(store: Store, name: str, steps: Steps) -> None:
@@ -30,10 +30,10 @@ async def _add_stored(store: Store, name: str, steps: Steps) -> None:
         if known is None:
             continue
         items: list[Fact | Summary | Episode | Link] = [known]
-        if name in cycles.ORDERED and known.user_id not in users:
+        if name in circular_links.ORDERED and known.user_id not in users:
             users.add(known.user_id)
             items += await store.links(known.user_id)
-        more = cycles.steps_of(items).get(name, {})
+        more = circular_links.steps_of(items).get(name, {})
         for one, others in more.items():
             todo |= {other for other in others if other not in steps}
             steps.setdefault(one, []).extend(others)

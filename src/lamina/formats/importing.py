@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from lamina.errors import BadRecords, Conflict, InputError
-from lamina.forgetting.redact import receipt_of
+from lamina.forgetting.receipts import receipt_of
 from lamina.formats import json_lines
 from lamina.formats.foreign_values import content_hash, join_id
 from lamina.formats.json_lines import Record, Value
@@ -14,7 +14,7 @@ from lamina.formats.restore import IncomingSession, Restorer, Tally
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_words import describe_fact, slot_of
 from lamina.log.append import Ingest
-from lamina.log.messages import checked_id, draft, given_to, is_older_main, main_owner
+from lamina.log.messages import check_id, draft, is_older_main, main_owner, own_session_id
 from lamina.parts import Parts, Progress
 from lamina.values.fact import Episode, Fact, Link
 from lamina.values.message import Span
@@ -110,7 +110,7 @@ class Importer:
         elif kind == "header":
             self._import_header(record)
         elif kind == "session":
-            checked_id(json_lines.session_head(record, place).id, f"{place}: session_id")
+            check_id(json_lines.session_head(record, place).id, f"{place}: session_id")
         elif not self._is_outdated(kind):
             _check_value(json_lines.value(self._fill_defaults(kind, record), place), place)
 
@@ -145,7 +145,7 @@ class Importer:
         if record.get("type") == "session":
             session_id, owner = record.get("id"), record.get("user_id")
             if isinstance(session_id, str) and isinstance(owner, str) and is_older_main(session_id, owner):
-                self._renamed[session_id] = given_to(session_id, owner)
+                self._renamed[session_id] = own_session_id(session_id, owner)
             return {**record, "id": self._own_session(session_id)}
         if "session_id" in record:
             record = {**record, "session_id": self._own_session(record["session_id"])}
@@ -157,7 +157,7 @@ class Importer:
     def _own_session(self, session_id: Any) -> Any:
         """The id that a session has here: another user's main session becomes one of whoever gets it."""
         if isinstance(session_id, str) and self._user_id is not None:
-            return given_to(session_id, self._user_id)
+            return own_session_id(session_id, self._user_id)
         return self._renamed.get(session_id, session_id) if isinstance(session_id, str) else session_id
 
     def _import_header(self, record: Record) -> None:
@@ -184,7 +184,7 @@ class Importer:
         session_id = record.get("session_id")
         if session_id is None:
             raise InputError(f"{place} has no session_id; give one, or add the messages with `lamina add`")
-        return checked_id(session_id, f"{place}: session_id")
+        return check_id(session_id, f"{place}: session_id")
 
     async def _flush(self) -> None:
         """Add the pending messages."""
@@ -216,13 +216,14 @@ class Importer:
     async def _add(self, incoming: IncomingSession, batch: list[_Pending]) -> None:
         """Add messages at once; if one of them is wrong, those before it."""
         try:
-            added = await self._ingest.add(
+            append = await self._ingest.prepare(
                 [one.message for one in batch],
                 user_id=self._owner(incoming),
                 session_id=incoming.id,
                 agent_id=incoming.head.agent_id if incoming.head else None,
-                key=None,
             )
+            await self._ingest.check_owner(append)
+            added = await self._ingest.append(append)
         except (InputError, Conflict) as error:
             if len(batch) == 1:
                 raise type(error)(f"{batch[0].place}: {error}") from None
@@ -247,7 +248,7 @@ class Importer:
     # everything else
 
     def _incoming(self, session_id: object, place: str) -> IncomingSession:
-        known = checked_id(session_id, f"{place}: session_id")
+        known = check_id(session_id, f"{place}: session_id")
         if known not in self._sessions:
             self._sessions[known] = IncomingSession(id=known, erasures=self._forgotten.of_session(known))
         return self._sessions[known]
@@ -302,7 +303,7 @@ class Importer:
     async def _import_fact(self, fact: Fact, place: str) -> None:
         slot = fact.slot or slot_of(fact.key, fact.value)  # of a later version, that of the first
         fact = replace(fact, slot=slot, user_id=self._user_id or fact.user_id)
-        checked_id(fact.user_id, f"{place}: user_id")
+        check_id(fact.user_id, f"{place}: user_id")
         fact = replace(fact, tokens=fact.tokens or self._parts.counter.count(describe_fact(fact)))
         if fact.origin == "said" and fact.session_id is not None:
             incoming = self._incoming(fact.session_id, place)
@@ -365,7 +366,7 @@ class Importer:
 
 def _check_value(value: Value, place: str) -> None:
     if not isinstance(value, Link):
-        checked_id(value.id, f"{place}: id")
+        check_id(value.id, f"{place}: id")
     if isinstance(value, Fact) and not value.value.strip():
         raise InputError(f"{place} (fact): value is empty; a fact says something")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lamina.forgetting.redact import hash_id
+from lamina.forgetting.receipts import hash_id
 from lamina.log.erased import is_dropped
 from lamina.maintenance.integrity import faults
 from lamina.values.fact import Fact

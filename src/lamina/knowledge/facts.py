@@ -8,11 +8,11 @@ from typing import Any
 from lamina.errors import DoesNotFit, InputError, NotFound, Stale
 from lamina.knowledge import conflicts, consistency, fact_words, user_profile
 from lamina.knowledge import episodes as episode_policy
+from lamina.knowledge.circular_links import ORDERED, circles
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_filter import Filter
 from lamina.language.times import moment
-from lamina.log.cycles import ORDERED, circles
-from lamina.log.pages import every_session, required_session
+from lamina.log.pages import every_session, require_session
 from lamina.parts import Parts
 from lamina.protocols.store import FactsCommit
 from lamina.values.fact import (
@@ -326,7 +326,7 @@ class Knowledge:
         linked: Sequence[str],
     ) -> Episode:
         """Store an episode told by hand."""
-        session = await required_session(self._parts.store, session_id)
+        session = await require_session(self._parts.store, session_id)
         last = max(1, session.counters.turns)
         span = Span(first=last, last=last) if turns is None else turns
         if not 1 <= span.first <= span.last <= last:
@@ -367,7 +367,7 @@ class Knowledge:
         return episode
 
     async def arc(self, session_id: str) -> Arc:
-        session = await required_session(self._parts.store, session_id)
+        session = await require_session(self._parts.store, session_id)
         found = await self._parts.store.episodes(session.user_id, session_id)
         return episode_policy.arc(found, session.counters.turns)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lamina.errors import InputError
-from lamina.log.messages import as_list, checked_id, draft, main_owner, taken
+from lamina.log.messages import as_list, check_id, draft, main_owner, session_conflict
 from lamina.parts import Parts, beside_loop
 from lamina.protocols.store import Append, Appended
 from lamina.values.message import Added, MessageDraft
@@ -20,18 +20,10 @@ class Ingest:
         self._parts = parts
         self._wake = wake
 
-    async def add(
-        self, messages: Any, *, user_id: str, session_id: str, agent_id: str | None, key: str | None
-    ) -> Added:
-        """Store messages at the end of a session; returns once they are safe."""
-        append = await self.checked(messages, user_id=user_id, session_id=session_id, agent_id=agent_id, key=key)
-        await self._check_owner(append)
-        return self._added(append, await self._parts.store.append(append))
-
-    async def checked(
+    async def prepare(
         self, messages: Any, *, user_id: str, session_id: str, agent_id: str | None, key: str | None = None
     ) -> Append:
-        """What is to be stored, if it can be."""
+        """What is to be stored, checked and counted."""
         given = as_list(messages)
         if not given:
             raise InputError("there are no messages to add; give at least one")
@@ -40,22 +32,22 @@ class Ingest:
                 f"{len(given):,} messages at once; at most {self._parts.limits.append_messages:,}: add them in parts"
             )
         return Append(
-            user_id=checked_id(user_id, "user_id"),  # first: a session that is not named is named after the user
-            session_id=checked_id(session_id, "session_id"),
-            agent_id=None if agent_id is None else checked_id(agent_id, "agent_id"),
+            user_id=check_id(user_id, "user_id"),  # first: a session that is not named is named after the user
+            session_id=check_id(session_id, "session_id"),
+            agent_id=None if agent_id is None else check_id(agent_id, "agent_id"),
             drafts=await self._drafts(given),
             salts=self._salts(len(given)),
             now=self._parts.now(),
             profile=self._parts.profile,
-            key=None if key is None else checked_id(key, "idempotency_key"),
+            key=None if key is None else check_id(key, "idempotency_key"),
         )
 
     async def append(self, append: Append) -> Added:
-        """Store what `checked` gave."""
-        return self._added(append, await self._parts.store.append(append))
+        """Store what `prepare` gave; returns once it is safe."""
+        return self.finish(append, await self._parts.store.append(append))
 
-    def _added(self, append: Append, appended: Appended) -> Added:
-        """What was stored; the worker is woken if it has work now."""
+    def finish(self, append: Append, appended: Appended) -> Added:
+        """Wake the worker if it has work now; gives what was stored."""
         if appended.due or appended.session.counters.messages == len(appended.ids):
             self._wake()
         return Added(
@@ -66,12 +58,12 @@ class Ingest:
             duplicates=appended.duplicates,
         )
 
-    async def _check_owner(self, append: Append) -> None:
+    async def check_owner(self, append: Append) -> None:
         """Leave the main sessions of other users to them; one that a user has from earlier stays theirs."""
         if main_owner(append.session_id) not in {None, append.user_id}:
             session = await self._parts.store.session(append.session_id)
             if session is None or session.user_id != append.user_id:
-                raise taken(append.session_id)
+                raise session_conflict(append.session_id)
 
     def _salts(self, number: int) -> list[bytes]:
         drawn = self._parts.random_bytes(number * _SALT_BYTES)
@@ -79,9 +71,9 @@ class Ingest:
 
     async def _drafts(self, given: list[Any]) -> list[MessageDraft]:
         large = len(given) > 1_000 or any(len(str(m.get("content", ""))) > _LARGE for m in given if isinstance(m, dict))  # noqa: PLR2004
-        return await beside_loop(lambda: self._drafted(given)) if large else self._drafted(given)
+        return await beside_loop(lambda: self._build_drafts(given)) if large else self._build_drafts(given)
 
-    def _drafted(self, given: list[Any]) -> list[MessageDraft]:
+    def _build_drafts(self, given: list[Any]) -> list[MessageDraft]:
         parts, now = self._parts, self._parts.now()
         single = len(given) == 1
         return [

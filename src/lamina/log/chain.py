@@ -17,7 +17,7 @@ class Damaged(Exception):
     """A stored row does not match its digest or cannot be read."""
 
 
-def first_digest(session_id: str) -> bytes:
+def first_hash(session_id: str) -> bytes:
     """Where a session's chain of digests begins."""
     return hashlib.sha256(b"lamina session\0" + session_id.encode()).digest()
 
@@ -28,11 +28,11 @@ def leaf(salt: bytes, *content: str | None) -> bytes:
     return hashlib.sha256(salt + joined.encode()).digest()
 
 
-def chained(previous: bytes, own: bytes) -> bytes:
+def extend_chain(previous: bytes, own: bytes) -> bytes:
     return hashlib.sha256(previous + own).digest()
 
 
-def placed(
+def build_rows(
     session_id: str, counters: Counters, previous: bytes, drafts: Sequence[MessageDraft], salts: Sequence[bytes]
 ) -> tuple[list[MessageRow], Counters, bytes]:
     """Drafts at the end of a session: rows, the new counters and the new end of the chain."""
@@ -45,7 +45,7 @@ def placed(
         closed = closes(draft.role, bool(draft.calls), was=closed)
         created_at = draft.created_at.isoformat()
         own = leaf(salt, draft.id, draft.role, draft.body, created_at, draft.metadata, draft.model)
-        previous = chained(previous, own)
+        previous = extend_chain(previous, own)
         rows.append(
             MessageRow(
                 session_id, seq, turn, draft.id, draft.role, draft.body, created_at, draft.metadata, draft.model,
@@ -62,7 +62,7 @@ def closes(role: str, has_calls: bool, *, was: bool) -> bool:
     return role == "assistant" and not has_calls
 
 
-def rewritten(row: MessageRow, change: Rewrite) -> MessageRow:
+def rewrite_row(row: MessageRow, change: Rewrite) -> MessageRow:
     """A row with other words; its place in the chain of digests stays."""
     own = leaf(change.salt, row.id, row.role, change.body, row.created_at, change.metadata, None)
     return row._replace(
@@ -81,7 +81,7 @@ def link_of(row: MessageRow) -> bytes:
     return row.leaf if row.erased is None else row.erased
 
 
-def recounted(messages: Iterable[Message | MessageRow]) -> Counters:
+def recount(messages: Iterable[Message | MessageRow]) -> Counters:
     """The counters that these messages, all of a session, give; the cursor is left at the start."""
     last = turns = tokens = 0
     closed = True
@@ -99,7 +99,7 @@ def _row_calls(row: MessageRow) -> tuple[str, ...]:
         return ()
 
 
-def decoded(row: MessageRow) -> Message:
+def decode_message(row: MessageRow) -> Message:
     """The message in a row; Damaged if a bit of it has changed."""
     try:
         if leaf(row.salt, row.id, row.role, row.body, row.created_at, row.metadata, row.model) != row.leaf:
@@ -127,7 +127,7 @@ def decoded(row: MessageRow) -> Message:
         raise Damaged(f"message {row.id} cannot be read: {error}") from error
 
 
-def unstored(
+def new_drafts(
     append: Append, stored: Mapping[str, MessageRow]
 ) -> tuple[list[MessageDraft], list[bytes], tuple[str, ...]]:
     """The drafts (and salts) that are not stored yet, and the ids that are; an id with other content is a conflict."""
@@ -155,7 +155,7 @@ def _stands(row: MessageRow, draft: MessageDraft) -> bool:
 def same_content(row: MessageRow, draft: MessageDraft) -> bool:
     """Whether a draft with a stored message's id is that message again."""
     try:
-        message = decoded(row)
+        message = decode_message(row)
     except Damaged:
         return False
     return _same(message, message.body, message.metadata, draft)

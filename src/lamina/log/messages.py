@@ -164,7 +164,7 @@ def _check_content(raw: Mapping[str, Any], role: Role, place: str) -> None:
 
 
 def _id(raw: Mapping[str, Any], place: str) -> str | None:
-    return None if raw.get("id") is None else checked_id(raw["id"], f"{place}: id")
+    return None if raw.get("id") is None else check_id(raw["id"], f"{place}: id")
 
 
 def main_session(user_id: str, agent_id: str | None = None) -> str:
@@ -186,7 +186,7 @@ def is_older_main(session_id: str, user_id: str) -> bool:
     return session_id.startswith(f"{user_id}/") and session_id.endswith(_MAIN)
 
 
-def given_to(session_id: str, user_id: str) -> str:
+def own_session_id(session_id: str, user_id: str) -> str:
     """The id of a session that becomes this user's: another's main session is not theirs to have under its id."""
     if main_owner(session_id) in {None, user_id}:
         return session_id
@@ -198,10 +198,10 @@ def given_to(session_id: str, user_id: str) -> str:
 def check_main(session_id: str, user_id: str) -> None:
     """Leave the main sessions of others to them, also before they have one."""
     if main_owner(session_id) not in {None, user_id}:
-        raise taken(session_id)
+        raise session_conflict(session_id)
 
 
-def taken(session_id: str) -> Conflict:
+def session_conflict(session_id: str) -> Conflict:
     """What is said of a session that is not the caller's; it tells nothing of whose it is."""
     return Conflict(f"session {session_id!r} is taken; choose another session_id")
 
@@ -211,7 +211,7 @@ def check_text(name: str, given: Any) -> None:
         raise InputError(f"{name} must be text, not {type(given).__name__}")
 
 
-def checked_id(value: Any, what: str) -> str:
+def check_id(value: Any, what: str) -> str:
     """An id as given, if it can be one."""
     longest = _LONGEST_ID + len(_MAIN) if isinstance(value, str) and value.endswith(_MAIN) else _LONGEST_ID
     if not isinstance(value, str) or not value.strip() or len(value) > longest:
@@ -220,9 +220,9 @@ def checked_id(value: Any, what: str) -> str:
     return value
 
 
-def checked_tenant(value: Any) -> str:
+def check_tenant(value: Any) -> str:
     """The name of a tenant, if it can be one."""
-    if checked_id(value, "tenant") == "*":
+    if check_id(value, "tenant") == "*":
         raise InputError("no tenant is called '*', which stands for all of them")
     return str(value)
 
@@ -231,7 +231,7 @@ def _model(raw: Mapping[str, Any], place: str) -> str | None:
     variant, metadata = raw.get("model"), raw.get("metadata")
     if variant is None and metadata is not None:
         variant = metadata.get("model_variant") if isinstance(metadata, Mapping) else None
-    return None if variant is None else checked_id(variant, f"{place}: model")
+    return None if variant is None else check_id(variant, f"{place}: model")
 
 
 def _time(value: Any, now: datetime, place: str) -> datetime:

@@ -11,7 +11,7 @@ _PAGE = 500
 _BEYOND = 2**62  # every count of changes: which sessions have changed is not asked for
 
 
-async def required_session(store: Store, session_id: str) -> Session:
+async def require_session(store: Store, session_id: str) -> Session:
     found = await store.session(session_id)
     if found is None:
         raise NotFound(f"no session {session_id!r}")

@@ -15,7 +15,7 @@ from lamina.values.summary import Recipe, Source, Summary
 _COLUMNS = ("id", "user_id", "session_id", "kind", "layer", "version", "status", "folded_into")
 
 
-def encoded(summary: Summary) -> SummaryRow:
+def encode_summary(summary: Summary) -> SummaryRow:
     values = asdict(summary)
     for name in _COLUMNS:
         del values[name]
@@ -34,7 +34,7 @@ def encoded(summary: Summary) -> SummaryRow:
         status=summary.status,
         folded_into=summary.folded_into,
         record=record,
-        digest=record_digest(summary.id, record),
+        digest=record_hash(summary.id, record),
     )
 
 
@@ -42,13 +42,13 @@ def _json(values: dict[str, Any]) -> str:
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
-def record_digest(item_id: str, record: str) -> bytes:
+def record_hash(item_id: str, record: str) -> bytes:
     return hashlib.sha256(f"{item_id}\0{record}".encode("utf-8", "surrogateescape")).digest()
 
 
-def decoded(row: SummaryRow) -> Summary:
+def decode_summary(row: SummaryRow) -> Summary:
     """The summary in a row; Damaged if a bit of it has changed."""
-    if record_digest(row.id, row.record) != row.digest:
+    if record_hash(row.id, row.record) != row.digest:
         raise Damaged(f"summary {row.id} does not match its digest")
     try:
         values = json.loads(row.record)
@@ -93,14 +93,14 @@ def fact_row(fact: Fact) -> FactRow:
     return FactRow(
         fact.id, fact.user_id, fact.category, fact.slot, fact.session_id, fact.message_id, fact.status,
         _iso(fact.valid_until), fact.of, fact.version, fact.accesses, _iso(fact.accessed_at), fact.decay,
-        record, record_digest(fact.id, record),
+        record, record_hash(fact.id, record),
     )  # fmt: skip
 
 
 def fact_of(row: FactRow) -> Fact:
     """The fact in a row; Damaged if a bit of what was said has changed."""
     try:
-        if record_digest(row.id, row.record) != row.digest:
+        if record_hash(row.id, row.record) != row.digest:
             raise Damaged(f"fact {row.id} does not match its digest")
         values = json.loads(row.record)
         for name in _FACT_TIMES:
@@ -133,13 +133,13 @@ def episode_row(episode: Episode) -> EpisodeRow:
     record = _json(values)
     return EpisodeRow(
         episode.id, episode.user_id, episode.session_id, episode.accesses, _iso(episode.accessed_at), episode.decay,
-        record, record_digest(episode.id, record),
+        record, record_hash(episode.id, record),
     )  # fmt: skip
 
 
 def episode_of(row: EpisodeRow) -> Episode:
     try:
-        if record_digest(row.id, row.record) != row.digest:
+        if record_hash(row.id, row.record) != row.digest:
             raise Damaged(f"episode {row.id} does not match its digest")
         values = json.loads(row.record)
         values["turns"] = Span(first=values["turns"][0], last=values["turns"][1])
@@ -166,5 +166,5 @@ def _span(value: Any) -> Span | None:
 
 
 def head_hash(text: str) -> str:
-    """A hash of the first 120 characters: summaries that begin alike are the same summary (document 004)."""
+    """A hash of the first 120 characters: summaries that begin alike are the same summary (`layered`)."""
     return hashlib.sha256(" ".join(text.split())[:120].casefold().encode()).hexdigest()

@@ -48,7 +48,7 @@ def compare(told: Sequence[Sign], kept: Sequence[Sign], *, gone: Collection[int]
         places[last] = again
     return Resent(
         new=tuple(new),
-        seen=_seen(kept, set(places.values())),
+        seen=_first_seen(kept, set(places.values())),
         answered=again is not None and again + 1 < len(kept),
     )
 
@@ -104,7 +104,7 @@ def _again(told: Sequence[Sign], kept: Sequence[Sign], places: Mapping[int, int]
     return said[-1] if said and kept[said[-1]] == newest else None
 
 
-def _seen(kept: Sequence[Sign], told: set[int]) -> int | None:
+def _first_seen(kept: Sequence[Sign], told: set[int]) -> int | None:
     """From where on the client told all that users said; replies may have been made or dropped on the way."""
     first, place = None, max(told, default=-1)
     while place >= 0 and (place in told or kept[place].role != "user"):

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from lamina.knowledge.circular_links import circles
 from lamina.log import chain, records
-from lamina.log.cycles import circles
 from lamina.log.erased import is_dropped
 from lamina.protocols.store import Audit, MessageRow, SummaryRow
 from lamina.values.message import Message, Span
@@ -26,7 +26,7 @@ def problems(audit: Audit) -> Iterator[Problem]:
 
 
 def _messages(audit: Audit) -> Iterator[Problem]:
-    digest = chain.first_digest(audit.session.id)
+    digest = chain.first_hash(audit.session.id)
     turn = last = 0
     for row in audit.rows:
         damage = _damage(row)
@@ -50,7 +50,7 @@ def _messages(audit: Audit) -> Iterator[Problem]:
 
 def _damage(row: MessageRow) -> str | None:
     try:
-        chain.decoded(row)
+        chain.decode_message(row)
     except chain.Damaged as damage:
         return str(damage)
     return None
@@ -58,7 +58,7 @@ def _damage(row: MessageRow) -> str | None:
 
 def _next_hash(previous: bytes, leaf: bytes) -> bytes | None:
     try:
-        return chain.chained(previous, leaf)
+        return chain.extend_chain(previous, leaf)
     except TypeError:  # damaged into something that is not bytes
         return None
 
@@ -66,7 +66,7 @@ def _next_hash(previous: bytes, leaf: bytes) -> bytes | None:
 def _is_cut_short(audit: Audit) -> bool:
     """Whether the newest messages are gone: both the count and the last digest know of more."""
     last = audit.rows[-1] if audit.rows else None
-    seq, digest = (last.seq, last.digest) if last else (0, chain.first_digest(audit.session.id))
+    seq, digest = (last.seq, last.digest) if last else (0, chain.first_hash(audit.session.id))
     return audit.session.counters.messages > seq and audit.last_digest != digest
 
 
@@ -82,7 +82,7 @@ def _problem(kind: str, row: MessageRow, text: str) -> Problem:
 
 def _counters(audit: Audit) -> Iterator[Problem]:
     """Counters that the messages do not bear out; those of a log that was cut short are left as evidence."""
-    have, want = audit.session.counters, chain.recounted(audit.rows)
+    have, want = audit.session.counters, chain.recount(audit.rows)
     covered = [row for row in audit.rows if row.seq <= have.cursor]
     pairs = {
         "messages": (have.messages, want.messages),
@@ -105,7 +105,7 @@ def _summaries(audit: Audit) -> Iterator[Problem]:
     whole: list[Summary] = []
     for row in audit.summaries:
         try:
-            summary = records.decoded(row)
+            summary = records.decode_summary(row)
         except chain.Damaged as damage:
             yield _summary_problem("summary", row, str(damage))
             continue
@@ -179,7 +179,7 @@ def _texts(audit: Audit) -> Iterator[tuple[str, str | None]]:
     for row in audit.rows:
         if row.id in wanted:
             try:
-                message: Message = chain.decoded(row)
+                message: Message = chain.decode_message(row)
             except (chain.Damaged, json.JSONDecodeError):
                 continue
             yield row.id, None if is_dropped(message) else message.text

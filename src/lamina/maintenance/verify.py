@@ -6,8 +6,8 @@ from functools import partial
 
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from lamina.knowledge import conflicts
+from lamina.knowledge.circular_links import circles
 from lamina.knowledge.extract import Reader
-from lamina.log.cycles import circles
 from lamina.log.erased import is_dropped
 from lamina.log.pages import every_message, every_session, every_user
 from lamina.maintenance import integrity

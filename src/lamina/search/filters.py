@@ -11,7 +11,7 @@ from typing import Any, Literal
 from lamina.errors import InputError
 from lamina.knowledge.fact_filter import Filter
 from lamina.language.times import moment
-from lamina.log.messages import checked_id
+from lamina.log.messages import check_id
 from lamina.search.weights import MIXED, checked_weights
 from lamina.values.fact import FACT_STATUSES, FACT_TYPES
 from lamina.values.message import ROLES, Span
@@ -66,7 +66,7 @@ def _check_value(name: str, field: FilterField, given: Any) -> Any:
     if field.kind == "time":
         return moment(given, name)
     if field.kind == "id":
-        return checked_id(given, name)
+        return check_id(given, name)
     if field.kind == "weights":
         return checked_weights(given)
     if given not in field.choices:

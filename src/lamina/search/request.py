@@ -7,7 +7,7 @@ from typing import Any
 
 from lamina.errors import InputError
 from lamina.knowledge.fact_filter import Filter
-from lamina.log.messages import check_text, checked_id
+from lamina.log.messages import check_id, check_text
 from lamina.profiles import Profile
 from lamina.search.filters import HIT_KINDS, as_filter, check
 
@@ -62,7 +62,7 @@ def build_request(
     given = {"kinds": kinds, "session_id": session_id, "role": role, "at": at, "as_of": as_of, "archived": archived}
     return Request(
         query=query,
-        user_id=checked_id(user_id, "user_id"),
+        user_id=check_id(user_id, "user_id"),
         top_k=top_k,
         wanted=as_filter(
             types=types, categories=categories, tags=tags, since=since, until=until, min_importance=min_importance

@@ -4,15 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from lamina.errors import Conflict, NotFound
-from lamina.forgetting.redact import (
-    FIRST_RECEIPT,
-    blocked_marks,
-    build_receipt,
-    receipt_row,
-    remaining_episode,
-    remaining_facts,
-    sign,
-)
+from lamina.forgetting.receipts import FIRST_RECEIPT, blocked_marks, build_receipt, receipt_row, sign
+from lamina.forgetting.redact import remaining_episode, remaining_facts
 from lamina.knowledge.conflicts import new_slots
 from lamina.log import chain
 from lamina.log.messages import OWN_KEY
@@ -147,7 +140,7 @@ async def rewrite(tx: Transaction, user_id: str, change: Rewrite, gone: Losses) 
     if found is None or message_row(found[1:]).leaf != change.expect:
         raise Conflict(f"message {change.message_id!r} has changed meanwhile; try again")
     place, row = found[0], message_row(found[1:])
-    new = chain.rewritten(row, change)
+    new = chain.rewrite_row(row, change)
     await unindex_message(tx, user_id, place, row, gone)
     await tx.execute(
         "update messages set body = ?, metadata = ?, model = null, tokens = ?, salt = ?, leaf = ?, erased = ?,"

@@ -1,6 +1,6 @@
 """Audits, repairs, and sessions that end with time."""
 
-from lamina.forgetting.redact import broken_receipts
+from lamina.forgetting.receipts import broken_receipts
 from lamina.log import chain, records
 from lamina.protocols.store import Audit, FactRow
 from lamina.storage import changes_sql, erasure_sql, facts_sql, messages_sql, sessions_sql, summaries_sql, vectors_sql
@@ -40,7 +40,7 @@ async def _digest_problems(tx: Transaction) -> list[Problem]:
     problems = []
     for row in map(summary_row, await tx.rows(sql, (tx.tenant,))):
         try:
-            records.decoded(row)
+            records.decode_summary(row)
         except chain.Damaged as damage:
             problems.append(Problem(kind="digest", where=f"user {row.user_id}", text=str(damage), derived=True))
     return problems
@@ -70,7 +70,7 @@ async def _receipt_problems(tx: Transaction) -> list[Problem]:
 async def recount(tx: Transaction, session_id: str) -> None:
     session = await sessions_sql.require_session(tx, session_id)
     found = await messages_sql.raw_messages(tx, session_id)
-    counters = chain.recounted(found)
+    counters = chain.recount(found)
     (cursor_turn, cursor_tokens) = await tx.one(
         "select coalesce(max(m.turn), 0), cast(coalesce(sum(m.tokens), 0) as bigint) from messages m"
         " join sessions s on s.tenant = m.tenant and s.id = m.session_id"
@@ -81,7 +81,7 @@ async def recount(tx: Transaction, session_id: str) -> None:
         "update sessions set messages = ?, turns = ?, tokens = ?, closed = ?, digest = ?, cursor_turn = ?,"
         " cursor_tokens = ?, touch = touch + 1, pending = 1, aside = 0 where tenant = ? and id = ?",
         (counters.messages, counters.turns, counters.tokens, int(counters.closed),
-         found[-1].digest if found else chain.first_digest(session_id), cursor_turn, cursor_tokens,
+         found[-1].digest if found else chain.first_hash(session_id), cursor_turn, cursor_tokens,
          tx.tenant, session_id),
     )  # fmt: skip
     await changes_sql.note_cut(tx, session.user_id, [session_id])

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lamina.documents.versions import earlier_version
-from lamina.folding.schedule import has_work
+from lamina.folding.due import has_work
 from lamina.log import chain
-from lamina.log.messages import taken
+from lamina.log.messages import session_conflict
 from lamina.protocols.store import Append, Appended, MessageRow, Replacement
 from lamina.storage import changes_sql, erasure_sql, facts_sql, sessions_sql
 from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
@@ -73,7 +73,7 @@ async def _take_messages(tx: Transaction, session: Session, gone: erasure_sql.Lo
     await tx.execute(
         "update sessions set messages = 0, turns = 0, tokens = 0, closed = 1, extracted = 0, digest = ?,"
         " erasures = erasures + 1 where tenant = ? and id = ?",
-        (chain.first_digest(session.id), *key),
+        (chain.first_hash(session.id), *key),
     )
     await erasure_sql.unfold_from(tx, session.id, 0, gone)
 
@@ -116,8 +116,8 @@ async def append(tx: Transaction, append: Append) -> Appended:
     if append.replaces is not None and session.counters.messages:
         session, digest = await _replace(tx, session, append.replaces)
     stored = await stored_messages(tx, [draft.id for draft in append.drafts if draft.named])
-    fresh, salts, duplicates = chain.unstored(append, stored)
-    placed, counters, digest = chain.placed(append.session_id, session.counters, digest, fresh, salts)
+    fresh, salts, duplicates = chain.new_drafts(append, stored)
+    placed, counters, digest = chain.build_rows(append.session_id, session.counters, digest, fresh, salts)
     if placed:
         changed = await changes_sql.note_change(tx, append.user_id)
         session = await _touch(tx, append, session, counters, digest, fresh, changed)
@@ -141,10 +141,10 @@ async def _session_for(tx: Transaction, append: Append) -> tuple[Session, bytes]
     if found is not None:
         session = session_value(found[1:])
         if session.user_id != append.user_id:
-            raise taken(append.session_id)
+            raise session_conflict(append.session_id)
         return session, found[0]
     started = to_us(append.drafts[0].created_at)
-    digest = chain.first_digest(append.session_id)
+    digest = chain.first_hash(append.session_id)
     generation = await sessions_sql.generation(tx)
     await sessions_sql.note_tenant(tx)
     await tx.execute(

@@ -65,11 +65,11 @@ class Gone:
 
 def whole_messages(found: Iterable[MessageRow]) -> Iterator[Message]:
     """The messages whose rows are undamaged; the others are skipped with a warning."""
-    return _whole("messages", chain.decoded, found)
+    return _whole("messages", chain.decode_message, found)
 
 
 def whole_summaries(found: Iterable[SummaryRow]) -> Iterator[Summary]:
-    return _whole("summaries", records.decoded, found)
+    return _whole("summaries", records.decode_summary, found)
 
 
 def whole_facts(found: Iterable[FactRow]) -> Iterator[Fact]:

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from lamina.coroutines import driven
+from lamina.coroutines import run_without_loop
 from lamina.errors import FORKED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from lamina.storage.sqlite_unused import RawFile, identity
 from lamina.storage.transaction import NOBODY, About, Row, Values, WordIndex, Work
@@ -248,7 +248,7 @@ class SqliteDatabase:
     def _finish(self, work: Work[T], connection: sqlite3.Connection) -> T:
         """The result of work in which nothing ever waits."""
         transaction = SqliteTransaction(connection, self._tenant, self._words)
-        return driven(cast("Coroutine[Any, Any, T]", work(transaction)))
+        return run_without_loop(cast("Coroutine[Any, Any, T]", work(transaction)))
 
 
 async def _pause(seconds: float) -> None:

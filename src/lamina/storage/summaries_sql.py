@@ -18,7 +18,7 @@ _HIGHEST = 2**62
 
 async def insert_summary(tx: Transaction, summary: Summary) -> None:
     """Store a summary; one with a known id takes its own place again."""
-    row = records.encoded(summary)
+    row = records.encode_summary(summary)
     if not await unindex_summary(tx, row.id):
         raise StoreError(f"summary {row.id} is damaged; `repair` writes it again from the log")
     await tx.execute(

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
 
-from lamina.log.messages import checked_tenant
+from lamina.log.messages import check_tenant
 from lamina.log.pages import cuts_of
 from lamina.memory import AsyncMemory, close_all
 from lamina.protocols.store import Store
@@ -102,7 +102,7 @@ class Tenants:
         await self._store.setting("profile")
 
     def keys(self, tenant: str) -> Keys:
-        checked_tenant(tenant)
+        check_tenant(tenant)
         return Keys(
             self._store.for_tenant(tenant),
             now=self._now,

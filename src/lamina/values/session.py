@@ -83,7 +83,7 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """One session with what is kept of it: the record of document 001."""
+    """One session with what is kept of it: the record of the profile `project`."""
 
     _shown: ClassVar = ("session",)
 

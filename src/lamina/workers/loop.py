@@ -12,13 +12,13 @@ from typing import Any
 
 from lamina.errors import LaminaError, ModelError, StoreError
 from lamina.folding.digest import Digester
+from lamina.folding.due import Fold
 from lamina.folding.fold import Compactor
-from lamina.folding.schedule import Fold
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.consolidate import Consolidation
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_drafts import is_unread
-from lamina.log.pages import every_user, required_session
+from lamina.log.pages import every_user, require_session
 from lamina.maintenance.integrity import faults
 from lamina.parts import Parts, Progress
 from lamina.protocols.store import Claim, FoldCommit, Reach
@@ -257,11 +257,11 @@ class Worker:
     async def settle_facts(self, session_id: str, timeout: float | None = None) -> Settled:
         """Work until a session was read for facts, here or with other workers, or could not be."""
         done = Settled(folds=0, digests=0, archived=0)
-        failed = (await required_session(self._parts.store, session_id)).attempts
+        failed = (await require_session(self._parts.store, session_id)).attempts
         async with asyncio.timeout(timeout):
             await self._revoke_dead_leases([session_id])
             while not self._stopping:
-                session = await required_session(self._parts.store, session_id)
+                session = await require_session(self._parts.store, session_id)
                 if session.attempts > failed:
                     return replace(done, failed=(session_id,))
                 if not is_unread(self._parts.profile, session.counters):

@@ -12,7 +12,7 @@ import pytest
 from lamina.server.mem0 import writes
 from lamina.settings import Settings
 from tests.http_service import serving
-from tests.log.test_cycles import rewritten
+from tests.knowledge.test_circular_links import rewritten
 
 UNKNOWN = "fact_" + 32 * "0"
 INTRO = {"role": "user", "content": "I'm Alex. I live in Porto and I love hiking."}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lamina.errors import Conflict, InputError, NotFound
-from lamina.log.messages import as_list, main_session, taken
+from lamina.log.messages import as_list, main_session, session_conflict
 from lamina.memory import AsyncMemory
 from lamina.server.mem0.filters import ENTITIES, Filter, at_seconds, fields_in, matches, users_in
 from lamina.server.mem0.memories import (
@@ -43,7 +43,7 @@ async def add(memory: AsyncMemory, body: Added, *, waits: bool) -> Told:
     if run_id is not None and (run := await _session(memory, run_id)) is not None:
         user_id = user_id or run.user_id
         if user_id != run.user_id:
-            raise taken(run_id)
+            raise session_conflict(run_id)
         if agent_id not in {None, run.agent_id}:
             raise Conflict(f"run {run_id!r} is not agent {agent_id!r}'s; give each agent runs of its own")
     whose = default_user(user_id)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from lamina.context.build import Built
 from lamina.context.rendering import Blocks, fence
 from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
-from lamina.log.messages import OWN_KEY, check_main, taken, text_of
+from lamina.log.messages import OWN_KEY, check_main, session_conflict, text_of
 from lamina.log.resent import Resent, compare, sign
 from lamina.memory import AsyncMemory
 from lamina.protocols.store import View
@@ -152,7 +152,7 @@ class Turn:
         if view.session is None:
             check_main(self.whose.session_id, self.whose.user_id)
         elif view.session.user_id != self.whose.user_id:
-            raise taken(view.session.id)
+            raise session_conflict(view.session.id)
         self._count = view.session.counters.messages if view.session else 0
         first = max(1, self._count - read + 1)
         kept = [one for one in view.tail if one.seq >= first]

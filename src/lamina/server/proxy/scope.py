@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from lamina.errors import InputError
-from lamina.log.messages import checked_id, main_session
+from lamina.log.messages import check_id, main_session
 
 USER, SESSION, AGENT = "x-lamina-user", "x-lamina-session", "x-lamina-agent"
 BUDGET = "x-lamina-budget"
@@ -39,11 +39,11 @@ def whose(headers: Mapping[str, str], body: Mapping[str, Any], somebody: str) ->
         user = body["user"]
     if user is None and session is None:
         return None
-    user_id = somebody if user is None else checked_id(user, "the user's id")
+    user_id = somebody if user is None else check_id(user, "the user's id")
     return Whose(
         user_id=user_id,
-        session_id=main_session(user_id) if session is None else checked_id(session, "the session's id"),
-        agent_id=None if agent is None else checked_id(agent, "the agent's id"),
+        session_id=main_session(user_id) if session is None else check_id(session, "the session's id"),
+        agent_id=None if agent is None else check_id(agent, "the agent's id"),
         budget=_budget(headers.get(BUDGET)),
         kept_there=bool(body.get("previous_response_id")) or (conversation or "").startswith(_THEIRS),
     )

@@ -6,15 +6,8 @@ from dataclasses import replace
 
 from lamina.documents.versions import earlier_version
 from lamina.errors import Conflict, NotFound
-from lamina.forgetting.redact import (
-    FIRST_RECEIPT,
-    blocked_marks,
-    build_receipt,
-    receipt_row,
-    remaining_episode,
-    remaining_facts,
-    sign,
-)
+from lamina.forgetting.receipts import FIRST_RECEIPT, blocked_marks, build_receipt, receipt_row, sign
+from lamina.forgetting.redact import remaining_episode, remaining_facts
 from lamina.knowledge.conflicts import new_slots
 from lamina.log import chain
 from lamina.log.messages import OWN_KEY
@@ -91,7 +84,7 @@ class OracleErasure(OracleVectors):
             row = next((row for row in kept.rows if row.seq == change.seq), None) if kept else None
             if kept is None or row is None or row.leaf != change.expect:
                 raise Conflict(f"message {change.message_id!r} has changed meanwhile; try again")
-            new = chain.rewritten(row, change)
+            new = chain.rewrite_row(row, change)
             kept.rows[kept.rows.index(row)] = new
             self._by_id[new.id] = new
             if erasure.derived:
@@ -205,12 +198,12 @@ class OracleErasure(OracleVectors):
         if replaces.keep_salt is None:
             for message_id in ids:
                 del self._by_id[message_id]
-            kept.rows, kept.unread, kept.digest = [], set(), chain.first_digest(kept.session.id)
+            kept.rows, kept.unread, kept.digest = [], set(), chain.first_hash(kept.session.id)
             counters = replace(kept.session.counters, messages=0, turns=0, closed=True, extracted=0)
             kept.session = replace(kept.session, counters=counters)
         else:
             for message in whole_messages(old):
-                new = chain.rewritten(self._by_id[message.id], earlier_version(message, replaces.keep_salt))
+                new = chain.rewrite_row(self._by_id[message.id], earlier_version(message, replaces.keep_salt))
                 kept.rows[new.seq - 1] = self._by_id[new.id] = new
         kept.session = replace(kept.session, erasures=kept.session.erasures + 1)
         gone = Gone()

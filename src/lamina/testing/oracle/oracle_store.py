@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from lamina.folding.schedule import has_work
+from lamina.folding.due import has_work
 from lamina.language.words import terms as terms_of
 from lamina.log import chain, messages, records
 from lamina.log.window import take_back
@@ -65,14 +65,14 @@ class OracleStore(OracleQueue):
             return replace(known, session=self._require(append.session_id).session, duplicates=known.ids)
         kept = self._sessions.get(append.session_id)
         if kept is not None and kept.session.user_id != append.user_id:
-            raise messages.taken(append.session_id)
+            raise messages.session_conflict(append.session_id)
         goes = append.session_id if append.replaces is not None and append.replaces.keep_salt is None else None
         taken = (self._by_id[draft.id] for draft in append.drafts if draft.id in self._by_id)
-        fresh, salts, duplicates = chain.unstored(append, {row.id: row for row in taken if row.session_id != goes})
+        fresh, salts, duplicates = chain.new_drafts(append, {row.id: row for row in taken if row.session_id != goes})
         if kept is not None and append.replaces is not None:
             self._replace(kept, append.replaces)
         kept = kept or self._new_session(append)
-        placed, counters, digest = chain.placed(append.session_id, kept.session.counters, kept.digest, fresh, salts)
+        placed, counters, digest = chain.build_rows(append.session_id, kept.session.counters, kept.digest, fresh, salts)
         self._sessions[append.session_id] = kept
         if placed:
             kept.rows.extend(placed)
@@ -117,7 +117,7 @@ class OracleStore(OracleQueue):
                 counters=Counters(version=self._generation),
                 erasures=self._generation,
             ),
-            digest=chain.first_digest(append.session_id),
+            digest=chain.first_hash(append.session_id),
         )
 
     async def messages(self, session_id: str, span: Span) -> list[Message]:
@@ -287,7 +287,7 @@ class OracleStore(OracleQueue):
         kept.session = replace(kept.session, counters=counters)
         mended(kept)
         self._retire(commit.retire, commit.summary.id)
-        self._summaries[commit.summary.id] = records.encoded(commit.summary)
+        self._summaries[commit.summary.id] = records.encode_summary(commit.summary)
         self._changed(commit.summary.user_id)
         return True
 
@@ -305,7 +305,7 @@ class OracleStore(OracleQueue):
             if kept is None or kept.session.counters.version != source.version:
                 return False
         self._retire([summary.id for summary in newest[:1]], digest.id)
-        self._summaries[digest.id] = records.encoded(digest)
+        self._summaries[digest.id] = records.encode_summary(digest)
         self._changed(digest.user_id)
         return True
 
@@ -319,7 +319,7 @@ class OracleStore(OracleQueue):
             self._summaries[row.id] = replace(row, status="replaced")
             self._vectors.pop(row.id, None)
         for summary in swap.put:
-            self._summaries[summary.id] = records.encoded(summary)
+            self._summaries[summary.id] = records.encode_summary(summary)
         self._set_cursor(kept, swap.cursor)
         self._sweep()
         self._changed(kept.session.user_id)
@@ -390,7 +390,7 @@ class OracleStore(OracleQueue):
         kept.session = replace(
             kept.session,
             counters=replace(
-                chain.recounted(kept.rows),
+                chain.recount(kept.rows),
                 cursor=old.cursor,
                 cursor_turn=max((row.turn for row in covered), default=0),
                 cursor_tokens=sum(row.tokens for row in covered),
@@ -398,7 +398,7 @@ class OracleStore(OracleQueue):
                 extracted=old.extracted,
             ),
         )
-        kept.digest = kept.rows[-1].digest if kept.rows else chain.first_digest(session_id)
+        kept.digest = kept.rows[-1].digest if kept.rows else chain.first_hash(session_id)
         touched(kept)
         self._cut(kept.session.user_id, [session_id])
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from itertools import pairwise
 
-from lamina.forgetting.redact import FIRST_RECEIPT, broken_receipts
+from lamina.forgetting.receipts import FIRST_RECEIPT, broken_receipts
 from lamina.protocols.store import Erased, Store
 from lamina.testing.samples import (
     a_digest,

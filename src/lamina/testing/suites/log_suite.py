@@ -42,9 +42,9 @@ class Log(Suite):
         await store.append(an_append("s1", *a_turn(1)))
         await store.append(an_append("s1", *a_turn(2)))
         audit = await store.audit("s1")
-        digest = chain.first_digest("s1")
+        digest = chain.first_hash("s1")
         for row in audit.rows:
-            digest = chain.chained(digest, row.leaf)
+            digest = chain.extend_chain(digest, row.leaf)
             assert row.digest == digest
         assert audit.last_digest == digest
 

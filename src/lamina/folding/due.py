@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from lamina.knowledge.fact_drafts import is_unread
 from lamina.language.words import overlap, terms
 from lamina.log.chain import closes
-from lamina.log.window import groups, safe_end
+from lamina.log.tool_pairs import groups, safe_end
 from lamina.profiles import (
     Batches,
     FanOut,

@@ -1,4 +1,4 @@
-"""Chains that must come to an end: what replaces what, what was made from what. One that goes in a circle is wrong."""
+"""Circular links: chains of what replaces what, or was made from what, must end. Finds those that do not."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -9,7 +9,7 @@ from lamina.values.summary import Summary
 
 Steps = dict[str, list[str]]  # from an id to those it comes after
 ORDERED = ("supersedes", "part_of", "derived_from")  # links of which a circle makes no sense
-_SAID: Mapping[str, str] = {  # how each chain is told
+_VERBS: Mapping[str, str] = {  # for messages
     "replaces": "replaces",
     "verdict_by": "was merged into",
     "inputs": "was made from",
@@ -52,8 +52,8 @@ def add(chains: dict[str, Steps], steps: Iterable[tuple[str, str, str]]) -> None
 
 def _steps(kind: Any, item: Any, get: Callable[[str], Any]) -> Iterator[tuple[str, str, str]]:
     for name in _FIELDS.get(kind, ()) if isinstance(kind, str) and isinstance(item, str) else ():
-        told = get(name)
-        for other in told if isinstance(told, list | tuple) else (told,):
+        value = get(name)
+        for other in value if isinstance(value, list | tuple) else (value,):
             if isinstance(other, str):
                 yield name, item, other
 
@@ -84,16 +84,16 @@ def circle(steps: Mapping[str, Iterable[str]]) -> list[str] | None:
     return None
 
 
-def told(name: str, ids: list[str]) -> str:
+def describe(name: str, ids: list[str]) -> str:
     """A circle in words."""
     if len(ids) == 1:
-        return f"{ids[0]!r:.80} {_SAID[name]} itself"
+        return f"{ids[0]!r:.80} {_VERBS[name]} itself"
     way = [*ids[:_SHOWN], *(["..."] if len(ids) > _SHOWN else []), ids[0]]
-    return f"{f' {_SAID[name]} '.join(f'{one!r:.80}' for one in way)}: a circle"
+    return f"{f' {_VERBS[name]} '.join(f'{one!r:.80}' for one in way)}: a circle"
 
 
 def circles(items: Iterable[Fact | Summary | Episode | Link]) -> Iterator[str]:
     """Each chain of these values that goes in a circle, in words."""
     for name, steps in steps_of(items).items():
         if found := circle(steps):
-            yield told(name, found)
+            yield describe(name, found)

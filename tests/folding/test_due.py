@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, Profile
-from lamina.folding.schedule import Fold, may_be_due, next_fold
-from lamina.log.chain import recounted
+from lamina.folding.due import Fold, may_be_due, next_fold
+from lamina.log.chain import recount
 from lamina.profiles import Batches, FanOut, IntoLong, Merge, Overflow, PastWindow, Periodic, Stepped, Threshold
 from lamina.values.message import Message
 from lamina.values.session import Counters, Status
@@ -24,7 +24,7 @@ def profile(schedule: Any, kind: Any = "chunk", **values: Any) -> Profile:
 def state(messages: list[Message], cursor: int) -> Counters:
     covered = messages[:cursor]
     return replace(
-        recounted(messages),
+        recount(messages),
         cursor=cursor,
         cursor_turn=covered[-1].turn if covered else 0,
         cursor_tokens=sum(one.tokens for one in covered),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lamina import InputError, Memory
-from lamina.log.records import record_digest
+from lamina.log.records import record_hash
 from tests.random_memories import opened, records
 
 SAID = [f"I have {number} lamps in the hall and I live in Porto since March {number}." for number in range(1, 30)]
@@ -172,7 +172,7 @@ def rewritten(path: Path, table: str, item: str, **changes: Any) -> None:
         ((record,),) = connection.execute(f"select record from {table} where id = ?", (item,)).fetchall()
         told = json.dumps({**json.loads(record), **changes}, ensure_ascii=False, separators=(",", ":"))
         sql = f"update {table} set record = ?, digest = ? where id = ?"
-        connection.execute(sql, (told, record_digest(item, told), item))
+        connection.execute(sql, (told, record_hash(item, told), item))
         connection.commit()
 
 
