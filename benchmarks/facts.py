@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lamina.models.offline.facts.fact_extractor import facts_in
+from lamina.models.offline.fact_extraction.fact_extractor import facts_in
 from lamina.protocols.models import FactDraft
 from lamina.values.message import Message, Role
 

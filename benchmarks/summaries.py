@@ -20,8 +20,8 @@ from typing import Any
 
 from lamina.language.sentences import sentences
 from lamina.language.words import fold, stem, surface_words
-from lamina.models.offline.summaries.extractive_summariser import OfflineSummariser
-from lamina.models.offline.summaries.lexicon import lexicon
+from lamina.models.offline.summarisation.extractive_summariser import OfflineSummariser
+from lamina.models.offline.summarisation.lexicon import lexicon
 from lamina.models.token_counters import ExactCounter
 from lamina.protocols.models import SummaryTask
 from lamina.values.message import Message

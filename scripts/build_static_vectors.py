@@ -6,8 +6,8 @@
 
 The model's wheel and WordNet are checked by hash; CHATS are files of chats, one in a line of JSON with `messages` that
 have a `text` (those of the package: 626 chats of OpenAssistant and 60 logs of #ubuntu, see NOTICE). Writes the
-vocabulary and the vectors into src/lamina/models/embeddings and prints the hash for `SHA256` in static.py. Takes a
-quarter of an hour and nothing but numpy. Another machine may round a few numbers the other way.
+vocabulary and the vectors into src/lamina/models/embeddings and prints the hash for `SHA256` in static_vectors.py.
+Takes a quarter of an hour and nothing but numpy. Another machine may round a few numbers the other way.
 
 Each piece of the vocabulary goes through the model alone. As model2vec does, the mean is taken off and each row is
 weighted by how rare the piece is. Unlike there, the two directions that all pieces share most are taken off too, and

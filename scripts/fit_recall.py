@@ -24,7 +24,7 @@ import numpy as np
 from lamina.bench.readers import Conversation, Question, read
 from lamina.models.embeddings.minilm import MiniLmEmbedder
 from lamina.models.embeddings.static import StaticEmbedder
-from lamina.models.offline.facts.fact_extractor import OfflineExtractor
+from lamina.models.offline.fact_extraction.fact_extractor import OfflineExtractor
 from lamina.search.arrays import packed
 from lamina.search.entries import MARKS
 from lamina.search.index import LIKING, STANDING, Catalogue, Entry, comparable

@@ -28,7 +28,7 @@ __all__ = ["EMBEDDERS", "OPENAI", "USES", "Llm", "Options", "Price", "grants", "
 
 _URLS = "sqlite:///path or postgresql://user@host/database"
 
-EMBEDDERS = {"static": ("lazy_static", "LazyStatic"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
+EMBEDDERS = {"static": ("static", "StaticEmbedder"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
 
 
 def current_time() -> datetime:
@@ -194,10 +194,12 @@ def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
 
 async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Parts:
     counter = chosen.counter or _backend("lamina.models.token_counters", "best_counter")()
-    static = _backend("lamina.models.embeddings.lazy_static", "LazyStatic")()
-    offline = _backend("lamina.models.offline.summaries.extractive_summariser", "OfflineSummariser")(counter)
-    extractor = _backend("lamina.models.offline.facts.fact_extractor", "OfflineExtractor")()
-    episode_extractor = _backend("lamina.models.offline.episodes.episode_extractor", "OfflineEpisodeExtractor")()
+    static = _backend("lamina.models.embeddings.static", "StaticEmbedder")()
+    offline = _backend("lamina.models.offline.summarisation.extractive_summariser", "OfflineSummariser")(counter)
+    extractor = _backend("lamina.models.offline.fact_extraction.fact_extractor", "OfflineExtractor")()
+    episode_extractor = _backend(
+        "lamina.models.offline.episode_extraction.episode_extractor", "OfflineEpisodeExtractor"
+    )()
     profile = await _profile(store, chosen.profile)
     remote = _remote(store, chosen, profile)
     return Parts(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from lamina import PROFILES, Profile
 from lamina.coroutines import run_without_loop
 from lamina.memory import AsyncMemory
-from lamina.models.embeddings.lazy_static import LazyStatic
+from lamina.models.embeddings.static import StaticEmbedder
 from lamina.models.llm.prompts import prompts
-from lamina.models.offline.episodes.episode_extractor import OfflineEpisodeExtractor
-from lamina.models.offline.facts.fact_extractor import OfflineExtractor
-from lamina.models.offline.summaries.extractive_summariser import OfflineSummariser
+from lamina.models.offline.episode_extraction.episode_extractor import OfflineEpisodeExtractor
+from lamina.models.offline.fact_extraction.fact_extractor import OfflineExtractor
+from lamina.models.offline.summarisation.extractive_summariser import OfflineSummariser
 from lamina.open import new_id
 from lamina.parts import Parts
 from lamina.profiles import (
@@ -263,7 +263,7 @@ class World:
             extractor=OfflineExtractor(),
             episode_extractor=OfflineEpisodeExtractor(),
             embedder=None,
-            lexicon=LazyStatic(),
+            lexicon=StaticEmbedder(),
             static=None,
             prompts=prompts(),
             profile=self.profile,

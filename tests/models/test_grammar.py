@@ -6,9 +6,9 @@ from importlib import resources
 import pytest
 
 from lamina.errors import ConfigError
-from lamina.models.offline.facts.grammar import grammar, grammars
-from lamina.models.offline.facts.patterns import Index, compile_pattern
-from lamina.models.offline.facts.tokens import merge_phrases, tokenise
+from lamina.models.offline.fact_extraction.grammar import grammar, grammars
+from lamina.models.offline.fact_extraction.patterns import Index, compile_pattern
+from lamina.models.offline.fact_extraction.tokens import merge_phrases, tokenise
 
 CLASSES = {"drinks": "tea, iced coffee"}
 
@@ -77,7 +77,7 @@ def test_every_grammar_loads():
 
 def test_unknown_slots_are_refused():
     """A template with a slot that the file does not describe is an error."""
-    file = resources.files("lamina.models.offline.facts").joinpath("grammar_de.toml")
+    file = resources.files("lamina.models.offline.fact_extraction").joinpath("grammar_de.toml")
     data = tomllib.loads(file.read_text("utf-8"))
     data["templates"].append({"say": ["ich mag {käse}"], "category": "preference", "value": "{käse}"})
     with pytest.raises(ConfigError, match="no slots"):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.knowledge.episodes import KEY_MOMENT
-from lamina.models.offline.episodes.episode_cues import languages
-from lamina.models.offline.episodes.episode_extractor import (
+from lamina.models.offline.episode_extraction.episode_cues import languages
+from lamina.models.offline.episode_extraction.episode_extractor import (
     MAX_CONTEXT,
     MAX_SIGNIFICANCE,
     MAX_SUMMARY,

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from benchmarks.facts import FACTS, message, score
 from lamina.language.dates import period
-from lamina.models.offline.facts.fact_extractor import OfflineExtractor, facts_in
-from lamina.models.offline.facts.grammar import grammars
-from lamina.models.offline.facts.read_sentence import MAX_QUOTE
+from lamina.models.offline.fact_extraction.fact_extractor import OfflineExtractor, facts_in
+from lamina.models.offline.fact_extraction.grammar import grammars
+from lamina.models.offline.fact_extraction.read_sentence import MAX_QUOTE
 from tests.growth import repeated, times_longer
 from tests.sizes import examples, share
 

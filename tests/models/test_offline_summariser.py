@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.offline.summaries.extractive_summariser import OfflineSummariser
-from lamina.models.offline.summaries.statements import statements_of_summary
+from lamina.models.offline.summarisation.extractive_summariser import OfflineSummariser
+from lamina.models.offline.summarisation.statements import statements_of_summary
 from lamina.protocols.models import SummaryTask
 from lamina.values.codec import encode
 from lamina.values.message import Message

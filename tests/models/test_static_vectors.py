@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.embeddings.static import FILE, SHA256, StaticEmbedder
+from lamina.models.embeddings.static import StaticEmbedder
+from lamina.models.embeddings.static_vectors import FILE, SHA256
 from lamina.models.embeddings.wordpiece import bert_uncased
 from lamina.protocols.models import Embedder, Lexicon
 from tests.growth import times_longer

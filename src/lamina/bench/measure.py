@@ -17,7 +17,7 @@ from lamina.bench import plots
 from lamina.bench.journal import Journal
 from lamina.bench.readers import Conversation, DataSet, read
 from lamina.bench.recall_run import Plan, Replay, replay, timing
-from lamina.bench.scoring import ALL, Found, Scores, score_all, table
+from lamina.bench.scoring import ALL, Scores, score_all, table
 from lamina.errors import InputError, MissingExtra
 from lamina.logs import log_to_stderr
 
@@ -71,7 +71,10 @@ class Report:
 def measure(files: Sequence[str], folder: Path, plan: Plan, bounds: Bounds, tell: Tell) -> Report:
     """Recall on each of the files; raises InputError before anything is run if one cannot be read."""
     _check(plan, bounds)
-    sets = [_sample(read(named), bounds) for named in files]
+    sets = [read(name).sample(bounds.limit, bounds.seed) for name in files]
+    for one in sets:
+        if not one.conversations:
+            raise InputError(f"{one.name} has no question with gold messages or sessions")
     names = [one.name for one in sets]
     if len(set(names)) < len(names):
         raise InputError(f"two files have one name, and results are kept by name: {', '.join(sorted(names))}")
@@ -94,12 +97,6 @@ def _check(plan: Plan, bounds: Bounds) -> None:
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1, not {value}")
     Memory(":memory:", worker=False, **plan.options()).close()  # says now what is wrong with the options
-
-
-def _sample(data: DataSet, bounds: Bounds) -> DataSet:
-    if not data.conversations:
-        raise InputError(f"{data.name} has no question with gold messages or sessions")
-    return data.sample(bounds.limit, bounds.seed)
 
 
 def _run(data: DataSet, folder: Path, plan: Plan, bounds: Bounds, tell: Callable[[int], None]) -> list[Replay]:
@@ -125,7 +122,7 @@ def _run(data: DataSet, folder: Path, plan: Plan, bounds: Bounds, tell: Callable
 
 
 def _replays(left: Sequence[Conversation], plan: Plan, jobs: int, tell: Callable[[int], None]) -> Iterator[Replay]:
-    """Each conversation told and asked about, as they are ready."""
+    """Each conversation added and asked about, in the order in which they finish."""
     answered = 0
     with TemporaryDirectory(prefix="lamina-bench-", ignore_cleanup_errors=True) as name:
         if jobs == 1 or len(left) <= 1:
@@ -167,11 +164,7 @@ def _as_parent(level: str) -> None:
 
 
 def _report(data: DataSet, replays: Sequence[Replay], folder: Path) -> SetReport:
-    found = {
-        answer.question_id: Found(ranked=answer.ranked, contexts=answer.contexts)
-        for one in replays
-        for answer in one.answers
-    }
+    found = {answer.question_id: answer for one in replays for answer in one.answers}
     session_of: dict[str, str] = {}
     for one in data.conversations:
         session_of |= one.session_of()

@@ -138,8 +138,8 @@ class _File:
             try:
                 found.append(reader(row))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                said = f"has no {error}" if isinstance(error, KeyError) else str(error)
-                raise InputError(f"{self.path}, row {number}: {said}; there must be {FORMATS}") from None
+                reason = f"has no {error}" if isinstance(error, KeyError) else str(error)
+                raise InputError(f"{self.path}, row {number}: {reason}; there must be {FORMATS}") from None
         return found
 
 
@@ -206,7 +206,9 @@ def _conversation(row: Row) -> Conversation:
     return Conversation(
         id=row["conv_id"],
         user_id=row["conv_id"],
-        sessions=tuple(Session(id=name, date=said[0].said_at, messages=tuple(said)) for name, said in sessions.items()),
+        sessions=tuple(
+            Session(id=name, date=listed[0].said_at, messages=tuple(listed)) for name, listed in sessions.items()
+        ),
         questions=tuple(_question(asked, prefix) for asked in row["questions"]),
     )
 
@@ -251,7 +253,7 @@ def _haystack(row: Row, stored: Mapping[str, Row]) -> Conversation:
     times = _Times()
     sessions = []
     for name, date in row["haystack"]:
-        said = tuple(
+        messages = tuple(
             Message(
                 id=f"{name}#{place}",
                 role="assistant" if turn["role"] == "assistant" else "user",
@@ -261,7 +263,7 @@ def _haystack(row: Row, stored: Mapping[str, Row]) -> Conversation:
             )
             for place, turn in enumerate(stored[name]["turns"])
         )
-        sessions.append(Session(id=name, date=when(date), messages=said))
+        sessions.append(Session(id=name, date=when(date), messages=messages))
     answers = [] if row["abs"] else row["gold_sess"]
     gold = {
         f"{name}#{place}" for name in answers for place, turn in enumerate(stored[name]["turns"]) if turn["has_answer"]

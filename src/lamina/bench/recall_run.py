@@ -1,4 +1,4 @@
-"""Conversations told to a memory of their own, and their questions asked of it."""
+"""Conversations added to a memory of their own, and their questions asked of it."""
 
 import statistics
 import time
@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from lamina import Memory
 from lamina.bench.readers import Conversation, Message, Question
+from lamina.bench.scoring import Found
 from lamina.errors import BudgetTooSmall
 from lamina.values.manifest import Context
 
@@ -38,19 +39,17 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What the memory found for one question."""
+class Answer(Found):
+    """What the memory found for one question, and how long that took."""
 
     question_id: str
-    ranked: tuple[str, ...]
-    contexts: Mapping[int, tuple[str, ...]]  # by budget: messages that stand whole in the context
     search_ms: float
     context_ms: Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """One conversation told and asked about."""
+    """One conversation, added and asked about."""
 
     conversation_id: str
     messages: int
@@ -84,11 +83,11 @@ class _Watch:
 
 
 def replay(conversation: Conversation, plan: Plan, folder: Path, tell: Tell = lambda: None) -> Replay:
-    """Tell a conversation to a fresh memory and ask each question when it was asked."""
+    """Add a conversation to a fresh memory and ask each question when it was asked."""
     adding, settling = _Watch(), _Watch()
     answers: list[Answer] = []
     clock = _Clock(conversation.sessions[0].date)
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     with (
         TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as own,
         Memory(Path(own) / "memory.db", worker=False, now=clock, **plan.options()) as memory,
@@ -96,43 +95,43 @@ def replay(conversation: Conversation, plan: Plan, folder: Path, tell: Tell = la
         for parts, questions in stages(conversation):
             for session_id, messages in parts:
                 clock.at = messages[-1].said_at
-                told |= {message.id: flat(message.text) for message in messages}
-                given = [_as_given(message) for message in messages]
+                texts |= {message.id: flat(message.text) for message in messages}
+                given = [_payload(message) for message in messages]
                 with adding:
                     memory.add(given, user_id=conversation.user_id, session_id=session_id)
             with settling:
                 memory.settle()
             for question in questions:
                 asked_at = question.asked_at or clock.at + _LATER
-                answers.append(_answer(memory, conversation.user_id, question, asked_at, plan.budgets, told))
+                answers.append(_answer(memory, conversation.user_id, question, asked_at, plan.budgets, texts))
                 tell()
     return Replay(
         conversation_id=conversation.id,
-        messages=len(told),
+        messages=len(texts),
         add_s=adding.seconds,
         settle_s=settling.seconds,
         answers=tuple(answers),
     )
 
 
-Part = tuple[str, list[Message]]  # a session, and what is said in it
+Part = tuple[str, list[Message]]  # a session, and its messages
 
 
 def stages(conversation: Conversation) -> Iterator[tuple[list[Part], list[Question]]]:
-    """What is told, then what is asked, until every question is; nothing is told that was said after it."""
-    said = [(session.id, message) for session in conversation.sessions for message in session.messages]
+    """What to add, then what to ask, until every question is asked; nothing is added that was said after it."""
+    messages = [(session.id, message) for session in conversation.sessions for message in session.messages]
     known = 0
 
     def after(question: Question) -> int:
-        return len(said) if question.after is None else question.after
+        return len(messages) if question.after is None else question.after
 
     for end, questions in groupby(sorted(conversation.questions, key=after), after):
-        news = groupby(said[known:end], lambda one: one[0])
+        news = groupby(messages[known:end], lambda one: one[0])
         yield [(name, [message for _, message in part]) for name, part in news], list(questions)
         known = end
 
 
-def _as_given(message: Message) -> dict[str, Any]:
+def _payload(message: Message) -> dict[str, Any]:
     given = {"id": message.id, "role": message.role, "content": message.text, "created_at": message.said_at}
     return given if message.name is None else {**given, "name": message.name}
 
@@ -143,7 +142,7 @@ def _answer(
     question: Question,
     asked_at: datetime,
     budgets: Iterable[int],
-    told: Mapping[str, str],
+    texts: Mapping[str, str],
 ) -> Answer:
     with _Watch() as searching:
         hits = memory.search(question.text, user_id=user_id, top_k=TOP, kinds=("message",), at=asked_at)
@@ -152,7 +151,7 @@ def _answer(
     for budget in budgets:
         with _Watch() as building:
             context = _context(memory, user_id, question, asked_at, budget)
-        contexts[budget] = () if context is None else standing(context, told)
+        contexts[budget] = () if context is None else standing(context, texts)
         took[budget] = building.seconds * _MILLI
     return Answer(
         question_id=question.id,
@@ -172,11 +171,11 @@ def _context(memory: Memory, user_id: str, question: Question, asked_at: datetim
         return None
 
 
-def standing(context: Context, told: Mapping[str, str]) -> tuple[str, ...]:
+def standing(context: Context, texts: Mapping[str, str]) -> tuple[str, ...]:
     """The messages that the manifest names and whose whole text stands in the context, in its order."""
     text = flat(context.text)
     named = dict.fromkeys(message for piece in context.manifest.items for message in piece.message_ids)
-    return tuple(message for message in named if told.get(message) and told[message] in text)
+    return tuple(message for message in named if texts.get(message) and texts[message] in text)
 
 
 def flat(text: str) -> str:
@@ -192,13 +191,8 @@ def timing(replays: Sequence[Replay]) -> dict[str, float]:
         "add_ms_a_message": sum(one.add_s for one in replays) * _MILLI / messages,
         "settle_ms_a_message": sum(one.settle_s for one in replays) * _MILLI / messages,
         "search_p50_ms": statistics.median(answer.search_ms for answer in answers),
-        "search_p95_ms": _p95([answer.search_ms for answer in answers]),
+        "search_p95_ms": sorted(answer.search_ms for answer in answers)[int(0.95 * len(answers))],
     }
     for budget in answers[0].context_ms:
         found[f"context_{budget}_p50_ms"] = statistics.median(answer.context_ms[budget] for answer in answers)
     return found
-
-
-def _p95(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]

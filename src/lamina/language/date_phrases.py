@@ -185,9 +185,9 @@ def year(text: Words, index: int) -> Phrase | None:
     back = text.at(index - 1)
     if back in {"/", ".", "-"} and text.at(index - 3) == back:
         return _numeric(text, index - 4, number, index + 1)
-    told = back in words.OF_TIME or back == "year" or back in words.PARTS
+    is_time = back in words.OF_TIME or back == "year" or back in words.PARTS
     linked = (back in words.AND or back in words.TO) and text.at(index - 3) in words.OF_TIME
-    if sign in words.THINGS or back in words.WHICH or not (told or linked):
+    if sign in words.THINGS or back in words.WHICH or not (is_time or linked):
         return None
     return Phrase(index, index + 1, *calendar.months(number, 1, 12), grain="year")
 
@@ -278,8 +278,8 @@ def season(text: Words, index: int) -> Phrase | None:
     first = words.SEASONS[word]
     found, past = _year_after(text, index + 1)
     before = text.at(index - 1)
-    told = before in words.WHICH or (before == "the" and text.at(index - 2) in {"in", "during", "since", "over"})
-    if found is None and not (told or (before in words.OF_TIME and word not in words.UNSURE_SEASONS)):
+    is_time = before in words.WHICH or (before == "the" and text.at(index - 2) in {"in", "during", "since", "over"})
+    if found is None and not (is_time or (before in words.OF_TIME and word not in words.UNSURE_SEASONS)):
         return None
     phrase = Phrase(index, past, 0, 0, grain="season")
     if found is None and words.WHICH.get(before) == 0 and first == 12 and text.today.month <= 2:  # noqa: PLR2004

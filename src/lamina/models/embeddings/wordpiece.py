@@ -9,7 +9,7 @@ from importlib import resources
 from lamina.language.unicode import normalise
 
 UNKNOWN = "[UNK]"
-_LONGEST = 100  # characters; a longer word is not looked at
+_MAX_WORD = 100  # characters; a longer word is not looked at
 _MAX_CACHED = 1 << 16  # words whose pieces are kept at hand
 
 # Ideographs, each of which is a word: first and last of each block.
@@ -67,7 +67,7 @@ class WordPiece:
         found: list[int] = []
         pieces, extend = self._cached_pieces, found.extend
         for word in self.words(text):
-            extend(pieces(word) if len(word) <= _LONGEST else (self.unknown,))
+            extend(pieces(word) if len(word) <= _MAX_WORD else (self.unknown,))
         return found
 
     def _pieces(self, word: str) -> tuple[int, ...]:

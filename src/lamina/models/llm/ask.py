@@ -44,9 +44,9 @@ async def ask_until_valid(endpoint: Endpoint, ask: Ask, check: Callable[[Reply],
 
 def _correction(ask: Ask, reply: Reply, problem: str) -> Ask:
     """The question with the invalid answer and what was wrong with it behind."""
-    said = reply.text[:_MAX_SHOWN] or "(nothing)"
+    answer = reply.text[:_MAX_SHOWN] or "(nothing)"
     repair = fill(prompts()["repair"].text, {"PROBLEM": problem})
-    return replace(ask, messages=(*ask.messages, ("assistant", said), ("user", repair)))
+    return replace(ask, messages=(*ask.messages, ("assistant", answer), ("user", repair)))
 
 
 async def ask_for_list(

@@ -9,7 +9,7 @@ import random
 import re
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -43,11 +43,13 @@ _NO_PROMPTS = frozenset((404, 405, 501))  # by which it says that it has no such
 _UNKNOWN_PROMPT = _NO_PROMPTS | {400, 422}
 _MAY_PASS = frozenset((408, 409, 425, 429))
 _BROKEN = 500  # and above: the server's own fault, which may pass
-_LONGEST_REASON = 300  # characters of what a server says that an error repeats
+_MAX_REASON = 300  # characters of what a server says that an error repeats
 
 
 class Refused(ModelError):
     """The server refused the request itself; sending it again would not help. `body` is never shown to anyone."""
+
+    down = False
 
     def __init__(self, message: str, status: int, body: str) -> None:
         super().__init__(message)
@@ -68,7 +70,7 @@ class _TransientError(ModelError):
 class _LoopClient:
     """What belongs to one event loop."""
 
-    sdk: Any
+    openai: Any  # the module of the SDK
     client: Any
     slots: asyncio.Semaphore
 
@@ -127,9 +129,9 @@ class Endpoint:
 
     async def close(self) -> None:
         """Close the connections of the running event loop."""
-        lane = self._loop_clients.pop(asyncio.get_running_loop(), None)
-        if lane is not None:
-            await lane.client.close()
+        current = self._loop_clients.pop(asyncio.get_running_loop(), None)
+        if current is not None:
+            await current.client.close()
 
     # questions
 
@@ -138,8 +140,7 @@ class Endpoint:
         if ask.schema is None:
             return await self._chat(ask, "text")
         refusal: Refused | None = None
-        ways = WAYS[WAYS.index(self._capabilities.way) :] if self._capabilities.way else WAYS
-        for way in ways:
+        for way in WAYS[WAYS.index(self._capabilities.way or WAYS[0]) :]:
             try:
                 reply = await self._chat(ask, way)
             except Refused as error:
@@ -147,14 +148,11 @@ class Endpoint:
                     raise
                 refusal = error
                 continue
-            self._remember_way(way)
+            if self._capabilities.way != way:
+                self._capabilities.way = way
+                logger.info("llm_way_found", extra={"model": self.model, "way": way})
             return reply
         raise refusal or ModelError("the server gives no structured answers")
-
-    def _remember_way(self, way: Way) -> None:
-        if self._capabilities.way != way:
-            self._capabilities.way = way
-            logger.info("llm_way_found", extra={"model": self.model, "way": way})
 
     async def answer_hosted(self, prompt: Hosted, text: str, purpose: Purpose) -> Reply | None:
         """The answer to a prompt that the server keeps; None where it knows no such prompt."""
@@ -262,22 +260,19 @@ class Endpoint:
     async def _call(self, path: str, body: Mapping[str, Any], tokens: int, read: Callable[[Any], T]) -> T:
         """What `read` makes of the server's answer to a request, tried as often as is allowed."""
         await self._check_budget()
-        llm = self.llm
         try:
-            async with asyncio.timeout(llm.total_seconds):
-                lane = await self._loop_client()
-                async with lane.slots:
-                    return await self._retry(tokens, lambda: self._post(path, body, read))
+            async with asyncio.timeout(self.llm.total_seconds), (await self._loop_client()).slots:
+                return await self._retry(path, body, tokens, read)
         except TimeoutError:
-            raise ModelError(f"{self.model}: no answer within {llm.total_seconds:g} s") from None
+            raise ModelError(f"{self.model}: no answer within {self.llm.total_seconds:g} s") from None
 
-    async def _retry(self, tokens: int, send: Callable[[], Awaitable[T]]) -> T:
+    async def _retry(self, path: str, body: Mapping[str, Any], tokens: int, read: Callable[[Any], T]) -> T:
         deadline = time.monotonic() + self.llm.total_seconds
         attempt = 0
         while True:
             await self._wait_for_rate(tokens, deadline)
             try:
-                return await self._send(send)
+                return await self._send(path, body, read)
             except _TransientError as error:
                 if attempt >= self.llm.retries:
                     raise ModelError(f"{error} (tried {attempt + 1} times)") from error
@@ -301,21 +296,18 @@ class Endpoint:
         if wait:
             await asyncio.sleep(wait)
 
-    async def _send(self, send: Callable[[], Awaitable[T]]) -> T:
-        """One request; its outcome is told to the breaker."""
+    async def _send(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
+        """Send one request, unless the breaker is open, and record its outcome."""
         left = self._breaker.refusal(time.monotonic())
         if left is not None:
             raise ModelError(f"{self.model} has failed too often; it is asked again in {left:.0f} s")
         try:
-            found = await send()
-        except _TransientError as error:
+            found = await self._post(path, body, read)
+        except (Refused, _TransientError) as error:
             if error.down:
                 self._breaker.record_failure(time.monotonic())
             else:
                 self._breaker.record_success()
-            raise
-        except Refused:
-            self._breaker.record_success()
             raise
         except BaseException:
             self._breaker.release()
@@ -324,61 +316,58 @@ class Endpoint:
         return found
 
     async def _post(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
-        lane = await self._loop_client()  # another one, if someone else has closed the last
-        sdk = lane.sdk
+        current = await self._loop_client()  # another one, if someone else has closed the last
+        openai = current.openai
         try:
-            response = await lane.client.post(path, cast_to=sdk.raw, body=body)
+            response = await current.client.post(path, cast_to=importlib.import_module("httpx2").Response, body=body)
             text = response.text
-        except sdk.openai.APIStatusError as error:
+        except openai.APIStatusError as error:
             raise self._status_error(error.response, body) from None
-        except sdk.openai.APITimeoutError:
+        except openai.APITimeoutError:
             raise _TransientError("the server did not answer in time") from None
-        except sdk.openai.OpenAIError as error:
+        except openai.OpenAIError as error:
             reason = error.__cause__ or error
-            raise _TransientError(
-                f"no connection: {self._error_text(f'{type(reason).__name__}: {reason}', body)}"
-            ) from None
+            detail = self._error_text(f"{type(reason).__name__}: {reason}", body)
+            raise _TransientError(f"no connection: {detail}") from None
         try:
             return read(json.loads(text))
         except Unreadable as error:
-            told = f": {self._error_text(text, body)}" if '"error"' in text else ""
-            raise _TransientError(f"{error}{told}") from None
+            detail = f": {self._error_text(text, body)}" if '"error"' in text else ""
+            raise _TransientError(f"{error}{detail}") from None
         except (ValueError, RecursionError):
             raise _TransientError("the answer is no JSON") from None
 
     def _status_error(self, response: Any, body: Mapping[str, Any]) -> ModelError:
         status, text = int(response.status_code), str(response.text)
-        said = f"the server answers {status}: {self._error_text(text, body)}"
+        reason = f"the server answers {status}: {self._error_text(text, body)}"
         if status in _UNABLE or (status < _BROKEN and status not in _MAY_PASS):
-            return Refused(said, status, text)
-        known = {name.lower(): value for name, value in response.headers.items()}
-        return _TransientError(said, wait=retry_after(known, time.time()), down=status >= _BROKEN)
+            return Refused(reason, status, text)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return _TransientError(reason, wait=retry_after(headers, time.time()), down=status >= _BROKEN)
 
     def _error_text(self, text: str, body: Mapping[str, Any]) -> str:
         """What a server says of a failure: without keys, and without what people have said."""
         given = json.dumps(body.get("messages", body.get("input", "")), ensure_ascii=False)
         shown = self.llm.hidden(error_reason(text, given))
-        return shown if len(shown) <= _LONGEST_REASON else f"{shown[:_LONGEST_REASON]}…"
+        return shown if len(shown) <= _MAX_REASON else f"{shown[:_MAX_REASON]}…"
 
     async def _loop_client(self) -> _LoopClient:
         loop = asyncio.get_running_loop()
-        lane = self._loop_clients.get(loop)
-        if lane is None:
-            sdk = await asyncio.to_thread(_sdk)
-            lane = self._loop_clients.get(loop)
-        if lane is None:
-            lane = _LoopClient(sdk=sdk, client=self._client(sdk), slots=asyncio.Semaphore(self.llm.concurrency))
-            self._loop_clients[loop] = lane
-        return lane
+        if loop not in self._loop_clients:
+            openai = await asyncio.to_thread(importlib.import_module, "openai")  # takes a second: not on the event loop
+            if loop not in self._loop_clients:
+                slots = asyncio.Semaphore(self.llm.concurrency)
+                self._loop_clients[loop] = _LoopClient(openai=openai, client=self._client(openai), slots=slots)
+        return self._loop_clients[loop]
 
-    def _client(self, sdk: "_Sdk") -> Any:
+    def _client(self, openai: Any) -> Any:
         llm = self.llm
-        return sdk.openai.AsyncOpenAI(
+        return openai.AsyncOpenAI(
             base_url=llm.base_url,
             api_key=llm.key or "none",
             default_headers=dict(llm.headers),
             max_retries=0,  # tries are ours to count
-            timeout=sdk.openai.Timeout(llm.read_seconds or llm.total_seconds, connect=llm.connect_seconds),
+            timeout=openai.Timeout(llm.read_seconds or llm.total_seconds, connect=llm.connect_seconds),
         )
 
 
@@ -386,15 +375,3 @@ def require_sdk() -> None:
     """Raises MissingExtra where the client is not installed."""
     if importlib.util.find_spec("openai") is None:
         raise MissingExtra("openai", "openai")
-
-
-@dataclass(frozen=True, slots=True)
-class _Sdk:
-    openai: Any
-    raw: Any  # what a response is before it is read
-
-
-def _sdk() -> _Sdk:
-    """The SDK, whose import takes a second: never on the event loop."""
-    openai = importlib.import_module("openai")
-    return _Sdk(openai=openai, raw=importlib.import_module("httpx2").Response)

@@ -57,8 +57,8 @@ class LlmEpisodeExtractor:
         self.name = endpoint.model
 
     async def extract_episodes(self, messages: Sequence[Message], before: Sequence[Message]) -> list[EpisodeDraft]:
-        told = [message for message in messages if message.role in _ROLES and message.text.strip()]
-        found = await gather(self._ask(group, earlier) for group, earlier in _groups(told, before))
+        spoken = [message for message in messages if message.role in _ROLES and message.text.strip()]
+        found = await gather(self._ask(group, earlier) for group, earlier in _groups(spoken, before))
         return [draft for drafts in found for draft in drafts]
 
     async def _ask(self, messages: Sequence[Message], before: Sequence[Message]) -> list[EpisodeDraft]:
@@ -99,16 +99,18 @@ def _drafts(reply: Reply, numbered: Mapping[int, Message], before: int) -> Itera
             yield draft
 
 
-def _draft(item: Mapping[str, Any], number: int, kind: EpisodeKind, told: Mapping[int, Message]) -> EpisodeDraft | None:
+def _draft(
+    item: Mapping[str, Any], number: int, kind: EpisodeKind, numbered: Mapping[int, Message]
+) -> EpisodeDraft | None:
     """An episode that the messages bear out."""
     summary = text_in(item, "summary")[:_MAX_SUMMARY]
     title = (text_in(item, "title") or summary)[:_MAX_TITLE].rstrip(".! ")
-    near = [told[one] for one in range(max(1, number - _BEFORE), number + 1)]
+    near = [numbered[one] for one in range(max(1, number - _BEFORE), number + 1)]
     own, given = set(terms(f"{title} {summary}")), {term for message in near for term in terms(message.text)}
     if not title or not own or len(own & given) < _MIN_GROUNDED * len(own):
         return None
     return EpisodeDraft(
-        message_id=told[number].id,
+        message_id=numbered[number].id,
         kind=kind,
         title=title,
         summary=summary or title,

@@ -9,9 +9,9 @@ from lamina.models.llm.ask import InvalidAnswer, ask_until_valid, render_prompt
 from lamina.models.llm.endpoint import Endpoint
 from lamina.models.llm.openai_api import Ask, Reply, strip_fence
 from lamina.models.llm.prompts import prompts
-from lamina.models.offline.summaries.salience import score_statements
-from lamina.models.offline.summaries.statements import statements_of_messages
-from lamina.models.offline.summaries.topics import topics
+from lamina.models.offline.summarisation.salience import score_statements
+from lamina.models.offline.summarisation.statements import statements_of_messages
+from lamina.models.offline.summarisation.topics import topics
 from lamina.profiles import Hosted
 from lamina.protocols.models import SummaryDraft, SummaryTask
 

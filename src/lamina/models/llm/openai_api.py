@@ -88,19 +88,17 @@ class Unreadable(ModelError):
 
 def chat_reply(body: Any) -> Reply:
     """The answer in a chat completion."""
-    choice = _first_choice(_object(body).get("choices"))
+    choices = _object(body).get("choices")
+    if not isinstance(choices, list) or not choices:
+        raise Unreadable("the answer has no choices")
+    choice = _object(choices[0])
     message = _object(choice.get("message"))
-    refusal = message.get("refusal")
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    text = _tool_arguments(message) or (content if isinstance(content, str) else "")
     cut = choice.get("finish_reason") in _CUT
-    text = _tool_arguments(message) or _content(message.get("content"))
-    usage = body.get("usage")
-    return Reply(
-        text=str(refusal) if refusal and not text else strip_thoughts(text),
-        cut=cut,
-        refused=bool(refusal) and not text,
-        tokens_in=_count(usage, "prompt_tokens"),
-        tokens_out=_count(usage, "completion_tokens"),
-    )
+    return _reply(text, message.get("refusal"), body.get("usage"), "prompt_tokens", "completion_tokens", cut=cut)
 
 
 def response_reply(body: Any) -> Reply:
@@ -119,12 +117,19 @@ def response_reply(body: Any) -> Reply:
         text = whole["output_text"]
     if not text and not refusal and "output" not in whole:
         raise Unreadable("the answer has no output")
+    cut = whole.get("status") == "incomplete"
+    return _reply(text, refusal, whole.get("usage"), "input_tokens", "output_tokens", cut=cut)
+
+
+def _reply(text: str, refusal: Any, usage: Any, tokens_in: str, tokens_out: str, *, cut: bool) -> Reply:
+    """A reply without thoughts; a refusal counts where there is no other text."""
+    refused = bool(refusal) and not text
     return Reply(
-        text=refusal if refusal and not text else strip_thoughts(text),
-        cut=whole.get("status") == "incomplete",
-        refused=bool(refusal) and not text,
-        tokens_in=_count(whole.get("usage"), "input_tokens"),
-        tokens_out=_count(whole.get("usage"), "output_tokens"),
+        text=str(refusal) if refused else strip_thoughts(text),
+        cut=cut,
+        refused=refused,
+        tokens_in=_count(usage, tokens_in),
+        tokens_out=_count(usage, tokens_out),
     )
 
 
@@ -135,8 +140,7 @@ def embedding_vectors(body: Any, number: int) -> tuple[list[list[float]], int | 
         raise Unreadable(f"it gave {len(rows) if isinstance(rows, list) else 'no'} vectors for {number} texts")
     found: dict[int, list[float]] = {}
     for place, row in enumerate(rows):
-        known = _object(row)
-        index, vector = known.get("index", place), known.get("embedding")
+        index, vector = _object(row).get("index", place), _object(row).get("embedding")
         if not isinstance(index, int) or not isinstance(vector, list):
             raise Unreadable("one of its vectors is no list of numbers")
         try:
@@ -194,18 +198,6 @@ def _object(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def _first_choice(choices: Any) -> Mapping[str, Any]:
-    if not isinstance(choices, list) or not choices:
-        raise Unreadable("the answer has no choices")
-    return _object(choices[0])
-
-
-def _content(content: Any) -> str:
-    if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
-
-
 def _tool_arguments(message: Mapping[str, Any]) -> str:
     """What a function was called with; some servers give an object where there should be text."""
     calls = message.get("tool_calls")
@@ -245,9 +237,9 @@ def _error_message(body: Any) -> str:
     return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
 
 
-def _quotes(said: str, given: str) -> bool:
+def _quotes(text: str, given: str) -> bool:
     """Whether one text has a few words in a row, or a long one, of another."""
-    words = said.split()
+    words = text.split()
     rows = (" ".join(words[at : at + _MIN_WORDS]) for at in range(len(words) - _MIN_WORDS + 1))
     return any(row in given for row in rows) or any(
         len(word) >= _MIN_WORD_CHARACTERS and word in given for word in words

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from lamina.language.dates import with_dates
 from lamina.language.sentences import Sentence, sentences
 from lamina.language.words import fold, tokenise
-from lamina.models.offline.summaries.lexicon import labels, lexicon, match_start
+from lamina.models.offline.summarisation.lexicon import labels, lexicon, match_start
 from lamina.values.message import Message
 
 

@@ -36,10 +36,10 @@ def tokenise(text: str, start: int, whole: Mapping[str, tuple[str, ...]], ending
     """The tokens of a piece that begins at `start`: `whole` words and `endings` are written out in full."""
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
-        said = match.group()
-        word = fold(said)
+        form = match.group()
+        word = fold(form)
         first, last = start + match.start(), start + match.end()
-        capital = said[0].isalpha() and said[0] == said[0].upper()
+        capital = form[0].isalpha() and form[0] == form[0].upper()
         if word in whole:
             found.extend([Token(part, first, last, capital) for part in whole[word]])
         elif "'" in word or "-" in word:

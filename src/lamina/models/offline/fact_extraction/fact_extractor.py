@@ -6,10 +6,10 @@ from dataclasses import fields, replace
 from functools import cache
 
 from lamina.language.sentences import Sentence
-from lamina.models.offline.facts.grammar import Grammar, grammars
-from lamina.models.offline.facts.masking import Markers, mask, own_sentences
-from lamina.models.offline.facts.read_sentence import MAX_QUOTE, read_sentence
-from lamina.models.offline.facts.tokens import fold
+from lamina.models.offline.fact_extraction.grammar import Grammar, grammars
+from lamina.models.offline.fact_extraction.masking import Markers, mask, own_sentences
+from lamina.models.offline.fact_extraction.read_sentence import MAX_QUOTE, read_sentence
+from lamina.models.offline.fact_extraction.tokens import fold
 from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
@@ -31,7 +31,7 @@ def facts_in(message: Message) -> list[FactDraft]:
     text = message.text[:_MAX_CHARACTERS]
     found: list[FactDraft] = []
     above: int | None = None  # where the paragraph ended that speaks of the text below it
-    for sentence, grammar in _sentences(mask(text, _first_person())):
+    for sentence, grammar in _sentences(mask(text, _markers().quoted)):
         if above is not None and _PARAGRAPH.search(text, above, sentence.start):
             break
         found, scope = read_sentence(sentence, grammar, message, found)
@@ -66,16 +66,9 @@ def _language_hits(text: str, known: Sequence[Grammar]) -> list[int]:
 
 
 @cache
-def _first_person() -> frozenset[str]:
-    return frozenset[str]().union(*(grammar.quoted for grammar in grammars()))
-
-
-@cache
 def _markers() -> Markers:
     """The markers of all languages together."""
+    names = [field.name for field in fields(Markers)]
     return Markers(
-        **{
-            field.name: frozenset[str]().union(*(getattr(grammar.markers, field.name) for grammar in grammars()))
-            for field in fields(Markers)
-        }
+        **{name: frozenset().union(*(getattr(grammar.markers, name) for grammar in grammars())) for name in names}
     )

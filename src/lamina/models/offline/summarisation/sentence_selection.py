@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lamina.models.offline.summaries.salience import Scored
+from lamina.models.offline.summarisation.salience import Scored
 
 _KNOWN = 0.04  # what a word is worth that the summary has already
 _NEAR = 0.8  # overlap from which two statements say the same

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lamina.language.sentences import Sentence, sentences
-from lamina.models.offline.facts.tokens import MASK, fold
+from lamina.models.offline.fact_extraction.tokens import MASK, fold
 
 MAX_SENTENCE = 600  # characters; what is longer is pasted, or nothing that a fact could be read from
 _MIN_LABELS = 2
@@ -49,9 +49,10 @@ class Markers:
     headers: frozenset[str]  # of a mail
     greetings: frozenset[str]  # first words of a letter
     farewells: frozenset[str]  # its last line
+    quoted: frozenset[str]  # a quotation with one of these is not the writer's own
 
 
-def mask(text: str, first_person: frozenset[str]) -> str:
+def mask(text: str, quoted: frozenset[str]) -> str:
     """The text with quotations, asides and addresses mask_quote out, every character at its old place."""
     if "<" in text:
         text = _SPEAKER.sub(r"\1\2: ", text)
@@ -62,11 +63,9 @@ def mask(text: str, first_person: frozenset[str]) -> str:
 
     def mask_quote(match: re.Match[str]) -> str:
         inner = match.group()[1:-1]
-        said = [fold(word) for word in _WORDS.findall(inner)]
-        own = any(word.partition("'")[0] in first_person for word in said)
-        if own or len(said) > _MAX_TITLE_WORDS or not said:
-            return MASK * len(match.group())
-        return f" {inner} "
+        words = [fold(word).partition("'")[0] for word in _WORDS.findall(inner)]
+        is_title = 0 < len(words) <= _MAX_TITLE_WORDS and quoted.isdisjoint(words)
+        return f" {inner} " if is_title else MASK * len(match.group())
 
     return _QUOTED.sub(mask_quote, text)
 
@@ -104,12 +103,12 @@ def _letter_start(text: str, markers: Markers) -> int:
     at = 0
     greeting = paragraph = len(text)
     for line in text.splitlines(keepends=True)[:_MAX_LINES]:
-        said = fold(line).strip().rstrip(",.!")
-        if said in markers.farewells and at:
+        words = fold(line).strip().rstrip(",.!")
+        if words in markers.farewells and at:
             return min(greeting, paragraph)
-        if greeting == len(text) and line.rstrip().endswith(",") and said.partition(" ")[0] in markers.greetings:
+        if greeting == len(text) and line.rstrip().endswith(",") and words.partition(" ")[0] in markers.greetings:
             greeting = at
-        if not said and paragraph == len(text):
+        if not words and paragraph == len(text):
             paragraph = at
         at += len(line)
     return len(text)

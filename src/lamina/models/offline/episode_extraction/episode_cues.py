@@ -90,7 +90,7 @@ def _cues(kind: EpisodeKind, table: Mapping[str, Any], lists: Lists) -> Iterator
         for phrase in _phrases(table.get(name, "")):
             pattern = re.compile(_expression(phrase, lists))
             yield (
-                _required_words(phrase, lists),
+                _trigger_words(phrase, lists),
                 Cue(kind, role, float(table["weight"]) + lift, phrase.startswith("{we}"), pattern),
             )
 
@@ -133,7 +133,7 @@ def _choices(part: str, lists: Lists) -> list[str]:
     return found
 
 
-def _required_words(phrase: str, lists: Lists) -> frozenset[str]:
+def _trigger_words(phrase: str, lists: Lists) -> frozenset[str]:
     """Words of which one must be there, so that most clauses need no search: those of the most telling part."""
     must = [part for part in phrase.split() if part not in _SPECIAL and not part.endswith("?")]
     telling = max(must, key=lambda part: (not part.startswith("{"), len(part.split("|")[0])))

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lamina.language.words import WORD, character_pairs, fold, is_unspaced, stem
-from lamina.models.offline.summaries.lexicon import lexicon
-from lamina.models.offline.summaries.salience import Scored
+from lamina.models.offline.summarisation.lexicon import lexicon
+from lamina.models.offline.summarisation.salience import Scored
 
 MOST_TOPICS = 8
-_LONGEST = 40
-_SHORTEST = 3
+_MAX_WORD = 40
+_MIN_WORD = 3
 _NAMED = 2.0
 _PAIRED = 1.5
 _ONCE = 0.4  # what a plain word counts that is said only once
@@ -77,7 +77,7 @@ def _phrases(text: str, speakers: set[str]) -> Iterator[tuple[tuple[str, ...], s
 
 
 def _key(word: str, speakers: set[str]) -> str | None:
-    if not _SHORTEST <= len(word) <= _LONGEST or word[0].isdigit():
+    if not _MIN_WORD <= len(word) <= _MAX_WORD or word[0].isdigit():
         return None
     token = fold(word)
     if token in lexicon().stop or token in speakers:

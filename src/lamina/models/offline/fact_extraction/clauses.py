@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lamina.models.offline.facts.grammar import ClauseWords
-from lamina.models.offline.facts.tokens import Token
+from lamina.models.offline.fact_extraction.grammar import ClauseWords
+from lamina.models.offline.fact_extraction.tokens import Token
 
 COMMAS = frozenset(",、،\uff0c")
 BREAKS = frozenset(";():—\u2013-…·•/\uff1b\uff1a.!?¿¡")
@@ -105,8 +105,8 @@ def without_opener(tokens: list[Token], words: ClauseWords) -> list[Token]:
     while first < len(tokens):
         word = tokens[first].word
         if word in words.openers:
-            said = tuple([token.word for token in tokens[first : first + _MAX_OPENER_WORDS]])
-            length = next((len(opener) for opener in words.openers[word] if said[: len(opener)] == opener), 0)
+            sequence = tuple([token.word for token in tokens[first : first + _MAX_OPENER_WORDS]])
+            length = next((len(opener) for opener in words.openers[word] if sequence[: len(opener)] == opener), 0)
         else:
             length = 0
         if not length and not _is_conjunction(word, words):
@@ -138,7 +138,7 @@ def _inherit_subject(plain: Clause, before: Sequence[Clause], words: ClauseWords
 def _mark_questions(found: list[Clause], words: ClauseWords, *, question: bool) -> list[Clause]:
     """Marks the clauses that ask."""
     asking = [place for place, clause in enumerate(found) if _asks(clause, words)]
-    if question and (not asking or (asking[-1] == len(found) - 1 and _is_tag(found[-1], words))):
+    if question and (not asking or (asking[-1] == len(found) - 1 and _is_tag(found[-1].tokens, words))):
         return [replace(clause, asks=True) for clause in found]
     marked = []
     for place, clause in enumerate(found):
@@ -149,11 +149,9 @@ def _mark_questions(found: list[Clause], words: ClauseWords, *, question: bool) 
     return marked
 
 
-def _is_tag(clause: Clause, words: ClauseWords) -> bool:
+def _is_tag(tokens: Sequence[Token], words: ClauseWords) -> bool:
     """Whether it asks for consent to what stands before ("don't I?")."""
-    return len(clause.tokens) <= _MAX_TAG_WORDS and (
-        clause.tokens[-1].word in words.subjects or len(clause.tokens) == 1
-    )
+    return len(tokens) <= _MAX_TAG_WORDS and (tokens[-1].word in words.subjects or len(tokens) == 1)
 
 
 def _asks(clause: Clause, words: ClauseWords) -> bool:
@@ -177,12 +175,12 @@ def without_prelude(clause: Clause, words: ClauseWords) -> Clause | None:
 
 def without_negation(clause: Clause, words: ClauseWords) -> Clause | None:
     """The clause without its negation, None where it has none."""
-    said = tuple([token.word for token in clause.tokens])
+    sequence = tuple([token.word for token in clause.tokens])
     for negation, left in words.negations:
-        if negation[-1] not in said:
+        if negation[-1] not in sequence:
             continue
-        for at in range(min(len(said) - len(negation) + 1, _MAX_NEGATION_PLACE)):
-            if said[at : at + len(negation)] == negation:
+        for at in range(min(len(sequence) - len(negation) + 1, _MAX_NEGATION_PLACE)):
+            if sequence[at : at + len(negation)] == negation:
                 kept = tuple(token for token in clause.tokens[at : at + len(negation)] if token.word in left)
                 return replace(clause, tokens=(*clause.tokens[:at], *kept, *clause.tokens[at + len(negation) :]))
     return None

@@ -9,8 +9,8 @@ from importlib import resources
 from typing import Any
 
 from lamina.errors import ConfigError
-from lamina.models.offline.facts.masking import Markers
-from lamina.models.offline.facts.patterns import Index, Pattern, compile_pattern
+from lamina.models.offline.fact_extraction.masking import Markers
+from lamina.models.offline.fact_extraction.patterns import Index, Pattern, compile_pattern
 
 Table = Mapping[str, Any]
 
@@ -105,7 +105,6 @@ class Grammar:
     fallback: bool  # taken where no word tells the language
     whole: Mapping[str, tuple[str, ...]]
     merges: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]  # first word -> phrases and the word they become
-    quoted: frozenset[str]  # a quotation with one of these is not the writer's own
     endings: Mapping[str, str]
     clauses: ClauseWords
     numbers: frozenset[str]  # number words
@@ -122,7 +121,7 @@ class Grammar:
 @cache
 def grammars() -> tuple[Grammar, ...]:
     """Every grammar of the package, by file name."""
-    folder = resources.files("lamina.models.offline.facts")
+    folder = resources.files("lamina.models.offline.fact_extraction")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     return tuple(grammar(tomllib.loads(file.read_text("utf-8"))) for file in files)
 
@@ -139,7 +138,6 @@ def grammar(data: Table) -> Grammar:
         whole={word: tuple(full.split()) for word, full in data.get("contractions", {}).items()},
         endings=data.get("endings", {}),
         merges=_merges(data.get("merges", {})),
-        quoted=_set(classes["quoted"]),
         clauses=_clause_words(data["clauses"], classes),
         numbers=_set(data["numbers"]),
         time_leads=_set(data["time_leads"]),

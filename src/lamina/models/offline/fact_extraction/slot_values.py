@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from re import Pattern
 
-from lamina.models.offline.facts.clauses import COMMAS
-from lamina.models.offline.facts.grammar import Grammar, SlotKind
-from lamina.models.offline.facts.tokens import MASK, Token, join_words
+from lamina.models.offline.fact_extraction.clauses import COMMAS
+from lamina.models.offline.fact_extraction.grammar import Grammar, SlotKind
+from lamina.models.offline.fact_extraction.tokens import MASK, Token, join_words
 
 Value = tuple[Token, ...]
 
@@ -50,7 +50,7 @@ def _cut(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar) -> list[Toke
 def _is_inside(tokens: Sequence[Token], at: int, kind: SlotKind, grammar: Grammar) -> bool:
     """Whether a mark is part of the value."""
     if kind.tail and tokens[at].word in COMMAS:
-        return tokens[at + 1].capital if at + 1 < len(tokens) else False
+        return at + 1 < len(tokens) and tokens[at + 1].capital
     return (kind.split or kind.whole) and _is_conjunction(tokens[at].word, grammar)
 
 
@@ -108,30 +108,20 @@ def _fits(value: Value, kind: SlotKind, grammar: Grammar, text: str) -> bool:
     if not value or not kind.min_words <= len(value) <= kind.max_words or value[0].word in kind.unfit:
         return False
     words = [token.word for token in value]
-    if not kind.refused.isdisjoint(words) or (kind.firsts and words[0] not in kind.firsts):
+    first, last, joined = words[0], words[-1], join_words(value)
+    if not kind.refused.isdisjoint(words) or (kind.firsts and first not in kind.firsts):
         return False
-    if not _is_among(words, value, kind) or (kind.avoids and _finds_any(kind.avoids, value)):
+    if (kind.among or kind.matches) and " ".join(words) not in kind.among and not _finds_any(kind.matches, joined):
         return False
-    if kind.last and (words[-1] in kind.excepted or not _has_ending(words[-1], kind)):
+    if _finds_any(kind.avoids, joined):
+        return False
+    if kind.last and (last in kind.excepted or not (last in kind.last or last.endswith(kind.endings))):
         return False
     return _has_form(value, kind, grammar, text)
 
 
-def _is_among(words: Sequence[str], value: Value, kind: SlotKind) -> bool:
-    if not kind.among and not kind.matches:
-        return True
-    if kind.among and " ".join(words) in kind.among:
-        return True
-    return _finds_any(kind.matches, value)
-
-
-def _finds_any(patterns: Sequence[Pattern[str]], value: Value) -> bool:
-    said = join_words(value)
-    return any(pattern.search(said) for pattern in patterns)
-
-
-def _has_ending(word: str, kind: SlotKind) -> bool:
-    return word in kind.last or (bool(kind.endings) and word.endswith(kind.endings))
+def _finds_any(patterns: Sequence[Pattern[str]], text: str) -> bool:
+    return any(pattern.search(text) for pattern in patterns)
 
 
 def _has_form(value: Value, kind: SlotKind, grammar: Grammar, text: str) -> bool:

@@ -104,11 +104,7 @@ def _heads(ways: Sequence[Sequence[Node]]) -> frozenset[str] | None:
     return frozenset(heads)
 
 
-_FIXED = {
-    "$": (r"\Z", False),
-    "^": (r"(?<!.)", False),
-    "#": (r"\S*\d\S* ", True),
-}
+_FIXED = {"$": (r"\Z", False), "^": (r"(?<!.)", False), "#": (r"\S*\d\S* ", True)}
 
 
 def _single(piece: str, source: str, classes: Mapping[str, str]) -> Node:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from lamina.language.sentences import Sentence, sentences
 from lamina.language.words import WORD, fold, terms
-from lamina.models.offline.episodes.episode_cues import Cue, Language, languages
+from lamina.models.offline.episode_extraction.episode_cues import Cue, Language, languages
 from lamina.protocols.models import EpisodeDraft
 from lamina.values.message import Message
 

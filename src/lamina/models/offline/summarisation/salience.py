@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lamina.language.words import fold, is_unspaced, stem
-from lamina.models.offline.summaries.lexicon import labels, lexicon
-from lamina.models.offline.summaries.statements import DATE, Statement
+from lamina.models.offline.summarisation.lexicon import labels, lexicon
+from lamina.models.offline.summarisation.statements import DATE, Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,16 @@ from re import Match
 
 from lamina.language.dates import period
 from lamina.language.sentences import Sentence
-from lamina.models.offline.facts.clauses import Clause, clauses, without_negation, without_opener, without_prelude
-from lamina.models.offline.facts.grammar import Emission, Grammar, Guard, Template
-from lamina.models.offline.facts.slot_values import Value, surface, values
-from lamina.models.offline.facts.tokens import MASK, Token, join_words, merge_phrases, tokenise
+from lamina.models.offline.fact_extraction.clauses import (
+    Clause,
+    clauses,
+    without_negation,
+    without_opener,
+    without_prelude,
+)
+from lamina.models.offline.fact_extraction.grammar import Emission, Grammar, Guard, Template
+from lamina.models.offline.fact_extraction.slot_values import Value, surface, values
+from lamina.models.offline.fact_extraction.tokens import MASK, Token, join_words, merge_phrases, tokenise
 from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
@@ -52,7 +58,8 @@ def read_sentence(
         return [], "message"
     ended = "rest" if own < len(tokens) else "below" if "below" in scopes else ""
     tokens = tokens[:own]
-    live = _live(tokens, grammar)
+    words = frozenset([token.word for token in tokens])
+    live = frozenset([scope for scope, index in grammar.templates.items() if index.likely(words)])
     if not live:
         return list(before), ended
     context = _Context(
@@ -75,20 +82,15 @@ def read_sentence(
     return found, ended
 
 
-def _live(tokens: Sequence[Token], grammar: Grammar) -> frozenset[str]:
-    words = frozenset([token.word for token in tokens])
-    return frozenset([scope for scope, index in grammar.templates.items() if index.likely(words)])
-
-
 def _guards(tokens: Sequence[Token], grammar: Grammar) -> tuple[list[Guard], int]:
     """The guards that speak, and how many tokens stand before the first that ends the writer's own words."""
-    said = join_words(tokens)
+    joined = join_words(tokens)
     found: list[Guard] = []
     own = len(tokens)
     for pattern, guard in grammar.guards.likely(frozenset([token.word for token in tokens])):
-        match = pattern.regex.search(said)
+        match = pattern.regex.search(joined)
         if match and guard.scope == "rest":
-            own = min(own, said.count(" ", 0, match.start()))
+            own = min(own, joined.count(" ", 0, match.start()))
         elif match:
             found.append(guard)
     return found, own
@@ -102,9 +104,9 @@ def _add(found: list[FactDraft], draft: FactDraft, *, again: str) -> list[FactDr
             return found
         fresh = replace(draft, category=last.category, key=last.key, importance=last.importance)
         return [*(one for one in found if one is not last), fresh]
-    said = draft.value.casefold()
+    value = draft.value.casefold()
     for at, one in enumerate(found):
-        if (one.category, one.key) == (draft.category, draft.key) and one.value.casefold().startswith(said):
+        if (one.category, one.key) == (draft.category, draft.key) and one.value.casefold().startswith(value):
             both = replace(one, start=min(one.start, draft.start), end=max(one.end, draft.end))
             return [*found[:at], both if both.end - both.start <= MAX_QUOTE else one, *found[at + 1 :]]
     if draft.key and draft.holds:
@@ -150,15 +152,15 @@ def _match_templates(
     if scope not in context.live:
         return
     likely = context.grammar.templates[scope].likely(frozenset([token.word for token in clause.tokens]))
-    said = join_words(clause.tokens) if likely else ""
+    joined = join_words(clause.tokens) if likely else ""
     for pattern, template in likely:
         if (clause.asks and not (template.asks or scope == "anywhere")) or (denied and not template.deniable):
             continue
         if scope == "anywhere":
-            for match in pattern.regex.finditer(said):
+            for match in pattern.regex.finditer(joined):
                 yield from _read_slots(match, pattern.slots, template, clause, context)
             continue
-        match_ = pattern.regex.match(said)
+        match_ = pattern.regex.match(joined)
         drafts = list(_read_slots(match_, pattern.slots, template, clause, context)) if match_ else []
         if drafts:
             yield from drafts
@@ -199,10 +201,10 @@ def _draft(
 ) -> FactDraft:
     key, value = emission.key, emission.value
     for label, chosen in filled.items():
-        said = surface(chosen, context.message.text)
-        value = value.replace(f"{{{label}}}", said)
+        form = surface(chosen, context.message.text)
+        value = value.replace(f"{{{label}}}", form)
         words = " ".join([token.word for token in chosen])
-        key = key.replace(f"{{{label}}}", said if MASK in words else words) if key else key
+        key = key.replace(f"{{{label}}}", form if MASK in words else words) if key else key
     since, until = (None, None) if template.timeless else _period(emission, clause, context)
     ended = since is None and until is not None and until <= context.message.created_at
     start, end = _quote_span(clause, context)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lamina.language.words import fold, tokenise
-from lamina.models.offline.summaries.lexicon import lexicon
-from lamina.models.offline.summaries.salience import WEIGHTS, Scored, content_stems, score_statements
-from lamina.models.offline.summaries.sentence_selection import choose, drop_repetitions, gain
-from lamina.models.offline.summaries.statements import (
+from lamina.models.offline.summarisation.lexicon import lexicon
+from lamina.models.offline.summarisation.salience import WEIGHTS, Scored, content_stems, score_statements
+from lamina.models.offline.summarisation.sentence_selection import choose, drop_repetitions, gain
+from lamina.models.offline.summarisation.statements import (
     JOINT,
     OPEN,
     SPEAKERS,
@@ -19,7 +19,7 @@ from lamina.models.offline.summaries.statements import (
     statements_of_summary,
     summary_headings,
 )
-from lamina.models.offline.summaries.topics import topics
+from lamina.models.offline.summarisation.topics import topics
 from lamina.protocols.models import SummaryDraft, SummaryTask, TokenCounter
 
 _NOTHING = "- (nothing yet)"
@@ -215,7 +215,7 @@ def _close_questions(statements: Sequence[Statement], fresh: int) -> list[Statem
 
 
 def _is_answered(asked: Sequence[str], newer: Sequence[frozenset[str]]) -> bool:
-    return any(sum(key in said for key in asked) >= max(1.0, _CLOSED * len(asked)) for said in newer)
+    return any(sum(key in stems for key in asked) >= max(1.0, _CLOSED * len(asked)) for stems in newer)
 
 
 def _least_valuable(left: Sequence[int], plan: _Plan) -> int:
@@ -257,11 +257,7 @@ def _lines(items: Sequence[Scored]) -> list[str]:
 
 def _join(texts: Sequence[str]) -> str:
     """The sentences in one line; where one has no mark at its end, a semicolon keeps them apart."""
-    return "".join(text + ("" if at == len(texts) - 1 else _joint(text)) for at, text in enumerate(texts))
-
-
-def _joint(text: str) -> str:
-    return JOINT if text[-1].isalnum() else " "
+    return "".join(text + (JOINT if text[-1].isalnum() else " ") for text in texts[:-1]) + texts[-1]
 
 
 def _label(speaker: str, is_open: bool) -> str:
