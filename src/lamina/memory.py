@@ -259,7 +259,7 @@ class AsyncMemory:
             await self._parts.store.put_setting("profile", self.rules)
             if known is not None:
                 logger.info("profile_changed", extra={"profile": self._parts.profile.name})
-                await self._parts.store.mark_pending()
+                await self._parts.store.requeue()
 
     def wind_down(self) -> None:
         """Have no more work begun; what is in hand goes on."""
@@ -598,7 +598,7 @@ class AsyncMemory:
     async def stats(self, user_id: str | None = None) -> Stats:
         """How much there is of everything, of a user or of all, and how it grew by day (UTC)."""
         whose = None if user_id is None else check_id(user_id, "user_id")
-        return await self._parts.store.for_maintenance().stats(whose, days=_DAYS)
+        return await self._parts.store.for_tenant(self._parts.store.tenant, maintenance=True).stats(whose, days=_DAYS)
 
     # facts in time
 
@@ -921,7 +921,7 @@ class AsyncMemory:
         """Have a session that was set aside, or all of them, be worked on again; how many there were."""
         if session_id is not None:
             await self.session(session_id)
-        freed = await self._parts.store.retry(session_id)
+        freed = await self._parts.store.requeue(session_id, set_aside=True)
         self._worker.wake()
         return freed
 

@@ -272,7 +272,7 @@ def grants(location: str, role: str) -> str:
 
 async def copy_store(source: Store, target: Store, rounds: int, progress: Progress | None) -> Copied:
     """Copy every row of a store to another."""
-    copy = _backend("lamina.maintenance.copy", "Copy")(source.for_maintenance(), target)
+    copy = _backend("lamina.maintenance.copy", "Copy")(source.for_tenant(source.tenant, maintenance=True), target)
     copied: Copied = await copy.run(new_id("mem"), rounds, progress)
     return copied
 

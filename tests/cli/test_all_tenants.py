@@ -30,7 +30,7 @@ def source(place):
             await store.note_worker(a_note("far/1/ab12", session_id="s1", since=at(), done=3))
             claim = await store.claim("w", at(99_999_999), at(99_999_999))
             assert claim
-            await store.fail(claim, None, "StoreError: [bold]broken")
+            await store.release(claim, failed="StoreError: [bold]broken")
 
     asyncio.run(trouble())
     return location

@@ -207,7 +207,7 @@ def test_workers_and_failures_are_shown(cli, tmp_path):
     async def fail(store):
         await store.note_worker(a_note(f"{socket.gethostname()}/999999999/ab12", session_id="s1", since=at(), done=3))
         claim = await store.claim("w", at(99_999_999), at(99_999_999))
-        await store.fail(claim, None, "StoreError: [bold]broken")
+        await store.release(claim, failed="StoreError: [bold]broken")
 
     stored(tmp_path / "lamina.db", fail)
     shown = cli("workers").out

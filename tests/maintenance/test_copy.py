@@ -117,7 +117,7 @@ def test_a_session_that_is_forgotten_while_it_is_copied(tmp_path: Path, monkeypa
                 await memory.forget(session_id=session_id)
                 return await real(session_id)
 
-            monkeypatch.setattr(store, "for_maintenance", lambda: store)
+            monkeypatch.setattr(store, "for_tenant", lambda *_, **__: store)
             monkeypatch.setattr(store, "session_row", forgets)
             return await memory.copy_to(tmp_path / "target.db")
 

@@ -67,7 +67,7 @@ async def test_an_open_store_needs_no_right_to_change_the_schema(new_database):
     await store.open()
     await remembered(store)
     assert await is_whole(store, "s1")
-    await store.reindex()
+    await store.rebuild()
     assert await store.scrub() == "dead"
     cuts = (await store.changes("ann", 0)).cuts
     assert await store.put_vectors("ann", "e", cuts, {"m1": b"12345"}, None)

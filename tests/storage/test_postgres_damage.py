@@ -47,7 +47,7 @@ async def test_a_damaged_word_index_is_reported_and_built_anew(store, database, 
     before = [found_ids(await store.find_words("ann", [term], 99)) for term in ("tea", "milk", "like")]
     database.run(damage)
     assert await reported(store) == {"index"}
-    await store.reindex()
+    await store.rebuild()
     assert await is_whole(store, "s1")
     assert [found_ids(await store.find_words("ann", [term], 99)) for term in ("tea", "milk", "like")] == before
     assert found_ids(await store.find_words("ann", ["stray"], 9)) == set()

@@ -57,13 +57,13 @@ async def test_a_thousand_users_at_once(store):
 
     async def sweep():
         for minute in range(6):
-            await store.end_idle(at(-1), at(minute))
-            await store.mark_pending()
+            await store.age_sessions("ended", at(-1), at(minute))
+            await store.requeue()
             claim = await store.claim("w", at(minute), at(minute + 1))
             if claim is not None:
                 await store.release(claim)
             await store.revoke("w")
-            await store.archive_ended(at(-1), at(minute))
+            await store.age_sessions("archived", at(-1), at(minute))
 
     gate, users = asyncio.Semaphore(64), share(1_000)
 

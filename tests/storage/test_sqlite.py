@@ -591,7 +591,7 @@ async def test_a_database_in_the_process_is_used_from_many_threads():
     with ThreadPoolExecutor(4) as threads:
         said = [store.append(an_append(f"s{number}", a_draft(f"m{number}"))) for number in range(1, 9)]
         list(threads.map(run_without_loop, said))
-    assert len(await store.for_maintenance().sessions()) == 9
+    assert len(await store.for_tenant(store.tenant, maintenance=True).sessions()) == 9
     assert await other.sessions() == []
     assert await store.scrub() == store.clean
     await store.close()

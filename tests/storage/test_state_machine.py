@@ -201,11 +201,11 @@ class Stores(RuleBasedStateMachine):
 
     @rule(ago=st.integers(0, 60))
     def end_idle(self, ago):
-        self.both(lambda store: store.end_idle(at(self.minutes - ago), at(self.minutes)))
+        self.both(lambda store: store.age_sessions("ended", at(self.minutes - ago), at(self.minutes)))
 
     @rule(ago=st.integers(0, 60))
     def archive_ended(self, ago):
-        self.both(lambda store: store.archive_ended(at(self.minutes - ago), at(self.minutes)))
+        self.both(lambda store: store.age_sessions("archived", at(self.minutes - ago), at(self.minutes)))
 
     # folding
 
@@ -226,11 +226,11 @@ class Stores(RuleBasedStateMachine):
             self.both(lambda store: store.renew(claim, at(self.minutes + minutes)))
         else:
             retry_at = None if what == "aside" else at(self.minutes + minutes)
-            self.both(lambda store: store.fail(claim, retry_at, "broken"))
+            self.both(lambda store: store.release(claim, failed="broken", retry_at=retry_at))
 
     @rule(session=st.none() | SESSIONS)
     def retry(self, session):
-        self.both(lambda store: store.retry(session))
+        self.both(lambda store: store.requeue(session, set_aside=True))
 
     @rule(session=SESSIONS, size=st.integers(1, 4), when=st.sampled_from(["now", "late", "later"]), text=TEXTS)
     def fold_messages(self, session, size, when, text):
@@ -461,18 +461,18 @@ class Stores(RuleBasedStateMachine):
 
     @rule()
     def mark_pending(self):
-        self.both(lambda store: store.mark_pending())
+        self.both(lambda store: store.requeue())
 
     # keeping house
 
-    @rule(session=SESSIONS, what=st.sampled_from(["recount", "unfold"]))
+    @rule(session=SESSIONS, what=st.sampled_from(["rebuild", "unfold"]))
     def mend(self, session, what):
         more = (RULE,) if what == "unfold" else ()
         self.both(lambda store: getattr(store, what)(session, *more))
 
     @rule()
     def reindex(self):
-        self.both(lambda store: store.reindex())
+        self.both(lambda store: store.rebuild())
 
     @rule(user=USERS)
     def drop_digests(self, user):

@@ -325,7 +325,7 @@ async def test_a_session_that_failed_very_often_waits_an_hour(opened, store, clo
     memory = await opened(FakeSummariser("fails"), patience=Patience(attempts=10_000, aside_after=10_000))
     await talk(memory)
     for _ in range(1_100):
-        await store.fail(await store.claim("w", clock(), clock(), impatient=True), clock(), "broken")
+        await store.release(await store.claim("w", clock(), clock(), impatient=True), failed="broken", retry_at=clock())
     clock.advance(seconds=1)
     await memory._worker._round()
     assert (await memory.session("s1")).attempts == 1_101

@@ -61,7 +61,7 @@ class Export:
     """Writes memories to files."""
 
     def __init__(self, parts: Parts) -> None:
-        self._store = parts.store.for_maintenance()
+        self._store = parts.store.for_tenant(parts.store.tenant, maintenance=True)
 
     # lines
 

@@ -95,7 +95,8 @@ class Reader:
 
     async def secret(self) -> bytes:
         """What marks are made with."""
-        return await self._parts.store.secret(self._parts.random_bytes(_SECRET_BYTES))
+        fresh = self._parts.random_bytes(_SECRET_BYTES).hex()
+        return bytes.fromhex(await self._parts.store.put_setting("secret", fresh, keep=True))
 
     # facts
 

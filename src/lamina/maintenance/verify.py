@@ -24,7 +24,7 @@ class Maintenance:
     """Looks after what is stored."""
 
     def __init__(self, parts: Parts, reader: Reader, settle_all: Settling) -> None:
-        self._parts = replace(parts, store=parts.store.for_maintenance())
+        self._parts = replace(parts, store=parts.store.for_tenant(parts.store.tenant, maintenance=True))
         self._reader = reader
         self._settle_all = settle_all
 
@@ -39,7 +39,7 @@ class Maintenance:
         mended = [await self._repair_session(session, found) for session, found in broken]
         derived = {"index": "word index rebuilt", "vector": "vectors of nothing dropped"}
         if kinds := derived.keys() & {problem.kind for problem in report.problems}:
-            await self._parts.store.reindex()
+            await self._parts.store.rebuild()
             mended.append([derived[kind] for kind in sorted(kinds)])
         mended.append(await self._drop_digests(report))
         mended.append(await self._resolve_users(report))
@@ -52,7 +52,7 @@ class Maintenance:
         done = []
         kinds = {problem.kind for problem in found if problem.derived}
         if kinds & {"counter", "chain"}:
-            await self._parts.store.recount(session.id)
+            await self._parts.store.rebuild(session.id)
             done.append(f"session {session.id}: counted again")
         if kinds & {"summary", "provenance", "coverage", "fact"} and await self._has_all_words(session):
             await self._parts.store.unfold(session.id, self._reader.rule)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import date, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from lamina.frozen import dataclass
 from lamina.profiles import Profile
@@ -437,16 +437,15 @@ class Store(Protocol):
     async def close(self) -> None: ...
 
     # tenants
-    async def tenants(self) -> list[str]:
-        """The tenants that have written something, by name."""
+    async def tenants(self, *, with_keys: bool = False) -> list[str]:
+        """The tenants that have written something, or that have or had a key, by name."""
         ...
 
-    def for_tenant(self, tenant: str) -> "Store":
-        """The same data for another tenant. It is open while this store is; closing it leaves this one open."""
-        ...
+    def for_tenant(self, tenant: str, *, maintenance: bool = False) -> "Store":
+        """The same data for another tenant. It is open while this store is; closing it leaves this one open.
 
-    def for_maintenance(self) -> "Store":
-        """The same data for work that reads much, without keeping requests waiting. Closed as `for_tenant` is."""
+        With `maintenance` it is for work that reads much, which does not keep requests waiting.
+        """
         ...
 
     # the log
@@ -631,21 +630,21 @@ class Store(Protocol):
 
     async def renew(self, claim: Claim, until: datetime) -> bool: ...
 
-    async def release(self, claim: Claim) -> None:
-        """Give the lease back; what has not changed since the claim is no longer pending."""
-        ...
+    async def release(self, claim: Claim, *, failed: str | None = None, retry_at: datetime | None = None) -> None:
+        """Give the lease back; what has not changed since the claim is no longer pending.
 
-    async def fail(self, claim: Claim, retry_at: datetime | None, reason: str) -> None:
-        """Give the lease back, count the failure, keep up to 500 characters of the reason, and wait.
-
-        Without a time the session is set aside: nobody can claim it until messages are added to it, its status changes,
-        it is repaired, unfolded or swapped, something of it is forgotten, the rules change, or `retry` asks for it. If
-        that has happened since the claim, it is due at once. A good commit or release forgets failures and reason.
+        With the reason why it `failed`, the failure is counted, up to 500 characters of the reason are kept, and the
+        session waits until `retry_at`. Without that time it is set aside: nobody can claim it until messages are added
+        to it, its status changes, it is rebuilt, unfolded or swapped, something of it is forgotten, or it is requeued.
+        If that has happened since the claim, it is due at once. A good commit or release forgets failures and reason.
         """
         ...
 
-    async def retry(self, session_id: str | None = None) -> int:
-        """Have a session that is set aside, or all of them, be due again, as if nothing had failed; how many."""
+    async def requeue(self, session_id: str | None = None, *, set_aside: bool = False) -> int:
+        """Have a session, or all of them, looked at again; how many.
+
+        With `set_aside`, only those that are set aside, as if nothing had failed.
+        """
         ...
 
     async def commit(self, commit: FoldCommit) -> bool:
@@ -668,10 +667,6 @@ class Store(Protocol):
 
     async def note_accesses(self, accesses: Sequence[Access]) -> None:
         """Count uses of facts and episodes, which are as fresh as new afterwards."""
-        ...
-
-    async def secret(self, fresh: bytes) -> bytes:
-        """What the marks of forgotten values are made with; `fresh` becomes it if there is none yet."""
         ...
 
     # making anew
@@ -711,10 +706,6 @@ class Store(Protocol):
         """
         ...
 
-    async def mark_pending(self) -> None:
-        """Have every session looked at again, because the rules have changed."""
-        ...
-
     async def wait_for_work(self, seconds: float) -> bool:
         """True at once when another process said that there may be work; False after so many seconds."""
         ...
@@ -741,39 +732,28 @@ class Store(Protocol):
     async def drop_worker(self, worker_id: str) -> None: ...
 
     # keys of the service
-    async def add_key(self, key: ApiKey, hashed: bytes) -> None:
-        """Let a key in that has this hash; the key itself is stored nowhere."""
+    async def add_key(
+        self, key: ApiKey, hashed: bytes, *, replaces: str | None = None, until: datetime | None = None
+    ) -> bool:
+        """Let a key in that has this hash; the key itself is stored nowhere.
+
+        The one that it `replaces` is let in until then at the most; without a time, no longer from now on. False, and
+        nothing is changed, if there is no such key or it is revoked.
+        """
         ...
 
     async def find_key(self, hashed: bytes) -> ApiKey | None:
         """The key of whichever tenant that has this hash."""
         ...
 
-    async def has_keys(self) -> bool:
-        """Whether any tenant has, or had, a key."""
-        ...
-
     async def keys(self) -> list[ApiKey]:
         """This tenant's keys by id, also those that are revoked."""
         ...
 
-    async def revoke_key(self, key_id: str, at: datetime) -> bool:
-        """Let a key in no longer; False if there is none."""
-        ...
-
-    async def succeed_key(self, key_id: str, successor: ApiKey, hashed: bytes, until: datetime | None) -> bool:
-        """Let a successor in, and the key itself until then at the most; without a time, no longer from now on.
-
-        False, and nothing is changed, if there is no such key or it is revoked.
-        """
-        ...
-
-    async def keyed_tenants(self) -> list[str]:
-        """The tenants that have, or had, a key, by name."""
-        ...
-
-    async def note_key(self, key_id: str, at: datetime) -> None:
-        """Note when a key was last used."""
+    async def update_key(
+        self, key_id: str, *, revoked_at: datetime | None = None, used_at: datetime | None = None
+    ) -> bool:
+        """Let a key in no longer, or note when it was last used; False if there is none."""
         ...
 
     # costs
@@ -787,13 +767,15 @@ class Store(Protocol):
         ...
 
     # keeping house
-    async def end_idle(self, touched_before: datetime, at: datetime) -> list[str]: ...
-
-    async def archive_ended(self, ended_before: datetime, at: datetime) -> list[str]: ...
+    async def age_sessions(self, status: Literal["ended", "archived"], before: datetime, at: datetime) -> list[str]:
+        """End active sessions that were last touched before, or archive folded ones that ended before; their ids."""
+        ...
 
     async def setting(self, key: str) -> str | None: ...
 
-    async def put_setting(self, key: str, value: str) -> None: ...
+    async def put_setting(self, key: str, value: str, *, keep: bool = False) -> str:
+        """Store a setting; with `keep`, one that is there stays. Gives the value that holds."""
+        ...
 
     async def audit(self, session_id: str) -> Audit: ...
 
@@ -801,12 +783,11 @@ class Store(Protocol):
         """The store's own integrity: file structure, rows without an owner."""
         ...
 
-    async def reindex(self) -> None:
-        """Build the word index anew, and drop vectors of what is not there."""
-        ...
+    async def rebuild(self, session_id: str | None = None) -> None:
+        """Build the word index again, and drop vectors of what is not there.
 
-    async def recount(self, session_id: str) -> None:
-        """Count again what the session row says of its messages."""
+        Of one session, count again what its row says of its messages.
+        """
         ...
 
     async def unfold(self, session_id: str, rule: ConflictRule) -> None:
@@ -875,6 +856,6 @@ class Copyable(Protocol):
 
     async def setting(self, key: str) -> str | None: ...
 
-    async def put_setting(self, key: str, value: str) -> None: ...
+    async def put_setting(self, key: str, value: str, *, keep: bool = False) -> str: ...
 
     async def scrub(self) -> Scrub: ...

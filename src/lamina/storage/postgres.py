@@ -79,11 +79,8 @@ class PostgresStore(RelationalStore):
         self._indexed: dict[str, tuple[float, bool]] = {}
         super().__init__(self._server, tenant=tenant, all_tenants=self._server.for_tenant("*"))
 
-    def for_tenant(self, tenant: str) -> "PostgresStore":
-        return PostgresStore("", tenant=tenant, common=self._common)
-
-    def for_maintenance(self) -> "PostgresStore":
-        return PostgresStore("", tenant=self.tenant, common=self._common, maintenance=True)
+    def for_tenant(self, tenant: str, *, maintenance: bool = False) -> "PostgresStore":
+        return PostgresStore("", tenant=tenant, common=self._common, maintenance=maintenance)
 
     @property
     def bypasses_row_security(self) -> bool:
@@ -112,7 +109,7 @@ class PostgresStore(RelationalStore):
         for tenant in sorted(await self.tenants(), key=lambda name: name == self.tenant):
             store = self.for_tenant(tenant)
             if await store.setting("words") == "outdated":
-                await store.reindex()
+                await store.rebuild()
                 await store.put_setting("words", "current")
 
     async def close(self) -> None:
@@ -227,8 +224,11 @@ class PostgresStore(RelationalStore):
 
         return await self._server.read(work)
 
-    async def reindex(self) -> None:
+    async def rebuild(self, session_id: str | None = None) -> None:
         """One transaction for each user, so that nobody waits for the others."""
+        if session_id is not None:
+            await self._recount(session_id)
+            return
         users = await self._server.read(
             lambda tx: tx.rows(
                 "select user_id from sessions where tenant = :tenant union select user_id from summaries"

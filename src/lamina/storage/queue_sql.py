@@ -50,7 +50,12 @@ async def renew(tx: Transaction, claim: Claim, until: datetime) -> bool:
     return changed == 1
 
 
-async def release(tx: Transaction, claim: Claim) -> None:
+async def release(
+    tx: Transaction, claim: Claim, *, failed: str | None = None, retry_at: datetime | None = None
+) -> None:
+    if failed is not None:
+        await _note_failure(tx, claim, retry_at, failed)
+        return
     await tx.execute(
         "update sessions set lease_owner = null, lease_us = null, attempts = 0, retry_us = null,"
         " aside = 0, reason = null, pending = case when touch = ? then 0 else pending end"
@@ -59,7 +64,7 @@ async def release(tx: Transaction, claim: Claim) -> None:
     )
 
 
-async def fail(tx: Transaction, claim: Claim, retry_at: datetime | None, reason: str) -> None:
+async def _note_failure(tx: Transaction, claim: Claim, retry_at: datetime | None, reason: str) -> None:
     await tx.execute(
         "update sessions set lease_owner = null, lease_us = null, attempts = attempts + 1,"
         " retry_us = :retry, reason = :reason,"
@@ -70,11 +75,12 @@ async def fail(tx: Transaction, claim: Claim, retry_at: datetime | None, reason:
     )  # fmt: skip
 
 
-async def retry(tx: Transaction, session_id: str | None = None) -> int:
+async def requeue(tx: Transaction, session_id: str | None = None, *, set_aside: bool = False) -> int:
+    forget, only = (", attempts = 0, retry_us = null, reason = null", " and aside = 1") if set_aside else ("", "")
     return await tx.execute(
-        "update sessions set aside = 0, attempts = 0, retry_us = null, reason = null, pending = 1,"
-        " touch = touch + 1 where tenant = :tenant and id in (select id from sessions where tenant = :tenant"
-        " and aside = 1 and (cast(:id as text) is null or id = :id) order by id" + tx.ordered + ") and aside = 1",
+        f"update sessions set aside = 0, pending = 1, touch = touch + 1{forget} where tenant = :tenant and id in"
+        f" (select id from sessions where tenant = :tenant and (cast(:id as text) is null or id = :id){only}"
+        f" order by id{tx.ordered}){only}",
         {"tenant": tx.tenant, "id": session_id},
     )
 
@@ -87,14 +93,6 @@ async def pending(tx: Transaction, skip: Sequence[str] = (), only: Sequence[str]
         {"tenant": tx.tenant, "skip": tx.listed(skip), "all": int(only is None), "only": tx.listed(only or ())},
     )
     return int(found[0])
-
-
-async def mark_pending(tx: Transaction) -> None:
-    await tx.execute(
-        "update sessions set pending = 1, touch = touch + 1, aside = 0 where tenant = :tenant"
-        " and id in (select id from sessions where tenant = :tenant order by id" + tx.ordered + ")",
-        {"tenant": tx.tenant},
-    )
 
 
 async def leases(tx: Transaction) -> list[Lease]:

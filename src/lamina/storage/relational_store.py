@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Literal
 
 from lamina.protocols.store import Claim, Erased, Erasure
 from lamina.storage import (
@@ -46,7 +47,6 @@ class RelationalStore(Tenant):
     # sessions
 
     users = read(sessions_sql.users)
-    secret = write_again(sessions_sql.secret)
     session = read(sessions_sql.session)
     sessions = read(sessions_sql.sessions)
     newest_sessions = read(sessions_sql.newest_sessions)
@@ -62,14 +62,16 @@ class RelationalStore(Tenant):
     milestones = read(sessions_sql.milestones)
     setting = read(sessions_sql.setting)
     put_setting = write_again(sessions_sql.put_setting)
-    end_idle = write(sessions_sql.end_idle)
+    _end_idle = write(sessions_sql.end_idle)
     _users_with_ended = read(sessions_sql.users_with_ended)
     _archive_of = write(sessions_sql.archive_of, lambda user_id, *_, **__: About(user=user_id))
 
-    async def archive_ended(self, ended_before: datetime, at: datetime) -> list[str]:
-        """In one transaction for each user, whose changes are counted one after the other."""
-        users = await self._users_with_ended(ended_before)
-        archived = [await self._archive_of(user_id, ended_before, at) for user_id in users]
+    async def age_sessions(self, status: Literal["ended", "archived"], before: datetime, at: datetime) -> list[str]:
+        """Archived in one transaction for each user, whose changes are counted one after the other."""
+        if status == "ended":
+            return await self._end_idle(before, at)
+        users = await self._users_with_ended(before)
+        archived = [await self._archive_of(user_id, before, at) for user_id in users]
         return sorted(session_id for ids in archived for session_id in ids)
 
     # summaries
@@ -130,11 +132,9 @@ class RelationalStore(Tenant):
     # the queue of work
 
     renew = write_again(queue_sql.renew)
-    release = write_again(queue_sql.release)
-    fail = write(queue_sql.fail)
-    retry = write_again(queue_sql.retry)
+    release = write(queue_sql.release, lambda claim, failed=None, **__: About(again=failed is None))  # noqa: ARG005
+    requeue = write_again(queue_sql.requeue)
     pending = read(queue_sql.pending)
-    mark_pending = write_again(queue_sql.mark_pending)
     leases = read(queue_sql.leases)
     revoke = write_again(queue_sql.revoke)
     backlog = read(queue_sql.backlog)
@@ -162,12 +162,8 @@ class RelationalStore(Tenant):
     tenants = read_all_tenants(service_sql.tenants)
     add_key = write(service_sql.add_key)
     find_key = read_all_tenants(service_sql.find_key)
-    has_keys = read_all_tenants(service_sql.has_keys)
     keys = read(service_sql.keys)
-    revoke_key = write_again(service_sql.revoke_key)
-    succeed_key = write(service_sql.succeed_key)
-    keyed_tenants = read_all_tenants(service_sql.keyed_tenants)
-    note_key = write_again(service_sql.note_key)
+    update_key = write_again(service_sql.update_key)
     add_cost = write(service_sql.add_cost)
     costs = read(service_sql.costs)
 
@@ -176,7 +172,7 @@ class RelationalStore(Tenant):
     outline = read(statistics_sql.outline)
     stats = read(statistics_sql.stats)
     audit = read(integrity_sql.audit)
-    recount = write(integrity_sql.recount, lambda session_id: About(session=session_id, again=True))
+    _recount = write(integrity_sql.recount, lambda session_id: About(session=session_id, again=True))
 
     # copies
 

@@ -14,21 +14,36 @@ from lamina.values.cost import Cost, Purpose
 _KEY = "tenant, id, name, role, created_us, expires_us, revoked_us, used_us"
 
 
-async def tenants(tx: Transaction) -> list[str]:
-    found = await tx.rows("select tenant from tenants order by tenant")
+async def tenants(tx: Transaction, *, with_keys: bool = False) -> list[str]:
+    found = await tx.rows(
+        "select distinct tenant from api_keys order by tenant"
+        if with_keys
+        else "select tenant from tenants order by tenant"
+    )
     return [tenant for (tenant,) in found]
 
 
-async def add_key(tx: Transaction, key: ApiKey, hashed: bytes) -> None:
-    await _put_key(tx, key, hashed)
-
-
-async def _put_key(tx: Transaction, key: ApiKey, hashed: bytes) -> None:
+async def add_key(
+    tx: Transaction, key: ApiKey, hashed: bytes, *, replaces: str | None = None, until: datetime | None = None
+) -> bool:
+    if replaces is not None and not await _end_key(tx, replaces, key.created_at, until):
+        return False
     values = (tx.tenant, key.id, key.name, key.role, to_us(key.created_at), maybe_us(key.expires_at))
     await tx.execute(
         "insert into api_keys (tenant, id, name, role, created_us, expires_us, hash) values (?, ?, ?, ?, ?, ?, ?)",
         (*values, hashed),
     )
+    return True
+
+
+async def _end_key(tx: Transaction, key_id: str, now: datetime, until: datetime | None) -> bool:
+    changed = await tx.execute(
+        "update api_keys set revoked_us = :revoked,"
+        " expires_us = case when expires_us < :until then expires_us else coalesce(:until, expires_us) end"
+        " where tenant = :tenant and id = :id and revoked_us is null",
+        {"revoked": to_us(now) if until is None else None, "until": maybe_us(until), "tenant": tx.tenant, "id": key_id},
+    )
+    return changed == 1
 
 
 async def find_key(tx: Transaction, hashed: bytes) -> ApiKey | None:
@@ -38,47 +53,20 @@ async def find_key(tx: Transaction, hashed: bytes) -> ApiKey | None:
     return _key(found[1:])
 
 
-async def has_keys(tx: Transaction) -> bool:
-    return await tx.row("select 1 from api_keys limit 1") is not None
-
-
 async def keys(tx: Transaction) -> list[ApiKey]:
     found = await tx.rows(f"select {_KEY} from api_keys where tenant = ? order by id", (tx.tenant,))
     return [_key(row) for row in found]
 
 
-async def revoke_key(tx: Transaction, key_id: str, at: datetime) -> bool:
+async def update_key(
+    tx: Transaction, key_id: str, *, revoked_at: datetime | None = None, used_at: datetime | None = None
+) -> bool:
     changed = await tx.execute(
-        "update api_keys set revoked_us = coalesce(revoked_us, ?) where tenant = ? and id = ?",
-        (to_us(at), tx.tenant, key_id),
+        "update api_keys set revoked_us = coalesce(revoked_us, ?), used_us = coalesce(?, used_us)"
+        " where tenant = ? and id = ?",
+        (maybe_us(revoked_at), maybe_us(used_at), tx.tenant, key_id),
     )
     return changed == 1
-
-
-async def succeed_key(tx: Transaction, key_id: str, successor: ApiKey, hashed: bytes, until: datetime | None) -> bool:
-    changed = await tx.execute(
-        "update api_keys set revoked_us = :revoked,"
-        " expires_us = case when expires_us < :until then expires_us else coalesce(:until, expires_us) end"
-        " where tenant = :tenant and id = :id and revoked_us is null",
-        {
-            "revoked": to_us(successor.created_at) if until is None else None,
-            "until": maybe_us(until),
-            "tenant": tx.tenant,
-            "id": key_id,
-        },
-    )
-    if changed:
-        await _put_key(tx, successor, hashed)
-    return changed == 1
-
-
-async def keyed_tenants(tx: Transaction) -> list[str]:
-    found = await tx.rows("select distinct tenant from api_keys order by tenant")
-    return [tenant for (tenant,) in found]
-
-
-async def note_key(tx: Transaction, key_id: str, at: datetime) -> None:
-    await tx.execute("update api_keys set used_us = ? where tenant = ? and id = ?", (to_us(at), tx.tenant, key_id))
 
 
 async def add_cost(tx: Transaction, entry: LedgerEntry) -> None:

@@ -57,15 +57,6 @@ async def users(tx: Transaction, *, limit: int = 1000, after: str | None = None)
     return [row[0] for row in found]
 
 
-async def secret(tx: Transaction, fresh: bytes) -> bytes:
-    await tx.execute(
-        "insert into settings (tenant, key, value) values (?, 'secret', ?) on conflict do nothing",
-        (tx.tenant, fresh.hex()),
-    )
-    (found,) = await tx.one("select value from settings where tenant = ? and key = 'secret'", (tx.tenant,))
-    return bytes.fromhex(found)
-
-
 async def recount_cursor(tx: Transaction, session_id: str) -> None:
     await tx.execute(
         "update sessions set (cursor_turn, cursor_tokens) = (select coalesce(max(turn), 0),"
@@ -195,13 +186,14 @@ async def setting(tx: Transaction, key: str) -> str | None:
     return None if found is None else str(found[0])
 
 
-async def put_setting(tx: Transaction, key: str, value: str) -> None:
+async def put_setting(tx: Transaction, key: str, value: str, *, keep: bool = False) -> str:
     await note_tenant(tx)
+    known = "nothing" if keep else "update set value = excluded.value"
     await tx.execute(
-        "insert into settings (tenant, key, value) values (?, ?, ?)"
-        " on conflict (tenant, key) do update set value = excluded.value",
+        f"insert into settings (tenant, key, value) values (?, ?, ?) on conflict (tenant, key) do {known}",
         (tx.tenant, key, value),
     )
+    return (await setting(tx, key) or value) if keep else value
 
 
 async def end_idle(tx: Transaction, touched_before: datetime, at: datetime) -> list[str]:

@@ -48,11 +48,8 @@ class SqliteStore(RelationalStore):
         database = SqliteDatabase(self._connections, tenant, self._index, maintenance=maintenance)
         super().__init__(database, tenant=tenant)
 
-    def for_tenant(self, tenant: str) -> "SqliteStore":
-        return SqliteStore(self.path, tenant=tenant, connections=self._connections)
-
-    def for_maintenance(self) -> "SqliteStore":
-        return SqliteStore(self.path, tenant=self.tenant, connections=self._connections, maintenance=True)
+    def for_tenant(self, tenant: str, *, maintenance: bool = False) -> "SqliteStore":
+        return SqliteStore(self.path, tenant=tenant, connections=self._connections, maintenance=maintenance)
 
     async def open(self) -> None:
         if self._borrowed:
@@ -115,7 +112,11 @@ class SqliteStore(RelationalStore):
             found += await self._database.write(self._index.problems)
         return found
 
-    async def reindex(self) -> None:
+    async def rebuild(self, session_id: str | None = None) -> None:
+        if session_id is not None:
+            await self._recount(session_id)
+            return
+
         async def work(tx: Transaction) -> None:
             await self._index.rebuild_messages(tx)
             await self._index.rebuild_summaries(tx)

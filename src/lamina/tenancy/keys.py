@@ -77,7 +77,7 @@ class Keys:
         if old.expires_at is not None and old.expires_at <= key.created_at:
             raise _unusable(key_id)
         until = None if overlap is None else key.created_at + overlap
-        if not await self._store.succeed_key(key_id, key, hash_secret(secret), until):
+        if not await self._store.add_key(key, hash_secret(secret), replaces=key_id, until=until):
             raise _unusable(key_id)
         await self._store.put_setting(_ROTATED + key_id, key.id)
         self._changed()
@@ -102,7 +102,7 @@ class Keys:
 
     async def revoke(self, key_id: str) -> None:
         """Let a key in no longer, from now on."""
-        if not await self._store.revoke_key(key_id, self._now()):
+        if not await self._store.update_key(key_id, revoked_at=self._now()):
             raise NotFound(f"no key {key_id!r}")
         self._changed()
 
@@ -153,7 +153,7 @@ class Door:
         if wanted in self._known:
             self._known[wanted] = (self._known[wanted][0], replace(key, used_at=at))
         with suppress(StoreError):  # a note is no reason to turn somebody away
-            await self._store.for_tenant(key.tenant).note_key(key.id, at)
+            await self._store.for_tenant(key.tenant).update_key(key.id, used_at=at)
 
     def forget(self) -> None:
         """Look every key up again: one was revoked or followed by another."""

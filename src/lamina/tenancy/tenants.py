@@ -67,7 +67,7 @@ class Tenants:
 
     async def all_names(self) -> list[str]:
         """The tenants that have written something, or have a key, by name."""
-        return sorted({*await self._store.tenants(), *await self._store.keyed_tenants()})
+        return sorted({*await self._store.tenants(), *await self._store.tenants(with_keys=True)})
 
     async def cuts(self, tenant: str, user_id: str) -> int:
         """A number that grows when words of a user's memory are taken away or rewritten, by whichever process."""
@@ -76,7 +76,9 @@ class Tenants:
     async def secret(self, tenant: str) -> bytes:
         """What only this tenant's memory has, to know again what was signed with it."""
         if tenant not in self._secrets:
-            self._secrets[tenant] = await self._store.for_tenant(tenant).secret(self._random_bytes(_SECRET_BYTES))
+            fresh = self._random_bytes(_SECRET_BYTES).hex()
+            kept = await self._store.for_tenant(tenant).put_setting("secret", fresh, keep=True)
+            self._secrets[tenant] = bytes.fromhex(kept)
         return self._secrets[tenant]
 
     async def watch(self, tenant: str) -> Watch:
@@ -133,7 +135,7 @@ class Tenants:
 
     async def has_keys(self) -> bool:
         """Whether there is, or was, any key; once there is one, nobody comes in without."""
-        self._keyed = self._keyed or await self._store.has_keys()
+        self._keyed = self._keyed or bool(await self._store.tenants(with_keys=True))
         return self._keyed
 
     async def admit(self, secret: str) -> ApiKey | None:

@@ -69,7 +69,7 @@ class WorkerPool:
                 return
             del self._engines[tenant]
             await engine.close()
-            await store.mark_pending()  # it may have looked at some under the old rules since
+            await store.requeue()  # it may have looked at some under the old rules since
         engine = await self._make_engine(store)
         self._engines[tenant] = await engine.open()
         logger.info("tenant_served", extra={"tenant": tenant, "profile": engine.profile.name})

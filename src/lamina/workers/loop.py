@@ -366,7 +366,7 @@ class Worker:
         if aside:
             logger.warning("session_set_aside", extra={"session": claim.session.id, "attempts": attempts + 1})
         retry_at = None if aside else self._parts.now() + timedelta(seconds=wait)
-        await self._parts.store.fail(claim, retry_at, _reason(error))
+        await self._parts.store.release(claim, failed=_reason(error), retry_at=retry_at)
         hopeless = aside or not isinstance(error, ModelError) or attempts + 1 >= patience.attempts
         return Settled(folds=folds, digests=0, archived=0, failed=(claim.session.id,) if hopeless else ())
 
@@ -453,11 +453,11 @@ class Worker:
         """End what idled out, archive what ended long ago; how many were archived."""
         profile, now, store = self._parts.profile, self._parts.now(), self._parts.store
         if profile.idle_hours is not None:
-            for session_id in await store.end_idle(now - timedelta(hours=profile.idle_hours), now):
+            for session_id in await store.age_sessions("ended", now - timedelta(hours=profile.idle_hours), now):
                 logger.info("session_idled_out", extra={"session": session_id})
         if profile.archive_days is None:
             return 0
-        archived = await store.archive_ended(now - timedelta(days=profile.archive_days), now)
+        archived = await store.age_sessions("archived", now - timedelta(days=profile.archive_days), now)
         for session_id in archived:
             logger.info("session_archived", extra={"session": session_id})
         return len(archived)

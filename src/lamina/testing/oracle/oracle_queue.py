@@ -50,33 +50,31 @@ class OracleQueue(OracleErasure):
         kept.lease = replace(kept.lease, until=until)
         return True
 
-    async def release(self, claim: Claim) -> None:
-        if kept := self._held(claim):
-            kept.lease = None
+    async def release(self, claim: Claim, *, failed: str | None = None, retry_at: datetime | None = None) -> None:
+        kept = self._held(claim)
+        if kept is None:
+            return
+        kept.lease = None
+        if failed is None:
             mended(kept)
             kept.pending = kept.pending and kept.touch != claim.touch
+            return
+        kept.retry_at, kept.reason = retry_at, failed[:REASON]
+        kept.aside = retry_at is None and kept.touch == claim.touch
+        kept.session = replace(kept.session, attempts=kept.session.attempts + 1)
 
-    async def fail(self, claim: Claim, retry_at: datetime | None, reason: str) -> None:
-        if kept := self._held(claim):
-            kept.lease = None
-            kept.retry_at, kept.reason = retry_at, reason[:REASON]
-            kept.aside = retry_at is None and kept.touch == claim.touch
-            kept.session = replace(kept.session, attempts=kept.session.attempts + 1)
-
-    async def retry(self, session_id: str | None = None) -> int:
-        found = [kept for key, kept in self._sessions.items() if kept.aside and session_id in {None, key}]
+    async def requeue(self, session_id: str | None = None, *, set_aside: bool = False) -> int:
+        wanted = [kept for key, kept in self._sessions.items() if session_id in {None, key}]
+        found = [kept for kept in wanted if kept.aside or not set_aside]
         for kept in found:
-            mended(kept)
+            if set_aside:
+                mended(kept)
             touched(kept)
         return len(found)
 
     async def pending(self, skip: Sequence[str] = (), only: Sequence[str] | None = None) -> int:
         wanted = {key: kept for key, kept in self._sessions.items() if only is None or key in only}
         return sum(kept.pending and not kept.aside and key not in skip for key, kept in wanted.items())
-
-    async def mark_pending(self) -> None:
-        for kept in self._sessions.values():
-            touched(kept)
 
     async def leases(self) -> list[Lease]:
         return [kept.lease for _, kept in sorted(self._sessions.items()) if kept.lease]

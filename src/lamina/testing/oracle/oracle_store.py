@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from lamina.folding.due import has_work
 from lamina.language.words import terms as terms_of
@@ -337,7 +337,10 @@ class OracleStore(OracleQueue):
 
     # keeping house
 
-    async def end_idle(self, touched_before: datetime, at: datetime) -> list[str]:
+    async def age_sessions(self, status: Literal["ended", "archived"], before: datetime, at: datetime) -> list[str]:
+        return self._end_idle(before, at) if status == "ended" else self._archive_ended(before, at)
+
+    def _end_idle(self, touched_before: datetime, at: datetime) -> list[str]:
         ended = []
         for session_id, kept in sorted(self._sessions.items()):
             if kept.session.status == "active" and kept.session.touched_at < touched_before:
@@ -346,7 +349,7 @@ class OracleStore(OracleQueue):
                 ended.append(session_id)
         return ended
 
-    async def archive_ended(self, ended_before: datetime, at: datetime) -> list[str]:
+    def _archive_ended(self, ended_before: datetime, at: datetime) -> list[str]:
         archived = []
         for session_id, kept in sorted(self._sessions.items()):
             session = kept.session
@@ -361,8 +364,9 @@ class OracleStore(OracleQueue):
     async def setting(self, key: str) -> str | None:
         return self._settings.get(key)
 
-    async def put_setting(self, key: str, value: str) -> None:
-        self._settings[key] = value
+    async def put_setting(self, key: str, value: str, *, keep: bool = False) -> str:
+        self._settings[key] = self._settings.get(key, value) if keep else value
+        return self._settings[key]
 
     async def audit(self, session_id: str) -> Audit:
         kept = self._require(session_id)
@@ -378,12 +382,15 @@ class OracleStore(OracleQueue):
     async def check(self) -> list[Problem]:
         return []
 
-    async def reindex(self) -> None:
+    async def rebuild(self, session_id: str | None = None) -> None:
         """Words are read from the messages themselves, and vectors are never stray; both are to be read again."""
+        if session_id is not None:
+            self._recount(session_id)
+            return
         for user_id in self._changes:
             self._cut(user_id)
 
-    async def recount(self, session_id: str) -> None:
+    def _recount(self, session_id: str) -> None:
         kept = self._require(session_id)
         old = kept.session.counters
         covered = [row for row in kept.rows if row.seq <= old.cursor]

@@ -313,9 +313,6 @@ class OracleTables:
                 recalled = replace(one, accesses=one.accesses + access.times, accessed_at=access.at, decay=1.0)
                 self._episodes[access.id] = recalled
 
-    async def secret(self, fresh: bytes) -> bytes:
-        return bytes.fromhex(self._settings.setdefault("secret", fresh.hex()))
-
 
 def _anchor(episode: Episode) -> tuple[str, str] | None:
     """Where a moment was found: another of the same kind there is the same one."""

@@ -65,7 +65,7 @@ async def _archived(store: Store) -> None:
     await store.commit(a_fold("s1", D, expect=4, cursor=8))
     await store.set_status("s1", "ended", at(9))
     before, _ = await counted(store)
-    assert await store.archive_ended(at(99), at(99)) == ["s1"]
+    assert await store.age_sessions("archived", at(99), at(99)) == ["s1"]
     assert (await counted(store))[0] == before + 1
 
 
@@ -88,10 +88,10 @@ async def _rehearsed(store: Store) -> None:
 
 async def _worked(store: Store) -> None:
     await store.release(await claimed(store))
-    await store.mark_pending()
-    await store.fail(await claimed(store), at(9), "broken")
-    await store.fail(await claimed(store, minutes=98), None, "broken")
-    await store.retry()
+    await store.requeue()
+    await store.release(await claimed(store), failed="broken", retry_at=at(9))
+    await store.release(await claimed(store, minutes=98), failed="broken")
+    await store.requeue(set_aside=True)
     await store.renew(await claimed(store, minutes=99), at(200))
     await store.revoke("w1")
 
@@ -126,8 +126,8 @@ CUTS = [
     pytest.param(_renamed, id="fact-reworded"),
     pytest.param(_joined, id="episode-reworded"),
     pytest.param(lambda s: s.unfold("s1", RULE), id="unfold"),
-    pytest.param(lambda s: s.recount("s1"), id="recount"),
-    pytest.param(lambda s: s.reindex(), id="reindex"),
+    pytest.param(lambda s: s.rebuild("s1"), id="recount"),
+    pytest.param(lambda s: s.rebuild(), id="reindex"),
 ]
 NEITHER = [
     pytest.param(lambda s: s.append(an_append("s1", *a_turn(4, text="I like cocoa.", minutes=4))), id="known-messages"),
@@ -139,7 +139,7 @@ NEITHER = [
     pytest.param(lambda s: s.note_accesses([Access(id=x, times=1, at=at(9)) for x in ("f1", "e1")]), id="use"),
     pytest.param(_worked, id="leases"),
     pytest.param(lambda s: s.set_status("s1", "paused", at(9)), id="paused"),
-    pytest.param(lambda s: s.end_idle(at(99), at(99)), id="ended"),
+    pytest.param(lambda s: s.age_sessions("ended", at(99), at(99)), id="ended"),
     pytest.param(lambda s: s.add_milestone(a_milestone("mile9", "s1")), id="milestone"),
     pytest.param(lambda s: s.put_proposal(a_proposal("p9", "s1")), id="proposal"),
     pytest.param(lambda s: s.put_setting("profile", "x"), id="setting"),
@@ -218,7 +218,7 @@ class Changing(Suite):
         assert await store.changes("ann", 3) == Changes(count=5, cuts=0, sessions=(ChangedSession("s2", 4),))
         await store.erase(an_erasure(a_rewrite(await row_of(store, "s1", 2)), unfold={"s3": 1}))
         assert await store.changes("ann", 5) == Changes(count=6, cuts=1, sessions=(ChangedSession("s1", 2),))
-        await store.recount("s3")
+        await store.rebuild("s3")
         assert (await store.changes("ann", 6)).sessions == (ChangedSession("s3", 2),)
         assert await store.changes("ann", 7) == Changes(count=7, cuts=2, sessions=())
 

@@ -232,7 +232,7 @@ class Erasing(Suite):
     async def test_a_fold_under_way_comes_too_late(self, store: Store) -> None:
         """It may tell what was forgotten meanwhile; so may a swap, and the session is looked at again."""
         await remembered(store)
-        await store.fail(await claimed(store), (await session_of(store, "s1")).touched_at, "broken")
+        await store.release(await claimed(store), failed="broken", retry_at=(await session_of(store, "s1")).touched_at)
         claim = await claimed(store)
         session = claim.session
         fold = a_fold("s1", a_summary("d", "s1", Span(first=7, last=8)), expect=session.counters.version, cursor=8)

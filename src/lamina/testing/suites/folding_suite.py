@@ -57,7 +57,7 @@ class Folding(Suite):
         assert second is not None
         assert not await store.renew(first, at(99))
         await store.release(first)
-        await store.fail(first, at(99), "late")
+        await store.release(first, failed="late", retry_at=at(99))
         assert [(x.owner, x.until) for x in await store.leases()] == [("w2", at(65))]
         assert (await session_of(store, "s1")).attempts == 0
 
@@ -81,10 +81,10 @@ class Folding(Suite):
     async def test_a_failure_waits(self, store: Store) -> None:
         """The session is claimed again after the wait, or at once by the impatient; failures are counted."""
         await self.begun(store, "s1")
-        await store.fail(await claimed(store), at(70), "broken")
+        await store.release(await claimed(store), failed="broken", retry_at=at(70))
         assert (await session_of(store, "s1")).attempts == 1
         assert await store.claim("w1", at(69), at(70)) is None
-        await store.fail(await claimed(store, minutes=69, impatient=True), at(80), "broken")
+        await store.release(await claimed(store, minutes=69, impatient=True), failed="broken", retry_at=at(80))
         assert (await session_of(store, "s1")).attempts == 2
         claim = await claimed(store, minutes=80)
         assert claim.session.attempts == 2
@@ -94,7 +94,7 @@ class Folding(Suite):
     async def test_a_fold_moves_the_cursor(self, store: Store) -> None:
         """The counters say how much is covered; a good fold forgets the failures."""
         await self.begun(store, "s1")
-        await store.fail(await claimed(store), at(70), "broken")
+        await store.release(await claimed(store), failed="broken", retry_at=at(70))
         assert await store.commit(a_fold("s1", a_summary("x", "s1", Span(first=1, last=2)), expect=0, cursor=2))
         session = await session_of(store, "s1")
         assert session.counters == Counters(
@@ -120,7 +120,7 @@ class Folding(Suite):
         await self.begun(store, "s1", "s2")
         await store.release(await claimed(store))
         held = await claimed(store)
-        await store.mark_pending()
+        await store.requeue()
         await store.release(held)
         assert await store.pending() == 2
 

@@ -33,11 +33,11 @@ class Housekeeping(Suite):
         await store.set_status("s1", "paused", at(1))
         for _ in range(3):
             await store.release(await claimed(store))
-        assert await store.end_idle(at(2), at(30)) == ["s0"]
+        assert await store.age_sessions("ended", at(2), at(30)) == ["s0"]
         session = await session_of(store, "s0")
         assert (session.status, session.ended_at, session.touched_at) == ("ended", at(30), at(0))
         assert await store.pending() == 1
-        assert await store.end_idle(at(2), at(31)) == []
+        assert await store.age_sessions("ended", at(2), at(31)) == []
 
     async def test_ended_sessions_are_archived_once_folded(self, store: Store) -> None:
         """Those that ended before; one with unfolded messages waits for its summary."""
@@ -49,7 +49,7 @@ class Housekeeping(Suite):
         await store.set_status("s1", "ended", at(1))
         await store.set_status("s2", "ended", at(1))
         await store.set_status("s3", "ended", at(9))
-        assert await store.archive_ended(at(5), at(30)) == ["s1"]
+        assert await store.age_sessions("archived", at(5), at(30)) == ["s1"]
         session = await session_of(store, "s1")
         assert (session.status, session.archived_at, session.ended_at) == ("archived", at(30), at(1))
 
@@ -76,8 +76,8 @@ class Housekeeping(Suite):
         await store.commit(a_fold("s1", a_summary("x", "s1", Span(first=1, last=2)), expect=0, cursor=2))
         before, words = await store.audit("s1"), await store.find_words("ann", ["tea"], 10)
         await store.release(await claimed(store))
-        await store.reindex()
-        await store.recount("s1")
+        await store.rebuild()
+        await store.rebuild("s1")
         assert await store.audit("s1") == before
         assert await store.find_words("ann", ["tea"], 10) == words
         assert await store.pending() == 1

@@ -96,7 +96,7 @@ class Sessions(Suite):
             pytest.param(lambda store: store.set_status("s9", "ended", at(1)), id="set_status"),
             pytest.param(lambda store: store.add_milestone(a_milestone("a", "s9")), id="add_milestone"),
             pytest.param(lambda store: store.audit("s9"), id="audit"),
-            pytest.param(lambda store: store.recount("s9"), id="recount"),
+            pytest.param(lambda store: store.rebuild("s9"), id="recount"),
             pytest.param(lambda store: store.unfold("s9", RULE), id="unfold"),
             pytest.param(lambda store: store.commit_facts(some_facts(a_fact("f", session_id="s9"))), id="facts"),
             pytest.param(

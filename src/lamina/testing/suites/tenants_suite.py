@@ -45,7 +45,7 @@ class Tenants(Suite):
         links = (a_link("f1", "f2"),)
         assert await store.commit_facts(some_facts(fact, told, episodes=(an_episode("e1"),), links=links))
         await store.put_proposal(a_proposal("p1", "s1"))
-        await store.secret(text.encode())
+        await store.put_setting("secret", text, keep=True)
         await store.erase(an_erasure(facts=("f9",), derived=False))
         assert await store.commit_digest(a_digest("ann", 1, f"Spoke: {text}"))
         await store.add_milestone(replace(a_milestone("mile", "s1"), title=text))
@@ -97,7 +97,7 @@ class Tenants(Suite):
                 ("f2", text, "active"),
             ]
             assert len(await own.links("ann")) == len(await own.receipts()) == 1
-            assert await own.secret(b"late") == text.encode()
+            assert await own.put_setting("secret", "late", keep=True) == text
             assert await is_whole(own, "s1")
 
     @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ class Tenants(Suite):
             pytest.param(lambda n: n.claim("w2", at(60), at(61), impatient=True), id="claim"),
             pytest.param(lambda n: n.renew(_stolen(), at(99)), id="renew"),
             pytest.param(lambda n: n.release(_stolen()), id="release"),
-            pytest.param(lambda n: n.fail(_stolen(), at(99), "broken"), id="fail"),
-            pytest.param(lambda n: n.fail(_stolen(), None, "broken"), id="set-aside"),
-            pytest.param(lambda n: n.retry(), id="retry"),
+            pytest.param(lambda n: n.release(_stolen(), failed="broken", retry_at=at(99)), id="fail"),
+            pytest.param(lambda n: n.release(_stolen(), failed="broken"), id="set-aside"),
+            pytest.param(lambda n: n.requeue(set_aside=True), id="retry"),
             pytest.param(lambda n: n.note_worker(a_note("w1", done=9)), id="note_worker"),
             pytest.param(lambda n: n.drop_worker("w1"), id="drop_worker"),
             pytest.param(lambda n: n.revoke("w1"), id="revoke"),
@@ -120,9 +120,9 @@ class Tenants(Suite):
                 id="commit",
             ),
             pytest.param(lambda n: n.commit_digest(a_digest("ann", 2)), id="commit_digest"),
-            pytest.param(lambda n: n.mark_pending(), id="mark_pending"),
-            pytest.param(lambda n: n.end_idle(at(99), at(99)), id="end_idle"),
-            pytest.param(lambda n: n.archive_ended(at(99), at(99)), id="archive_ended"),
+            pytest.param(lambda n: n.requeue(), id="mark_pending"),
+            pytest.param(lambda n: n.age_sessions("ended", at(99), at(99)), id="end_idle"),
+            pytest.param(lambda n: n.age_sessions("archived", at(99), at(99)), id="archive_ended"),
             pytest.param(lambda n: n.put_setting("profile", "x"), id="put_setting"),
             pytest.param(lambda n: n.drop_digests("ann"), id="drop_digests"),
             pytest.param(
@@ -142,7 +142,7 @@ class Tenants(Suite):
                 id="reading",
             ),
             pytest.param(lambda n: n.note_accesses([Access(id=x, times=1, at=at(9)) for x in ("f1", "e1")]), id="use"),
-            pytest.param(lambda n: n.secret(b"other"), id="secret"),
+            pytest.param(lambda n: n.put_setting("secret", "other", keep=True), id="secret"),
             pytest.param(lambda n: n.swap(a_swap("s1", expect=1, cursor=0, retire=("sum1",))), id="swap"),
             pytest.param(
                 lambda n: n.erase(an_erasure(facts=("f1",), episodes=("e1",), milestones=("mile",), unfold={"s1": 1})),
@@ -150,7 +150,7 @@ class Tenants(Suite):
             ),
             pytest.param(lambda n: n.erase(an_erasure(user=True)), id="erase-user"),
             pytest.param(lambda n: n.scrub(), id="scrub"),
-            pytest.param(lambda n: n.reindex(), id="reindex"),
+            pytest.param(lambda n: n.rebuild(), id="reindex"),
             pytest.param(lambda n: n.put_vectors("ann", "e", 0, {"m1": b"x", "f1": b"x"}, 99), id="put_vectors"),
             pytest.param(lambda n: n.drop_vectors("e"), id="drop_vectors"),
         ],
@@ -199,7 +199,7 @@ class Tenants(Suite):
         [
             pytest.param(lambda n: n.set_status("s1", "ended", at(9)), id="set_status"),
             pytest.param(lambda n: n.add_milestone(a_milestone("x", "s1")), id="add_milestone"),
-            pytest.param(lambda n: n.recount("s1"), id="recount"),
+            pytest.param(lambda n: n.rebuild("s1"), id="recount"),
             pytest.param(lambda n: n.unfold("s1", RULE), id="unfold"),
             pytest.param(lambda n: n.put_proposal(a_proposal("p1", "s1")), id="put_proposal"),
             pytest.param(lambda n: n.erase(an_erasure(sessions=("s1",))), id="erase-session"),

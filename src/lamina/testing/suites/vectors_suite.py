@@ -380,7 +380,7 @@ class Vectors(Suite):
         await remembered(store)
         await embedded(store)
         before = await store.vectors("ann", "e", 0)
-        await store.reindex()
+        await store.rebuild()
         assert await store.vectors("ann", "e", 0) == before
         assert (await embedded(store)).items == ()
 

@@ -31,18 +31,18 @@ async def _forgotten(store: Store) -> None:
 NEWS = [
     pytest.param(lambda s: s.append(an_append("s1", *a_turn(3))), id="append"),
     pytest.param(lambda s: s.set_status("s1", "ended", at(5)), id="status"),
-    pytest.param(lambda s: s.end_idle(at(999), at(999)), id="idle"),
-    pytest.param(lambda s: s.recount("s1"), id="recount"),
+    pytest.param(lambda s: s.age_sessions("ended", at(999), at(999)), id="idle"),
+    pytest.param(lambda s: s.rebuild("s1"), id="recount"),
     pytest.param(lambda s: s.unfold("s1", RULE), id="unfold"),
     pytest.param(lambda s: s.swap(a_swap("s1", expect=0, cursor=0)), id="swap"),
     pytest.param(_forgotten, id="forget"),
-    pytest.param(lambda s: s.mark_pending(), id="rules"),
+    pytest.param(lambda s: s.requeue(), id="rules"),
 ]
 FREEING = [
     *NEWS,
     pytest.param(lambda s: s.commit(_fold()), id="fold"),
-    pytest.param(lambda s: s.retry("s1"), id="retry"),
-    pytest.param(lambda s: s.retry(), id="retry-all"),
+    pytest.param(lambda s: s.requeue("s1", set_aside=True), id="retry"),
+    pytest.param(lambda s: s.requeue(set_aside=True), id="retry-all"),
 ]
 
 
@@ -57,7 +57,7 @@ class Workers(Suite):
             await store.append(an_append(session_id, *turns, minutes=minutes))
 
     async def set_aside(self, store: Store, reason: str = "broken") -> None:
-        await store.fail(await claimed(store), None, reason)
+        await store.release(await claimed(store), failed=reason)
 
     async def test_what_is_in_work_is_still_pending(self, store: Store) -> None:
         """Until it is released; who waits for all to be done may leave some out."""
@@ -109,7 +109,7 @@ class Workers(Suite):
         claim = await claimed(store)
         await verb(store)
         before = (await session_of(store, "s1")).attempts
-        await store.fail(claim, None, "broken")
+        await store.release(claim, failed="broken")
         assert (await session_of(store, "s1")).attempts == before + 1
         assert (await store.backlog(at(60))).aside == 0
         assert (await claimed(store, "w2")).session.id == "s1"
@@ -117,9 +117,9 @@ class Workers(Suite):
     async def test_new_messages_do_not_shorten_a_wait(self, store: Store) -> None:
         """What waits for its time keeps it; only what is set aside is freed."""
         await self.queued(store, "s1")
-        await store.fail(await claimed(store), at(70), "busy")
+        await store.release(await claimed(store), failed="busy", retry_at=at(70))
         await store.append(an_append("s1", *a_turn(3), due=True))
-        assert await store.retry() == 0
+        assert await store.requeue(set_aside=True) == 0
         assert await store.claim("w1", at(69), at(70)) is None
         assert await store.claim("w1", at(70), at(71)) is not None
 
@@ -128,18 +128,18 @@ class Workers(Suite):
         await self.queued(store, "s1", "s2", "s3")
         for _ in range(3):
             await self.set_aside(store)
-        assert await store.retry("s2") == 1
-        assert await store.retry("s2") == await store.retry("s9") == 0
+        assert await store.requeue("s2", set_aside=True) == 1
+        assert await store.requeue("s2", set_aside=True) == await store.requeue("s9", set_aside=True) == 0
         claim = await claimed(store)
         assert (claim.session.id, claim.session.attempts) == ("s2", 0)
-        assert await store.retry() == 2
+        assert await store.requeue(set_aside=True) == 2
         assert (await store.backlog(at(60))).failing == ()
 
     async def test_a_reason_is_kept_until_the_work_is_done(self, store: Store) -> None:
         """Up to 500 characters of the last one; a good fold, or a release, forgets it."""
         await self.queued(store, "s1", "s2")
         for _ in range(2):
-            await store.fail(await claimed(store), at(70), "é" * 501)
+            await store.release(await claimed(store), failed="é" * 501, retry_at=at(70))
         failing = (await store.backlog(at(60))).failing
         assert [one.reason for one in failing] == ["é" * 500] * 2
         assert await store.commit(_fold())
@@ -159,7 +159,7 @@ class Workers(Suite):
         await self.queued(store, "s1", "s2", "s3", "s4", "s5", "s6")
         await store.release(await claimed(store))
         await self.set_aside(store)
-        await store.fail(await claimed(store), at(70), "busy")
+        await store.release(await claimed(store), failed="busy", retry_at=at(70))
         await claimed(store, minutes=60)
         backlog = await store.backlog(at(60))
         assert (backlog.pending, backlog.leased, backlog.waiting, backlog.aside) == (2, 1, 1, 1)
@@ -171,10 +171,10 @@ class Workers(Suite):
     async def test_the_worst_are_named_first(self, store: Store) -> None:
         """What is set aside, then by failures; each with its reason and its time."""
         await self.queued(store, "s1", "s2", "s3")
-        await store.fail(await claimed(store), at(70), "busy")
-        await store.fail(await claimed(store), at(61), "slow")
-        await store.fail(await claimed(store, skip=["s1", "s3"], minutes=61), at(80), "slower")
-        await store.fail(await claimed(store, skip=["s1", "s2"]), None, "broken")
+        await store.release(await claimed(store), failed="busy", retry_at=at(70))
+        await store.release(await claimed(store), failed="slow", retry_at=at(61))
+        await store.release(await claimed(store, skip=["s1", "s3"], minutes=61), failed="slower", retry_at=at(80))
+        await store.release(await claimed(store, skip=["s1", "s2"]), failed="broken")
         assert (await store.backlog(at(60))).failing == (
             Failing(session_id="s3", user_id="ann", attempts=1, reason="broken", retry_at=None),
             Failing(session_id="s2", user_id="ann", attempts=2, reason="slower", retry_at=at(80)),
