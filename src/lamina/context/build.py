@@ -191,7 +191,7 @@ def _reach(profile: Profile, budget: int) -> Reach:
 def _narrow(view: View, user_id: str, reach: Reach) -> View:
     """A view with no more messages than a context needs, and without a session of somebody else."""
     if view.session is None or view.session.user_id != user_id:
-        return View(session=None, summaries=(), tail=(), digest=view.digest, facts=view.facts)
+        return replace(view, session=None, summaries=(), tail=())
     tail = take_back(reversed(view.tail), reach, view.session.counters.cursor)
     return view if len(tail) == len(view.tail) else replace(view, tail=tuple(tail))
 

@@ -164,6 +164,7 @@ class View:
     tail: tuple[Message, ...]  # newest messages, oldest first
     digest: Summary | None
     facts: tuple[Fact, ...]
+    cuts: int  # grows when words of the user's memory are taken away or rewritten, by whichever process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from lamina.log.window import take_back
 from lamina.protocols.store import Reach, View, WordMatches
-from lamina.storage import facts_sql, sessions_sql, summaries_sql
+from lamina.storage import changes_sql, facts_sql, sessions_sql, summaries_sql
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
 from lamina.storage.shared import skipped, weights, whole_messages, whole_summaries
 from lamina.storage.transaction import DamagedIndex, Row, Transaction
@@ -24,6 +24,7 @@ async def view(tx: Transaction, user_id: str, session_id: str | None, reach: Rea
         tail=tuple(await _tail(tx, session, reach)) if session else (),
         digest=digests[0] if digests else None,
         facts=tuple(await facts_sql.standing_facts(tx, user_id)),
+        cuts=(await changes_sql.counts(tx, user_id))[1],
     )
 
 

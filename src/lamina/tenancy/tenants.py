@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Self
 
 from lamina.log.messages import check_tenant
-from lamina.log.pages import cuts_of
 from lamina.memory import AsyncMemory, close_all
 from lamina.protocols.store import Store
 from lamina.tenancy.changes import Watch
@@ -68,10 +67,6 @@ class Tenants:
     async def all_names(self) -> list[str]:
         """The tenants that have written something, or have a key, by name."""
         return sorted({*await self._store.tenants(), *await self._store.tenants(with_keys=True)})
-
-    async def cuts(self, tenant: str, user_id: str) -> int:
-        """A number that grows when words of a user's memory are taken away or rewritten, by whichever process."""
-        return await cuts_of(self._store.for_tenant(tenant), user_id)
 
     async def secret(self, tenant: str) -> bytes:
         """What only this tenant's memory has, to know again what was signed with it."""

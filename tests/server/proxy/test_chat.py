@@ -291,9 +291,9 @@ LISTENED: dict[str, tuple[list[Any], dict[str, Any]]] = {
 def test_a_stream_is_understood_as_far_as_it_can_be(given):
     """Of several choices the first one; what is left out by some endpoints is made up for."""
     choices, said = LISTENED[given]
-    listener = Chat().listener()
+    listener = Chat().reader()
     for choice in choices:
-        listener.hear(json.dumps({"choices": [choice]}))
+        listener.feed(json.dumps({"choices": [choice]}))
     reply = listener.reply()
     assert reply is not None
     assert {name: reply[name] for name in reply if name != "metadata"} == {"role": "assistant", **said}

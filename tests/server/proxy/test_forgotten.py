@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from lamina import Memory
-from lamina.server.proxy.dialect import Remembered
-from lamina.server.proxy.exchange import LASTS_S, Showing, Shown
+from lamina.server.proxy.dialect import AddedMemory
+from lamina.server.proxy.exchange import CACHE_S, CachedContext, ContextCache
 from lamina.testing.llm_server import Said
 from tests.command_line import LAMINA, plain_environ
 from tests.http_proxy import IDS, USER
@@ -136,13 +136,13 @@ def test_what_was_asked_otherwise_is_looked_up_again(quick, other):
 
 def test_what_was_shown_is_kept_for_some_minutes_and_so_many_turns():
     clock = [0.0]
-    kept = Shown(most=2, now=lambda: clock[0])
-    memory = Showing(Remembered(block="Lives in Porto.", tokens=4), frozenset(), 0)
+    kept = ContextCache(max_items=2, now=lambda: clock[0])
+    memory = CachedContext(AddedMemory(block="Lives in Porto.", tokens=4), frozenset(), 0)
     for turn in "abc":
         clock[0] += 1
         kept.put(turn, memory)
     assert [kept.get(turn) for turn in "abc"] == [None, memory, memory]
-    clock[0] = LASTS_S + 2.5
+    clock[0] = CACHE_S + 2.5
     assert [kept.get(turn) for turn in "abc"] == [None, None, memory]
     assert len(kept) == 1
 

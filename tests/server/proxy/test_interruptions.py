@@ -16,7 +16,7 @@ from lamina import Memory
 from lamina.profiles import profile_named
 from lamina.server.app import create_app
 from lamina.server.proxy import exchange
-from lamina.server.proxy.stream import Events
+from lamina.server.proxy.reply_stream import EventParser
 from lamina.settings import Settings
 from lamina.testing.llm_server import LlmServer, Said
 from tests.command_line import service_process
@@ -75,9 +75,9 @@ def test_an_endpoint_that_breaks_off(proxy):
 
 def test_a_stream_without_its_last_line_is_whole_if_the_model_had_finished(quick):
     """Some servers do not say [DONE]."""
-    events = Events()
+    events = EventParser()
     whole = b'data: {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}\r\n\r\n: ping\n\ndata: half'
-    heard = [data for place in range(len(whole)) for data in events.take(whole[place : place + 1])]
+    heard = [data for place in range(len(whole)) for data in events.feed(whole[place : place + 1])]
     assert [json.loads(data)["choices"][0]["finish_reason"] for data in heard] == ["stop"]
 
 

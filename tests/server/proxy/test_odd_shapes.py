@@ -141,9 +141,9 @@ def test_what_is_odd_in_a_reply_is_passed_over(dialect):
         for place in places(REPLIES[dialect]):
             for odd in (..., *ODD):
                 answer = changed(REPLIES[dialect], place, odd)
-                listener = dialect().listener()
+                listener = dialect().reader()
                 for event in (answer, {"type": "response.completed", "response": answer}):
-                    listener.hear(json.dumps(event))
+                    listener.feed(json.dumps(event))
                 for reply in (dialect().reply(answer), listener.reply()):
                     if reply is not None:
                         with suppress(InputError):

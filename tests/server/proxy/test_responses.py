@@ -171,10 +171,10 @@ def test_why_a_reply_is_not_complete_is_kept():
 @pytest.mark.parametrize("end", ["[DONE]", '{"type": "response.completed"}', "half"])
 def test_a_stream_has_ended_when_it_says_so(end):
     """In either way; what cannot be read is passed over, and pieces without a number are of one text."""
-    listener = Responses().listener()
+    listener = Responses().reader()
     for index in (None, 0):
-        listener.hear(json.dumps({"type": "response.output_text.delta", "output_index": index, "delta": "ha"}))
-    listener.hear(end)
+        listener.feed(json.dumps({"type": "response.output_text.delta", "output_index": index, "delta": "ha"}))
+    listener.feed(end)
     reply = listener.reply()
     assert reply is not None
     assert (reply["content"], listener.ended) == ("haha", end != "half")

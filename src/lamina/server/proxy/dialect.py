@@ -1,4 +1,4 @@
-"""What the two ways of asking an endpoint, chat completions and responses, have in common here."""
+"""What chat completions and responses, the two APIs of an endpoint, have in common here."""
 
 import json
 from abc import ABC, abstractmethod
@@ -13,7 +13,7 @@ SYSTEM = ("system", "developer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
+class AddedMemory:
     """What memory has for a request: texts between fences, and messages that the client did not send itself."""
 
     block: str = ""  # what stays the same from message to message
@@ -22,13 +22,13 @@ class Remembered:
     tokens: int = 0
 
 
-class Listener(ABC):
-    """Listens to a stream and puts the reply together."""
+class StreamReader(ABC):
+    """Reads the events of a stream and puts the reply together."""
 
-    ended = False  # the reply is whole: what follows says nothing more
+    ended = False  # the reply is complete
 
     @abstractmethod
-    def hear(self, data: str) -> None:
+    def feed(self, data: str) -> None:
         """Take one event's data; what cannot be read is passed over."""
 
     @abstractmethod
@@ -37,7 +37,7 @@ class Listener(ABC):
 
 
 class Dialect(ABC):
-    """How requests and replies of one way look."""
+    """How requests and replies of one API look."""
 
     @abstractmethod
     def reads(self, body: Json) -> bool:
@@ -48,7 +48,7 @@ class Dialect(ABC):
         """The conversation in a request, as messages for the log: without instructions of the system."""
 
     @abstractmethod
-    def with_memory(self, body: Json, remembered: Remembered, place: Place) -> dict[str, Any]:
+    def with_memory(self, body: Json, memory: AddedMemory, place: Place) -> dict[str, Any]:
         """The request with memory in it; nothing of the caller's is changed or moved."""
 
     @abstractmethod
@@ -56,30 +56,30 @@ class Dialect(ABC):
         """The reply in a whole answer."""
 
     @abstractmethod
-    def listener(self) -> Listener: ...
+    def reader(self) -> StreamReader: ...
 
 
 def insert_memory(
-    messages: Sequence[ChatMessage], remembered: Remembered, place: Place, said: Sequence[ChatMessage]
+    messages: Sequence[ChatMessage], memory: AddedMemory, place: Place, window: Sequence[ChatMessage]
 ) -> list[ChatMessage]:
-    """Memory among the messages: as late as can be, so that what providers keep of the beginning stays good.
+    """Memory among the messages: as late as can be, so that a provider's cache of the beginning stays valid.
 
-    `said` is the window in the form of these messages. Without a window everything stands before the newest message of
-    the user; with one, what stays the same stands before it.
+    `window` is memory's window in the form of these messages. Without one everything stands before the newest message
+    of the user; with one, what stays the same stands before it.
     """
     lead = next((i for i, one in enumerate(messages) if one.get("role") not in SYSTEM), len(messages))
     newest = next((i for i in reversed(range(len(messages))) if messages[i].get("role") == "user"), len(messages))
     role = "developer" if any(one.get("role") == "developer" for one in messages) else "system"
-    first, late = (remembered.block, remembered.late) if said else ("", _join(remembered.block, remembered.late))
+    first, late = (memory.block, memory.late) if window else ("", _join(memory.block, memory.late))
     if place == "user":
         text = _join(first, late)
-        shown = [with_text(one, text) if text and i == newest else one for i, one in enumerate(messages)]
-        return [*shown[:lead], *said, *shown[lead:]]
+        merged = [with_text(one, text) if text and i == newest else one for i, one in enumerate(messages)]
+        return [*merged[:lead], *window, *merged[lead:]]
 
     def system(text: str) -> list[ChatMessage]:
         return [{"role": role, "content": text}] if text else []
 
-    return [*messages[:lead], *system(first), *said, *messages[lead:newest], *system(late), *messages[newest:]]
+    return [*messages[:lead], *system(first), *window, *messages[lead:newest], *system(late), *messages[newest:]]
 
 
 def with_text(message: ChatMessage, text: str) -> ChatMessage:
@@ -99,7 +99,7 @@ def _join(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def as_json(data: str | bytes) -> dict[str, Any] | None:
+def read_json(data: str | bytes) -> dict[str, Any] | None:
     """An object, or None if it is none."""
     try:
         found = json.loads(data)
@@ -108,7 +108,7 @@ def as_json(data: str | bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def in_json(body: Json) -> bytes:
+def to_json(body: Json) -> bytes:
     """A request as it is sent."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -122,16 +122,16 @@ def is_shaped(message: Any) -> bool:
     """Whether a message or an item can be read: words, parts and calls are where and what they should be."""
     if not isinstance(message, dict) or not all(_is_text(message.get(name)) for name in ("role", "type")):
         return False
-    parted = all(_is_parted(message.get(name)) for name in ("content", "output"))
+    parts_fit = all(_has_parts(message.get(name)) for name in ("content", "output"))
     calls = message.get("tool_calls")
-    return parted and (calls is None or (isinstance(calls, list) and all(_is_call(one) for one in calls)))
+    return parts_fit and (calls is None or (isinstance(calls, list) and all(_is_call(one) for one in calls)))
 
 
 def _is_text(value: Any) -> bool:
     return value is None or isinstance(value, str)
 
 
-def _is_parted(content: Any) -> bool:
+def _has_parts(content: Any) -> bool:
     parts = content if isinstance(content, list) else []
     shaped = all(isinstance(one, dict) and _is_text(one.get("type")) and _is_text(one.get("text")) for one in parts)
     return shaped and (isinstance(content, list) or _is_text(content))
@@ -141,12 +141,12 @@ def _is_call(call: Any) -> bool:
     return isinstance(call, dict) and (call.get("function") is None or isinstance(call["function"], dict))
 
 
-def index_of(value: Any, otherwise: int) -> int:
+def as_index(value: Any, otherwise: int) -> int:
     """Which of several pieces of a stream belong together, as far as the endpoint says so."""
     return value if isinstance(value, int) else otherwise
 
 
-def for_the_log(
+def as_log_message(
     text: str | None, calls: Sequence[Json], *, model: Any, more: Json, refusal: str | None = None
 ) -> ChatMessage | None:
     """A reply as a message; None if there is nothing in it."""

@@ -1,4 +1,4 @@
-"""One request through the proxy, as memory sees it: what is new in it, what to add to it, what was replied."""
+"""One request and its reply, as memory sees them: what is new in the request, what to add to it, and the reply."""
 
 import asyncio
 import hashlib
@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -18,45 +18,45 @@ from lamina.log.messages import OWN_KEY, check_main, session_conflict, text_of
 from lamina.log.resent import Resent, compare, sign
 from lamina.memory import AsyncMemory
 from lamina.protocols.store import View
-from lamina.server.proxy.dialect import ChatMessage, Dialect, Json, Place, Remembered
+from lamina.server.proxy.dialect import AddedMemory, ChatMessage, Dialect, Json, Place
 from lamina.server.proxy.ownership import ITEMS, SEAL, Seals, without_references
-from lamina.server.proxy.scope import Whose, without_ids
+from lamina.server.proxy.scope import RequestScope, without_ids
 
 logger = logging.getLogger("lamina.proxy")
 
-PATIENCE_S = 5.0  # for memory; then a request goes on without it, and what is to be stored is stored behind its back
-_BESIDE = 32  # messages of the log that may stand between those a client sends
-_LONGEST_QUERY = 20_000  # characters that are read of a message to find what it is about
-LASTS_S = 300.0  # how long what was shown is shown again
+PATIENCE_S = 5.0  # for memory; then a request goes on without it, and what is to be stored is stored in the background
+_MAX_OTHERS = 32  # messages of the log that may stand between those a client sends
+_MAX_QUERY = 20_000  # characters that are read of a message to find what it is about
+CACHE_S = 300.0  # how long a context is given again
 
 
-class Showing(NamedTuple):
-    """What was shown, and by what is known whether it may be shown again."""
+class CachedContext(NamedTuple):
+    """Memory that was added to a request, and what must be so for it to be added again."""
 
-    remembered: Remembered
+    memory: AddedMemory
     facts: frozenset[str]  # ids of those in it, which must hold
-    cuts: int  # of the user's memory before it was put together: nothing may have been forgotten since
+    cuts: int  # of the user's memory before it was built: nothing may have been forgotten since
 
 
-class Shown:
-    """What was shown with the newest messages of users, for some minutes: the steps of one turn all begin alike."""
+class ContextCache:
+    """Memory that was added to the newest messages of users, for some minutes: the steps of one turn begin alike."""
 
-    def __init__(self, *, most: int = 1_000, now: Callable[[], float] = time.monotonic) -> None:
-        self._most = most
+    def __init__(self, *, max_items: int = 1_000, now: Callable[[], float] = time.monotonic) -> None:
+        self._max = max_items
         self._now = now
-        self._kept: OrderedDict[Hashable, tuple[float, Showing]] = OrderedDict()  # the oldest first
+        self._kept: OrderedDict[Hashable, tuple[float, CachedContext]] = OrderedDict()  # the oldest first
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, turn: Hashable) -> Showing | None:
+    def get(self, turn: Hashable) -> CachedContext | None:
         self._drop_old()
         found = self._kept.get(turn)
         return None if found is None else found[1]
 
-    def put(self, turn: Hashable, showing: Showing) -> None:
+    def put(self, turn: Hashable, context: CachedContext) -> None:
         self.drop(turn)
-        self._kept[turn] = (self._now(), showing)
+        self._kept[turn] = (self._now(), context)
         self._drop_old()
 
     def drop(self, turn: Hashable) -> None:
@@ -64,25 +64,24 @@ class Shown:
 
     def _drop_old(self) -> None:
         while self._kept and (
-            len(self._kept) > self._most or next(iter(self._kept.values()))[0] + LASTS_S < self._now()
+            len(self._kept) > self._max or next(iter(self._kept.values()))[0] + CACHE_S < self._now()
         ):
             self._kept.popitem(last=False)
 
 
 @dataclass(slots=True, kw_only=True)
-class Turn:
-    """A request on its way; memory that fails makes it poorer, never slower or impossible."""
+class Exchange:
+    """A request and its reply; memory that fails makes it poorer, never slower or impossible."""
 
     engine: AsyncMemory
-    whose: Whose
+    scope: RequestScope
     dialect: Dialect
     body: Json
     budget: int
     place: Place
-    shown: Shown
-    cuts: Callable[[str], Awaitable[int]]  # of a user's memory: grows with whatever is forgotten or reworded
+    cache: ContextCache
     seals: Seals
-    shared: bool  # the account at the endpoint is not the caller's own
+    is_shared: bool  # the account at the endpoint is not the caller's own
     retried: bool
     tokens: int = 0
     faults: list[str] = field(default_factory=list)
@@ -93,24 +92,24 @@ class Turn:
 
     async def prepare(self) -> dict[str, Any]:
         """The request for the endpoint; what is new in it is being stored when this returns."""
-        told = self.dialect.conversation(self.body)
-        while told and told[-1]["role"] == "assistant":  # the beginning of the reply, which comes whole
-            told.pop()
-        self._resent = compare([sign(one) for one in told[-1:]], [])
+        messages = self.dialect.conversation(self.body)
+        while messages and messages[-1]["role"] == "assistant":  # the beginning of the reply, which comes whole
+            messages.pop()
+        self._resent = compare([sign(one) for one in messages[-1:]], [])
         asked = without_ids(self.body)
         try:
-            remembered = await self._recall(told)
+            memory = await self._recall(messages)
         except (Conflict, NotFound):
             raise
         except (LaminaError, TimeoutError) as error:
             self._note_fault("not_recalled", error)
-            remembered = Remembered()
-        new = [told[place] for place in self._resent.new]
+            memory = AddedMemory()
+        new = [messages[place] for place in self._resent.new]
         self._storing = self._start(self._add_new(new)) if new else None
-        if self.shared:
-            remembered = replace(remembered, window=tuple(map(without_references, remembered.window)))
-        self.tokens = remembered.tokens
-        return self.dialect.with_memory(asked, remembered, self.place) if remembered.tokens else asked
+        if self.is_shared:
+            memory = replace(memory, window=tuple(map(without_references, memory.window)))
+        self.tokens = memory.tokens
+        return self.dialect.with_memory(asked, memory, self.place) if memory.tokens else asked
 
     async def wait_until_stored(self) -> None:
         """Returns once what is new in the request is safe; if that takes too long, it goes on."""
@@ -118,7 +117,7 @@ class Turn:
             await self._wait(self._storing)
 
     async def store_reply(self, reply: ChatMessage | None, interrupted: str | None) -> None:
-        """Keep the reply, or as much of it as there was."""
+        """Store the reply, or as much of it as there was."""
         if reply is not None:
             await self._wait(self._start(self._add_reply(reply, interrupted)))
 
@@ -143,63 +142,62 @@ class Turn:
         metadata = {**reply["metadata"], **{name: value for name, value in more.items() if value is not None}}
         await self._add([{**reply, "metadata": metadata}], None)
 
-    async def _compare(self, told: Sequence[ChatMessage]) -> tuple[View, int]:
+    async def _compare(self, messages: Sequence[ChatMessage]) -> tuple[View, int]:
         """Find out what is new; gives what was read, and the number of the first message that was compared."""
-        read = len(told) + _BESIDE
+        read = len(messages) + _MAX_OTHERS
         view = await self.engine.contexts.read(
-            self.whose.user_id, self.whose.session_id, self.engine.profile, self.budget, min_messages=read
+            self.scope.user_id, self.scope.session_id, self.engine.profile, self.budget, min_messages=read
         )
         if view.session is None:
-            check_main(self.whose.session_id, self.whose.user_id)
-        elif view.session.user_id != self.whose.user_id:
+            check_main(self.scope.session_id, self.scope.user_id)
+        elif view.session.user_id != self.scope.user_id:
             raise session_conflict(view.session.id)
         self._count = view.session.counters.messages if view.session else 0
         first = max(1, self._count - read + 1)
         kept = [one for one in view.tail if one.seq >= first]
         self._resent = compare(
-            [sign(one) for one in told],
+            [sign(one) for one in messages],
             [sign(one.body) for one in kept],
             gone=[place for place, one in enumerate(kept) if one.forgotten],
             retried=self.retried,
         )
         return view, first
 
-    async def _recall(self, told: Sequence[ChatMessage]) -> Remembered:
+    async def _recall(self, messages: Sequence[ChatMessage]) -> AddedMemory:
         """Compare with the log, and find what memory has for the newest message of the user."""
-        cuts = await self.cuts(self.whose.user_id)  # first: what is forgotten while this reads must count
-        view, first = await self._compare(told)
-        newest = next((place for place in reversed(range(len(told))) if told[place]["role"] == "user"), None)
+        view, first = await self._compare(messages)
+        newest = next((place for place in reversed(range(len(messages))) if messages[place]["role"] == "user"), None)
         if newest is None:
-            return Remembered()
-        query = text_of(told[newest])[:_LONGEST_QUERY]
-        turn = self._turn(told[: newest + 1])
-        before = self._shown_before(turn, cuts, view) if newest < len(told) - 1 else None
-        if before is not None:
-            return before
+            return AddedMemory()
+        query = text_of(messages[newest])[:_MAX_QUERY]
+        turn = self._turn(messages[: newest + 1])
+        cached = self._find_cached(turn, view) if newest < len(messages) - 1 else None
+        if cached is not None:
+            return cached
         seen = self._resent.seen
-        seen_from = 1 if self.whose.kept_there else None if seen is None else first + seen
+        seen_from = 1 if self.scope.kept_upstream else None if seen is None else first + seen
         async with asyncio.timeout(PATIENCE_S):
             building = asyncio.create_task(self._build(query, seen_from, view))
             context, blocks = await asyncio.shield(building)  # also when it comes too late: then it is quick next time
-        remembered = _remembered(blocks, query, context.tokens)
+        memory = _added_memory(blocks, query, context.tokens)
         facts = frozenset(piece.id for piece in context.manifest.items if piece.kind == "fact" and piece.id)
-        self.shown.put(turn, Showing(remembered, facts, cuts))
-        return remembered
+        self.cache.put(turn, CachedContext(memory, facts, view.cuts))  # what is forgotten from here on counts
+        return memory
 
-    def _turn(self, told: Sequence[ChatMessage]) -> bytes:
+    def _turn(self, messages: Sequence[ChatMessage]) -> bytes:
         """What the steps of one turn have in common: whose it is, how it is asked, and all up to the question."""
-        signs = json.dumps([sign(one) for one in told]).encode()
-        asked = repr((self.engine.tenant, self.whose, self.budget)).encode()
+        signs = json.dumps([sign(one) for one in messages]).encode()
+        asked = repr((self.engine.tenant, self.scope, self.budget)).encode()
         return hashlib.sha256(asked + signs).digest()
 
-    def _shown_before(self, turn: bytes, cuts: int, view: View) -> Remembered | None:
-        """What the step before showed, if nothing of it was forgotten, retracted or changed meanwhile."""
-        before = self.shown.get(turn)
-        if before is None:
+    def _find_cached(self, turn: bytes, view: View) -> AddedMemory | None:
+        """The memory of the step before, if nothing of it was forgotten, retracted or changed meanwhile."""
+        cached = self.cache.get(turn)
+        if cached is None:
             return None
-        if before.cuts == cuts and before.facts <= self.engine.contexts.facts_in(view):
-            return before.remembered
-        self.shown.drop(turn)
+        if cached.cuts == view.cuts and cached.facts <= self.engine.contexts.facts_in(view):
+            return cached.memory
+        self.cache.drop(turn)
         return None
 
     async def _build(self, query: str, seen_from: int | None, view: View | None) -> Built:
@@ -208,8 +206,8 @@ class Turn:
             try:
                 return await self.engine.contexts.build(
                     query or None,
-                    user_id=self.whose.user_id,
-                    session_id=self.whose.session_id,
+                    user_id=self.scope.user_id,
+                    session_id=self.scope.session_id,
                     budget=budget,
                     seen_from=seen_from,
                     view=view,
@@ -218,16 +216,16 @@ class Turn:
                 budget, view = max(budget, error.smallest) + self.budget, None
 
     async def _add_new(self, new: Sequence[ChatMessage]) -> None:
-        place = json.dumps([self.whose.session_id, self._count, new], sort_keys=True)
+        place = json.dumps([self.scope.session_id, self._count, new], sort_keys=True)
         await self._add(new, f"{OWN_KEY}{hashlib.sha256(place.encode()).hexdigest()}")  # two tries at once are one
 
     async def _add(self, messages: Sequence[ChatMessage], key: str | None) -> None:
         try:
             await self.engine.add(
                 messages,
-                user_id=self.whose.user_id,
-                session_id=self.whose.session_id,
-                agent_id=self.whose.agent_id,
+                user_id=self.scope.user_id,
+                session_id=self.scope.session_id,
+                agent_id=self.scope.agent_id,
                 idempotency_key=key,
             )
         except (LaminaError, TimeoutError) as error:
@@ -238,12 +236,12 @@ class Turn:
         logger.warning("memory_failed", extra={"fault": what, "kind": type(error).__name__})
 
 
-def _remembered(blocks: Blocks, query: str, tokens: int) -> Remembered:
+def _added_memory(blocks: Blocks, query: str, tokens: int) -> AddedMemory:
     """The blocks of a context without the query, which the caller sends."""
     window = [*blocks.recent, *blocks.current]
     if blocks.query is None and window and window[-1] == {"role": "user", "content": query}:
         window.pop()
     memory, late = (fence(text) if text else "" for text in (blocks.memory, blocks.late))
     if not (memory or late or window):
-        return Remembered()
-    return Remembered(block=memory, window=tuple(window), late=late, tokens=tokens)
+        return AddedMemory()
+    return AddedMemory(block=memory, window=tuple(window), late=late, tokens=tokens)

@@ -4,22 +4,22 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lamina.server.proxy.dialect import (
+    AddedMemory,
     ChatMessage,
     Dialect,
     Json,
-    Listener,
     Place,
-    Remembered,
-    as_json,
-    for_the_log,
-    index_of,
+    StreamReader,
+    as_index,
+    as_log_message,
     insert_memory,
     is_shaped,
     objects,
+    read_json,
 )
 from lamina.server.proxy.ownership import ITEMS, references
 
-_LOGGED = ("user", "assistant")
+_LOGGED_ROLES = ("user", "assistant")
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
@@ -33,18 +33,18 @@ class Responses(Dialect):
     def conversation(self, body: Json) -> list[ChatMessage]:
         return _messages(_items(body))
 
-    def with_memory(self, body: Json, remembered: Remembered, place: Place) -> dict[str, Any]:
-        said = [item for message in remembered.window for item in _as_items(message)]
-        return {**body, "input": insert_memory(_items(body), remembered, place, said)}
+    def with_memory(self, body: Json, memory: AddedMemory, place: Place) -> dict[str, Any]:
+        window = [item for message in memory.window for item in _as_items(message)]
+        return {**body, "input": insert_memory(_items(body), memory, place, window)}
 
     def reply(self, answer: Json) -> ChatMessage | None:
         return _reply(answer.get("output"), answer)
 
-    def listener(self) -> Listener:
-        return _ResponseListener()
+    def reader(self) -> StreamReader:
+        return _ResponseStreamReader()
 
 
-class _ResponseListener(Listener):
+class _ResponseStreamReader(StreamReader):
     """Takes the finished items, and the pieces of the one that is not finished."""
 
     def __init__(self) -> None:
@@ -52,12 +52,12 @@ class _ResponseListener(Listener):
         self._pieces: dict[int, list[str]] = {}
         self._response: dict[str, Any] = {}
 
-    def hear(self, data: str) -> None:
-        event = as_json(data)
+    def feed(self, data: str) -> None:
+        event = read_json(data)
         if event is None:
             self.ended = self.ended or data.strip() == "[DONE]"
             return
-        kind, index = event.get("type"), index_of(event.get("output_index"), 0)
+        kind, index = event.get("type"), as_index(event.get("output_index"), 0)
         if isinstance(event.get("response"), dict):
             self._response = event["response"]
         if kind == "response.output_text.delta" and isinstance(event.get("delta"), str):
@@ -71,8 +71,12 @@ class _ResponseListener(Listener):
         if self.ended and isinstance(output, list) and output:
             return _reply(output, self._response)
         half = {
-            index: {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "".join(said)}]}
-            for index, said in self._pieces.items()
+            index: {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": "".join(pieces)}],
+            }
+            for index, pieces in self._pieces.items()
         }
         return _reply([item for _, item in sorted({**half, **self._items}.items())], self._response)
 
@@ -93,7 +97,7 @@ def _messages(items: Iterable[Json]) -> list[ChatMessage]:
             messages[-1].setdefault("tool_calls", []).append(_call(item))
         elif kind == "function_call_output" and isinstance(item.get("call_id"), str):
             messages.append({"role": "tool", "tool_call_id": item["call_id"], "content": _content(item.get("output"))})
-        elif kind == "message" and item.get("role") in _LOGGED:
+        elif kind == "message" and item.get("role") in _LOGGED_ROLES:
             messages.append({"role": item["role"], "content": _content(item.get("content"))})
     return messages
 
@@ -164,11 +168,15 @@ def _input_part(part: Json) -> dict[str, Any]:
 def _reply(output: Any, response: Json) -> ChatMessage | None:
     messages = [one for one in _messages(objects(output)) if one["role"] == "assistant"]
     texts = [one["content"] for one in messages if isinstance(one["content"], str) and one["content"]]
-    return for_the_log(
+    return as_log_message(
         "\n".join(texts) or None,
         [call for one in messages for call in one.get("tool_calls", ())],
         model=response.get("model"),
-        more={"finish_reason": _finish(response), "response_id": response.get("id"), ITEMS: _ids(output, response)},
+        more={
+            "finish_reason": _finish_reason(response),
+            "response_id": response.get("id"),
+            ITEMS: _ids(output, response),
+        },
     )
 
 
@@ -178,7 +186,7 @@ def _ids(output: Any, response: Json) -> list[str] | None:
     return [*dict.fromkeys(one for one in every if isinstance(one, str))] or None
 
 
-def _finish(response: Json) -> str | None:
+def _finish_reason(response: Json) -> str | None:
     details = response.get("incomplete_details")
     if isinstance(details, dict) and isinstance(details.get("reason"), str):
         return str(details["reason"])

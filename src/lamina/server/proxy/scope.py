@@ -1,4 +1,4 @@
-"""Whose memory a request is about: by header, by `metadata`, by `user`, by the `conversation` of a response."""
+"""The user and session of a request: by header, by `metadata`, by `user`, by the `conversation` of a response."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ _NAMES = {
     "session": ("lamina_session", "session_id", "thread_id", "run_id", "conversation_id"),
     "agent": ("lamina_agent", "agent_id"),
 }
-_OURS = frozenset({"lamina_user", "lamina_session", "lamina_agent"})
-_THEIRS = "conv_"  # how the ids of conversations begin that the endpoint keeps itself
+_OWN_METADATA = frozenset({"lamina_user", "lamina_session", "lamina_agent"})
+_UPSTREAM_PREFIX = "conv_"  # how the ids of conversations begin that the endpoint keeps itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whose:
-    """The user, session and agent that are meant; `kept_there`: the endpoint has the session's messages itself."""
+class RequestScope:
+    """The user, session and agent that are meant; `kept_upstream`: the endpoint has the session's messages itself."""
 
     user_id: str
     session_id: str
     agent_id: str | None
     budget: int | None
-    kept_there: bool
+    kept_upstream: bool
 
 
-def whose(headers: Mapping[str, str], body: Mapping[str, Any], somebody: str) -> Whose | None:
+def read_scope(headers: Mapping[str, str], body: Mapping[str, Any], default_user: str) -> RequestScope | None:
     """None if neither a user nor a session is named: then nothing is remembered."""
     user, session, agent = _names_in(headers, body)
     conversation = conversation_of(body)
@@ -39,13 +39,13 @@ def whose(headers: Mapping[str, str], body: Mapping[str, Any], somebody: str) ->
         user = body["user"]
     if user is None and session is None:
         return None
-    user_id = somebody if user is None else check_id(user, "the user's id")
-    return Whose(
+    user_id = default_user if user is None else check_id(user, "the user's id")
+    return RequestScope(
         user_id=user_id,
         session_id=main_session(user_id) if session is None else check_id(session, "the session's id"),
         agent_id=None if agent is None else check_id(agent, "the agent's id"),
         budget=_budget(headers.get(BUDGET)),
-        kept_there=bool(body.get("previous_response_id")) or (conversation or "").startswith(_THEIRS),
+        kept_upstream=bool(body.get("previous_response_id")) or (conversation or "").startswith(_UPSTREAM_PREFIX),
     )
 
 
@@ -53,37 +53,37 @@ def without_ids(body: Mapping[str, Any]) -> dict[str, Any]:
     """A request without what was meant for us: the endpoint may refuse what it does not know."""
     kept = dict(body)
     metadata = kept.get("metadata")
-    if isinstance(metadata, Mapping) and _OURS & metadata.keys():
-        kept["metadata"] = {name: value for name, value in metadata.items() if name not in _OURS}
+    if isinstance(metadata, Mapping) and _OWN_METADATA & metadata.keys():
+        kept["metadata"] = {name: value for name, value in metadata.items() if name not in _OWN_METADATA}
         if not kept["metadata"]:
             del kept["metadata"]
     conversation = conversation_of(body)
-    if conversation is not None and not conversation.startswith(_THEIRS):
+    if conversation is not None and not conversation.startswith(_UPSTREAM_PREFIX):
         del kept["conversation"]
     return kept
 
 
 def conversation_of(body: Mapping[str, Any]) -> str | None:
-    told = body.get("conversation")
-    found = told.get("id") if isinstance(told, Mapping) else told
+    given = body.get("conversation")
+    found = given.get("id") if isinstance(given, Mapping) else given
     return found if isinstance(found, str) and found else None
 
 
 def _names_in(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
     metadata = body.get("metadata")
-    told = metadata if isinstance(metadata, Mapping) else {}
+    known = metadata if isinstance(metadata, Mapping) else {}
 
-    def found(header: str, names: tuple[str, ...]) -> str | None:
+    def look_up(header: str, names: tuple[str, ...]) -> str | None:
         if header in headers:
             return unquote(headers[header])
-        return next((told[name] for name in names if isinstance(told.get(name), str) and told[name]), None)
+        return next((known[name] for name in names if isinstance(known.get(name), str) and known[name]), None)
 
-    return found(USER, _NAMES["user"]), found(SESSION, _NAMES["session"]), found(AGENT, _NAMES["agent"])
+    return look_up(USER, _NAMES["user"]), look_up(SESSION, _NAMES["session"]), look_up(AGENT, _NAMES["agent"])
 
 
-def _budget(told: str | None) -> int | None:
-    if told is None:
+def _budget(given: str | None) -> int | None:
+    if given is None:
         return None
-    if not told.isdecimal() or not 0 < int(told) <= 10_000_000:  # noqa: PLR2004 - more than any model reads
-        raise InputError(f"{BUDGET} is a number of tokens above 0, not {told!r:.40}")
-    return int(told)
+    if not given.isdecimal() or not 0 < int(given) <= 10_000_000:  # noqa: PLR2004 - more than any model reads
+        raise InputError(f"{BUDGET} is a number of tokens above 0, not {given!r:.40}")
+    return int(given)

@@ -1,4 +1,4 @@
-"""The endpoint behind the proxy."""
+"""Asks the endpoint behind the proxy; filters the headers that go there and come back."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from lamina.tenancy.keys import PREFIX
 
 _CONNECT_S = 10.0
 _IDLE_S = 4.0  # for which a connection is kept; most servers close theirs after five
-_HOP = frozenset(
+_HOP_BY_HOP = frozenset(
     {
         "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding",
         "upgrade", "host", "content-length", "content-encoding", "accept-encoding",
@@ -19,7 +19,7 @@ _HOP = frozenset(
 )  # fmt: skip
 _IDEMPOTENT = frozenset({"GET", "HEAD", "DELETE"})
 _OURS = "x-lamina-"
-_NOT_THEIRS = frozenset({"x-api-key", "cookie", "authorization", "idempotency-key", "forwarded"})
+_NOT_FORWARDED = frozenset({"x-api-key", "cookie", "authorization", "idempotency-key", "forwarded"})
 _ACCOUNT = frozenset({"openai-organization", "openai-project"})  # which account a key is for
 
 
@@ -32,19 +32,19 @@ class Upstream:
         self._key = settings.proxy_api_key or shared
         timeout = httpx2.Timeout(settings.proxy_seconds, connect=_CONNECT_S)
         kept = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=_IDLE_S)
-        anew = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+        once = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
         trust = httpx2.create_ssl_context()
-        self._client, self._anew = (
+        self._client, self._once = (
             httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False, verify=trust)
-            for limits in (kept, anew)
+            for limits in (kept, once)
         )
 
-    def shared(self, given: Mapping[str, str]) -> bool:
+    def is_shared(self, given: Mapping[str, str]) -> bool:
         """Whether a request is made on an account that others use, too: with the operator's key, or without any."""
-        return self._key is not None or not _callers(given)
+        return self._key is not None or not _own_key(given)
 
     async def ask(self, request: Request, path: str, content: bytes) -> httpx2.Response:
-        """The answer's head; its body is read, and closed, by whoever asked.
+        """The answer's headers; the caller reads its body, and closes it.
 
         A request is sent twice only if that changes nothing: the endpoint may have read the first one before the
         connection broke, and what it does costs money.
@@ -61,36 +61,37 @@ class Upstream:
         except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):  # a kept connection was just closed
             if request.method not in _IDEMPOTENT:
                 raise
-            return await self._anew.send(asked, stream=True)
+            return await self._once.send(asked, stream=True)
 
     def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
+        """The headers of a request that go to the endpoint, with the key that is used there."""
         kept = {
             name: value
             for name, value in given.items()
-            if name not in _HOP and name not in _NOT_THEIRS and not name.startswith((_OURS, "x-forwarded"))
-            if name not in _ACCOUNT or not self.shared(given)
+            if name not in _HOP_BY_HOP and name not in _NOT_FORWARDED and not name.startswith((_OURS, "x-forwarded"))
+            if name not in _ACCOUNT or not self.is_shared(given)
         }
-        authorization = f"Bearer {self._key}" if self._key else _callers(given)
+        authorization = f"Bearer {self._key}" if self._key else _own_key(given)
         return {**kept, **({"authorization": authorization} if authorization else {}), "accept-encoding": "identity"}
 
     async def close(self) -> None:
         await self._client.aclose()
-        await self._anew.aclose()
+        await self._once.aclose()
 
 
-def _callers(given: Mapping[str, str]) -> str | None:
+def _own_key(given: Mapping[str, str]) -> str | None:
     """The caller's own key for the endpoint; a key for us goes no further."""
-    told = given.get("authorization", "")
-    key = told.partition(" ")[2].strip()
-    return None if not key or key.startswith(PREFIX) else told
+    authorization = given.get("authorization", "")
+    key = authorization.partition(" ")[2].strip()
+    return None if not key or key.startswith(PREFIX) else authorization
 
 
 def caller_headers(answer: httpx2.Response) -> list[tuple[str, str]]:
     """The headers of an answer that are for the caller; the endpoint's number of the request gets another name."""
     names = {"x-request-id": "x-upstream-request-id"}
-    kept = [(name.lower(), value) for name, value in answer.headers.multi_items() if name.lower() not in _HOP]
+    kept = [(name.lower(), value) for name, value in answer.headers.multi_items() if name.lower() not in _HOP_BY_HOP]
     return [(names.get(name, name), value) for name, value in kept if name not in {"set-cookie", "server", "date"}]
 
 
-def in_bytes(headers: Sequence[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+def encode_headers(headers: Sequence[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]

@@ -218,6 +218,7 @@ class OracleStore(OracleQueue):
             else (),
             digest=digests[0] if digests else None,
             facts=tuple(f for f in await self.facts(user_id) if f.status in {"active", "conflicted"}),
+            cuts=(await self.changes(user_id, 0)).cuts,
         )
 
     async def summaries(self, session_id: str, *, live: bool = True) -> list[Summary]:
