@@ -5,12 +5,13 @@
 FILE as for `lamina bench recall`. For each question every message of the conversation is an alternative; the weights
 maximise the likelihood of the messages that answer it, with a small price on large weights. Each set counts the same.
 Tables are of messages in conversations that were left out of the fit, whole conversations at a time, so they show what
-to expect of others; `--write` then fits on all and writes src/lamina/search/weights_static.py, or with
-`--embedder minilm` weights_minilm.py, which serve all vectors of whole texts.
+to expect of others; `--write` then fits on all and writes src/lamina/search/weights_static.json, or with
+`--embedder minilm` weights_minilm.json, which serve all vectors of whole texts.
 """
 
 import argparse
 import asyncio
+import json
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -25,12 +26,12 @@ from lamina.bench.readers import Conversation, Question, read
 from lamina.models.embeddings.minilm import MiniLmEmbedder
 from lamina.models.embeddings.static import StaticEmbedder
 from lamina.models.offline.fact_extraction.fact_extractor import OfflineExtractor
-from lamina.search.arrays import packed
-from lamina.search.entries import MARKS
-from lamina.search.index import LIKING, STANDING, Catalogue, Entry, comparable
+from lamina.search.bm25 import comparable
+from lamina.search.explain import PARTS
+from lamina.search.index import LIKING, MARKS, STANDING, Entry, Index
 from lamina.search.question import nameless, understand
-from lamina.search.ranking import PARTS
-from lamina.search.signals import NAMES, Asked, gathered
+from lamina.search.signals import NAMES, Query, gather
+from lamina.search.vectors import pack
 from lamina.values.message import Message
 
 WEIGHTS = Path(__file__).parent.parent / "src/lamina/search"
@@ -83,7 +84,7 @@ class Reader:
             gold = np.array([message.id in question.gold for message in messages])
             if gold.any() and question.after is None:
                 asked = self._asked(question, last, names)
-                signals = gathered(catalogue, asked, np.ones(len(catalogue), dtype=np.bool_))
+                signals = gather(catalogue, asked, np.ones(len(catalogue), dtype=np.bool_))
                 table = np.zeros((len(messages), 2 * len(NAMES)), dtype=np.float32)
                 helped = np.float32(catalogue.assisted)
                 table[signals.rows, : len(NAMES)] = (1 - helped) * signals.table
@@ -91,8 +92,8 @@ class Reader:
                 sizes = np.array([len(message.text) for message in messages])
                 yield Example(set=name, conversation=conversation.id, table=table, gold=gold, sizes=sizes)
 
-    def _catalogue(self, conversation: Conversation) -> tuple[Catalogue, list[Any]]:
-        catalogue = Catalogue(self._embedder.dimensions, self._lexicon.word_vectors)
+    def _catalogue(self, conversation: Conversation) -> tuple[Index, list[Any]]:
+        catalogue = Index(self._embedder.dimensions, self._lexicon.word_vectors)
         messages: list[Any] = []
         for session in conversation.sessions:
             messages += session.messages
@@ -111,7 +112,7 @@ class Reader:
                 )
                 for message, (_, standing, liking) in zip(session.messages, known, strict=True)
             )
-            made = packed([vector for vector, _, _ in known])
+            made = pack([vector for vector, _, _ in known])
             catalogue.set_vectors(dict(zip((message.id for message in session.messages), made, strict=True)))
         return catalogue, messages
 
@@ -128,12 +129,12 @@ class Reader:
             self._known[message.id] = (vector, STANDING in marks, LIKING in marks)
         return self._known[message.id]
 
-    def _asked(self, question: Question, last: datetime, names: Sequence[str]) -> Asked:
+    def _asked(self, question: Question, last: datetime, names: Sequence[str]) -> Query:
         read_ = understand(question.text, at=question.asked_at or last, names=names)
         words = comparable(read_.words, self._lexicon.word_vectors)
         vector = self._embedder.vectors([nameless(question.text, read_.names)])[0]
         one_space = self._embedder.name == self._lexicon.name
-        return Asked(question=read_, vector=vector, words=words, one_space=one_space)
+        return Query(question=read_, vector=vector, words=words, one_space=one_space)
 
 
 def fitted(examples: Sequence[Example], columns: Sequence[int]) -> Any:
@@ -256,24 +257,19 @@ def calibrated(examples: Sequence[Example], weights: Any) -> tuple[float, float]
     return float(found[0]), float(found[1])
 
 
+def write_rows(path: Path, rows: dict[str, Any]) -> None:
+    """Numbers as JSON, one line for each name."""
+    lines = (f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in rows.items())
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+
+
 def write(examples: Sequence[Example], path: Path) -> None:
     weights = fitted(examples, range(2 * len(NAMES)))
     slope, offset = calibrated(examples, weights)
-    lines = [
-        '"""How much each signal counts: for people who talk with each other, and for a user with an assistant.',
-        "",
-        f"Fitted with vectors of {path.stem.partition('_')[2]}; written by `scripts/fit_recall.py`.",
-        '"""',
-        "",
-        f"SLOPE = {slope:.5f}",
-        f"OFFSET = {offset:.5f}",
-        "",
-        "WEIGHTS = {",
-        *(f'    "{name}": ({weights[n]:.4f}, {weights[len(NAMES) + n]:.4f}),' for n, name in enumerate(NAMES)),
-        "}",
-        "",
-    ]
-    path.write_text("\n".join(lines), "utf-8")
+    rows: dict[str, Any] = {"slope": round(slope, 5), "offset": round(offset, 5)}
+    for place, name in enumerate(NAMES):  # for people who talk with each other, and for a user with an assistant
+        rows[name] = [round(float(weights[place + more]), 4) for more in (0, len(NAMES))]
+    write_rows(path, rows)
     print(f"wrote {path}")
 
 
@@ -297,7 +293,7 @@ def main() -> None:
     elif not given.write:
         print_table("held out", crossed(examples, range(2 * len(NAMES)), given.folds))
     if given.write:
-        write(examples, WEIGHTS / f"weights_{given.embedder}.py")
+        write(examples, WEIGHTS / f"weights_{given.embedder}.json")
 
 
 if __name__ == "__main__":

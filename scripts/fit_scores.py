@@ -7,8 +7,8 @@ every message of another conversation that is asked the same question, with the 
 of the whole conversation, of a few of its sessions, and of a few messages. Tables are of conversations that were left
 out of the fit. Facts: half of tests/data/facts/asked.jsonl, asked of people with one to forty facts, alone and beside
 the messages of the demo, and of people who said them; the tables are of both halves, the fit is on the first. `--write`
-then fits texts on all conversations, and writes src/lamina/search/scores_static.py, and scores_words.py for
-words alone; with `--embedder minilm` scores_minilm.py.
+then fits texts on all conversations, and writes src/lamina/search/calibration_static.json, and calibration_words.json
+for words alone; with `--embedder minilm` calibration_minilm.json.
 """
 
 import argparse
@@ -28,19 +28,20 @@ import numpy as np
 from lamina.bench.readers import Conversation, Question, read
 from lamina.models.embeddings.minilm import MiniLmEmbedder
 from lamina.models.embeddings.static import StaticEmbedder
-from lamina.search.arrays import packed
-from lamina.search.index import KINDS, Catalogue, Entry, comparable
-from lamina.search.probability import MEASURES, Calibration, falling, measured
+from lamina.search.bm25 import comparable
+from lamina.search.calibration import MEASURES, falling, measure
+from lamina.search.index import KINDS, Entry, Index
 from lamina.search.question import nameless, understand
-from lamina.search.ranking import fitting, fused
-from lamina.search.signals import Asked, gathered, related
-from scripts.fit_recall import Reader
+from lamina.search.ranking import calibrated_sum, fit_for
+from lamina.search.signals import Query, gather, is_related
+from lamina.search.vectors import pack
+from scripts.fit_recall import Reader, write_rows
 
 ROOT = Path(__file__).parent.parent
 ASKED = ROOT / "tests/data/facts/asked.jsonl"
 STORY = ROOT / "src/lamina/story/conversation.jsonl"
 VECTORS = {"static": ("static", "none"), "minilm": ("minilm",)}
-WRITTEN = {"static": "scores_static.py", "none": "scores_words.py", "minilm": "scores_minilm.py"}
+WRITTEN = {"static": "calibration_static.json", "none": "calibration_words.json", "minilm": "calibration_minilm.json"}
 HITS = 10  # of each question
 SETTLED = 1e-6  # a step smaller than this is the last
 PRICE = 1e-4  # of the square of a weight
@@ -75,35 +76,35 @@ class Asker:
         self._vectors = VECTORS[embedder]
         self._made: dict[str, Any] = {}
 
-    def asked(self, text: str, at: datetime, names: Sequence[str] = ()) -> Iterator[tuple[str, Asked]]:
+    def asked(self, text: str, at: datetime, names: Sequence[str] = ()) -> Iterator[tuple[str, Query]]:
         """The question, with each kind of vectors."""
         question = understand(text, at=at, names=names)
         words = comparable(question.words, self.lexicon.word_vectors)
         for vectors in self._vectors:
             vector = None if vectors == "none" else self.vector(nameless(text, question.names))
             one_space = vectors == "static"
-            yield vectors, Asked(question=question, vector=vector, words=words, one_space=one_space)
+            yield vectors, Query(question=question, vector=vector, words=words, one_space=one_space)
 
     def vector(self, text: str) -> Any:
         if text not in self._made:
             self._made[text] = self.made.vectors([text])[0]
         return self._made[text]
 
-    def catalogue(self, entries: Sequence[Entry]) -> Catalogue:
-        catalogue = Catalogue(self.made.dimensions, self.lexicon.word_vectors, self.lexicon.dimensions)
+    def catalogue(self, entries: Sequence[Entry]) -> Index:
+        catalogue = Index(self.made.dimensions, self.lexicon.word_vectors, self.lexicon.dimensions)
         catalogue.add(entries)
-        catalogue.set_vectors({entry.id: packed([self.vector(entry.text)])[0] for entry in entries})
+        catalogue.set_vectors({entry.id: pack([self.vector(entry.text)])[0] for entry in entries})
         return catalogue
 
-    def hits(self, catalogue: Catalogue, asked: Asked, allowed: Any) -> tuple[Any, Any]:
+    def hits(self, catalogue: Index, asked: Query, allowed: Any) -> tuple[Any, Any]:
         """Rows of the best hits, and what was measured of them."""
-        signals = gathered(catalogue, asked, allowed)
-        sums = fused(signals, catalogue.assisted, fitting(asked)).values
+        signals = gather(catalogue, asked, allowed)
+        sums = calibrated_sum(signals, catalogue.assisted, fit_for(asked)).values
         order = np.argsort(-sums, kind="stable").astype(np.int32)
-        best = order[related(signals, signals.around)[order]]
+        best = order[is_related(signals, signals.around)[order]]
         if not len(best):
             return best, np.zeros((0, len(MEASURES)))
-        return signals.rows[best], measured(signals, sums, best, len(asked.question.terms))[best]
+        return signals.rows[best], measure(signals, sums, best, len(asked.question.terms))[best]
 
 
 def texts(asker: Asker, files: Iterable[str], most: int, messages: int) -> Iterator[Example]:
@@ -366,21 +367,9 @@ def tell(said: Sequence[Example], known: Sequence[Example]) -> tuple[Any, Any]:
     return of_texts, of_facts
 
 
-def write(path: Path, of_texts: Any, of_facts: Any, embedder: str) -> None:
-    with_vectors = "without vectors" if embedder == "none" else f"with vectors of {embedder}"
-    lines = [
-        '"""How much each measure counts for how likely a hit answers: for texts, and for facts.',
-        "",
-        f"Fitted {with_vectors}; written by `scripts/fit_scores.py`.",
-        '"""',
-        "",
-        "WEIGHTS = {",
-        *(f'    "{name}": ({of_texts[n]:.4f}, {of_facts[n]:.4f}),' for n, name in enumerate(MEASURES)),
-        "}",
-        "",
-    ]
-    path.write_text("\n".join(lines), "utf-8")
-    Calibration.of({name: (of_texts[n], of_facts[n]) for n, name in enumerate(MEASURES)})
+def write(path: Path, of_texts: Any, of_facts: Any) -> None:
+    rows = zip(MEASURES, of_texts, of_facts, strict=True)
+    write_rows(path, {name: [round(float(text), 4), round(float(fact), 4)] for name, text, fact in rows})
     print(f"\nwrote {path}")
 
 
@@ -401,7 +390,7 @@ def main() -> None:
             [one for one in said if one.vectors == vectors], [one for one in known if one.vectors == vectors]
         )
         if given.write:
-            write(ROOT / "src/lamina/search" / WRITTEN[vectors], of_texts, of_facts, vectors)
+            write(ROOT / "src/lamina/search" / WRITTEN[vectors], of_texts, of_facts)
 
 
 if __name__ == "__main__":

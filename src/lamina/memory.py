@@ -35,9 +35,8 @@ from lamina.parts import Parts, Patience, Progress
 from lamina.profiles import Profile, profile_kept, profile_values
 from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Prompt, Summariser, TokenCounter
 from lamina.protocols.store import Reach
-from lamina.search.filters import HIT_KINDS, as_filter, as_span, as_words, one_of
-from lamina.search.lazy_search import Retrieval
-from lamina.search.request import build_request
+from lamina.search.filters import HIT_KINDS, as_filter, as_span, as_words, build_request, one_of
+from lamina.search.lazy_search import LazySearch
 from lamina.tracing import span
 from lamina.values.cost import Cost
 from lamina.values.fact import (
@@ -174,8 +173,8 @@ class AsyncMemory:
         self._accesses = Accesses(parts)
         self._worker = Worker(parts, self._accesses)
         self._ingest = Ingest(parts, self._worker.wake)
-        self._retrieval = Retrieval(parts)
-        self._contexts = ContextBuilder(parts, self._retrieval, self._accesses)
+        self._search = LazySearch(parts)
+        self._contexts = ContextBuilder(parts, self._search, self._accesses)
         self._maintenance = Maintenance(parts, self._worker.reader, self._worker.settle)
         self._knowledge = Knowledge(parts, self._worker.reader)
         self._consolidation = self._worker.consolidation
@@ -400,7 +399,7 @@ class AsyncMemory:
                 min_score=min_score,
                 at=at,
             )
-            hits = await self._retrieval.search(request)
+            hits = [*(await self._search.explain(request)).hits]
             self._accesses.note(hit.id for hit in hits if hit.kind in _COUNTED)
             return hits if explain else [replace(hit, parts={}) for hit in hits]
 
@@ -450,8 +449,8 @@ class AsyncMemory:
                 min_score=min_score,
                 at=at,
             )
-            found = await self._retrieval.explained(replace(request, least=0.0))
-            return replace(found, least=request.least)
+            found = await self._search.explain(replace(request, min_score=0.0))
+            return replace(found, least=request.min_score)
 
     # sessions
 

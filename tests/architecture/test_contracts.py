@@ -74,7 +74,7 @@ SUBJECTS = ("log", "knowledge", "folding", "search", "context", "forgetting", "m
 WITH_STORE = frozenset({
     "log.append", "log.pages", "folding.fold", "folding.digest", "folding.regenerate", "knowledge.facts",
     "knowledge.consolidate", "knowledge.extract", "knowledge.accesses", "search.search", "search.lazy_search",
-    "search.index_cache", "search.embed", "search.threads", "context.build", "forgetting.forget",
+    "search.index_cache", "search.embed", "context.build", "forgetting.forget",
     "forgetting.retention", "formats.export", "formats.transfer", "formats.files", "formats.importing",
     "formats.restore", "formats.import_circles", "maintenance.verify", "maintenance.copy", "documents.documents",
     "documents.nearest",

@@ -18,8 +18,8 @@ from lamina.cli.main import app
 from lamina.knowledge.fact_words import CATEGORIES, TYPES
 from lamina.open import EMBEDDERS, Options
 from lamina.profiles import KNOBS, PROFILES, Profile
-from lamina.search.ranking import PARTS
-from lamina.search.weights import MIXED
+from lamina.search.explain import PARTS
+from lamina.search.filters import WEIGHT_NAMES
 from lamina.settings import DOCUMENT_KNOBS, NAMES, Settings
 from lamina.values.fact import EPISODE_KINDS, FACT_STATUSES, LINK_TYPES
 from lamina.values.receipt import Receipt
@@ -167,7 +167,7 @@ def test_everything_on_a_receipt_is_documented(name):
     assert f"`{name}`" in bodies(DOCS / "explanation/forgetting.md", "##")["The receipt"]
 
 
-@pytest.mark.parametrize("name", [*PARTS, "cosine", *MIXED])
+@pytest.mark.parametrize("name", [*PARTS, "cosine", *WEIGHT_NAMES])
 def test_every_part_of_a_score_is_documented(name):
     assert _row((DOCS / "explanation/search.md").read_text("utf-8"), name)
 

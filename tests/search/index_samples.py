@@ -11,11 +11,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from lamina.language.words import words
-from lamina.search.arrays import packed, unit
-from lamina.search.index import Catalogue, Entry
+from lamina.search.explain import PARTS
+from lamina.search.index import Entry, Index
 from lamina.search.question import understand
-from lamina.search.ranking import OF_PIECES, PARTS, fused
-from lamina.search.signals import NAMES, Asked, Signals, gathered
+from lamina.search.ranking import OF_PIECES, calibrated_sum
+from lamina.search.signals import NAMES, Query, Signals, gather
+from lamina.search.vectors import pack, unit
 
 START = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
 ASKED = START + timedelta(days=30)
@@ -50,9 +51,9 @@ def an_entry(key: str, text: str, *, minutes: float = 0, **values: Any) -> Entry
     return Entry(id=key, text=text, at=START + timedelta(minutes=minutes), **chosen)
 
 
-def filled(entries: Iterable[Entry], *, vectors: bool = True, batches: Sequence[int] = ()) -> Catalogue:
+def filled(entries: Iterable[Entry], *, vectors: bool = True, batches: Sequence[int] = ()) -> Index:
     """A catalogue with entries, added at once or in batches that end at some places."""
-    catalogue, every = Catalogue(DIMENSIONS, word_vectors), list(entries)
+    catalogue, every = Index(DIMENSIONS, word_vectors), list(entries)
     places = [0, *sorted(min(place, len(every)) for place in batches), len(every)]
     for first, last in itertools.pairwise(places):
         catalogue.add(every[first:last])
@@ -61,24 +62,24 @@ def filled(entries: Iterable[Entry], *, vectors: bool = True, batches: Sequence[
     return catalogue
 
 
-def embed(catalogue: Catalogue, entries: Sequence[Entry]) -> None:
+def embed(catalogue: Index, entries: Sequence[Entry]) -> None:
     if entries:
-        made = packed(np.stack([text_vector(entry.text) for entry in entries]))
+        made = pack(np.stack([text_vector(entry.text) for entry in entries]))
         catalogue.set_vectors(dict(zip((entry.id for entry in entries), made, strict=True)))
 
 
-def asked(catalogue: Catalogue, query: str, *, at: datetime = ASKED, meant: bool = True) -> Asked:
+def asked(catalogue: Index, query: str, *, at: datetime = ASKED, meant: bool = True) -> Query:
     question = understand(query, at=at, names=tuple(catalogue.speakers))
     vector = text_vector(query) if meant else None
-    return Asked(question=question, vector=vector, words=word_vectors(question.words))
+    return Query(question=question, vector=vector, words=word_vectors(question.words))
 
 
-def signals(catalogue: Catalogue, query: str, allowed: Any = None, **options: Any) -> Signals:
+def signals(catalogue: Index, query: str, allowed: Any = None, **options: Any) -> Signals:
     wanted = catalogue.alive.all.copy() if allowed is None else allowed
-    return gathered(catalogue, asked(catalogue, query, **options), wanted)
+    return gather(catalogue, asked(catalogue, query, **options), wanted)
 
 
-def column(catalogue: Catalogue, query: str, name: str, **options: Any) -> dict[str, float]:
+def column(catalogue: Index, query: str, name: str, **options: Any) -> dict[str, float]:
     """One signal of each row, by id."""
     found = signals(catalogue, query, **options)
     values = found.table[:, NAMES.index(name)].tolist()
@@ -94,9 +95,9 @@ class Ranked:
     parts: dict[str, list[float]]
 
 
-def ranked(catalogue: Catalogue, query: str, **options: Any) -> Ranked:
+def ranked(catalogue: Index, query: str, **options: Any) -> Ranked:
     found = signals(catalogue, query, **options)
-    scored = fused(found, catalogue.assisted, OF_PIECES)
+    scored = calibrated_sum(found, catalogue.assisted, OF_PIECES)
     assert scored.parts.shape[1] == len(PARTS)
     keys = [catalogue.ids[row] for row in found.rows]
     order = np.lexsort((found.rows, -np.round(scored.values, 4)))

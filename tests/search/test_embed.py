@@ -15,10 +15,10 @@ from lamina import AsyncMemory, Memory, ModelError
 from lamina.parts import Patience
 from lamina.protocols.store import Changes
 from lamina.search import search
-from lamina.search.arrays import packed
 from lamina.search.embed import BATCH, Embedding
-from lamina.search.request import Request
-from lamina.search.search import Recall
+from lamina.search.filters import Request
+from lamina.search.search import Search
+from lamina.search.vectors import pack
 from tests.waiting import CEILING, until
 
 pytestmark = pytest.mark.anyio
@@ -169,11 +169,11 @@ async def test_an_embedder_that_dies_half_way_goes_on_where_it_was(opened: Calla
     await memory.add([{"role": "user", "content": text} for text in many], user_id=USER, session_id="s1")
     embedding = Embedding(memory._parts, tiny)
     with pytest.raises(ModelError, match="down"):
-        await embedding.all_due()
+        await embedding.embed_all()
     assert len(await vectors(memory, "tiny-16")) == BATCH
     assert (await best(memory, f"crate number {BATCH + 20}"))[0] == many[BATCH + 20]
     tiny.dies_after = 10**9
-    assert await embedding.all_due() == 40
+    assert await embedding.embed_all() == 40
     texts = [text for text in tiny.seen if text.startswith("Crate")]
     assert sorted(texts) == sorted(many)
 
@@ -184,7 +184,7 @@ async def test_what_is_forgotten_meanwhile_gets_no_vector(opened: Callable[..., 
     memory = await opened(tiny)
     await memory.add({"role": "user", "content": "I live in Zanzibar.", "id": "secret"}, user_id=USER, session_id="s1")
     await say(memory, *SAID)
-    giving = asyncio.create_task(Embedding(memory._parts, tiny).all_due())
+    giving = asyncio.create_task(Embedding(memory._parts, tiny).embed_all())
 
     async def forgotten():
         return (await memory.message("secret")).forgotten
@@ -198,7 +198,7 @@ async def test_what_is_forgotten_meanwhile_gets_no_vector(opened: Callable[..., 
     made = await vectors(memory, "tiny-16")
     assert "secret" not in made
     assert len(made) >= len(SAID)
-    assert packed([tiny.vector("I live in Zanzibar.")])[0] not in made.values()
+    assert pack([tiny.vector("I live in Zanzibar.")])[0] not in made.values()
 
 
 async def test_a_vector_that_comes_between_two_looks_is_not_lost(opened: Callable[..., Any]) -> None:
@@ -225,12 +225,12 @@ async def test_a_vector_that_comes_between_two_looks_is_not_lost(opened: Callabl
             return found
 
     store: Any = Interrupted()
-    searching = Recall(replace(memory._parts, store=store))
+    searching = Search(replace(memory._parts, store=store))
     request = Request(query="A heron in the harbour.", user_id=USER, top_k=3)
-    await searching.explained(request)
-    hits = (await searching.explained(request)).hits
-    assert hits[0].text == "A heron in the harbour."
-    assert hits[0].parts["cosine"] > 0.98
+    await searching.search(request)
+    best, _ = (await searching.search(request)).hits[0]
+    assert best.text == "A heron in the harbour."
+    assert best.parts["cosine"] > 0.98
 
 
 async def test_another_embedder_begins_anew(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ async def test_workers_share_the_users_among_them(opened: Callable[..., Any]) ->
     async def work() -> None:
         embedding = Embedding(memory._parts, tiny)
         async for user_id in embedding.users():
-            await embedding.due(user_id)
+            await embedding.embed_user(user_id)
             await asyncio.sleep(0)
 
     await asyncio.gather(work(), work(), work())
@@ -330,7 +330,7 @@ async def test_vectors_go_with_the_words_they_are_of(opened: Callable[..., Any])
     await memory.settle()
     after = await vectors(memory, "tiny-16")
     assert after["m"] != before
-    assert after["m"] == packed([tiny.vector((await memory.message("m")).text)])[0]
+    assert after["m"] == pack([tiny.vector((await memory.message("m")).text)])[0]
     assert fact.id not in after
     assert (await memory.verify()).ok
 

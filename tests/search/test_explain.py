@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, AsyncMemory, InputError, Memory
-from lamina.search.request import Request
-from lamina.search.search import Recall
-from lamina.values.hit import Explained
+from lamina.search.filters import Request
+from lamina.search.search import Found, Search
 
 USER = "ann"
 SAID = (
@@ -91,16 +90,16 @@ def test_each_step_has_its_time_and_all_fit_into_the_whole(memory: Memory) -> No
 def test_what_is_not_at_hand_is_one_step_of_opening(tmp_path: Path) -> None:
     """A history too long to keep is looked up for the question; its steps have the same names, each once."""
 
-    async def looked_up() -> Explained:
+    async def looked_up() -> Found:
         async with AsyncMemory(tmp_path / "chat.db", worker=False) as memory:
-            recall = Recall(replace(memory._parts, cache_bytes=1))
-            assert await recall.shelves.of(USER, memory._parts.embedder) is None
-            return await recall.explained(Request(query="puppy", user_id=USER, top_k=3, kinds=frozenset(("message",))))
+            recall = Search(replace(memory._parts, cache_bytes=1))
+            assert await recall.cache.get(USER, memory._parts.embedder) is None
+            return await recall.search(Request(query="puppy", user_id=USER, top_k=3, kinds=frozenset(("message",))))
 
     told(tmp_path / "chat.db").close()
     seen = asyncio.run(looked_up())
     assert [stage.name for stage in seen.stages] == STEPS
-    assert seen.hits[0].text == SAID[0]
+    assert seen.hits[0][0].text == SAID[0]
 
 
 def test_looking_is_no_use_of_what_is_found(memory: Memory) -> None:

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.language.words import STOP_WORDS, stem, words
-from lamina.search import index as module
+from lamina.search import bm25 as module
 from lamina.search import vectors as kept
-from lamina.search.arrays import Growing, packed, ranges, signs_of, unit, unpacked
-from lamina.search.index import ROLES, Entry
-from lamina.search.vectors import Vectors
+from lamina.search.bm25 import ranges
+from lamina.search.index import OTHER, ROLES, Entry
+from lamina.search.vectors import Growing, Vectors, pack, signs_of, unit, unpack
 from tests.search.index_samples import (
     DIMENSIONS,
     VOCABULARY,
@@ -121,7 +121,9 @@ def test_one_stem_has_one_vector_whatever_came_first() -> None:
     spellings = [an_entry("a", "painting"), an_entry("b", "paints"), an_entry("c", "paint")]
     forth, back = filled(spellings, batches=[1, 2]), filled(reversed(spellings), batches=[1, 2])
     for catalogue in (forth, back):
-        assert catalogue.term_vectors.all[catalogue.terms["paint"]] == pytest.approx(text_vector("paint"), abs=1e-6)
+        assert catalogue.words.vectors.all[catalogue.words.numbers["paint"]] == pytest.approx(
+            text_vector("paint"), abs=1e-6
+        )
 
 
 def test_importance_and_time_may_change() -> None:
@@ -138,8 +140,8 @@ def test_importance_and_time_may_change() -> None:
 def test_roles_are_told_apart(role: str | None) -> None:
     """Each of the five has a number of its own; what has none of them is other."""
     catalogue = filled([an_entry("a", "boat", role=role)])
-    assert catalogue.role.all.tolist() == [ROLES.get(role or "", module.OTHER)]
-    assert len({*ROLES.values(), module.OTHER}) == len(ROLES) + 1
+    assert catalogue.role.all.tolist() == [ROLES.get(role or "", OTHER)]
+    assert len({*ROLES.values(), OTHER}) == len(ROLES) + 1
 
 
 # where words are
@@ -168,8 +170,8 @@ def test_places_agree_with_a_count(
         catalogue = filled([], vectors=False)
         for first, last in zip([0, *sorted(batches)], [*sorted(batches), 30], strict=True):
             catalogue.add(everything[first:last])
-            terms = [term for term in map(stem, order) if term in catalogue.terms]
-            which, rows, times = catalogue.places([catalogue.terms[term] for term in terms])
+            terms = [term for term in map(stem, order) if term in catalogue.words.numbers]
+            which, rows, times = catalogue.words.places([catalogue.words.numbers[term] for term in terms])
             found: list[Counter[int]] = [Counter() for _ in terms]
             for term, row, many in zip(which.tolist(), rows.tolist(), times.tolist(), strict=True):
                 found[term][row] += many
@@ -179,7 +181,7 @@ def test_places_agree_with_a_count(
 def test_no_words_have_no_places() -> None:
     """An empty catalogue, and a question without terms, are no error."""
     for catalogue in (filled([]), filled([an_entry("a", "...")]), filled([an_entry("a", "boat")])):
-        which, rows, times = catalogue.places([])
+        which, rows, times = catalogue.words.places([])
         assert (len(which), len(rows), len(times)) == (0, 0, 0)
 
 
@@ -201,19 +203,19 @@ def _vectors(kind: str, seed: int) -> Any:
 def test_packed_vectors_keep_their_cosines(kind: str, seed: int) -> None:
     """Within 0.01 of those of the vectors themselves, at a byte a dimension."""
     vectors = _vectors(kind, seed)
-    kept = packed(vectors)
+    kept = pack(vectors)
     assert {len(row) for row in kept} == {4 + 384}
-    back, whole = unpacked(kept, 384), unit(vectors)
+    back, whole = unpack(kept, 384), unit(vectors)
     assert np.abs(back @ back.T - whole @ whole.T).max() < 0.01
     assert np.linalg.norm(back, axis=1) == pytest.approx(np.ones(30), abs=1e-5)
 
 
 def test_a_vector_of_nothing_stays_nothing() -> None:
     """So does one that was damaged, or is of another size."""
-    (zero,) = packed(np.zeros((1, 8)))
-    assert not unpacked([zero, b"", b"\1" * 11, b"\1" * 300], 8).any()
+    (zero,) = pack(np.zeros((1, 8)))
+    assert not unpack([zero, b"", b"\1" * 11, b"\1" * 300], 8).any()
     assert not unit(np.zeros(8)).any()
-    assert packed(np.zeros((0, 8))) == []
+    assert pack(np.zeros((0, 8))) == []
 
 
 def test_signs_tell_which_way_vectors_point() -> None:
@@ -272,7 +274,7 @@ def test_few_and_many_vectors_are_the_same(batches: list[int], seed: int, exact:
     with pytest.MonkeyPatch.context() as patch:
         for size in batches:
             rows = [len(few) + place for place in range(size) if chance.random() < 0.8]
-            made = packed(chance.standard_normal((len(rows), DIMENSIONS)))
+            made = pack(chance.standard_normal((len(rows), DIMENSIONS)))
             patch.setattr(kept, "EXACT", 10_000)
             few.add(size)
             few.put(rows, made)

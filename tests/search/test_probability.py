@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.search.probability import MEASURES, OF_MINILM, OF_STATIC, OF_WORDS, Calibration, calibration, falling
-from lamina.search.question_keys import sought
+from lamina.search.calibration import MEASURES, OF_MINILM, OF_STATIC, OF_WORDS, Calibration, calibration, falling
+from lamina.search.question_patterns import fact_keys
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300))
@@ -64,7 +64,7 @@ def test_what_speaks_for_a_row_makes_it_likelier(fit: Calibration) -> None:
     ],
 )
 def test_a_question_about_oneself_names_the_keys_that_answer(question: str, key: str) -> None:
-    assert key in sought(question, ["Alex"])
+    assert key in fact_keys(question, ["Alex"])
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_a_question_about_oneself_names_the_keys_that_answer(question: str, key:
     ],
 )
 def test_a_question_that_asks_for_more_or_for_another_names_none(question: str) -> None:
-    assert sought(question, ["Alex", "a", "I", ""]) == ()
+    assert fact_keys(question, ["Alex", "a", "I", ""]) == ()

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from lamina.errors import InputError
 from lamina.profiles import PROFILES
+from lamina.search.filters import WEIGHT_NAMES, check_weights
 from lamina.search.index import Entry
-from lamina.search.ranking import Scored
-from lamina.search.weighted_sum import mixed
-from lamina.search.weights import MIXED, checked_weights
+from lamina.search.ranking import Scores, weighted_sum
 from tests.search.index_samples import START, an_entry, entries, filled, questions, signals
 from tests.sizes import examples
 
@@ -30,14 +29,14 @@ NOW = (START + timedelta(days=30)).timestamp()
             (0.4, 0.3, 0.2, 0.1, 0.0),
             id="the-document's",
         ),
-        pytest.param(dict.fromkeys(MIXED, 7), (0.2, 0.2, 0.2, 0.2, 0.2), id="all-alike"),
+        pytest.param(dict.fromkeys(WEIGHT_NAMES, 7), (0.2, 0.2, 0.2, 0.2, 0.2), id="all-alike"),
         pytest.param({"access": 1e-9, "keyword": 0}, (0, 0, 0, 0, 1), id="tiny"),
     ],
 )
 def test_weights_sum_to_one(given_weights: dict[str, float], normalised: tuple[float, ...]) -> None:
     """Whatever they sum to; those not named count nothing."""
-    found = checked_weights(given_weights)
-    assert tuple(found) == MIXED
+    found = check_weights(given_weights)
+    assert tuple(found) == WEIGHT_NAMES
     assert tuple(found.values()) == pytest.approx(normalised)
 
 
@@ -61,15 +60,15 @@ def test_weights_sum_to_one(given_weights: dict[str, float], normalised: tuple[f
 def test_wrong_weights_are_refused(wrong: Any, said: str) -> None:
     """With what is wrong and what would work."""
     with pytest.raises(InputError, match=said):
-        checked_weights(wrong)
+        check_weights(wrong)
 
 
-@given(st.dictionaries(st.sampled_from(MIXED), st.floats(0, 1e300), min_size=1))
+@given(st.dictionaries(st.sampled_from(WEIGHT_NAMES), st.floats(0, 1e300), min_size=1))
 def test_any_good_weights_become_shares(weights: dict[str, float]) -> None:
     """Between 0 and 1, with 1 as their sum, in the same proportions; huge and tiny ones too."""
     if not sum(weights.values()):
         return
-    found = checked_weights(weights)
+    found = check_weights(weights)
     assert sum(found.values()) == pytest.approx(1)
     assert all(0 <= value <= 1 for value in found.values())
 
@@ -80,10 +79,10 @@ def mix(
     weights: dict[str, float],
     uses: list[float] | None = None,
     half_life_days: float = 30,
-) -> Scored:
+) -> Scores:
     catalogue = filled(everything)
     used = np.asarray(uses if uses is not None else [0] * len(everything), dtype=np.float32)
-    return mixed(signals(catalogue, query), catalogue, checked_weights(weights), NOW, half_life_days, used)
+    return weighted_sum(signals(catalogue, query), catalogue, check_weights(weights), NOW, half_life_days, used)
 
 
 ONE = [
@@ -105,7 +104,7 @@ def test_what_each_part_measures(name: str, query: str, uses: list[float], value
     """Alone with all of the weight, a part is the score."""
     scored = mix(ONE, query, {name: 1}, uses)
     assert scored.values.tolist() == pytest.approx(values, abs=1e-5)
-    place = MIXED.index(name)
+    place = WEIGHT_NAMES.index(name)
     assert scored.parts[:, place].tolist() == pytest.approx(values, abs=1e-5)
     assert not np.delete(scored.parts, place, axis=1).any()
 
@@ -117,7 +116,7 @@ def test_meaning_is_the_cosine() -> None:
     assert scored.values.tolist() == pytest.approx(signals(filled(ONE), "the boat in the bay").cosines.tolist())
 
 
-_some = st.dictionaries(st.sampled_from(MIXED), st.integers(1, 9), min_size=1)
+_some = st.dictionaries(st.sampled_from(WEIGHT_NAMES), st.integers(1, 9), min_size=1)
 
 
 @given(everything=entries(), query=questions, weights=_some, half_life_days=st.sampled_from([0, 1e-9, 30, 1e9]))
@@ -136,7 +135,7 @@ def test_a_mixed_score_lies_between_0_and_1(
 def test_the_profile_of_the_document_has_its_weights() -> None:
     """Set apart from each other and normalised; a profile without weights ranks by the calibrated sum."""
     project = PROFILES["project"]
-    document = checked_weights({"semantic": 4, "keyword": 3, "recency": 2, "importance": 1})
+    document = check_weights({"semantic": 4, "keyword": 3, "recency": 2, "importance": 1})
     assert project.weights == pytest.approx(document)
     assert project.but(access_weight=1.0).weights == pytest.approx(
         {"semantic": 0.2, "keyword": 0.15, "recency": 0.1, "importance": 0.05, "access": 0.5}

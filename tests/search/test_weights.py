@@ -14,14 +14,17 @@ import numpy as np
 import pytest
 
 from lamina.models.embeddings.static import StaticEmbedder
-from lamina.search import weights_minilm, weights_static
-from lamina.search.arrays import packed
-from lamina.search.index import Catalogue, Entry, comparable
+from lamina.search.bm25 import comparable
+from lamina.search.calibration import read_fitted
+from lamina.search.index import Entry, Index
 from lamina.search.question import nameless, understand
-from lamina.search.signals import NAMES, Asked, gathered
+from lamina.search.signals import NAMES, Query, gather
+from lamina.search.vectors import pack
 from lamina.story import questions, story
 
 Weights = Mapping[str, tuple[float, float]]
+
+STATIC, MINILM = read_fitted("weights_static.json"), read_fitted("weights_minilm.json")
 
 # Beside the questions of the story: requests, lists, times, first and last, the assistant's words.
 MORE: Mapping[str, tuple[str, ...]] = {
@@ -101,11 +104,11 @@ def _entry(place: int, one: Mapping[str, Any], **values: Any) -> Entry:
 
 
 @cache
-def filled(kind: str) -> Catalogue:
+def filled(kind: str) -> Index:
     entries = {"people": people, "helped": helped}[kind]()
-    catalogue = Catalogue(lexicon().dimensions, lexicon().word_vectors)
+    catalogue = Index(lexicon().dimensions, lexicon().word_vectors)
     catalogue.add(entries)
-    made = packed(lexicon().vectors([entry.text for entry in entries]))
+    made = pack(lexicon().vectors([entry.text for entry in entries]))
     catalogue.set_vectors(dict(zip((entry.id for entry in entries), made, strict=True)))
     assert catalogue.assisted == (kind == "helped")
     return catalogue
@@ -120,8 +123,8 @@ def examples(kind: str, one_space: bool) -> list[tuple[Any, Any]]:
         question = understand(text, at=last, names=tuple(catalogue.speakers))
         words = comparable(question.words, lexicon().word_vectors)
         vector = lexicon().vectors([nameless(text, question.names)])[0]
-        wanted = Asked(question=question, vector=vector, words=words, one_space=one_space)
-        signals = gathered(catalogue, wanted, catalogue.alive.all)
+        wanted = Query(question=question, vector=vector, words=words, one_space=one_space)
+        signals = gather(catalogue, wanted, catalogue.alive.all)
         right = np.array([catalogue.ids[row] in evidence for row in signals.rows])
         assert right.sum() == len(evidence), text
         found.append((signals.table, right))
@@ -141,10 +144,10 @@ def surprise(weights: Weights, kind: str, *, one_space: bool) -> float:
 @pytest.mark.parametrize(
     ("weights", "one_space", "kind", "most"),
     [
-        pytest.param(weights_static.WEIGHTS, True, "people", 2.70, id="static-people"),
-        pytest.param(weights_static.WEIGHTS, True, "helped", 3.39, id="static-helped"),
-        pytest.param(weights_minilm.WEIGHTS, False, "people", 2.72, id="minilm-people"),
-        pytest.param(weights_minilm.WEIGHTS, False, "helped", 3.43, id="minilm-helped"),
+        pytest.param(STATIC, True, "people", 2.70, id="static-people"),
+        pytest.param(STATIC, True, "helped", 3.39, id="static-helped"),
+        pytest.param(MINILM, False, "people", 2.72, id="minilm-people"),
+        pytest.param(MINILM, False, "helped", 3.43, id="minilm-helped"),
     ],
 )
 def test_the_weights_find_what_the_story_holds(weights: Weights, *, one_space: bool, kind: str, most: float) -> None:

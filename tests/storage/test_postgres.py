@@ -17,7 +17,7 @@ from lamina import AsyncMemory, InputError, Memory
 from lamina.errors import NotFound, SchemaTooNew, StoreBusy, StoreError, StoreReadOnly
 from lamina.language.words import terms
 from lamina.protocols.store import Access
-from lamina.search.arrays import packed
+from lamina.search.vectors import pack
 from lamina.storage.migrations import steps
 from lamina.storage.postgres import PostgresStore
 from lamina.storage.postgres_connection import Held
@@ -416,7 +416,7 @@ async def test_a_heavy_user_can_have_an_index(database, store):
     random = np.random.default_rng(1)
     centres = random.normal(size=(40, 64))
     made = centres[random.integers(0, 40, 3_000)] + 0.4 * random.normal(size=(3_000, 64))
-    vectors = packed(made)
+    vectors = pack(made)
 
     async def put(user, session, some, start=0):
         ids = [f"{user}{start + n}" for n in range(len(some))]
@@ -427,7 +427,7 @@ async def test_a_heavy_user_can_have_an_index(database, store):
     database.run("analyze")  # so that the server takes Ann for one with few
     for start in range(0, 3_000, 500):
         await put("ann", "s1", vectors[start : start + 500], start)
-    asked = packed(made[::100] + 0.2 * random.normal(size=(30, 64)))
+    asked = pack(made[::100] + 0.2 * random.normal(size=(30, 64)))
     exact = [await store.nearest("ann", "e", one, 20) for one in asked]
     with pytest.raises(NotFound):
         await store.index_user("eve", "e")

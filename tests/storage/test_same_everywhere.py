@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.protocols.store import Store
-from lamina.search.arrays import packed
+from lamina.search.vectors import pack
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing.oracle import OracleStore
 from lamina.testing.samples import a_draft, a_fold, a_rewrite, a_summary, an_append, an_erasure
@@ -28,11 +28,11 @@ async def shown(store, log, numbers):
     summary = a_summary("sum", session, Span(first=1, last=1), log[0][1])
     await store.commit(a_fold(session, summary, expect=0, cursor=1))
     found = await store.unembedded("ann", "e", 999)
-    made = dict(zip([item.id for item in found.items], packed(numbers[: len(found.items)]), strict=True))
+    made = dict(zip([item.id for item in found.items], pack(numbers[: len(found.items)]), strict=True))
     await store.put_vectors("ann", "e", found.cuts, made, found.count)
     row = (await store.audit(session)).rows[-1]
     await store.erase(an_erasure(a_rewrite(row)))
-    asked = packed(numbers[-3:])
+    asked = pack(numbers[-3:])
     return [
         [await store.find_words("ann", terms, limit) for terms in (WORDS, WORDS[:2], []) for limit in (2, 5, 99)],
         [await store.changes("ann", since) for since in range(4)],

@@ -1,8 +1,10 @@
 """Filling a context: which items get in, within the budget, by the profile's steps."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from lamina.profiles import Profile, Step
 from lamina.values.message import Message, Span
@@ -51,16 +53,11 @@ class Filled:
         return any(item.section == section and why == _OVER for item, why in self.left)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reserve:
+class Reserve(NamedTuple):
     """Tokens held back for the caller's system prompt and the current turn: never more than half of a budget."""
 
     system_prompt: int
     working_memory: int
-
-    @property
-    def total(self) -> int:
-        return self.system_prompt + self.working_memory
 
 
 def reserve(profile: Profile, budget: int) -> Reserve:
@@ -69,7 +66,7 @@ def reserve(profile: Profile, budget: int) -> Reserve:
     if system + working > budget // 2:
         system = budget // 2 * system // (system + working)
         working = budget // 2 - system
-    return Reserve(system_prompt=system, working_memory=working)
+    return Reserve(system, working)
 
 
 def fill(
@@ -87,7 +84,7 @@ def fill(
     What would say again what stands in the context word for word is left out, and its room is used. `spare` tokens more
     are for passages alone, where the profile takes these as far as they fit.
     """
-    available = max(0, budget - max(spent, reserve(profile, budget).total))
+    available = max(0, budget - max(spent, sum(reserve(profile, budget))))
     filling = _Filling(profile, candidates, available, cursor, count)
     filling.take_all()
     while filling.drop_repeated():
@@ -106,8 +103,11 @@ class _Filling:
         count: Callable[[str], int],
     ) -> None:
         self._profile = profile
-        self._waiting = {section: list(items) for section, items in candidates.items()}
+        self._waiting = {
+            section: [item for item in items if not item.required] for section, items in candidates.items()
+        }
         self._taken: list[Item] = []
+        self._number: Counter[str] = Counter()  # section -> how many are taken
         self._repeated: list[Item] = []
         self._used: dict[str, int] = {}
         self._headings: set[str] = set()
@@ -115,10 +115,10 @@ class _Filling:
         self._cursor = cursor
         self._count = count
         self._cut: list[str] = []
-        for section, items in self._waiting.items():
-            for item in [item for item in items if item.required]:
-                items.remove(item)
-                self._put(section, item)
+        for section, items in candidates.items():
+            for item in items:
+                if item.required:
+                    self._put(section, item)
 
     def take_all(self) -> None:
         """Go through the profile's steps once."""
@@ -135,12 +135,16 @@ class _Filling:
 
     def _take(self, step: Step) -> None:
         section = "recent" if step.section == "gap" else step.section
+        # whether what follows an item that does not fit must stay out too, so that there are no holes
+        in_order = section == "recent" or (section == "summaries" and self._profile.summary_order == "newest")
         room = self._left
         if step.share is not None:
             room = min(room, int(step.share * self._available) - self._used.get(section, 0))
         gone: set[int] = set()
         for place, item in enumerate(self._waiting.get(section, ())):
-            if self._enough(step, section, item):
+            if step.section == "gap" and item.span is not None and item.span.last <= self._cursor:
+                break
+            if step.limit is not None and self._number[section] >= step.limit:
                 break
             price = self._price(section, item)
             if price <= room:
@@ -148,25 +152,15 @@ class _Filling:
                 gone.add(place)
                 room -= price
             elif step.cut:
-                if self._take_part(section, item, room - HEADING_TOKENS):
+                if (part := self._shorten(item, room - HEADING_TOKENS)) is not None:
+                    self._put(section, part)
+                    self._cut.append(section)
                     gone.add(place)
                 break
-            elif self._in_order(section):
+            elif in_order:
                 break
         if gone:
             self._waiting[section] = [item for place, item in enumerate(self._waiting[section]) if place not in gone]
-
-    def _enough(self, step: Step, section: str, item: Item) -> bool:
-        if step.section == "gap" and item.span is not None and item.span.last <= self._cursor:
-            return True
-        return step.limit is not None and self._number(section) >= step.limit
-
-    def _in_order(self, section: str) -> bool:
-        """Whether what follows an item that does not fit must stay out too, so that there are no holes."""
-        return section == "recent" or (section == "summaries" and self._profile.summary_order == "newest")
-
-    def _number(self, section: str) -> int:
-        return sum(1 for item in self._taken if item.section == section)
 
     def _price(self, section: str, item: Item) -> int:
         day = _DAY_TOKENS if item.heading and item.heading not in self._headings else 0
@@ -178,50 +172,41 @@ class _Filling:
         self._left -= price
         self._headings.add(item.heading)
         self._taken.append(item)
+        self._number[section] += 1
 
-    def _take_part(self, section: str, item: Item, room: int) -> bool:
-        part = self._shorten(item, room)
-        if part is not None:
-            self._put(section, part)
-            self._cut.append(section)
-        return part is not None
+    def _shorten(self, item: Item, room: int) -> Item | None:
+        overhead = item.tokens - self._count(item.text)
+        text = cut_text(item.text, room - overhead, self._count)
+        return replace(item, text=text, tokens=self._count(text) + overhead, cut=True) if text else None
 
     def drop_repeated(self) -> bool:
         """Take out what stands among the recent messages word for word; whether there was any."""
         here = {(item.session_id, m.seq) for item in self._taken if item.section == "recent" for m in item.messages}
-        repeated = [item for item in self._taken if self._may_repeat(item) and here.issuperset(_places(item))]
+        repeated = [
+            item
+            for item in self._taken
+            if item.span is not None
+            and (item.kind == "passage" or (item.section == "summaries" and self._profile.window.fill))
+            and all((item.session_id, seq) in here for seq in range(item.span.first, item.span.last + 1))
+        ]
         for item in repeated:
             self._taken.remove(item)
+            self._number[item.section] -= 1
             self._used[item.section] -= item.tokens
             self._left += item.tokens
         self._repeated += repeated
         return bool(repeated)
 
-    def _may_repeat(self, item: Item) -> bool:
-        if item.span is None:
-            return False
-        return item.kind == "passage" or (item.section == "summaries" and self._profile.window.fill)
-
-    def _shorten(self, item: Item, room: int) -> Item | None:
-        overhead = item.tokens - self._count(item.text)
-        text = cut_text(item.text, room - overhead, self._count)
-        if not text:
-            return None
-        return replace(item, text=text, tokens=self._count(text) + overhead, cut=True)
-
     def result(self) -> Filled:
         reasons = {section: self._why_left(section) for section in self._waiting}
         left = [(item, reasons[section]) for section, items in self._waiting.items() for item in items]
         left += [(item, "its messages are here word for word") for item in self._repeated]
-        missed = {
-            section: sum(not item.spare for item in items) if reasons[section] == _OVER else 0
-            for section, items in self._waiting.items()
-        }
-        warnings = [
-            f"{section}: {number} of {number + self._number(section)} did not fit the budget"
-            for section, number in missed.items()
-            if number
-        ]
+        warnings = []
+        for section, items in self._waiting.items():
+            missed = sum(not item.spare for item in items) if reasons[section] == _OVER else 0
+            if missed:
+                every = missed + self._number[section]
+                warnings.append(f"{section}: {missed} of {every} did not fit the budget")
         warnings += [f"{section}: cut to fit the budget" for section in self._cut]
         price = sum(self._used.values())
         return Filled(taken=tuple(self._taken), left=tuple(left), warnings=tuple(warnings), price=price)
@@ -230,14 +215,9 @@ class _Filling:
         """Why the rest of a section is not taken."""
         limits = [step.limit for step in self._profile.steps if step.section == section]
         shown = max((limit for limit in limits if limit is not None), default=0)
-        if None not in limits and self._number(section) >= shown:
+        if None not in limits and self._number[section] >= shown:
             return f"beyond the {shown} that the profile shows"
         return _OVER
-
-
-def _places(item: Item) -> Iterator[tuple[str | None, int]]:
-    if item.span is not None:
-        yield from ((item.session_id, seq) for seq in range(item.span.first, item.span.last + 1))
 
 
 def cut_text(text: str, tokens: int, count: Callable[[str], int]) -> str:

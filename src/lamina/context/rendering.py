@@ -33,12 +33,9 @@ class Selection:
     number: int  # the sequence number that the current message would get
     excerpt: int | None
 
-    def items(self, section: str) -> Sequence[Item]:
-        return self.sections.get(section, ())
-
     @cached_property
     def recent(self) -> list[Message]:
-        return [message for item in self.items("recent") for message in item.messages]
+        return [message for item in self.sections.get("recent", ()) for message in item.messages]
 
     @cached_property
     def newest(self) -> list[Message]:
@@ -76,20 +73,12 @@ def fence(block: str) -> str:
 
     Where something looks like a tag, ours has a hash of the whole block: nobody can write it into the block.
     """
-    tag = f"memory-{_hash(block)}" if _has_tag(block) else "memory"
+    tag = "memory"
+    if _MAY_BE_TAG.search(block) is not None:
+        plain = _HIDDEN.sub("", without_unseen(normalise("NFKC", without_unseen(block))).casefold())
+        if "<memory" in plain or "</memory" in plain:
+            tag = f"memory-{hashlib.sha256(block.encode(errors='surrogatepass')).hexdigest()[:12]}"
     return f"{PREAMBLE}\n<{tag}>\n{block}\n</{tag}>"
-
-
-def _hash(block: str) -> str:
-    return hashlib.sha256(block.encode(errors="surrogatepass")).hexdigest()[:12]
-
-
-def _has_tag(text: str) -> bool:
-    """Whether a text has a tag of ours for a reader who overlooks width, case, spaces and signs that do not show."""
-    if _MAY_BE_TAG.search(text) is None:
-        return False
-    plain = _HIDDEN.sub("", without_unseen(normalise("NFKC", without_unseen(text))).casefold())
-    return "<memory" in plain or "</memory" in plain
 
 
 # Chat form, the same for every profile: memory in a system message, then the conversation as it was.
@@ -97,14 +86,12 @@ def _has_tag(text: str) -> bool:
 
 def _chat(blocks: Blocks, memory: str, late: str) -> list[dict[str, Any]]:
     """Chat messages: the stable part first, what depends on the query just before the current turn."""
-
-    def system(*texts: str | None) -> list[dict[str, Any]]:
-        return [{"role": "system", "content": text} for text in texts if text is not None]
-
+    stable = [*([] if blocks.system is None else [blocks.system]), *([memory] if memory else [])]
+    before_turn = [*([late] if late else []), *blocks.sources]
     return [
-        *system(blocks.system, memory or None),
+        *({"role": "system", "content": text} for text in stable),
         *blocks.recent,
-        *system(late or None, *blocks.sources),
+        *({"role": "system", "content": text} for text in before_turn),
         *blocks.current,
         *([] if blocks.query is None else [{"role": "user", "content": blocks.query}]),
     ]
@@ -113,24 +100,9 @@ def _chat(blocks: Blocks, memory: str, late: str) -> list[dict[str, Any]]:
 def _chat_form(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Messages as they were, results right behind their calls, as every chat API wants them.
 
-    A call without all its results, or a result without its call, becomes a note.
+    A call without all its results, or a result without its call, becomes a note. An id of a call that is used again
+    means its newest call.
     """
-    results = _tool_results(messages)
-    whole = {index for index, found in results.items() if _is_complete(messages[index], found)}
-    moved = {id(result) for index in whole for result in results[index]}
-    shown: list[dict[str, Any]] = []
-    for index, message in enumerate(messages):
-        if id(message) in moved:
-            continue
-        if index in whole:
-            shown.extend(one.to_openai() for one in (message, *results[index]))
-        else:
-            shown.append(_note(message))
-    return shown
-
-
-def _tool_results(messages: Sequence[Message]) -> dict[int, list[Message]]:
-    """The results of each message that calls tools, by its index; an id that is used again means its newest call."""
     callers: dict[str, int] = {}
     results: dict[int, list[Message]] = {}
     for index, message in enumerate(messages):
@@ -139,11 +111,18 @@ def _tool_results(messages: Sequence[Message]) -> dict[int, list[Message]]:
             callers |= dict.fromkeys(message.calls, index)
         if message.answers in callers:
             results[callers.pop(message.answers)].append(message)
-    return results
-
-
-def _is_complete(message: Message, results: Sequence[Message]) -> bool:
-    return len(message.calls) == len(message.body["tool_calls"]) == len(results)
+    whole = {
+        index: found
+        for index, found in results.items()
+        if len(messages[index].calls) == len(messages[index].body["tool_calls"]) == len(found)
+    }
+    moved = {id(result) for found in whole.values() for result in found}
+    shown: list[dict[str, Any]] = []
+    for index, message in enumerate(messages):
+        if id(message) in moved:
+            continue
+        shown += [one.to_openai() for one in (message, *whole[index])] if index in whole else [_note(message)]
+    return shown
 
 
 def _note(message: Message) -> dict[str, Any]:
@@ -154,7 +133,7 @@ def _note(message: Message) -> dict[str, Any]:
     return message.to_openai()
 
 
-# Text form: each document has its own layout.
+# Text form: each layout has its own.
 
 
 def fact_line(layout: str, fact: Fact) -> str:
@@ -167,34 +146,34 @@ def fact_line(layout: str, fact: Fact) -> str:
     return f"{describe_fact(fact)} [{fact.learnt_at.date()}{conflict}]"
 
 
-def _bullets(items: Sequence[Item]) -> str:
-    return "\n".join(f"- {indent(item.text)}" for item in items)
+def _bullets(selection: Selection, section: str) -> str:
+    return "\n".join(f"- {indent(item.text)}" for item in selection.sections.get(section, ()))
 
 
-def _labels(items: Sequence[Item]) -> str:
+def _labels(selection: Selection, section: str) -> str:
+    items = selection.sections.get(section, ())
     return "\n\n".join(f"[{item.label}]\n{item.text}" if item.label else item.text for item in items)
 
 
-def _section(title: str, body: str) -> list[str]:
-    return [f"{title}\n{body}"] if body else []
+def _texts(selection: Selection, section: str) -> str:
+    return "\n\n".join(item.text for item in selection.sections.get(section, ()))
 
 
-def _default_block(selection: Selection) -> str:
-    parts = _section("## Facts the user stated", _bullets(selection.items("facts")))
-    parts += _section("## Earlier sessions", _labels(selection.items("digest")))
-    parts += _section("## This conversation so far", _labels(selection.items("summaries")))
-    return "\n\n".join(parts)
+def _excerpts(selection: Selection, section: str) -> str:
+    """The beginnings of texts, each in one line."""
+    lines, length = [], selection.excerpt
+    for item in selection.sections.get(section, ()):
+        flat = " ".join(item.text.split())
+        shown = flat if length is None or len(flat) <= length else flat[:length] + "..."
+        lines.append(f"- {item.label}: {shown}")
+    return "\n".join(lines)
 
 
-def _default_late(selection: Selection) -> str:
-    return "\n\n".join(_section("## Passages recalled for the current message", _passages(selection.items("recalled"))))
-
-
-def _passages(items: Sequence[Item]) -> str:
+def _passages(selection: Selection, section: str) -> str:
     """Passages under the day and session they are of, in the order they were said."""
     lines: list[str] = []
     last = None
-    for item in items:
+    for item in selection.sections.get(section, ()):
         if (group := (item.heading, item.session_id)) != last:
             lines.append(f"[{item.heading}]")
             last = group
@@ -202,33 +181,29 @@ def _passages(items: Sequence[Item]) -> str:
     return "\n".join(lines)
 
 
+def _with_title(title: str, body: str) -> list[str]:
+    return [f"{title}\n{body}"] if body else []
+
+
 def _plain_text(selection: Selection, memory: str, late: str) -> str:
     parts = [text for text in (selection.system, memory) if text]
-    parts += _section("## Recent messages", "\n".join(line(message) for message in selection.older))
+    parts += _with_title("## Recent messages", "\n".join(line(message) for message in selection.older))
     parts += [*([late] if late else []), *selection.sources]
     current = [line(message) for message in selection.newest]
     current += [] if selection.query is None else [f"User: {indent(selection.query)}"]
-    parts += _section("## Current message", "\n".join(current))
+    parts += _with_title("## Current message", "\n".join(current))
     return "\n\n".join(parts)
 
 
-def _medium_term_block(selection: Selection) -> str:
-    parts = _section("## Long-Term Memory (User Profile)", _bullets(selection.items("facts")))
-    parts += _section("## Earlier Conversations", _labels(selection.items("digest")))
-    summary = "\n\n".join(item.text for item in selection.items("summaries"))
-    parts += _section("## Medium-Term Memory (User Context from Earlier)", summary)
-    return "\n\n".join(["# Current Conversation Context", *parts]) if parts else ""
-
-
 def _medium_term_text(selection: Selection, memory: str, _late: str) -> str:
-    parts = [*([selection.system] if selection.system else []), memory or "# Current Conversation Context"]
+    parts = [*([selection.system] if selection.system else []), memory or _MEDIUM_TERM.strip()]
     recent = [(message.seq, message.text) for message in selection.recent]
     current = [(selection.number, selection.query)] if selection.query is not None else []
     if not current and recent and selection.recent[-1].role == "user":
         current = [recent.pop()]
-    parts += _section("## Short-Term Memory (Recent Messages)", _message_list(recent))
+    parts += _with_title("## Short-Term Memory (Recent Messages)", _message_list(recent))
     parts += selection.sources
-    parts += _section("## Current Message", _message_list(current))
+    parts += _with_title("## Current Message", _message_list(current))
     return "\n\n".join(parts)
 
 
@@ -236,36 +211,15 @@ def _message_list(texts: Sequence[tuple[int, str]]) -> str:
     return "\n".join(f"- Message {number}: {indent(text)}" for number, text in texts)
 
 
-def _assistant_block(selection: Selection) -> str:
-    profile = _section("## User Profile", _bullets(selection.items("facts")))
-    episodes = "\n".join(
-        f"- {item.label}: {_excerpt(item.text, selection.excerpt)}" for item in selection.items("summaries")
-    )
-    parts = [*profile, *_section("## Recent Context", episodes)]
-    return "# Long-term Memory\n" + "\n\n".join(parts) if parts else ""
-
-
-def _excerpt(text: str, characters: int | None) -> str:
-    flat = " ".join(text.split())
-    return flat if characters is None or len(flat) <= characters else flat[:characters] + "..."
-
-
 def _assistant_text(selection: Selection, memory: str, _late: str) -> str:
     parts = [text for text in (selection.system, memory) if text]
     recent = [indent(f"{message.name or message.role}: {message.text}") for message in selection.recent]
     if selection.query is not None:
         recent.append(f"user: {indent(selection.query)}")
-    parts += _section("# Recent Conversation", "\n".join(recent))
+    parts += _with_title("# Recent Conversation", "\n".join(recent))
     parts += selection.sources
     parts.append("Answer consistently using the memory and conversation above.")
     return "\n\n".join(parts)
-
-
-BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"  # noqa: RUF001 - as in the document
-
-
-def _chunked_block(selection: Selection) -> str:
-    return "\n\n".join(_section(BACKGROUND, "\n\n".join(item.text for item in selection.items("summaries"))))
 
 
 def _chunked_text(selection: Selection, memory: str, _late: str) -> str:
@@ -278,40 +232,55 @@ def _chunked_text(selection: Selection, memory: str, _late: str) -> str:
     return "\n\n".join(parts)
 
 
-def _layered_block(selection: Selection) -> str:
-    parts = _section("## Facts", _bullets(selection.items("facts")))
-    parts += _section("## Summaries", _labels(selection.items("summaries")))
-    return "\n\n".join(parts)
+Row = tuple[str, Callable[[Selection, str], str], str]  # title, how it is shown, section
 
-
-def _project_block(selection: Selection) -> str:
-    return "\n\n".join(_section("## Conversation history", _labels(selection.items("summaries"))))
-
-
-def _project_late(selection: Selection) -> str:
-    return "\n\n".join(_section("## Relevant memories", _passages(selection.items("recalled"))))
-
-
-def _nothing(_selection: Selection) -> str:
-    return ""
+BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"  # noqa: RUF001 - as in the document
+_MEDIUM_TERM = "# Current Conversation Context\n\n"
 
 
 class Layout(NamedTuple):
     """How a profile shows a context."""
 
-    memory: Callable[[Selection], str]  # what stays the same from message to message
-    late: Callable[[Selection], str]  # what depends on the query
+    memory: Sequence[Row]  # what stays the same from message to message
     text: Callable[[Selection, str, str], str]  # the whole, with both
+    late: Sequence[Row] = ()  # what depends on the query
+    heading: str = ""  # above memory
     fenced: bool = True  # whether memory stands between tags in the text, too; in chat messages it always does
 
 
 LAYOUTS: Mapping[str, Layout] = {
-    "default": Layout(_default_block, _default_late, _plain_text),
-    "medium_term": Layout(_medium_term_block, _nothing, _medium_term_text, fenced=False),
-    "project": Layout(_project_block, _project_late, _plain_text),
-    "assistant": Layout(_assistant_block, _nothing, _assistant_text, fenced=False),
-    "chunked": Layout(_chunked_block, _nothing, _chunked_text, fenced=False),
-    "layered": Layout(_layered_block, _nothing, _plain_text),
+    "default": Layout(
+        [
+            ("## Facts the user stated", _bullets, "facts"),
+            ("## Earlier sessions", _labels, "digest"),
+            ("## This conversation so far", _labels, "summaries"),
+        ],
+        _plain_text,
+        late=[("## Passages recalled for the current message", _passages, "recalled")],
+    ),
+    "medium_term": Layout(
+        [
+            ("## Long-Term Memory (User Profile)", _bullets, "facts"),
+            ("## Earlier Conversations", _labels, "digest"),
+            ("## Medium-Term Memory (User Context from Earlier)", _texts, "summaries"),
+        ],
+        _medium_term_text,
+        heading=_MEDIUM_TERM,
+        fenced=False,
+    ),
+    "project": Layout(
+        [("## Conversation history", _labels, "summaries")],
+        _plain_text,
+        late=[("## Relevant memories", _passages, "recalled")],
+    ),
+    "assistant": Layout(
+        [("## User Profile", _bullets, "facts"), ("## Recent Context", _excerpts, "summaries")],
+        _assistant_text,
+        heading="# Long-term Memory\n",
+        fenced=False,
+    ),
+    "chunked": Layout([(BACKGROUND, _texts, "summaries")], _chunked_text, fenced=False),
+    "layered": Layout([("## Facts", _bullets, "facts"), ("## Summaries", _labels, "summaries")], _plain_text),
 }
 
 
@@ -320,9 +289,9 @@ def render(name: str, selection: Selection) -> Rendered:
     layout = LAYOUTS[name]
     blocks = Blocks(
         system=selection.system,
-        memory=layout.memory(selection),
+        memory=_block(selection, layout.memory, layout.heading),
         recent=_chat_form(selection.older),
-        late=layout.late(selection),
+        late=_block(selection, layout.late),
         sources=selection.sources,
         current=_chat_form(selection.newest),
         query=selection.query,
@@ -330,3 +299,8 @@ def render(name: str, selection: Selection) -> Rendered:
     memory, late = (fence(text) if text else "" for text in (blocks.memory, blocks.late))
     shown = (memory, late) if layout.fenced else (blocks.memory, blocks.late)
     return Rendered(blocks, _chat(blocks, memory, late), layout.text(selection, *shown))
+
+
+def _block(selection: Selection, rows: Sequence[Row], heading: str = "") -> str:
+    parts = [part for title, show, section in rows for part in _with_title(title, show(selection, section))]
+    return heading + "\n\n".join(parts) if parts else ""

@@ -10,9 +10,8 @@ from lamina.errors import ModelError
 from lamina.language.words import query_terms, terms
 from lamina.parts import Parts
 from lamina.protocols.models import Embedder
-from lamina.search.arrays import Floats, unit, unpacked
-from lamina.search.embed import BATCH, TEXT, embedded
-from lamina.search.threads import one_thread
+from lamina.search.embed import BATCH, TEXT, embed_texts
+from lamina.search.vectors import Floats, one_thread, unit, unpack
 from lamina.values.document import Document
 
 logger = logging.getLogger("lamina.nearest")
@@ -47,7 +46,7 @@ async def _texts(parts: Parts, documents: Sequence[Document]) -> dict[str, str]:
 async def _scores(parts: Parts, query: str, texts: dict[str, str], owners: dict[str, str]) -> list[float]:
     if parts.embedder is not None:
         try:
-            asked = unit((await embedded(parts.embedder, [query[:TEXT]], parts.patience.model_seconds))[0])
+            asked = unit((await embed_texts(parts.embedder, [query[:TEXT]], parts.patience.model_seconds))[0])
             rows = await _vectors(parts, parts.embedder, texts, owners)
         except ModelError as error:
             logger.warning("not_embedded", extra={"embedder": parts.embedder.name, "reason": str(error)})
@@ -64,13 +63,13 @@ async def _vectors(parts: Parts, embedder: Embedder, texts: dict[str, str], owne
     for user_id in sorted({owners[key] for key in texts}):
         own = [key for key in texts if owners[key] == user_id]
         stored = await parts.store.vectors_of(user_id, embedder.name, own)
-        rows[[places[row.item_id] for row in stored]] = unpacked([row.vector for row in stored], embedder.dimensions)
+        rows[[places[row.item_id] for row in stored]] = unpack([row.vector for row in stored], embedder.dimensions)
         for row in stored:
             del places[row.item_id]
     lacking = list(places)
     for first in range(0, len(lacking), BATCH):
         batch = lacking[first : first + BATCH]
-        made = await embedded(embedder, [texts[key][:TEXT] for key in batch], parts.patience.model_seconds)
+        made = await embed_texts(embedder, [texts[key][:TEXT] for key in batch], parts.patience.model_seconds)
         rows[[places[key] for key in batch]] = unit(made)
     return rows
 

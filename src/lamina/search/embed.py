@@ -1,16 +1,18 @@
-"""Vectors behind the log: what was added gets its vectors in batches, a moment later."""
+"""Embedding: what was added gets its vectors later, in batches, by the worker."""
 
 import asyncio
 import logging
 import random
 from collections.abc import AsyncIterator, Sequence
 
+import numpy as np
+
 from lamina.errors import ModelError
 from lamina.model_calls import call
 from lamina.parts import Parts, on_loop
 from lamina.protocols.models import Embedder
-from lamina.search.arrays import good_vectors, packed
-from lamina.search.entries import text_of
+from lamina.search.index import text_of
+from lamina.search.vectors import pack
 
 logger = logging.getLogger("lamina.embed")
 
@@ -41,12 +43,12 @@ class Embedding:
                 yield user_id
             left -= _SHARE
 
-    async def all_due(self) -> int:
+    async def embed_all(self) -> int:
         """Give every user's memory its vectors; how many there were to give."""
         given = 0
         while users := await self._parts.store.unembedded_users(self._embedder.name, _USERS):
             for user_id in users:
-                given += await self.due(user_id)
+                given += await self.embed_user(user_id)
             if len(users) < _USERS:
                 break
         await self._note_complete()
@@ -62,12 +64,13 @@ class Embedding:
         logger.info("embedder_changed", extra={"embedder": name})
         self._noted = True
 
-    async def due(self, user_id: str) -> int:
+    async def embed_user(self, user_id: str) -> int:
         """Give a user's memory its vectors."""
         given = 0
         while True:
             lacking = await self._parts.store.unembedded(user_id, self._embedder.name, BATCH)
-            vectors = await self._vectors([text_of(item)[:TEXT] for item in lacking.items])
+            texts, seconds = [text_of(item)[:TEXT] for item in lacking.items], self._parts.patience.model_seconds
+            vectors = pack(await embed_texts(self._embedder, texts, seconds)) if texts else []
             stored = await self._parts.store.put_vectors(
                 user_id,
                 self._embedder.name,
@@ -78,27 +81,18 @@ class Embedding:
             given += len(vectors) if stored else 0
             if stored and lacking.done:
                 return given
-            await _breath()
-
-    async def _vectors(self, texts: list[str]) -> list[bytes]:
-        if not texts:
-            return []
-        return packed(await embedded(self._embedder, texts, self._parts.patience.model_seconds))
+            if on_loop():
+                await asyncio.sleep(0)  # others have their turn
 
 
-async def embedded(embedder: Embedder, texts: Sequence[str], seconds: float) -> Sequence[Sequence[float]]:
+async def embed_texts(embedder: Embedder, texts: Sequence[str], seconds: float) -> Sequence[Sequence[float]]:
     """The vectors of some texts; ModelError if they do not come in time, or are none."""
     try:
         found = await call(embedder.embed(texts), None if embedder.inline else seconds)
     except ModelError as error:
         raise ModelError(f"{embedder.name}: {error}") from error
     size = embedder.dimensions
-    if len(found) != len(texts) or not good_vectors(found, size):
+    alike = len(found) == len(texts) and all(len(vector) == size for vector in found)
+    if not alike or not np.isfinite(np.asarray(found)).all():
         raise ModelError(f"{embedder.name} must give {size} numbers for each of {len(texts)} texts")
     return found
-
-
-async def _breath() -> None:
-    """Let others on the loop have their turn."""
-    if on_loop():
-        await asyncio.sleep(0)

@@ -1,22 +1,24 @@
-"""The filters of a search, described once, and what callers give for them, checked.
+"""A search as a caller asks for it: the query and its filters, described once and checked.
 
 `FILTERS` has the name, kind, choices and meaning of each. `Memory.search` checks by it. The fields of REST, the tools
 of MCP and the options of the command line take their words, choices and bounds from it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 from lamina.errors import InputError
 from lamina.knowledge.fact_filter import Filter
 from lamina.language.times import moment
-from lamina.log.messages import check_id
-from lamina.search.weights import MIXED, checked_weights
+from lamina.log.messages import check_id, check_text
+from lamina.profiles import Profile
 from lamina.values.fact import FACT_STATUSES, FACT_TYPES
 from lamina.values.message import ROLES, Span
 
 HIT_KINDS = ("message", "summary", "fact", "episode")
+WEIGHT_NAMES = ("semantic", "keyword", "recency", "importance", "access")  # parts of the weighted sum
 MIN_SHARE, MAX_SHARE = 0, 1  # of scores and importances
 
 
@@ -42,7 +44,7 @@ FILTERS: Mapping[str, FilterField] = {
     "role": FilterField("choice", "Only messages of this role.", ROLES),
     "as_of": FilterField("time", "Facts that were true at this time. Default: now."),
     "archived": FilterField("flag", "Also archived facts and sessions."),
-    "weights": FilterField("weights", "Rank by a weighted sum of these parts of the score.", MIXED),
+    "weights": FilterField("weights", "Rank by a weighted sum of these parts of the score.", WEIGHT_NAMES),
     "min_score": FilterField("share", "Only results with at least this score, from 0 to 1. 0.3 drops most misses."),
     "at": FilterField("time", 'When it is asked, for words such as "last week". Default: now.'),
 }
@@ -50,34 +52,40 @@ FILTERS: Mapping[str, FilterField] = {
 
 def check(name: str, given: Any) -> Any:
     """What was given for a filter, as the search takes it; an error says what fits."""
-    field = FILTERS[name]
-    if field.kind == "choices":
-        return one_of(given, field.choices, name[:-2] if name == "statuses" else name[:-1])
-    if field.kind == "words":
-        return as_words(given, name)
-    if field.kind == "share":
-        return _share(name, given)
-    if field.kind == "flag":
+    kind, choices = FILTERS[name].kind, FILTERS[name].choices
+    if kind == "choices":
+        return one_of(given, choices, name[:-2] if name == "statuses" else name[:-1])
+    if kind == "flag":
         return bool(given)
-    return None if given is None else _check_value(name, field, given)
+    if given is None and kind not in {"words", "share"}:
+        return None
+    if kind == "choice" and given not in choices:
+        raise InputError(f"no {name} {given!r}; there are {list(choices)}")
+    readers: dict[str, Callable[[Any, str], Any]] = {
+        "words": as_words, "share": _share, "time": moment, "id": check_id, "weights": check_weights,
+    }  # fmt: skip
+    return readers[kind](given, name) if kind in readers else given
 
 
-def _check_value(name: str, field: FilterField, given: Any) -> Any:
-    if field.kind == "time":
-        return moment(given, name)
-    if field.kind == "id":
-        return check_id(given, name)
-    if field.kind == "weights":
-        return checked_weights(given)
-    if given not in field.choices:
-        raise InputError(f"no {name} {given!r}; there are {list(field.choices)}")
-    return given
-
-
-def _share(name: str, given: Any) -> float:
+def _share(given: Any, name: str) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float) or not MIN_SHARE <= given <= MAX_SHARE:
         raise InputError(f"{name} must be a number from {MIN_SHARE} to {MAX_SHARE}, not {given!r}")
     return float(given)
+
+
+def check_weights(given: Any, _name: str = "weights") -> dict[str, float]:
+    """Weights that sum to 1, from some that are given; those not named count nothing."""
+    if not isinstance(given, Mapping) or not given:
+        raise InputError(f"weights must name some of {list(WEIGHT_NAMES)}, e.g. {{'semantic': 0.7, 'keyword': 0.3}}")
+    if unknown := sorted(set(map(str, given)) - set(WEIGHT_NAMES)):
+        raise InputError(f"no weight {unknown[0]!r}; there are {list(WEIGHT_NAMES)}")
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+            raise InputError(f"weight {name!r} must be a number of at least 0, not {value!r}")
+    total = float(sum(given.values()))
+    if not total:
+        raise InputError("at least one weight must be above 0")
+    return {name: float(given.get(name, 0.0)) / total for name in WEIGHT_NAMES}
 
 
 def as_filter(
@@ -122,3 +130,64 @@ def as_words(given: Any, name: str) -> frozenset[str]:
     if not all(isinstance(word, str) for word in words):
         raise InputError(f"{name} must be a list of words")
     return words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A search: the query, whose memory, and what is wanted of it."""
+
+    query: str
+    user_id: str
+    top_k: int
+    kinds: frozenset[str] = frozenset(HIT_KINDS)
+    wanted: Filter = field(default_factory=Filter)
+    session_id: str | None = None
+    role: str | None = None
+    at: datetime | None = None  # when it is asked; None: now
+    as_of: datetime | None = None  # facts that held then; None: that hold when it is asked
+    archived: bool = False  # also what is archived
+    before: Sequence[str] = ()  # the last turns, for a question that makes no sense without them
+    weights: Mapping[str, float] | None = None  # of the weighted sum; None: the calibrated sum
+    min_score: float = 0.0  # what has less is no hit
+    strict: bool = True  # nothing that has neither the words nor the meaning; False: all that may help
+
+
+def build_request(
+    query: str,
+    profile: Profile,
+    *,
+    user_id: str,
+    top_k: int,
+    kinds: Sequence[str] = HIT_KINDS,
+    types: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    since: Any = None,
+    until: Any = None,
+    min_importance: float = 0.0,
+    session_id: str | None = None,
+    role: str | None = None,
+    as_of: Any = None,
+    archived: bool = False,
+    weights: Mapping[str, float] | None = None,
+    min_score: float = 0.0,
+    at: Any = None,
+) -> Request:
+    """A search from what a caller gave, checked."""
+    check_text("query", query)
+    if not isinstance(top_k, int) or top_k < 1:
+        raise InputError(f"top_k must be a whole number of at least 1, not {top_k!r}")
+    mixed = profile.weights if weights is None else check("weights", weights)
+    threshold = profile.relevance_threshold if mixed is not None and weights is None else 0.0
+    given = {"kinds": kinds, "session_id": session_id, "role": role, "at": at, "as_of": as_of, "archived": archived}
+    return Request(
+        query=query,
+        user_id=check_id(user_id, "user_id"),
+        top_k=top_k,
+        wanted=as_filter(
+            types=types, categories=categories, tags=tags, since=since, until=until, min_importance=min_importance
+        ),
+        weights=mixed,
+        min_score=max(check("min_score", min_score), threshold),
+        **{name: check(name, value) for name, value in given.items()},
+    )

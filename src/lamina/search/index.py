@@ -1,27 +1,31 @@
-"""What a user's memory holds, as arrays: words, vectors, times, speakers, neighbours."""
+"""What can be found of a user, as arrays: words, vectors, times, speakers, neighbours."""
 
-import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
+from lamina.knowledge.fact_words import describe_fact
 from lamina.language.dates import windows
-from lamina.search.arrays import Floats, Growing, ranges
-from lamina.search.terms import Terms
-from lamina.search.vectors import Vectors
+from lamina.search.bm25 import NUMBER as _NUMBER
+from lamina.search.bm25 import WordIndex, WordVectors
+from lamina.search.vectors import Growing, Vectors
+from lamina.values.fact import Episode, Fact
+from lamina.values.message import Message
+from lamina.values.summary import Summary
+
+Item = Message | Summary | Fact | Episode
 
 KINDS = ("message", "summary", "fact", "episode")
 USER, ASSISTANT, OTHER = 0, 1, 2
 ROLES = {"user": USER, "assistant": ASSISTANT, "system": 3, "developer": 4, "tool": 5}  # none, or any else: OTHER
 ASKS, NUMBER, FIRST_PERSON, STANDING, LIKING, LIKES = 1, 2, 4, 8, 16, 32  # what a text has, as bits
+# What facts of these kinds say is true for every reply, or for every choice.
+MARKS = {"instruction": STANDING, "constraint": STANDING, "preference": LIKING, "goal": LIKING}
 
-WordVectors = Callable[[Sequence[str]], Any]
-
-_NUMBER = re.compile(r"\d")
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|my|we|our|ich|mein|wir|yo|mi|nosotros)\b", re.IGNORECASE)
 _LIKING = re.compile(
     r"\b(?:(?:i|we)(?:'d)?(?: \w+)? (?:prefer|like|love|enjoy|hate|dislike|want|avoid|need|favou?r|value)"
@@ -32,9 +36,7 @@ _LIKING = re.compile(
 _SAID_EARLY = 600  # characters
 _APART = 5  # messages of a session between which more are missing are no neighbours
 _READ = 20_000  # characters of a text that are looked at
-_HALF = 32  # bits of a number that holds two
 _NAMED = 240  # bytes for each name, in lists and tables of names
-_TAIL = 20_000  # places of words that are searched one by one before all are sorted anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,23 +52,57 @@ class Entry:
     role: str | None = None
     speaker: str | None = None
     importance: float = 0.5
-    standing: bool = False  # something that holds for all replies was said in it
+    standing: bool = False  # something that is true for all replies was said in it
     liking: bool = False  # what someone likes or wants was said in it
     key: str | None = None  # of a fact: what it is about
 
 
-class Catalogue:
+def entry_of(item: Item) -> Entry:
+    """The entry of something; only messages have neighbours, everything else stands alone."""
+    own: dict[str, Any] = {"id": item.id, "text": text_of(item), "session": f"alone {item.id}"}
+    if isinstance(item, Message):
+        own["session"] = f"session {item.session_id}"
+        return Entry(kind="message", at=item.created_at, seq=item.seq, role=item.role, speaker=item.name, **own)
+    if isinstance(item, Fact):
+        own |= {"seq": item.seq, "importance": item.importance, "key": item.key}
+        return Entry(kind="fact", at=item.learnt_at, role="user", **own)
+    if isinstance(item, Episode):
+        return Entry(kind="episode", at=item.happened_at, importance=item.significance, **own)
+    return Entry(kind="summary", at=item.updated_at, **own)
+
+
+def text_of(item: Item) -> str:
+    """What can be found of it: of facts and episodes, also what they are."""
+    if isinstance(item, Fact):
+        quote = item.quote if item.value not in item.quote or len(item.quote) > len(describe_fact(item)) else ""
+        return " ".join(filter(None, (item.category, describe_fact(item), quote, *item.tags)))
+    if isinstance(item, Episode):
+        return f"{item.kind.replace('_', ' ')} {describe_episode(item)}"
+    return item.text
+
+
+def describe_episode(episode: Episode) -> str:
+    return episode.summary if episode.title in episode.summary else f"{episode.title}. {episode.summary}"
+
+
+def marks_of(facts: Iterable[Fact]) -> Mapping[str, int]:
+    """What standing facts each message has."""
+    marks: dict[str, int] = {}
+    for fact in facts:
+        if fact.message_id and fact.category in MARKS and fact.status in {"active", "conflicted", "candidate"}:
+            marks[fact.message_id] = marks.get(fact.message_id, 0) | MARKS[fact.category]
+    return marks
+
+
+class Index:
     """Things that can be found, in the order they came. Rows are never moved; what is gone is marked."""
 
     def __init__(self, dimensions: int, word_vectors: WordVectors, word_dimensions: int | None = None) -> None:
-        self._word_vectors = word_vectors
         self.dimensions = dimensions
         self.ids: list[str] = []
         self.rows: dict[str, int] = {}
         self.speakers: dict[str, int] = {}
         self.sessions: dict[str, int] = {}
-        self._terms = Terms()
-        self.terms = self._terms.numbers
         self._names: list[str] = []  # speakers by number
         self._spoken: list[int] = []  # how many things each of them said
         self.kind, self.role, self.has = Growing(np.uint8), Growing(np.uint8), Growing(np.uint8)
@@ -75,15 +111,10 @@ class Catalogue:
         self.before, self.after = Growing(np.int32), Growing(np.int32)
         self.length, self.size = Growing(np.int32), Growing(np.int32)
         self.at, self.importance = Growing(np.float64), Growing(np.float32)
-        self.vectors = Vectors(dimensions)
         self.spoken_row, self.spoken_of = Growing(np.int32), Growing(np.float64, 2)
         self.keyed: dict[str, list[int]] = {}  # key of facts, and its first word -> rows
-        self.messages = 0
-        self.having = Growing(np.int32)  # term -> how many messages have it
-        self.term_vectors = Growing(np.float32, word_dimensions or dimensions)
-        self._term, self._row, self._times = Growing(np.int32), Growing(np.int32), Growing(np.uint16)
-        self._order = np.zeros(0, dtype=np.int32)  # places of words, sorted by term
-        self._first = np.zeros(1, dtype=np.int64)  # term -> its first place in that order
+        self.words = WordIndex(word_vectors, word_dimensions or dimensions)
+        self.vectors = Vectors(dimensions)
         self._last: dict[int, int] = {}  # session -> its newest row
         self.wordy = np.zeros(2)  # characters by users and by assistants
         self.talk = np.zeros(2)  # messages by users and by assistants
@@ -94,11 +125,11 @@ class Catalogue:
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
-        arrays = [value for value in vars(self).values() if isinstance(value, Growing | Vectors)]
-        named = _NAMED * (len(self.ids) + self._terms.names + len(self.sessions))
-        return sum(array.nbytes for array in arrays) + self._order.nbytes + self._first.nbytes + named
+        arrays = [value for value in vars(self).values() if isinstance(value, Growing | Vectors | WordIndex)]
+        named = _NAMED * (len(self.ids) + self.words.names + len(self.sessions))
+        return sum(array.nbytes for array in arrays) + named
 
-    def least_bytes(self, messages: int) -> int:
+    def min_bytes(self, messages: int) -> int:
         """What so many messages take at least, whatever they say."""
         return messages * (self.dimensions + _NAMED)
 
@@ -110,8 +141,6 @@ class Catalogue:
         usual = self.wordy / self.talk
         return float(np.clip((usual[1] / max(usual[0], 1.0) - 1.5) / 1.5, 0.0, 1.0))
 
-    # what changes
-
     def add(self, entries: Iterable[Entry]) -> None:
         """Take in what is new; of what is here already the older row is gone."""
         fresh = list({entry.id: entry for entry in entries}.values())
@@ -119,13 +148,14 @@ class Catalogue:
             return
         self.remove(entry.id for entry in fresh)
         first = len(self.ids)
-        found = [self._terms.of(entry.text[:_READ]) for entry in fresh]
-        self._learn()
+        texts = [entry.text[:_READ] for entry in fresh]
+        lengths = self.words.add(texts, first, [entry.kind == "message" for entry in fresh])
         self._place(fresh)
-        self._fill(fresh, [len(one) for one in found])
-        self._note_words(fresh, found, first)
+        self._fill(fresh, lengths)
         spoken = [
-            (row, window) for row, entry in enumerate(fresh, first) for window in windows(entry.text[:_READ], entry.at)
+            (row, window)
+            for row, (entry, text) in enumerate(zip(fresh, texts, strict=True), first)
+            for window in windows(text, entry.at)
         ]
         if spoken:
             self.spoken_row.add([row for row, _ in spoken])
@@ -147,8 +177,7 @@ class Catalogue:
 
     def _uncount(self, row: int) -> None:
         """Take a message out of what is counted, and out of its place between others."""
-        self.having.all[self._term.all[self._row.all == row]] -= 1
-        self.messages -= 1
+        self.words.remove_message(row)
         if (role := int(self.role.all[row])) in {USER, ASSISTANT}:
             self.wordy[role] -= self.size.all[row]
             self.talk[role] -= 1
@@ -175,39 +204,12 @@ class Catalogue:
                 self.at.all[row], self.importance.all[row] = entry.at.timestamp(), entry.importance
 
     def mark(self, marks: Mapping[str, int]) -> None:
-        """Say of messages what standing facts they hold (STANDING, LIKING), and of all others that they hold none."""
+        """Say of messages what standing facts they have (STANDING, LIKING), and of all others that they have none."""
         has = self.has.all
         has &= np.uint8(0xFF ^ (STANDING | LIKING))
         for key, bits in marks.items():
             if key in self.rows:
                 has[self.rows[key]] |= np.uint8(bits)
-
-    def count_as(self, messages: int, having: Mapping[str, int]) -> None:
-        """Count words as in all that there is, of which this is a part."""
-        self.messages = messages
-        for term, many in having.items():
-            if term in self.terms:
-                self.having.all[self.terms[term]] = many
-
-    def _learn(self) -> None:
-        """Take in new terms, and other words that stand for known ones."""
-        if better := self._terms.respelled():
-            new = len(self._terms) - len(self.having)
-            self.having.add(np.zeros(new))
-            self.term_vectors.add(np.zeros((new, self.term_vectors.all.shape[1])))
-            self.term_vectors.all[list(better)] = comparable(list(better.values()), self._word_vectors)
-
-    def _note_words(self, fresh: Sequence[Entry], found: Sequence[Sequence[int]], first: int) -> None:
-        rows = np.repeat(np.arange(first, first + len(found), dtype=np.int64), [len(one) for one in found])
-        terms = np.fromiter(itertools.chain.from_iterable(found), dtype=np.int64, count=len(rows))
-        places, times = np.unique(rows << _HALF | terms, return_counts=True)
-        rows, terms = places >> _HALF, places & ((1 << _HALF) - 1)
-        self._term.add(terms)
-        self._row.add(rows)
-        self._times.add(times)
-        said = np.array([entry.kind == "message" for entry in fresh])
-        self.having.all[:] += np.bincount(terms[said[rows - first]], minlength=len(self.having))
-        self.messages += int(said.sum())
 
     def _place(self, fresh: Sequence[Entry]) -> None:
         """Give each its row, behind the newest of its session."""
@@ -220,9 +222,9 @@ class Catalogue:
                 seq = fresh[last - first].seq if last >= first else self.seq.all[last] if last >= 0 else entry.seq
                 before[place] = last if entry.seq - seq <= _APART else -1
                 self._last[session] = first + place
-        self.ids.extend(entry.id for entry in fresh)
-        self.rows.update({entry.id: row for row, entry in enumerate(fresh, first)})
         for row, entry in enumerate(fresh, first):
+            self.ids.append(entry.id)
+            self.rows[entry.id] = row
             key = (entry.key or "").lower()
             for name in {key, key.partition(" ")[0]} - {""}:
                 self.keyed.setdefault(name, []).append(row)
@@ -260,45 +262,6 @@ class Catalogue:
         self._spoken[number] += 1
         return number
 
-    # where words are
-
-    def places(self, terms: Any) -> tuple[Any, Any, Any]:
-        """Where some terms stand, given by number and in the order asked: which of them, rows, how often there."""
-        terms = np.asarray(terms, dtype=np.int64)
-        self._sorted()
-        known = terms < len(self._first) - 1
-        starts = np.where(known, self._first[np.minimum(terms, len(self._first) - 2)], 0) if known.any() else 0 * terms
-        lengths = np.where(known, self._first[np.minimum(terms + 1, len(self._first) - 1)] - starts, 0)
-        main = self._order[ranges(starts, lengths)] if lengths.any() else np.zeros(0, dtype=np.int64)
-        which = np.repeat(np.arange(len(terms)), lengths)
-        if (done := len(self._order)) < len(self._term):
-            asked = np.full(len(self.terms), -1, dtype=np.int64)
-            asked[terms] = np.arange(len(terms))
-            late = asked[self._term.all[done:]]
-            (extra,) = np.nonzero(late >= 0)
-            which, main = np.concatenate([which, late[extra]]), np.concatenate([main, extra + done])
-        return which, self._row.all[main], self._times.all[main].astype(np.float32)
-
-    def rarity(self, having: Any) -> Floats:
-        """How rare terms are that so many messages have."""
-        having = np.asarray(having, dtype=np.float32)
-        return np.asarray(np.log(1 + (self.messages - having + 0.5) / (having + 0.5)), dtype=np.float32)
-
-    def _sorted(self) -> None:
-        size = len(self._term)
-        if size - len(self._order) <= max(_TAIL, len(self._order) // 4):
-            return
-        terms = self._term.all
-        self._order = np.argsort(terms, kind="stable").astype(np.int32)
-        self._first = np.searchsorted(terms[self._order], np.arange(len(self.terms) + 1))
-
-
-def comparable(told: Sequence[str], word_vectors: WordVectors) -> Floats:
-    """Vectors of words; numbers and names with figures in them are like nothing but themselves."""
-    vectors = np.array(word_vectors(told), dtype=np.float32).reshape(len(told), -1)
-    vectors[[_NUMBER.search(word) is not None for word in told]] = 0
-    return vectors
-
 
 def _has(entry: Entry) -> int:
     text = entry.text[:_READ]
@@ -310,8 +273,3 @@ def _has(entry: Entry) -> int:
         | LIKING * entry.liking
         | LIKES * bool(_LIKING.search(text[:_SAID_EARLY]))
     )
-
-
-def alike(catalogue: Catalogue, vectors: Floats) -> Floats:
-    """How alike each term is to each of these words: one row a word."""
-    return np.asarray((catalogue.term_vectors.all @ vectors.T).T, dtype=np.float32)

@@ -10,10 +10,9 @@ from typing import Literal
 
 from lamina.language.dates import Window, windows
 from lamina.language.words import STOP_WORDS, is_unspaced, plain, query_terms, stem, words
-from lamina.search import question_forms as forms
-from lamina.search.question_keys import sought
+from lamina.search import question_patterns as patterns
 
-MOST_TERMS = 64
+MAX_TERMS = 64
 _SEARCHED = 10_000  # characters that are looked at for terms, names and times, nearly 2,000 words
 _ASKED = 2_400  # characters that are looked at for how it is asked
 _END = 300  # characters
@@ -22,7 +21,7 @@ _BORROWED = 8
 _BORROWED_OF_ONE = 5
 _TURNS = 4
 _OF_A_TURN = 2_000  # characters
-_EMPTY = STOP_WORDS | forms.ASKING
+_EMPTY = STOP_WORDS | patterns.ASKING
 _CAPITAL = re.compile(r"[^\W\d_]+")
 
 
@@ -44,38 +43,36 @@ class Question:
     asks_time: bool
     asks_many: bool
     """Whether one passage can hardly answer it."""
-    parts: tuple[str, ...]
-    """Its several questions, or the alternatives it compares."""
     follow_up: bool
     """Whether it needs the turns before it to be understood."""
     request: bool = False
     """Whether it asks for help now, and not for what was."""
-    sought: tuple[str, ...] = ()
+    fact_keys: tuple[str, ...] = ()
     """Keys of facts that answer it, if it is about the user and asks for no more."""
 
 
 def understand(query: str, *, at: datetime, names: Sequence[str] = (), own: Sequence[str] = ()) -> Question:
     """Reads a query asked at a moment, by people who may mention these names; `own` are names of the user."""
     text, form = _ends(query, _SEARCHED), _ends(query, _ASKED)
-    mentioned, spoken = _mentioned(text, names)
+    spoken_of = windows(text, at)  # `recently, in May 2022` is May 2022
+    mentioned, spoken = _find_names(text, names)
     content = _content_of(text, spoken)
-    told = len(content)
+    follow_up = patterns.follows_up(form, len(content), len(mentioned))
     if not content:
-        content = {term: term for term in query_terms(text, MOST_TERMS)}
+        content = {term: term for term in query_terms(text, MAX_TERMS)}
     return Question(
         text=query,
         terms=tuple(content),
         words=tuple(content.values()),
         names=mentioned,
-        windows=_spoken_of(text, at),
-        whose=forms.speaker(form),
-        order=forms.order_of(form),
-        asks_time=forms.seeks_time(form),
-        asks_many=forms.seeks_many(form),
-        parts=_parts(form),
-        follow_up=forms.follows_up(form, told, len(mentioned)),
-        request=forms.seeks_help(form),
-        sought=sought(form, own),
+        windows=tuple(window for window in spoken_of if window.exact) or spoken_of,
+        whose=patterns.speaker(form),
+        order=patterns.order_of(form),
+        asks_time=patterns.seeks_time(form),
+        asks_many=patterns.seeks_many(form),
+        follow_up=follow_up,
+        request=patterns.seeks_help(form),
+        fact_keys=patterns.fact_keys(form, own),
     )
 
 
@@ -98,7 +95,7 @@ def with_context(question: Question, before: Sequence[str]) -> Question:
     if not borrowed:
         return question
     content = own | dict(list(borrowed.items())[:_BORROWED])
-    return replace(question, terms=tuple(content)[:MOST_TERMS], words=tuple(content.values())[:MOST_TERMS])
+    return replace(question, terms=tuple(content)[:MAX_TERMS], words=tuple(content.values())[:MAX_TERMS])
 
 
 def _weightiest(text: str) -> list[tuple[str, str]]:
@@ -108,20 +105,20 @@ def _weightiest(text: str) -> list[tuple[str, str]]:
     return ranked[:_BORROWED_OF_ONE]
 
 
-def _ends(query: str, most: int) -> str:
+def _ends(query: str, length: int) -> str:
     """The whole query, or the beginning and the end of a long one: there the question stands."""
-    return query if len(query) <= most else f"{query[: most // 2]}\n{query[-most // 2 :]}"
+    return query if len(query) <= length else f"{query[: length // 2]}\n{query[-length // 2 :]}"
 
 
 def _content_of(text: str, spoken: frozenset[str]) -> dict[str, str]:
     """The content of a query; of a long one, that of its end does not fall behind that of its beginning."""
     found = _content(text, spoken)
-    if len(found) < MOST_TERMS:
+    if len(found) < MAX_TERMS:
         return found
     end = _content(text[-_END:], spoken)
-    half = MOST_TERMS // 2
+    half = MAX_TERMS // 2
     mixed = dict([*list(found.items())[:half], *list(end.items())[-half:], *found.items()])
-    return dict(list(mixed.items())[:MOST_TERMS])
+    return dict(list(mixed.items())[:MAX_TERMS])
 
 
 def _content(text: str, spoken: frozenset[str]) -> dict[str, str]:
@@ -132,22 +129,9 @@ def _content(text: str, spoken: frozenset[str]) -> dict[str, str]:
         if not word or word in _EMPTY or said in _EMPTY or word in spoken:
             continue
         found.setdefault(stem(word), word)
-        if len(found) >= MOST_TERMS:
+        if len(found) >= MAX_TERMS:
             break
     return found
-
-
-def _spoken_of(text: str, at: datetime) -> tuple[Window, ...]:
-    """The time asked for; `recently, in May 2022` is May 2022."""
-    found = windows(text, at)
-    return tuple(window for window in found if window.exact) or found
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    """The parts of a question that have something to search for, if there are several."""
-    sentences = len(forms.sentences_of(text)) > 1
-    found = tuple(part for part in forms.parts_of(text) if len(_content(part, frozenset())) > sentences)
-    return found if len(found) > 1 else ()
 
 
 @lru_cache(maxsize=64)
@@ -162,7 +146,7 @@ def _known(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     return known
 
 
-def _mentioned(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+def _find_names(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
     """The names that a text mentions, and the words by which it does."""
     if not names:
         return (), frozenset()

@@ -1,35 +1,23 @@
-"""From what speaks for each row to one score, and the parts that made it."""
+"""From what speaks for each row to one score, and the best rows first."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamina.search import weights_minilm, weights_static
-from lamina.search.arrays import Floats
-from lamina.search.signals import NAMES, Asked, Signals
+from lamina.knowledge.decay import fade
+from lamina.search.calibration import probabilities, read_fitted
+from lamina.search.explain import PARTS
+from lamina.search.filters import WEIGHT_NAMES, Request
+from lamina.search.index import Index
+from lamina.search.signals import NAMES, Query, Signals, gather, is_related
+from lamina.search.vectors import Flags, Floats, Whole
 
-# What a hit tells of its score, and the signals behind it.
-PARTS: Mapping[str, tuple[str, ...]] = {
-    "words": ("near_even", "near_share", "near_length"),
-    "meaning": ("meant", "meant_core"),
-    "neighbours": (
-        "near_around", "words_around", "share_around", "meant_around", "near_before", "near_after", "meant_before",
-        "meant_after", "words_before", "words_after", "near_before_2", "near_after_2", "meant_before_2",
-        "meant_after_2",
-    ),
-    "session": (
-        "session_share", "session_best", "session_three", "session_around", "session_near", "session_first",
-        "many_session", "many_first", "opens",
-    ),
-    "speaker": ("speaker", "other_speaker"),
-    "role": ("user", "user_asked_you", "user_many", "near_assistant", "meant_assistant", "length_assistant"),
-    "shape": ("length", "length_usual", "asks", "number", "number_asked", "first_person", "many_length", "many_meant"),
-    "standing": (
-        "standing", "liking", "standing_request", "liking_request", "standing_meant", "liking_meant",
-    ),
-    "time": ("dated", "dated_spoken", "late_last", "early_first"),
-}  # fmt: skip
+_DAY = 86_400.0
+_USE = 0.1  # what each use counts, up to all of it
+_SPARE = 5  # more than asked for are found, since some may be gone by now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,19 +29,21 @@ class Fit:
     slope: float
     offset: float
 
-    @classmethod
-    def of(cls, weights: Mapping[str, tuple[float, float]], slope: float, offset: float) -> "Fit":
-        people, helped = np.array([weights[name] for name in NAMES], dtype=np.float32).T
-        return cls(people=people, helped=helped, slope=slope, offset=offset)
+
+def load_fit(file: str) -> Fit:
+    """The weights that `scripts/fit_recall.py` wrote."""
+    fit = read_fitted(file)
+    people, helped = np.array([fit[name] for name in NAMES], dtype=np.float32).T
+    return Fit(people=people, helped=helped, slope=fit["slope"], offset=fit["offset"])
 
 
 # Vectors of pieces of words say much the same as words, those of whole texts something of their own: each has a fit.
-OF_PIECES = Fit.of(weights_static.WEIGHTS, weights_static.SLOPE, weights_static.OFFSET)
-OF_TEXTS = Fit.of(weights_minilm.WEIGHTS, weights_minilm.SLOPE, weights_minilm.OFFSET)
+OF_PIECES = load_fit("weights_static.json")
+OF_TEXTS = load_fit("weights_minilm.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
+class Scores:
     """Rows with their scores, and for each part how much of it they have."""
 
     values: Floats  # any size: only their order counts
@@ -64,16 +54,111 @@ class Scored:
         return np.asarray(1 / (1 + np.exp(-np.clip(fit.slope * self.values + fit.offset, -30, 30))), dtype=np.float32)
 
 
-def fitting(asked: Asked) -> Fit:
+def fit_for(query: Query) -> Fit:
     """The weights for a question: those for vectors of whole texts if it has such a one."""
-    return OF_PIECES if asked.one_space or asked.vector is None else OF_TEXTS
+    return OF_PIECES if query.one_space or query.vector is None else OF_TEXTS
 
 
-def fused(signals: Signals, assisted: float, fit: Fit) -> Scored:
-    """The calibrated sum; weights lie between those for people talking and those for an assistant's user."""
+def calibrated_sum(signals: Signals, assisted: float, fit: Fit) -> Scores:
+    """Weights lie between those for people talking and those for an assistant's user."""
     weighted = signals.table * ((1 - np.float32(assisted)) * fit.people + np.float32(assisted) * fit.helped)
     parts = np.stack([weighted[:, columns].sum(axis=1) for columns in _COLUMNS], axis=1)
-    return Scored(values=parts.sum(axis=1), parts=parts)
+    return Scores(values=parts.sum(axis=1), parts=parts)
 
 
 _COLUMNS = [[NAMES.index(name) for name in names] for names in PARTS.values()]
+
+
+def weighted_sum(
+    signals: Signals, index: Index, weights: Mapping[str, float], now: float, half_life_days: float, uses: Floats
+) -> Scores:
+    """The sum of meaning, words, recency, importance and use, between 0 and 1, with its five parts."""
+    age = np.maximum(now - index.at.all[signals.rows], 0) / _DAY
+    measures = {
+        "semantic": np.clip(signals.cosines, 0, 1),
+        "keyword": np.clip(signals.exact, 0, 1),
+        "recency": fade(age, half_life_days),
+        "importance": index.importance.all[signals.rows],
+        "access": np.minimum(_USE * uses, 1),
+    }
+    parts = np.stack([weights[name] * np.asarray(measures[name], dtype=np.float32) for name in WEIGHT_NAMES], axis=1)
+    return Scores(values=parts.sum(axis=1), parts=parts)
+
+
+def best_first(scores: Scores, index: Index, rows: Whole) -> Any:
+    """Best first; equals by time, by their place in the log and by id: not by which was read first."""
+    values, at, seq = -np.round(scores.values, 5), index.at.all[rows], index.seq.all[rows]
+    order = np.lexsort((seq, at, values))
+    alike = (np.diff(values[order]) == 0) & (np.diff(at[order]) == 0) & (np.diff(seq[order]) == 0)
+    (same,) = np.nonzero(alike)
+    for run in np.split(same, np.flatnonzero(np.diff(same) > 1) + 1) if len(same) else ():
+        group = slice(run[0], run[-1] + 2)
+        order[group] = sorted(order[group], key=lambda place: index.ids[rows[place]])
+    return order
+
+
+class Best(NamedTuple):
+    """What was found, and how much speaks for it."""
+
+    id: str
+    score: float
+    value: float
+    parts: Mapping[str, float]
+
+
+class Ranking(NamedTuple):
+    """The best first, and of how many rows."""
+
+    best: Sequence[Best] = ()
+    considered: int = 0  # rows that the filters let through
+    related: int = 0  # of these, rows that have anything to do with the query
+
+
+def rank(
+    index: Index,
+    query: Query,
+    request: Request,
+    allowed: Flags,
+    at: datetime,
+    half_life_days: float,
+    uses: Mapping[str, int],
+    space: str | None,
+) -> Ranking:
+    """The rows that answer, of those that are allowed; `space` is the embedder whose vectors are compared."""
+    considered = int(np.count_nonzero(allowed))
+    if not considered:
+        return Ranking()
+    signals = gather(index, query, allowed)
+    if request.weights is None:
+        fit = fit_for(query)
+        scores = calibrated_sum(signals, index.assisted, fit)
+        values, names = scores.chances(fit), tuple(PARTS)
+    else:
+        used = np.zeros(len(signals.rows), dtype=np.float32)
+        if uses:
+            used[:] = [uses.get(index.ids[row], 0) for row in signals.rows]
+        scores = weighted_sum(signals, index, request.weights, at.timestamp(), half_life_days, used)
+        values, names = np.clip(scores.values, 0, 1), WEIGHT_NAMES
+    related = is_related(signals, signals.around if request.weights is None else signals.shares)
+    if not related.any():
+        return Ranking(considered=considered)
+    good = related if request.strict else (signals.around > 0) | (signals.cosines > 0)
+    order = best_first(scores, index, signals.rows)
+    order = order[good[order]]
+    likely = values
+    if request.weights is None:
+        likely = probabilities(index, signals, scores.values, order, len(query.question.terms), space)
+    rounded = np.round(likely.astype(np.float64), 6)
+    best = order[rounded[order] >= request.min_score][: request.top_k + _SPARE]
+    columns = (
+        [index.ids[row] for row in signals.rows[best]],
+        rounded[best].tolist(),
+        values[best].tolist(),
+        np.round(scores.parts[best].astype(np.float64), 6).tolist(),
+        np.round(signals.cosines[best].astype(np.float64), 6).tolist(),
+    )
+    found = [
+        Best(key, score, value, {**dict(zip(names, parts, strict=True)), "cosine": cosine})
+        for key, score, value, parts, cosine in zip(*columns, strict=True)
+    ]
+    return Ranking(found, considered, int(np.count_nonzero(related)))

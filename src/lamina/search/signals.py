@@ -1,4 +1,4 @@
-"""What speaks for each row of a catalogue: its words, its meaning, its neighbours, who said it and when."""
+"""What speaks for each row of an index: its words, its meaning, its neighbours, who said it and when."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,28 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from lamina.search.arrays import Flags, Floats, Whole, unit
-from lamina.search.index import (
-    ASKS,
-    ASSISTANT,
-    FIRST_PERSON,
-    LIKES,
-    LIKING,
-    NUMBER,
-    STANDING,
-    USER,
-    Catalogue,
-    alike,
-)
+from lamina.search.bm25 import Matches, bm25
+from lamina.search.index import ASKS, ASSISTANT, FIRST_PERSON, LIKES, LIKING, NUMBER, STANDING, USER, Index
 from lamina.search.question import Question
+from lamina.search.vectors import Flags, Floats, Whole, unit
 
 WHOLE = 2_000  # rows that are all looked at closely
 CLOSE = 400  # of more rows, so many of the best are
-_MOST_WORDS = 32
+_MAX_WORDS = 32
 _NEAR, _STEEP = 0.3, 1.3  # from which likeness on two words mean something alike, and how much less the farther off
 _BEFORE, _AFTER = (0.7, 0.5, 0.35), (0.4, 0.3)  # how much of a neighbour's words counts, one turn away, two, …
 _BEFORE_MEANT, _AFTER_MEANT = (0.6, 0.4, 0.25), (0.3, 0.2)
-_FLAT, _EVEN, _K1 = 0.3, 1.0, 1.2
 _DAY = 86_400.0
 _RELATED_WORDS, _RELATED_MEANING = 0.02, 0.12  # what a row has at least of what is asked
 
@@ -61,7 +50,7 @@ NAMES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Query:
     """A question with its vectors."""
 
     question: Question
@@ -70,126 +59,100 @@ class Asked:
     one_space: bool = True  # whether the vectors of words and of texts can be compared
 
 
-def related(signals: Signals, words: Floats) -> Flags:
+def is_related(signals: Signals, words: Floats) -> Flags:
     """Which rows have anything of what is asked: of its words, as given, of its meaning or of its time."""
     meant = signals.cosines >= _RELATED_MEANING
     return np.asarray((words >= _RELATED_WORDS) | meant | (signals.exact > 0) | signals.dated, dtype=np.bool_)
 
 
-def gathered(catalogue: Catalogue, asked: Asked, allowed: Flags) -> Signals:
+def gather(index: Index, query: Query, allowed: Flags) -> Signals:
     """What speaks for the rows that are allowed and come into question."""
-    near, exact = _matches(catalogue, asked)
-    rare = exact.rare
-    vectors, cosines = catalogue.vectors, np.zeros(len(catalogue), dtype=np.float32)
-    if asked.vector is not None and len(catalogue):
-        cosines = np.maximum(vectors.cosines(asked.vector, allowed), 0)
-    rows = _candidates(catalogue, near, rare, cosines, allowed)
-    if asked.vector is not None and vectors.rough:  # found by words: their meaning counts too
-        cosines[rows] = np.maximum(vectors.of(rows) @ asked.vector, 0)
-    look = _Look(catalogue, rows, allowed)
-    return _signals(look, asked, near[:, rows], exact, cosines[rows], rare)
+    matches = index.words.matches(query.question.terms[:_MAX_WORDS])
+    key_rows = [row for key in query.question.fact_keys for row in index.keyed.get(key, ())]
+    near = _near(index, query, matches)
+    near[:, key_rows] = 1  # facts under the keys that are asked for have all of the words, and the meaning
+    vectors, cosines = index.vectors, np.zeros(len(index), dtype=np.float32)
+    if query.vector is not None and len(index):
+        cosines = np.maximum(vectors.cosines(query.vector, allowed), 0)
+    rows = _choose(index, matches.rarity, near, cosines, allowed)
+    if query.vector is not None and vectors.rough:  # found by words: their meaning counts too
+        cosines[rows] = np.maximum(vectors.of(rows) @ query.vector, 0)
+    return _signals(_Candidates(index, rows, allowed), query, near[:, rows], matches, cosines[rows], key_rows)
 
 
-@dataclass(frozen=True, slots=True)
-class _Exact:
-    """Where the question's own terms stand."""
-
-    which: Any
-    rows: Any
-    times: Any
-    rare: Floats  # how rare each term is
-
-
-def _matches(catalogue: Catalogue, asked: Asked) -> tuple[Floats, _Exact]:
-    """How near each row has each word of the question, 0 to 1; and where the very words are."""
-    question, size = asked.question, len(catalogue)
-    terms = question.terms[:_MOST_WORDS]
-    numbers = np.array([catalogue.terms.get(term, -1) for term in terms], dtype=np.int64)
-    rare = catalogue.rarity([catalogue.having.all[number] if number >= 0 else 0 for number in numbers])
-    known = np.flatnonzero(numbers >= 0)
-    which, rows, times = catalogue.places(numbers[known])
-    exact = _Exact(known[which], rows, times, rare)
-    near = np.zeros((len(terms), size), dtype=np.float32)
-    if len(terms) and len(catalogue.terms):
-        likeness = alike(catalogue, asked.words[: len(terms)])
-        for place, number in enumerate(numbers):
-            near[place] = _nearest(catalogue, likeness[place], int(number))
-    near[:, _sought(catalogue, question)] = 1
-    return near, exact
+def _near(index: Index, query: Query, matches: Matches) -> Floats:
+    """How near each row has each word of the question, 0 to 1."""
+    near = np.zeros((len(matches.numbers), len(index)), dtype=np.float32)
+    if len(near) and len(index.words.numbers):
+        likeness = np.asarray((index.words.vectors.all @ query.words[: len(near)].T).T, dtype=np.float32)
+        for place, number in enumerate(matches.numbers.tolist()):
+            near[place] = _nearest(index, likeness[place], number)
+    return near
 
 
-def _sought(catalogue: Catalogue, question: Question) -> list[int]:
-    """The rows of facts under the keys that a question is after: they have all of its words, and its meaning."""
-    return [row for key in question.sought for row in catalogue.keyed.get(key, ())]
-
-
-def _nearest(catalogue: Catalogue, likeness: Floats, own: int) -> Floats:
+def _nearest(index: Index, likeness: Floats, own: int) -> Floats:
     """For each row, how near its nearest word is."""
-    found = np.zeros(len(catalogue), dtype=np.float32)
+    found = np.zeros(len(index), dtype=np.float32)
     (terms,) = np.nonzero(likeness > _NEAR)
     values = ((likeness[terms] - _NEAR) / (1 - _NEAR)) ** _STEEP
     if own >= 0:
         terms, values = np.append(terms[terms != own], own), np.append(values[terms != own], 1.0)
     order = np.argsort(values, kind="stable")
-    which, rows, _ = catalogue.places(terms[order])
+    which, rows, _ = index.words.places(terms[order])
     again = np.argsort(which, kind="stable")  # the nearest is written last
     found[rows[again]] = np.minimum(values[order], 1.0)[which[again]]
     return found
 
 
-def _candidates(catalogue: Catalogue, near: Floats, rare: Floats, cosines: Floats, allowed: Flags) -> Whole:
+def _choose(index: Index, rarity: Floats, near: Floats, cosines: Floats, allowed: Flags) -> Whole:
     """The rows to look at closely: all, or the best with those around them."""
     (rows,) = np.nonzero(allowed)
     if len(rows) <= WHOLE:
         return rows.astype(np.int32)
-    words = rare @ near
-    rough = topped(words / np.sqrt(10 + catalogue.length.all)) + topped(cosines) + topped(words)
+    words = rarity @ near
+    rough = share_of_best(words / np.sqrt(10 + index.length.all)) + share_of_best(cosines) + share_of_best(words)
     rough[~allowed] = -1
     best = np.argpartition(-rough, CLOSE)[:CLOSE]
     best = best[rough[best] > 0]
-    taken = [best]
-    for neighbours, steps in ((catalogue.before.all, len(_BEFORE)), (catalogue.after.all, len(_AFTER))):
+    chosen = [best]
+    for neighbours, steps in ((index.before.all, len(_BEFORE)), (index.after.all, len(_AFTER))):
         current = best
         for _ in range(steps):
             current = neighbours[current]
             current = current[current >= 0]
-            taken.append(current)
-    chosen = np.unique(np.concatenate(taken))
-    return chosen[allowed[chosen]].astype(np.int32)
+            chosen.append(current)
+    every = np.unique(np.concatenate(chosen))
+    return every[allowed[every]].astype(np.int32)
 
 
-class _Look:
+class _Candidates:
     """Candidate rows and who stands next to whom among them."""
 
-    def __init__(self, catalogue: Catalogue, rows: Whole, allowed: Flags) -> None:
-        self.catalogue, self.rows = catalogue, rows
-        place = np.full(len(catalogue) + 1, -1, dtype=np.int32)
-        place[rows] = np.arange(len(rows))
-        self.place = place
-        self.before = self._chain(catalogue.before.all, place, len(_BEFORE))
-        self.after = self._chain(catalogue.after.all, place, len(_AFTER))
-        sessions, self.session = np.unique(catalogue.session.all[rows], return_inverse=True)
+    def __init__(self, index: Index, rows: Whole, allowed: Flags) -> None:
+        self.index, self.rows = index, rows
+        self.place = np.full(len(index) + 1, -1, dtype=np.int32)
+        self.place[rows] = np.arange(len(rows))
+        self.before = self._chain(index.before.all, len(_BEFORE))
+        self.after = self._chain(index.after.all, len(_AFTER))
+        sessions, self.session = np.unique(index.session.all[rows], return_inverse=True)
         self.sessions = len(sessions)
-        spoken = catalogue.spoken_row.all
-        local = place[spoken]
-        self.spoken_row, self.spoken_of = local[local >= 0], catalogue.spoken_of.all[local >= 0]
-        messages = allowed & (catalogue.kind.all == 0)
-        self.usual = float(catalogue.length.all[messages].mean()) if messages.any() else 1.0
+        local = self.place[index.spoken_row.all]
+        self.spoken_row, self.spoken_of = local[local >= 0], index.spoken_of.all[local >= 0]
+        messages = allowed & (index.kind.all == 0)
+        self.usual = float(index.length.all[messages].mean()) if messages.any() else 1.0
+        self.length = index.length.all[rows].astype(np.float32)
 
-    def _chain(self, neighbour: Whole, place: Whole, steps: int) -> list[Whole]:
+    def _chain(self, neighbour: Whole, steps: int) -> list[Whole]:
         """Where the first, second, … neighbour of each row is among the rows; -1 where there is none."""
         found, current = [], self.rows
         for _ in range(steps):
             current = np.where(current >= 0, neighbour[current], -1)
-            found.append(place[current])
+            found.append(self.place[current])
         return found
-
-    def of(self, values: Any) -> Any:
-        return values[self.rows]
 
     def having(self, what: int) -> Floats:
         """1 for the rows whose text has something of a kind."""
-        return np.asarray(self.of(self.catalogue.has.all) & what > 0, dtype=np.float32)
+        return np.asarray(self.index.has.all[self.rows] & what > 0, dtype=np.float32)
 
     def per_session(self, values: Floats) -> Floats:
         """The best of each row's session."""
@@ -212,66 +175,45 @@ def at(values: Floats, neighbours: Whole) -> Floats:
     return np.where(neighbours >= 0, values[neighbours], np.float32(0))
 
 
-def topped(values: Floats) -> Floats:
+def share_of_best(values: Floats) -> Floats:
     """Shares of the highest."""
     top = values.max(initial=0.0)
     return (values / top if top > 0 else np.zeros_like(values)).astype(np.float32)
 
 
-def _pooled(near: Floats, look: _Look) -> Floats:
+def _pool(near: Floats, rows: _Candidates) -> Floats:
     """For each word, how near it is in a row or, counting less, in those around it."""
     best = near
-    for weights, neighbours in ((_BEFORE, look.before), (_AFTER, look.after)):
+    for weights, neighbours in ((_BEFORE, rows.before), (_AFTER, rows.after)):
         for weight, where in zip(weights, neighbours, strict=True):
             best = np.maximum(best, weight * np.where(where >= 0, near[:, where], 0))
     return best
 
 
-def _around(look: _Look, cosines: Floats) -> Floats:
+def _meant_around(rows: _Candidates, cosines: Floats) -> Floats:
     """Likeness in meaning of a row together with those around it."""
     total, size = cosines.copy(), np.ones_like(cosines)
-    for weights, neighbours in ((_BEFORE_MEANT, look.before), (_AFTER_MEANT, look.after)):
+    for weights, neighbours in ((_BEFORE_MEANT, rows.before), (_AFTER_MEANT, rows.after)):
         for weight, where in zip(weights, neighbours, strict=True):
             total += weight * at(cosines, where)
             size += weight * weight * (where >= 0)
     return np.asarray(total / np.sqrt(size), dtype=np.float32)
 
 
-def _bm25(look: _Look, exact: _Exact, length: Floats) -> tuple[Floats, Floats, Floats]:
-    """The word score with little and with full regard to length; and which rows have which term."""
-    where = look.place[exact.rows]
-    which, where, times = exact.which[where >= 0], where[where >= 0], exact.times[where >= 0]
-    scores = []
-    for regard in (_FLAT, _EVEN):
-        gain = exact.rare[which] * times * (_K1 + 1) / (times + _K1 * (1 - regard + regard * length[where]))
-        scores.append(np.bincount(where, weights=gain, minlength=len(look.rows)).astype(np.float32))
-    has = np.zeros((len(exact.rare), len(look.rows)), dtype=np.float32)
-    has[which, where] = 1
-    return scores[0], scores[1], has
-
-
-def _signals(look: _Look, asked: Asked, near: Floats, exact: _Exact, cosines: Floats, rare: Floats) -> Signals:
-    if not len(look.rows):
-        table = np.zeros((0, len(NAMES)), dtype=np.float32)
-        return Signals(
-            rows=look.rows,
-            table=table,
-            shares=cosines,
-            around=cosines,
-            exact=cosines,
-            cosines=cosines,
-            dated=cosines > 0,
-        )
-    s = _own(look, asked, near, exact, cosines, rare)
-    s |= _neighbours(look, s)
-    s |= _sessions(look, s, near, rare)
-    s |= _who(look, asked.question, s)
-    s |= _shape(look, asked.question, s)
-    s |= _times(look, asked.question)
-    table = np.stack([np.asarray(s[name], dtype=np.float32) for name in NAMES], axis=1)
+def _signals(
+    rows: _Candidates, query: Query, near: Floats, matches: Matches, cosines: Floats, key_rows: list[int]
+) -> Signals:
+    s: dict[str, Any] = dict.fromkeys((*NAMES, "exact"), cosines)
+    if len(rows.rows):
+        s |= _own(rows, query, near, matches, cosines, key_rows)
+        s |= _neighbours(rows, s)
+        s |= _sessions(rows, s, near, matches.rarity)
+        s |= _who(rows, query.question, s)
+        s |= _shape(rows, query.question, s)
+        s |= _times(rows, query.question)
     return Signals(
-        rows=look.rows,
-        table=table,
+        rows=rows.rows,
+        table=np.stack([np.asarray(s[name], dtype=np.float32) for name in NAMES], axis=1),
         shares=s["near_share"],
         around=s["share_around"],
         exact=s["exact"],
@@ -280,73 +222,78 @@ def _signals(look: _Look, asked: Asked, near: Floats, exact: _Exact, cosines: Fl
     )
 
 
-def _own(look: _Look, asked: Asked, near: Floats, exact: _Exact, cosines: Floats, rare: Floats) -> dict[str, Any]:
+def _own(
+    rows: _Candidates, query: Query, near: Floats, matches: Matches, cosines: Floats, key_rows: list[int]
+) -> dict[str, Any]:
     """What a row says, and what it says together with those around it."""
-    total = max(float(rare.sum()), 1e-6)
-    relative = look.of(look.catalogue.length.all).astype(np.float32) / max(look.usual, 1.0)
-    flat, even, has_term = _bm25(look, exact, relative)
-    share, pooled = rare @ near / total, rare @ _pooled(near, look)
-    nearest, nearest_around = topped(share), topped(pooled)
-    meant, around = topped(cosines), topped(_around(look, cosines))
-    core = topped(_core(look, asked, rare)) if asked.one_space else meant
-    after = look.place[_sought(look.catalogue, asked.question)]
-    meant[after[after >= 0]] = core[after[after >= 0]] = 1
+    rarity = matches.rarity
+    total = max(float(rarity.sum()), 1e-6)
+    relative = rows.length / max(rows.usual, 1.0)
+    flat, even, has_term = bm25(matches, rows.place, relative)
+    share, pooled = rarity @ near / total, rarity @ _pool(near, rows)
+    nearest, meant = share_of_best(share), share_of_best(cosines)
+    core = meant
+    if query.one_space:  # likeness in meaning to the question's own words, the rare ones first
+        likeness = rows.index.vectors.of(rows.rows) @ unit(rarity @ query.words[: len(rarity)])
+        core = share_of_best(np.asarray(np.maximum(likeness, 0), dtype=np.float32))
+    asked_for = rows.place[key_rows]
+    meant[asked_for[asked_for >= 0]] = core[asked_for[asked_for >= 0]] = 1
     return {
-        "words_flat": topped(flat),
-        "words_even": topped(even),
+        "words_flat": share_of_best(flat),
+        "words_even": share_of_best(even),
         "near": nearest,
         "near_share": share,
-        "exact": rare @ has_term / total,
-        "near_even": topped(share / (1 + 0.5 * relative)),
+        "exact": rarity @ has_term / total,
+        "near_even": share_of_best(share / (1 + 0.5 * relative)),
         "near_length": nearest * np.minimum(relative, 4) / 4,
         "meant": meant,
         "meant_core": core,
-        "near_around": nearest_around,
+        "near_around": share_of_best(pooled),
         "share_around": pooled / total,
-        "words_around": topped(rare @ _pooled(has_term, look)),
-        "meant_around": around,
+        "words_around": share_of_best(rarity @ _pool(has_term, rows)),
+        "meant_around": share_of_best(_meant_around(rows, cosines)),
     }
 
 
-def _neighbours(look: _Look, s: Mapping[str, Any]) -> dict[str, Any]:
+def _neighbours(rows: _Candidates, s: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, of in (("near", s["near"]), ("meant", s["meant"]), ("words", s["words_flat"])):
-        found[f"{name}_before"], found[f"{name}_after"] = at(of, look.before[0]), at(of, look.after[0])
+        found[f"{name}_before"], found[f"{name}_after"] = at(of, rows.before[0]), at(of, rows.after[0])
         if name != "words":
-            found[f"{name}_before_2"], found[f"{name}_after_2"] = at(of, look.before[1]), at(of, look.after[1])
-    found["opens"] = (look.before[0] < 0).astype(np.float32)
+            found[f"{name}_before_2"], found[f"{name}_after_2"] = at(of, rows.before[1]), at(of, rows.after[1])
+    found["opens"] = (rows.before[0] < 0).astype(np.float32)
     return found
 
 
-def _sessions(look: _Look, s: Mapping[str, Any], near: Floats, rare: Floats) -> dict[str, Any]:
+def _sessions(rows: _Candidates, s: Mapping[str, Any], near: Floats, rarity: Floats) -> dict[str, Any]:
     """How well a row's session as a whole answers, and whether the row is the best of it."""
     best = s["words_even"] + s["near"] + s["meant"]
-    best_of = look.per_session(best)
-    share = np.zeros(look.sessions, dtype=np.float32)
-    for weight, word in zip(rare, near, strict=True):
-        share += weight * look.per_session(word)
+    best_of = rows.per_session(best)
+    share = np.zeros(rows.sessions, dtype=np.float32)
+    for weight, word in zip(rarity, near, strict=True):
+        share += weight * rows.per_session(word)
     return {
-        "session_share": (share / max(float(rare.sum()), 1e-6))[look.session],
-        "session_best": topped(best_of)[look.session],
-        "session_three": topped(look.three_of_session(best))[look.session],
-        "session_around": topped(look.per_session(s["near_around"] + s["meant_around"]))[look.session],
-        "session_near": topped(best_of)[look.session] * s["near_around"],
-        "session_first": (best >= best_of[look.session]).astype(np.float32),
+        "session_share": (share / max(float(rarity.sum()), 1e-6))[rows.session],
+        "session_best": share_of_best(best_of)[rows.session],
+        "session_three": share_of_best(rows.three_of_session(best))[rows.session],
+        "session_around": share_of_best(rows.per_session(s["near_around"] + s["meant_around"]))[rows.session],
+        "session_near": share_of_best(best_of)[rows.session] * s["near_around"],
+        "session_first": (best >= best_of[rows.session]).astype(np.float32),
     }
 
 
-def _shape(look: _Look, question: Question, s: Mapping[str, Any]) -> dict[str, Any]:
+def _shape(rows: _Candidates, question: Question, s: Mapping[str, Any]) -> dict[str, Any]:
     """How long a row is and what kinds of things it has, and whether the question asks for those."""
-    length = look.of(look.catalogue.length.all).astype(np.float32)
+    length = rows.length
     many, request = np.float32(question.asks_many), np.float32(question.request)
-    number, standing, liking = look.having(NUMBER), look.having(STANDING), look.having(LIKING | LIKES)
+    number, standing, liking = rows.having(NUMBER), rows.having(STANDING), rows.having(LIKING | LIKES)
     size = np.log1p(length) / 5
     return {
         "length": size,
-        "length_usual": np.minimum(length / max(look.usual, 1.0), 4) / 4,
+        "length_usual": np.minimum(length / max(rows.usual, 1.0), 4) / 4,
         "length_assistant": size * s["assistant"],
-        "asks": look.having(ASKS),
-        "first_person": look.having(FIRST_PERSON),
+        "asks": rows.having(ASKS),
+        "first_person": rows.having(FIRST_PERSON),
         "number": number,
         "number_asked": number * (question.asks_time or question.asks_many),
         "many_length": many * size,
@@ -363,17 +310,11 @@ def _shape(look: _Look, question: Question, s: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _core(look: _Look, asked: Asked, rare: Floats) -> Floats:
-    """Likeness in meaning to the question's own words, the rare ones first."""
-    core = unit(rare @ asked.words[: len(rare)])
-    return np.asarray(np.maximum(look.catalogue.vectors.of(look.rows) @ core, 0), dtype=np.float32)
-
-
-def _who(look: _Look, question: Question, s: Mapping[str, Any]) -> dict[str, Any]:
-    catalogue, assisted = look.catalogue, np.float32(look.catalogue.assisted)
-    speaker, role = look.of(catalogue.speaker.all), look.of(catalogue.role.all)
-    named = [catalogue.speakers[name] for name in question.names if name in catalogue.speakers]
-    telling = bool(named) and len(named) < len(catalogue.speakers)
+def _who(rows: _Candidates, question: Question, s: Mapping[str, Any]) -> dict[str, Any]:
+    index, assisted = rows.index, np.float32(rows.index.assisted)
+    speaker, role = index.speaker.all[rows.rows], index.role.all[rows.rows]
+    named = [index.speakers[name] for name in question.names if name in index.speakers]
+    telling = bool(named) and len(named) < len(index.speakers)
     is_named = np.isin(speaker, named) & telling
     user = (role == USER) * assisted
     assistant = (role == ASSISTANT) * assisted
@@ -389,16 +330,16 @@ def _who(look: _Look, question: Question, s: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def _times(look: _Look, question: Question) -> dict[str, Any]:
-    said = look.of(look.catalogue.at.all)
+def _times(rows: _Candidates, question: Question) -> dict[str, Any]:
+    said = rows.index.at.all[rows.rows]
     dated, spoken = np.zeros(len(said), dtype=np.float32), np.zeros(len(said), dtype=np.float32)
     for window in question.windows:
         start, end = window.start.timestamp(), window.end.timestamp()
         weight = 1.0 if window.exact else 0.5
         dated = np.maximum(dated, weight * ((said >= start) & (said < end)))
-        overlaps = (look.spoken_of[:, 0] < end) & (look.spoken_of[:, 1] > start)
-        shorter = look.spoken_of[:, 1] - look.spoken_of[:, 0] <= max(2 * (end - start), 3 * _DAY)
-        np.maximum.at(spoken, look.spoken_row, (weight * (overlaps & shorter)).astype(np.float32))
+        overlaps = (rows.spoken_of[:, 0] < end) & (rows.spoken_of[:, 1] > start)
+        shorter = rows.spoken_of[:, 1] - rows.spoken_of[:, 0] <= max(2 * (end - start), 3 * _DAY)
+        np.maximum.at(spoken, rows.spoken_row, (weight * (overlaps & shorter)).astype(np.float32))
     order = said.argsort(kind="stable").argsort(kind="stable") / max(len(said) - 1, 1)
     return {
         "dated": dated.astype(np.float32),

@@ -10,8 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from lamina.log.messages import EARLIEST, latest_year
 from lamina.profiles import PROFILES
-from lamina.search.filters import MAX_SHARE, MIN_SHARE
-from lamina.search.weights import MIXED
+from lamina.search.filters import MAX_SHARE, MIN_SHARE, WEIGHT_NAMES
 from lamina.values.message import ROLES
 
 MAX_ID = 256
@@ -113,9 +112,9 @@ Weights = Annotated[
         {
             "type": "object",
             "description": "How much each part of the score counts; at least one is above 0.",
-            "properties": {name: {"type": "number", "minimum": 0, "maximum": 1e100} for name in MIXED},
+            "properties": {name: {"type": "number", "minimum": 0, "maximum": 1e100} for name in WEIGHT_NAMES},
             "additionalProperties": False,
-            "anyOf": [{"required": [name], "properties": {name: {"exclusiveMinimum": 0}}} for name in MIXED],
+            "anyOf": [{"required": [name], "properties": {name: {"exclusiveMinimum": 0}}} for name in WEIGHT_NAMES],
         }
     ),
 ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lamina.search.arrays import levels_of
+from lamina.search.vectors import levels_of
 
 _HEAD = 4  # bytes before the numbers of a packed vector: its scale, which no angle depends on
 

@@ -189,11 +189,11 @@ class Worker:
         try:
             async for user_id in self._embedding.users():
                 async with self._parts.turns:
-                    given += int(await self._embedding.due(user_id))
+                    given += int(await self._embedding.embed_user(user_id))
                 if self._stopping:
                     return given
             async with self._parts.turns:
-                given += int(await self._embedding.all_due())
+                given += int(await self._embedding.embed_all())
         except ModelError as error:
             logger.warning("not_embedded", extra={"embedder": embedder.name, "reason": str(error)})
         return given

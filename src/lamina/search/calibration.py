@@ -1,13 +1,15 @@
-"""How likely a row answers a question: from its sum, and from what does not depend on how good the others are."""
+"""Scores as probabilities: how likely a row answers, from its sum and from what does not depend on other rows."""
 
-from collections.abc import Mapping
+import json
 from dataclasses import dataclass
+from importlib import resources
+from typing import Any
 
 import numpy as np
 
-from lamina.search import scores_minilm, scores_static, scores_words
-from lamina.search.arrays import Flags, Floats, Whole
+from lamina.search.index import KINDS, Index
 from lamina.search.signals import NAMES, Signals
+from lamina.search.vectors import Floats, Whole
 
 MEASURES = (
     "always",
@@ -28,7 +30,7 @@ MEASURES = (
 _POOLED = 100  # rows from the best on
 _SCALE = 4.0  # of sums
 _TENTH = 9
-_LEAST = -9.0  # so that the worst is still above 0.0001
+_MAX_LOGIT = 9.0  # so that the worst is still above 0.0001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,24 +40,32 @@ class Calibration:
     texts: Floats
     facts: Floats
 
-    @classmethod
-    def of(cls, weights: Mapping[str, tuple[float, float]]) -> "Calibration":
-        texts, facts = np.array([weights[name] for name in MEASURES], dtype=np.float32).T
-        return cls(texts=texts, facts=facts)
+
+def read_fitted(file: str) -> dict[str, Any]:
+    """What a script fitted: numbers by name."""
+    found: dict[str, Any] = json.loads(resources.files("lamina.search").joinpath(file).read_text("utf-8"))
+    return found
 
 
-OF_STATIC = Calibration.of(scores_static.WEIGHTS)
-OF_MINILM = Calibration.of(scores_minilm.WEIGHTS)
-OF_WORDS = Calibration.of(scores_words.WEIGHTS)
+def load_calibration(file: str) -> Calibration:
+    """What `scripts/fit_scores.py` wrote."""
+    fitted = read_fitted(file)
+    texts, facts = np.array([fitted[name] for name in MEASURES], dtype=np.float32).T
+    return Calibration(texts=texts, facts=facts)
+
+
+OF_STATIC = load_calibration("calibration_static.json")
+OF_MINILM = load_calibration("calibration_minilm.json")
+OF_WORDS = load_calibration("calibration_words.json")
 
 
 def calibration(embedder: str | None) -> Calibration:
-    """The one for vectors of this embedder; what likeness means with others is not known, so words tell."""
+    """The one for vectors of this embedder; what likeness means with others is not known, so words decide."""
     name = (embedder or "").partition("@")[0]
     return {"static-384": OF_STATIC, "minilm-l6-v2": OF_MINILM}.get(name, OF_WORDS)
 
 
-def measured(signals: Signals, sums: Floats, order: Whole, terms: int) -> Floats:
+def measure(signals: Signals, sums: Floats, order: Whole, terms: int) -> Floats:
     """A row of MEASURES for each row of the signals; `order` has those that count, the best first."""
     sums = np.asarray(sums / _SCALE, dtype=np.float32)
     ranked = sums[order]
@@ -82,12 +92,24 @@ def measured(signals: Signals, sums: Floats, order: Whole, terms: int) -> Floats
     return np.stack([found[name] for name in MEASURES], axis=1).astype(np.float32)
 
 
-def chances(table: Floats, facts: Flags, bare: Flags, order: Whole, fit: Calibration) -> Floats:
-    """Between 0 and 1, and never higher for a row than for a better one; of rows that are `bare`, words tell."""
+def probabilities(
+    index: Index, signals: Signals, sums: Floats, order: Whole, terms: int, embedder: str | None
+) -> Floats:
+    """How likely each row answers, by its place among those that count: never likelier than a better one.
+
+    Of rows that have no vector yet, words decide.
+    """
+    found = np.zeros(len(signals.rows), dtype=np.float32)
+    if not len(order):
+        return found
+    table, fit = measure(signals, sums, order, terms), calibration(embedder)
+    facts = index.kind.all[signals.rows] == KINDS.index("fact")
     raised = np.where(facts, table @ fit.facts, table @ fit.texts)
+    bare = signals.cosines == 0  # no vector yet, or one that points elsewhere
+    bare[bare] = ~index.vectors.of(signals.rows[bare]).any(axis=1)
     if bare.any():
         raised = np.where(bare, np.where(facts, table @ OF_WORDS.facts, table @ OF_WORDS.texts), raised)
-    found = 1 / (1 + np.exp(-np.clip(raised, _LEAST, -_LEAST)))
+    found = 1 / (1 + np.exp(-np.clip(raised, -_MAX_LOGIT, _MAX_LOGIT)))
     found[order] = falling(found[order])
     return np.asarray(found, dtype=np.float32)
 
