@@ -8,6 +8,7 @@ import gc
 import logging
 import ssl
 import sys
+from pathlib import PurePath
 
 import httpx2
 import pytest
@@ -22,6 +23,11 @@ from tests.waiting import CEILING
 for kind in ("connect", "read", "write", "pool"):  # on a busy machine an answer may take longer than the usual 5 s
     setattr(httpx2._config.DEFAULT_TIMEOUT_CONFIG, kind, CEILING)
 ssl.create_default_context = functools.cache(ssl.create_default_context)  # type: ignore[assignment] # takes 20 ms
+
+
+def pytest_configure(config) -> None:
+    """Keep the files of a folder together: pytest 9.1 loses the fixtures of a folder that it comes back to."""
+    config.args.sort(key=lambda argument: PurePath(argument.partition("::")[0]).parts)
 
 
 def pytest_collection_finish() -> None:

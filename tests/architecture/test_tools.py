@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -56,3 +57,27 @@ def test_the_targets_of_the_readme_and_the_guide_exist() -> None:
     for page in ("README.md", "CONTRIBUTING.md", ".ci/run"):
         for target in re.findall(r"`?make ([a-z-]+)", (ROOT / page).read_text("utf-8")):
             assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), f"{page} names `make {target}`"
+
+
+def test_the_folders_of_tests_are_named_after_rooms() -> None:
+    """Who looks for the tests of a room finds them by its name; `make quick` names folders that exist."""
+    rooms = {path.stem for path in (ROOT / "src/lamina").iterdir()}
+    others = {"architecture", "data", "docs", "inspector", "invariants"}
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/*.py")}
+    assert folders - others <= rooms
+    assert set(re.sub(r"\\\n", "", MAKEFILE).partition("\nQUICK := ")[2].partition("\n")[0].split()) <= folders
+
+
+def test_files_can_be_run_in_any_order() -> None:
+    """Fixtures of a folder are found when the run comes back to it."""
+    names = ("proxy/test_transactions.py", "test_metrics.py", "proxy/test_guessing_forgotten_text.py")
+    files = [f"tests/server/{name}" for name in names]
+    command = [sys.executable, "-m", "pytest", "--setup-plan", "-p", "no:cacheprovider", *files]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-2000:]
+
+
+def test_nothing_is_imported_from_a_conftest() -> None:
+    """A conftest belongs to pytest: what others use is in a module of its own."""
+    for path in (ROOT / "tests").rglob("*.py"):
+        assert not re.search(r"^from tests\S*conftest import", path.read_text("utf-8"), re.MULTILINE), path
