@@ -129,15 +129,15 @@ def test_what_was_told_late_was_not_known_before(demo):
 
 
 def test_the_card_number_is_forgotten_to_the_last_byte(demo):
-    """Found in the files before, rehearsed, erased of both users with a receipt, and then in no file any more."""
+    """Found in the files before, tried, erased of both users with a receipt, and then in no file any more."""
     done = demo.data["forgotten"]
     assert sum(done["before"].values()) >= 2
     assert set(done["after"]) == {"lamina-demo.db", "lamina-demo.db-wal"}
     assert not any(done["after"].values())
     assert done["hits"] == 0
-    assert done["rehearsed"]["rehearsal"] is True
+    assert done["dry_run"]["dry_run"] is True
     assert [receipt["messages"] for receipt in done["receipts"]] == [["m0270"], ["one-m0270"]]
-    assert all(receipt["scrubbed"] and not receipt["rehearsal"] for receipt in done["receipts"])
+    assert all(receipt["scrubbed"] and not receipt["dry_run"] for receipt in done["receipts"])
     assert done["receipts"][1]["previous"] == done["receipts"][0]["digest"]
     assert "not found" in demo.text
     for part in demo.file.parent.iterdir():

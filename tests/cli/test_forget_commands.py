@@ -1,4 +1,4 @@
-"""The command that cannot be undone: asked for, rehearsed, confirmed, certified."""
+"""The command that cannot be undone: asked for, tried, confirmed, certified."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def test_a_text_is_forgotten_with_a_receipt(told):
     """Gone from the messages and from the files; the receipt is printed, written and kept."""
     assert SECRET.encode() in everything()
     done = data(told("forget", "--text", SECRET, "-u", "alex", "--yes", "--receipt", "receipt.json", "--json"))
-    assert (done["messages"], done["rehearsal"], done["scrubbed"]) == (["m2"], False, True)
+    assert (done["messages"], done["dry_run"], done["scrubbed"]) == (["m2"], False, True)
     assert words_of(told) == ["I live in Ghent.", "[forgotten]", "Better not say that here."]
     assert SECRET.encode() not in everything()
     assert json.loads(Path("receipt.json").read_text("utf-8")) == done

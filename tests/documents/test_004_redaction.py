@@ -67,7 +67,7 @@ def test_what_is_forgotten_is_nowhere(opened: Opener, place: Place, forget: Call
     talk = confided(opened)
     assert SECRET.casefold().encode() in place.every_byte()
     receipt = forget(talk.memory)
-    assert (receipt.scrubbed, receipt.rehearsal) == (True, False)
+    assert (receipt.scrubbed, receipt.dry_run) == (True, False)
     assert (len(receipt.messages), len(receipt.facts), len(receipt.episodes), receipt.milestones) == (
         (2 if talk.memory.sessions(USER) else 42), 2, 1, 1,
     )  # fmt: skip
@@ -128,15 +128,15 @@ def test_a_forgotten_fact_leaves_the_rest_of_its_message_and_is_not_learnt_again
     assert SECRET in values(talk.memory.facts(USER))
 
 
-def test_a_rehearsal_changes_nothing(opened: Opener) -> None:
+def test_a_dry_run_changes_nothing(opened: Opener) -> None:
     """004.10: a dry run tells what would go, and leaves everything; the real one leaves a receipt without words."""
     talk = confided(opened)
     before = everything(talk)
-    rehearsal = talk.memory.forget(text=SECRET, user_id=USER, dry_run=True)
-    assert rehearsal.rehearsal
+    planned = talk.memory.forget(text=SECRET, user_id=USER, dry_run=True)
+    assert planned.dry_run
     assert everything(talk) == before
     done = talk.memory.forget(text=SECRET, user_id=USER)
-    assert (done.messages, done.facts, done.summaries) == (rehearsal.messages, rehearsal.facts, rehearsal.summaries)
+    assert (done.messages, done.facts, done.summaries) == (planned.messages, planned.facts, planned.summaries)
     (receipt,) = talk.memory.receipts()
     assert receipt.id == done.id
     assert SECRET not in repr(encode(receipt))

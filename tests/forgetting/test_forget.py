@@ -278,17 +278,17 @@ def test_a_fact_whose_words_are_in_the_mark_takes_its_message_with_it(tmp_path: 
         assert memory.verify().ok
 
 
-def test_a_rehearsal_tells_what_would_go_and_takes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_tells_what_would_go_and_takes_nothing(tmp_path: Path) -> None:
     """The receipt of a dry run has what the real one has; nothing is kept of it."""
     with Memory(tmp_path / "f.db", worker=False) as memory:
         memory.add(talk(30), user_id=USER, session_id="s1")
         memory.settle()
         told = memory.forget(text=WORD, user_id=USER, dry_run=True)
-        assert told.rehearsal
+        assert told.dry_run
         assert memory.message("m3").content == f"I live in {WORD}."
         assert memory.receipts() == []
         done = memory.forget(text=WORD, user_id=USER)
-        assert not done.rehearsal
+        assert not done.dry_run
         assert (told.messages, told.summaries, told.facts) == (done.messages, done.summaries, done.facts)
         assert told.messages == ("m3",)
 

@@ -111,7 +111,7 @@ def a_receipt(number: int, previous: str) -> Receipt:
         id=f"r{number}",
         at=NOW,
         target="a session",
-        rehearsal=False,
+        dry_run=False,
         messages=("m1",),
         redacted=(),
         sessions=(),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from lamina.forgetting.receipts import hash_id
+from lamina.formats import json_lines
 from lamina.formats.restorable import flaw, is_said_in, read_receipts
 from lamina.knowledge.fact_words import claim
 from lamina.values.message import Span
@@ -63,20 +64,29 @@ def test_the_same_saying_has_the_same_claim() -> None:
     assert claim(replace(FACT, value="coffee")) != claim(FACT)
 
 
+RECEIPT = Receipt(
+    id="r1", at=START, target="", dry_run=False, messages=(hash_id("m1", "r1"),), redacted=(),
+    sessions=(hash_id("s1", "r1"),),
+    summaries=("s",), digests=(), facts=("f",), episodes=("e",), milestones=0, values_blocked=0, rewritten=(),
+    mentions_left=(), scrubbed=True, previous="", digest="",
+)  # fmt: skip
+
+
 def test_receipts_tell_what_is_gone() -> None:
     """Facts, episodes and summaries by id; messages of whole sessions by a hash that their id gives again."""
-    receipt = Receipt(
-        id="r1", at=START, target="", rehearsal=False, messages=(hash_id("m1", "r1"),), redacted=(),
-        sessions=(hash_id("s1", "r1"),),
-        summaries=("s",), digests=(), facts=("f",), episodes=("e",), milestones=0, values_blocked=0, rewritten=(),
-        mentions_left=(), scrubbed=True, previous="", digest="",
-    )  # fmt: skip
-    gone = read_receipts([receipt])
+    gone = read_receipts([RECEIPT])
     assert gone.ids == {"s", "f", "e"}
     (erased,) = gone.of_session("s1")
     assert erased.has_message("m1")
     assert not erased.has_message("m2")
     assert not erased.has_message(3)
     assert gone.of_session("s2") == ()
-    in_place = replace(receipt, sessions=(), messages=("m1",))  # still there, without its words
+    in_place = replace(RECEIPT, sessions=(), messages=("m1",))  # still there, without its words
     assert read_receipts([in_place]).of_session("s1") == ()
+
+
+def test_a_receipt_of_an_older_export_is_read() -> None:
+    """There the field `dry_run` is called `rehearsal`."""
+    record = json_lines.record(RECEIPT)
+    record["rehearsal"] = record.pop("dry_run")
+    assert json_lines.value(record) == RECEIPT

@@ -188,7 +188,7 @@ def test_demote_promote_correct_and_retract(page_at, troubled):
     expect(window.locator(".standing").first).to_contain_text("active")
 
 
-def test_forgetting_is_rehearsed_confirmed_and_certified(page_at, troubled):
+def test_forgetting_is_tried_confirmed_and_certified(page_at, troubled):
     """The dry run erases nothing; then the fact is gone, and its receipt is the one that the service has.
 
     By words it is the same: what nobody said is nothing; other words go, and are in no address.
@@ -198,7 +198,7 @@ def test_forgetting_is_rehearsed_confirmed_and_certified(page_at, troubled):
     allergy = one(facts_of(troubled, FORGETFUL), "penicillin")
     window = opened(page, allergy)
     window.get_by_role("button", name="Forget", exact=True).click()
-    expect(page.get_by_test_id("rehearsal")).to_contain_text("Facts erased")
+    expect(page.get_by_test_id("dry-run")).to_contain_text("Facts erased")
     page.get_by_role("button", name="Keep it").click()
     assert one(facts_of(troubled, FORGETFUL), "penicillin") == allergy
     window.get_by_role("button", name="Forget", exact=True).click()
@@ -219,7 +219,7 @@ def test_forgetting_is_rehearsed_confirmed_and_certified(page_at, troubled):
     page.get_by_role("button", name="Keep it").click()
     words.fill("4242")
     words.press("Enter")
-    expect(page.get_by_test_id("rehearsal")).to_contain_text("Messages")
+    expect(page.get_by_test_id("dry-run")).to_contain_text("Messages")
     page.get_by_role("button", name="Forget for good").click()
     expect(page.get_by_test_id("receipt")).to_be_visible()
     page.get_by_role("button", name="Done").click()

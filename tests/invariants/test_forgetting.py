@@ -248,11 +248,11 @@ def test_forgetting_again_finds_nothing(kind: str, seed: int, tmp_path: Path) ->
             "fact": {"fact_id": fact.id},
             "text": {"text": word, "user_id": USER},
         }
-        rehearsed = memory.forget(**targets[kind], dry_run=True)
+        planned = memory.forget(**targets[kind], dry_run=True)
         assert memory.receipts() == [], "a dry run leaves no receipt"
         done = memory.forget(**targets[kind])
         for name in ("messages", "redacted", "summaries", "facts", "episodes", "digests", "milestones"):
-            assert getattr(rehearsed, name) == getattr(done, name), name
+            assert getattr(planned, name) == getattr(done, name), name
         if kind == "fact":
             return
         again = memory.forget(**targets[kind])

@@ -266,7 +266,7 @@ def test_scrubbing_is_due_until_it_is_done(store, monkeypatch):
     assert found_in_files(store) == set()
 
 
-def test_a_rehearsal_does_not_ask_for_scrubbing(store):
+def test_a_dry_run_does_not_ask_for_scrubbing(store):
     """Nothing was deleted."""
     run(filled(store))
     run(store.erase(replace(erasure(store), dry_run=True)))

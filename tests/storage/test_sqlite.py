@@ -358,7 +358,7 @@ def test_facts_are_committed_in_one_transaction(path, opened, monkeypatch):
 
 
 def test_an_erasure_is_one_transaction(path, opened, monkeypatch):
-    """A receipt that cannot be written leaves everything as it was; so does a rehearsal, in every table."""
+    """A receipt that cannot be written leaves everything as it was; so does a dry run, in every table."""
     store = opened(path)
     asyncio.run(remembered(store))
     asyncio.run(embedded(store))

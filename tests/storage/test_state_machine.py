@@ -405,12 +405,12 @@ class Stores(RuleBasedStateMachine):
     # forgetting
 
     def forget(self, erasure):
-        """Rehearse, and see that nothing changed; then do it."""
+        """Try it, and see that nothing changed; then do it."""
         before = [self.shown(store) for store in (self.memory, self.database)]
-        rehearsed = self.both(lambda store: store.erase(replace(erasure, dry_run=True)))
+        planned = self.both(lambda store: store.erase(replace(erasure, dry_run=True)))
         assert [self.shown(store) for store in (self.memory, self.database)] == before
         erased = self.both(lambda store: store.erase(erasure))
-        assert unordered(erased) == unordered(rehearsed)
+        assert unordered(erased) == unordered(planned)
 
     @rule(session=SESSIONS, derived=st.sampled_from([True, True, False]), text=TEXTS, data=st.data())
     def forget_messages(self, session, derived, text, data):

@@ -114,7 +114,7 @@ export interface ContextRequest {
   sources?: readonly string[];
   at?: string | null;
   seen_from?: number | null;
-  rehearsal?: boolean;
+  record_access?: boolean;
 }
 
 export interface Conversation {
@@ -533,7 +533,7 @@ export interface Receipt {
   id: string;
   at: string;
   target: string;
-  rehearsal: boolean;
+  dry_run: boolean;
   messages: string[];
   redacted: string[];
   sessions: string[];

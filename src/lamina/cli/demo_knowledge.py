@@ -35,7 +35,7 @@ class Forgotten:
     """What the demo showed of forgetting, for scripts."""
 
     before: Mapping[str, int]  # file -> how often the bytes are in it
-    rehearsed: Receipt
+    dry_run: Receipt
     receipts: tuple[Receipt, ...]
     after: Mapping[str, int]
     hits: int  # of a search for it afterwards
@@ -77,14 +77,14 @@ def forget_card(console: Console, memory: Memory, file: Path, users: tuple[str, 
     console.rule("[bold]Forgotten for good")
     console.print(Panel(Text(memory.message(WISH).text), title="the wish, in July", title_align="left"))
     before = _scanned(console, file, "before")
-    rehearsed = memory.forget(text=CARD, user_id=users[0], dry_run=True)
-    console.print(display_knowledge.receipt(rehearsed))
+    dry_run = memory.forget(text=CARD, user_id=users[0], dry_run=True)
+    console.print(display_knowledge.receipt(dry_run))
     receipts = tuple(memory.forget(text=CARD, user_id=user) for user in users)
     for receipt in receipts:
         console.print(display_knowledge.receipt(receipt))
     after = _scanned(console, file, "after")
     hits = sum(CARD in hit.text for user in users for hit in memory.search(CARD, user_id=user, top_k=100))
-    return Forgotten(before=before, rehearsed=rehearsed, receipts=receipts, after=after, hits=hits)
+    return Forgotten(before=before, dry_run=dry_run, receipts=receipts, after=after, hits=hits)
 
 
 def _scanned(console: Console, file: Path, when: str) -> dict[str, int]:

@@ -203,10 +203,10 @@ def receipt(found: Receipt) -> Panel:
             body.add_row(f"{number:,} {name}", "")
     if not body.row_count:
         body.add_row("nothing that has it was found", "")
-    elif not found.rehearsal:
+    elif not found.dry_run:
         body.add_row("old bytes", _OLD_BYTES[found.scrub or "dead"])
         body.add_row("digest", Text(found.digest))
-    title = f"would forget {found.target}" if found.rehearsal else f"forgot {found.target}"
+    title = f"would forget {found.target}" if found.dry_run else f"forgot {found.target}"
     return Panel(body, title=Text(title), title_align="left", subtitle=Text(found.id), subtitle_align="left")
 
 

@@ -191,7 +191,7 @@ class Forgetting:
             plan.live = await self._live(plan.affected)
         row = (await self._parts.store.erase(erasure)).receipt
         assert row is not None
-        done = replace(receipts.receipt_of(row), rehearsal=dry_run, mentions_left=tuple(plan.mentions))
+        done = replace(receipts.receipt_of(row), dry_run=dry_run, mentions_left=tuple(plan.mentions))
         return done if dry_run else await self._finish(plan, done, progress)
 
     async def _finish(self, plan: Plan, done: Receipt, progress: Progress | None) -> Receipt:

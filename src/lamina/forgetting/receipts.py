@@ -42,7 +42,7 @@ def build_receipt(erasure: Erasure, erased: Erased) -> Receipt:
         id=erasure.receipt_id,
         at=erasure.at,
         target=erasure.target,
-        rehearsal=erasure.dry_run,
+        dry_run=erasure.dry_run,
         messages=hidden(erased.messages),
         redacted=hidden(erased.redacted),
         sessions=hidden(erased.sessions),
@@ -74,7 +74,7 @@ def sign(receipt: Receipt, previous: str) -> Receipt:
 def receipt_record(receipt: Receipt) -> str:
     """What is signed: what was erased, and when."""
     values = asdict(receipt)
-    for name in ("previous", "digest", "rewritten", "scrub", "scrubbed", "mentions_left", "rehearsal"):
+    for name in ("previous", "digest", "rewritten", "scrub", "scrubbed", "mentions_left", "dry_run"):
         del values[name]
     values["at"] = receipt.at.isoformat()
     return json.dumps(values, sort_keys=True, ensure_ascii=False)
@@ -99,7 +99,7 @@ def receipt_of(row: ReceiptRow) -> Receipt:
     lists = {name: tuple(item) for name, item in values.items() if isinstance(item, list)}
     return Receipt(
         **{**values, **lists, "at": datetime.fromisoformat(values["at"])},
-        rehearsal=False,
+        dry_run=False,
         rewritten=(),
         mentions_left=(),
         scrubbed=False,

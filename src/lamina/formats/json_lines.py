@@ -172,6 +172,8 @@ def value(record: Record, place: str = "the record") -> Value:
     data = {name: item for name, item in record.items() if name != "type"}
     if kind in _OWN_TYPE and _OWN_TYPE[kind] in data:
         data["type"] = data.pop(_OWN_TYPE[kind])
+    if kind == "receipt" and "rehearsal" in data:  # the name in exports of older versions
+        data["dry_run"] = data.pop("rehearsal")
     found = decode(_KINDS[kind], data, f"{place} ({kind})")
     _check_ranges(found, f"{place} ({kind})")
     return found

@@ -66,7 +66,7 @@ TenantPathId = Annotated[
     BeforeValidator(unquote),
     Field(min_length=1, max_length=MAX_ID, json_schema_extra={**_NOT_BLANK, "not": {"const": "*"}}),
 ]
-WithoutAccess = Annotated[bool, Field(description="only to look: no use of what is found")]
+RecordAccess = Annotated[bool, Field(description="false: only to look, what is found does not count as used")]
 Time = Annotated[
     str,
     Field(max_length=64, examples=["2025-03-14T09:30:00Z"], json_schema_extra={"format": "date-time"}),

@@ -30,6 +30,7 @@ from lamina.server.input_types import (
     MessageText,
     Place,
     ProfileName,
+    RecordAccess,
     Share,
     Some,
     Text,
@@ -155,7 +156,7 @@ class ContextRequest(Body):
     ] = []
     at: Time | None = None
     seen_from: Annotated[Place | None, Field(description="you send the messages from here on yourself")] = None
-    rehearsal: Annotated[bool, Field(description="only to look: no use of what is in it")] = False
+    record_access: RecordAccess = True
 
 
 def _filter(name: str, default: Any) -> Any:

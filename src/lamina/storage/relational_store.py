@@ -126,8 +126,8 @@ class RelationalStore(Tenant):
     async def erase(self, erasure: Erasure) -> Erased:
         try:
             return await self._erase(erasure)
-        except erasure_sql.DryRun as rehearsed:
-            return rehearsed.erased
+        except erasure_sql.DryRun as planned:
+            return planned.erased
 
     # the queue of work
 

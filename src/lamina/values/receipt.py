@@ -17,7 +17,7 @@ class Receipt:
     id: str
     at: datetime
     target: str  # what was asked for, without the words that were to be forgotten
-    rehearsal: bool  # a dry run: nothing was erased
+    dry_run: bool  # nothing was erased: this is what would be
     messages: tuple[str, ...]  # ids; of whole sessions and users, and where the user's id is in one, hashes of them
     redacted: tuple[str, ...]  # messages of which a part was erased
     sessions: tuple[str, ...]

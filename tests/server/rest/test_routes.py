@@ -283,8 +283,8 @@ def test_the_profile_is_data_and_a_page(told):
 def test_forgetting_gives_a_receipt(told):
     """First without doing it; then the words are gone, and the receipt is in the list."""
     body = {"text": "kingfisher kingfisher", "user_id": "alex"}
-    rehearsal = good(told.post("/v1/forget", json={**body, "dry_run": True}))
-    assert (rehearsal["rehearsal"], rehearsal["redacted"] or rehearsal["messages"]) == (True, ["m1"])
+    planned = good(told.post("/v1/forget", json={**body, "dry_run": True}))
+    assert (planned["dry_run"], planned["redacted"] or planned["messages"]) == (True, ["m1"])
     assert good(told.get("/v1/receipts"))["items"] == []
     receipt = good(told.post("/v1/forget", json=body))
     assert [one["id"] for one in good(told.get("/v1/receipts"))["items"]] == [receipt["id"]]

@@ -107,7 +107,7 @@ class ToolHandlers:
             target["user_id"] = user
         message_ids = target.pop("message_ids", None)
         receipt = await self.memory.forget(message_id=message_ids, **target, dry_run=not given.confirm)
-        return results.receipt(receipt, await self._preview(receipt) if receipt.rehearsal else [])
+        return results.receipt(receipt, await self._preview(receipt) if receipt.dry_run else [])
 
     async def _list_sessions(self, user: str, given: Any) -> Data:
         found = await self._sessions(user, given.status)

@@ -80,12 +80,10 @@ def session(one: Session) -> Data:
 def receipt(one: Receipt, preview: list[str]) -> Data:
     found = encode(one)
     done: dict[str, str | None] = {"receipt": one.id}
-    if one.rehearsal or one.empty:
+    if one.dry_run or one.empty:
         done = dict.fromkeys(("receipt", "digest", "scrub", "scrubbed"))
     summaries = found["summaries"] + found["digests"]
-    return _view(
-        one, ForgetOutput, dry_run=one.rehearsal, empty=one.empty, summaries=summaries, preview=preview, **done
-    )
+    return _view(one, ForgetOutput, dry_run=one.dry_run, empty=one.empty, summaries=summaries, preview=preview, **done)
 
 
 def context_text(blocks: Blocks) -> str:

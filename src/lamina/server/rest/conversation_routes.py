@@ -116,7 +116,7 @@ async def get_outline(memory: Reader, session_id: PathId, params: Annotated[Outl
 @routes.post("/context", tags=["recall"], operation_id="build_context")
 async def build_context(memory: Reader, request: Request, body: ContextRequest) -> Context:
     """What the model should see for the next message: never above the budget, with what and why."""
-    context = await memory.context(**body.model_dump(exclude={"rehearsal"}), record_access=not body.rehearsal)
+    context = await memory.context(**body.model_dump())
     request.app.state.service.metrics.count_context(context)
     return context
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 
 from lamina.errors import InputError, NotFound
 from lamina.server.auth import KEY_SECURITY, Reader, Writer
-from lamina.server.input_types import PathId, WithoutAccess
+from lamina.server.input_types import PathId, RecordAccess
 from lamina.server.inputs import (
     EpisodesQuery,
     FactChange,
@@ -49,9 +49,9 @@ async def remember(memory: Writer, user_id: PathId, body: NewFact) -> Fact:
 
 
 @routes.get("/facts/{fact_id}", tags=["facts"], operation_id="get_fact")
-async def get_fact(memory: Reader, fact_id: PathId, response: Response, rehearsal: WithoutAccess = False) -> Fact:
+async def get_fact(memory: Reader, fact_id: PathId, response: Response, record_access: RecordAccess = True) -> Fact:
     """A fact with its quote, validity and standing."""
-    fact = await memory.fact(fact_id, record_access=not rehearsal)
+    fact = await memory.fact(fact_id, record_access=record_access)
     set_etag(response, fact)
     return fact
 

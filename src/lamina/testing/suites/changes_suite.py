@@ -77,7 +77,7 @@ async def _dropped(store: Store) -> None:
     await store.erase(an_erasure(a_rewrite(await row_of(store, "s1", 3)), derived=False))
 
 
-async def _rehearsed(store: Store) -> None:
+async def _dry_run(store: Store) -> None:
     for erasure in (
         an_erasure(a_rewrite(await row_of(store, "s1", 3)), facts=("told",)),
         an_erasure(sessions=("s1",)),
@@ -143,7 +143,7 @@ NEITHER = [
     pytest.param(lambda s: s.add_milestone(a_milestone("mile9", "s1")), id="milestone"),
     pytest.param(lambda s: s.put_proposal(a_proposal("p9", "s1")), id="proposal"),
     pytest.param(lambda s: s.put_setting("profile", "x"), id="setting"),
-    pytest.param(_rehearsed, id="rehearsal"),
+    pytest.param(_dry_run, id="dry_run"),
     pytest.param(lambda s: s.scrub(), id="scrub"),
     pytest.param(embedded, id="vectors"),
     pytest.param(lambda s: s.drop_vectors("e"), id="drop-vectors"),
@@ -176,7 +176,7 @@ class Changing(Suite):
 
     @pytest.mark.parametrize("verb", NEITHER)
     async def test_what_cannot_be_searched_is_not_counted(self, store: Store, verb: Verb) -> None:
-        """Nor what came too late, was only rehearsed, or is someone else's."""
+        """Nor what came too late, was only a dry run, or is someone else's."""
         await remembered(store)
         before = await store.changes("ann", 0)
         await verb(store)

@@ -349,21 +349,21 @@ class Erasing(Suite):
         assert await everything(store) != before
         assert found_ids(await store.find_words("ann", ["tea"], 9)) == {"m1-reply", "ab", "digest-ann-2"}
 
-    async def test_a_rehearsal_changes_nothing(self, store: Store) -> None:
+    async def test_a_dry_run_changes_nothing(self, store: Store) -> None:
         """It says what would go, to the last id, and everything is as it was."""
         await remembered(store)
         await claimed(store)
         before = await everything(store)
         rewrites = [await self.rewrite(store, 3), a_rewrite(await row_of(store, "s1", 5), "I like.", whole=False)]
         erasure = an_erasure(*rewrites, facts=("told",), episodes=("e4",), milestones=("mile1",))
-        rehearsed = await store.erase(replace(erasure, dry_run=True))
+        planned = await store.erase(replace(erasure, dry_run=True))
         assert await everything(store) == before
-        assert await store.erase(erasure) == rehearsed
-        assert rehearsed.messages == ("m2",)
-        assert rehearsed.redacted == ("m3",)
-        assert set(rehearsed.facts) == {"f2", "f3", "told"}
-        assert set(rehearsed.episodes) == {"e2", "e3", "e4"}
-        assert rehearsed.milestones == 1
+        assert await store.erase(erasure) == planned
+        assert planned.messages == ("m2",)
+        assert planned.redacted == ("m3",)
+        assert set(planned.facts) == {"f2", "f3", "told"}
+        assert set(planned.episodes) == {"e2", "e3", "e4"}
+        assert planned.milestones == 1
 
     async def test_an_append_tried_again_stays_known(self, store: Store) -> None:
         """Its key gives the first result, though what it brought is forgotten; it brings nothing back."""

@@ -208,7 +208,7 @@ class ErasingWhole(Suite):
         assert await store.erase(an_erasure(user=True)) == Erased()
         assert len(await store.receipts()) == 1
 
-    async def test_a_rehearsal_of_a_user_changes_nothing(self, store: Store) -> None:
+    async def test_a_dry_run_of_a_user_changes_nothing(self, store: Store) -> None:
         """Nor of a session; a lease, a mark or a failure is as it was."""
         await remembered(store)
         await beside(store)
@@ -216,14 +216,14 @@ class ErasingWhole(Suite):
         before = await everything(store)
         erasures = (an_erasure(user=True), an_erasure(sessions=("s1", "s2")), an_erasure(unfold={"s1": 1}))
         for erasure in erasures:
-            rehearsed = await store.erase(replace(erasure, receipt_id="r2", dry_run=True))
-            assert rehearsed != Erased()
+            planned = await store.erase(replace(erasure, receipt_id="r2", dry_run=True))
+            assert planned != Erased()
             assert await everything(store) == before
         await store.commit_facts(some_facts(a_fact("f9", "tea", message_id="m4", minutes=9)))
         assert await store.fact("f9") is None
 
     async def test_receipts_are_chained(self, store: Store) -> None:
-        """Each from the one before, oldest first; a rehearsal or a failure leaves none."""
+        """Each from the one before, oldest first; a dry run or a failure leaves none."""
         await remembered(store)
         for erasure in (
             an_erasure(facts=("f1",), receipt_id="r9"),

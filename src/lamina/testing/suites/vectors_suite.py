@@ -362,7 +362,7 @@ class Vectors(Suite):
         await store.erase(an_erasure(a_rewrite(await row_of(store, "s1", 3))))
         assert [item.id for item in (await embedded(store)).items] == ["a"]
 
-    async def test_a_rehearsal_keeps_the_vectors(self, store: Store) -> None:
+    async def test_a_dry_run_keeps_the_vectors(self, store: Store) -> None:
         """And all that is noted of them."""
         await remembered(store)
         await embedded(store)

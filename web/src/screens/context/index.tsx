@@ -118,7 +118,7 @@ function useContext(user: string | null, session: string | null, query: string, 
     send<Context>(
       "POST",
       "/v1/context",
-      { ...frame, query: query.trim() || null, user_id: user, session_id: session, rehearsal: true },
+      { ...frame, query: query.trim() || null, user_id: user, session_id: session, record_access: false },
       signal,
     );
   return useLoad(user !== null && session !== null && frame ? fetching : null, [

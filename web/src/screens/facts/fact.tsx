@@ -20,7 +20,7 @@ export interface Tagged {
 }
 
 async function read(id: string, signal: AbortSignal): Promise<Tagged> {
-  const answer = await ask("GET", at`/v1/facts/${id}`, { query: { rehearsal: true }, signal });
+  const answer = await ask("GET", at`/v1/facts/${id}`, { query: { record_access: false }, signal });
   const [fact, why, history] = await Promise.all([
     answer.json() as Promise<Fact>,
     get<Why>(at`/v1/facts/${id}/why`, {}, signal),

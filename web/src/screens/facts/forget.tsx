@@ -14,28 +14,28 @@ export type Target = { fact_id: string } | { text: string; user_id: string };
 
 /** First what would go, then for good, then the receipt. `close` says whether anything was erased. */
 export function Forget({ target, close }: { target: Target; close: (erased: boolean) => void }) {
-  const rehearsal = useLoad((signal) => send<Receipt>("POST", "/v1/forget", { ...target, dry_run: true }, signal), []);
+  const plan = useLoad((signal) => send<Receipt>("POST", "/v1/forget", { ...target, dry_run: true }, signal), []);
   const [receipt, setReceipt] = useState<Receipt | null>(null);
   const doing = useDoing();
-  const nothing = rehearsal.value !== null && isEmpty(rehearsal.value);
+  const nothing = plan.value !== null && isEmpty(plan.value);
   return (
     <Dialog
       title={receipt ? "Forgotten: the receipt" : "What would be forgotten"}
       close={() => close(receipt !== null)}
     >
-      {rehearsal.error ? <Notice error={rehearsal.error} again={rehearsal.again} /> : null}
-      {rehearsal.loading ? <Waiting what="A dry run" /> : null}
+      {plan.error ? <Notice error={plan.error} again={plan.again} /> : null}
+      {plan.loading ? <Waiting what="A dry run" /> : null}
       {receipt ? (
         <ReceiptView receipt={receipt} />
       ) : nothing ? (
         <p data-testid="nothing-to-forget">There is nothing of it: nothing would be erased.</p>
-      ) : rehearsal.value ? (
+      ) : plan.value ? (
         <>
           <p>
             This was a dry run, nothing is gone yet. Once confirmed, it cannot be undone. Summaries and digests that are
             erased are rewritten from what is left.
           </p>
-          <ReceiptView receipt={rehearsal.value} />
+          <ReceiptView receipt={plan.value} />
         </>
       ) : null}
       {doing.error ? <Notice error={doing.error} /> : null}
@@ -52,7 +52,7 @@ export function Forget({ target, close }: { target: Target; close: (erased: bool
             <Action
               doing={doing}
               kind="danger"
-              disabled={!rehearsal.value || nothing || rehearsal.loading}
+              disabled={!plan.value || nothing || plan.loading}
               work={async () => setReceipt(await send<Receipt>("POST", "/v1/forget", { ...target, dry_run: false }))}
             >
               {doing.busy ? "Forgetting…" : "Forget for good"}
@@ -84,7 +84,7 @@ const KINDS = [
 export function ReceiptView({ receipt }: { receipt: Receipt }) {
   const some = KINDS.filter(([name]) => receipt[name].length || name === "redacted" || name === "mentions_left");
   return (
-    <div data-testid={receipt.rehearsal ? "rehearsal" : "receipt"}>
+    <div data-testid={receipt.dry_run ? "dry-run" : "receipt"}>
       <dl class="facts counts">
         {some.map(([name, told]) => (
           <Fragment key={name}>
@@ -114,7 +114,7 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
         ) : null}
         <dt>Values blocked</dt>
         <dd>{times(receipt.values_blocked, "value")} that will not be learnt again from what is left</dd>
-        {receipt.rehearsal ? null : (
+        {receipt.dry_run ? null : (
           <>
             <dt>Scrubbed</dt>
             <dd>{receipt.scrubbed ? "✓ no old bytes are left in the files" : "old bytes may still be in the files"}</dd>

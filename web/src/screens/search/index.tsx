@@ -59,7 +59,7 @@ export default function Screen({ about, user, session }: ScreenProps) {
           send<Context>(
             "POST",
             "/v1/context",
-            { query, user_id: user, session_id: session, budget, rehearsal: true },
+            { query, user_id: user, session_id: session, budget, record_access: false },
             signal,
           )
       : null,

@@ -43,7 +43,8 @@ export function useTimeline(id: string, { round, texts, drawn }: { round: number
   );
   const context = useLoad(
     ready && session.counters.messages
-      ? (signal) => send<Context>("POST", "/v1/context", { session_id: id, user_id: user, rehearsal: true }, signal)
+      ? (signal) =>
+          send<Context>("POST", "/v1/context", { session_id: id, user_id: user, record_access: false }, signal)
       : null,
     [id, ready, round],
   );
