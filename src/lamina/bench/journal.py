@@ -1,4 +1,4 @@
-"""A run on disk: predictions as they come, so that one that was stopped goes on where it was."""
+"""A run on disk, conversation by conversation, so that one that was stopped can be resumed."""
 
 import json
 import os
@@ -25,7 +25,7 @@ class Journal:
         self._settings = folder / "run.json"
 
     def begin(self, settings: dict[str, Any], *, resume: bool) -> list[Replay]:
-        """What an earlier run of these settings has finished, if it is to be gone on with; else nothing."""
+        """The finished conversations of an earlier run with these settings, if it is to be resumed; else none."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             kept = self._load(settings) if resume and self._settings.exists() else []
@@ -83,13 +83,13 @@ def _answer(row: dict[str, Any]) -> Answer:
 
 
 def _rows(path: Path) -> Iterable[dict[str, Any]]:
-    """The whole rows of a file; a last one that was cut off is left out."""
+    """The whole rows of a file; an incomplete last one is left out."""
     lines = path.read_text("utf-8").split("\n")
     return [json.loads(line) for line in lines[:-1]]
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    """Replace a file at one stroke."""
+    """Replace a file atomically."""
     beside = path.with_name(f"{path.name}.new")
     beside.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     beside.replace(path)

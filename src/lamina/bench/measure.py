@@ -57,7 +57,7 @@ class SetReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What was measured, where it lies, and what could not be drawn."""
+    """What was measured, where the files are, and what could not be drawn."""
 
     sets: tuple[SetReport, ...]
     folder: str

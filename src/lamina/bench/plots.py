@@ -20,7 +20,7 @@ def check_installed() -> None:
 
 
 def recall_plot(sets: Mapping[str, Scores], path: Path) -> Path:
-    """Share of questions whose evidence stands whole in the context, against its budget: one line a set."""
+    """Share of questions with all evidence in the context, against its budget: one line for each data set."""
     figure = _figure(5.6, 3.8)
     axis = figure.subplots()
     for name, scores in sets.items():

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 Days = tuple[int, int]
 Yearly = Callable[[int], Days]
 
-FIRST = 0  # open ends: before the first and after the last day that there is
+FIRST = 0  # FIRST and LAST are open ends, beyond the first and last day of the calendar
 LAST = date.max.toordinal() + 2
 _WEEK = 7
 _SOON = 31  # days: what has no year lies in the past or at most this far ahead
@@ -111,7 +111,7 @@ def next_or_last(yearly: Yearly, today: date, *, ahead: bool) -> Days:
 
 
 def in_years(yearly: Yearly, years: Iterable[int]) -> Iterator[Days]:
-    """What has no year, in each of these that has it."""
+    """A yearly stretch in each of these years that has it."""
     for year in years:
         try:
             days = yearly(year)
@@ -156,7 +156,7 @@ HOLIDAYS: dict[str, Yearly] = {
 
 
 def around(anchor: int, today: date, unit: str, low: int, high: int) -> Days:
-    """From `low` to `high` units after a day: days are meant as said, longer units the more loosely the further off."""
+    """From `low` to `high` units after a day: days are exact, longer units are taken more loosely the further away."""
     far = max(abs(low), abs(high))
     if unit == "day":
         slack = 1 if low != high else 0

@@ -1,4 +1,4 @@
-"""Single phrases of time, read around the word that gives them away: a month, a unit, a weekday, a year."""
+"""Single phrases of time, read around their head word: a month, a unit, a weekday, a year."""
 
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -27,7 +27,7 @@ class Phrase(NamedTuple):
     end: int
     exact: bool = True
     grain: str = "day"
-    yearly: Yearly | None = None  # without a year: what it is in any
+    yearly: Yearly | None = None  # without a year: its days in any year
     cycle: str = ""  # "week" or "month" if it comes again with each and nothing says which is meant
     point: int = 0  # the day that is meant where the stretch is wider; 0: its first
     relative: int = -1  # the first word of a day counted from today; -1: it is none
@@ -45,7 +45,7 @@ class Words(NamedTuple):
     low: Sequence[str]
     cased: Sequence[str]
     today: date
-    ahead: bool = False  # what nothing else places is still to come
+    ahead: bool = False  # a time that nothing else fixes is in the future
 
     def at(self, index: int) -> str:
         """The word there, '' beyond the ends."""
@@ -57,11 +57,11 @@ class Words(NamedTuple):
             return int(word) if len(word) <= _MAX_DIGITS else None
         return words.NUMBERS.get(word)
 
-    def numeral(self, index: int, most: int = _LAST_DAY) -> int | None:
-        """A number in digits from 1 to `most`."""
+    def numeral(self, index: int, max_value: int = _LAST_DAY) -> int | None:
+        """A number in digits from 1 to `max_value`."""
         word = self.at(index)
-        if word.isdigit() and word.isascii() and len(word) <= len(str(most)):
-            return int(word) if 1 <= int(word) <= most else None
+        if word.isdigit() and word.isascii() and len(word) <= len(str(max_value)):
+            return int(word) if 1 <= int(word) <= max_value else None
         return None
 
     def short_year(self, index: int) -> int | None:
@@ -225,9 +225,7 @@ def day_name(text: Words, index: int) -> Phrase | None:
 
 def vague(text: Words, index: int) -> Phrase | None:
     """`recently`, `lately`; but `most recently` is the last one, however long ago."""
-    if text.at(index - 1) in {"most", "how"}:
-        return None
-    return _recent(text, index, index + 1)
+    return None if text.at(index - 1) in {"most", "how"} else _recent(text, index, index + 1)
 
 
 def _recent(text: Words, first: int, past: int) -> Phrase:
@@ -290,9 +288,7 @@ def season(text: Words, index: int) -> Phrase | None:
 def holiday(text: Words, index: int) -> Phrase | None:
     """`Valentine's Day`, `last Christmas`, `Christmas Eve 2022`."""
     name = {"valentines": "valentine", "xmas": "christmas"}.get(text.low[index], text.low[index])
-    past = index + 1
-    while text.at(past) in {"'", "\u2019", "s"}:
-        past += 1
+    past = _after_possessive(text, index + 1)
     follows = text.at(past)
     if name in {"mother", "father"} and (follows != "day" or past == index + 1):
         return None
@@ -300,6 +296,12 @@ def holiday(text: Words, index: int) -> Phrase | None:
         name = f"{name} {follows}" if name == "christmas" else name
         past += 1
     return _holiday(text, name, index, past)
+
+
+def _after_possessive(text: Words, index: int) -> int:
+    while text.at(index) in {"'", "\u2019", "s"}:
+        index += 1
+    return index
 
 
 def _holiday(text: Words, name: str, first: int, past: int) -> Phrase:
@@ -375,9 +377,7 @@ def _night(text: Words, index: int, before: str) -> Phrase | None:
 
 
 def _new_year(text: Words, index: int) -> Phrase | None:
-    past = index + 1
-    while text.at(past) in {"'", "\u2019", "s"}:
-        past += 1
+    past = _after_possessive(text, index + 1)
     follows = text.at(past)
     if follows in {"eve", "day"}:
         return _holiday(text, f"new year {follows}", index - 1, past + 1)

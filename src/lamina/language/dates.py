@@ -1,4 +1,4 @@
-"""The only reader of dates: the days that words speak of, for search, for facts and for summaries.
+"""The only reader of dates: the days that phrases mean, for search, for facts and for summaries.
 
 A phrase has one meaning, given the day on which it was said. `windows` gives it as a stretch of time to search in,
 `period` as since when and until when something holds, `with_dates` as a date written behind it.
@@ -21,7 +21,7 @@ _MAX_PHRASES = 32  # of one text
 _WHOLE = {"day", "weekday", "open", "part", "rolling", "vague"}  # has no early or late part
 _LATE = 2
 _NO_WINDOW = {"for"}  # how long something has been so far is no time to look in
-_MAX_OPERATORS = 4  # a phrase takes in this many more operators at most: "early on the Friday before last Christmas"
+_MAX_OPERATORS = 4  # before a phrase, e.g. "early on the Friday before last Christmas"
 
 # Words are of these letters, in UTF-8; every other byte parts them.
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789äöüáéíóúñ".encode())
@@ -119,7 +119,7 @@ def with_dates(text: str, at: datetime) -> str:
     tokens = _words(text, at.date())
     for phrase in _read(tokens):
         day = calendar.to_date(phrase.day)
-        if day is None or not _is_sure(phrase) or abs(phrase.day - now) > _MAX_DAYS_AWAY:
+        if day is None or not _counts_from_today(phrase) or abs(phrase.day - now) > _MAX_DAYS_AWAY:
             continue
         first, last = places[phrase.relative][0], places[phrase.past - 1][1]
         joined = _JOINED.match(text, last) or (first and _WITHIN.match(text, first - 1))
@@ -132,7 +132,7 @@ def with_dates(text: str, at: datetime) -> str:
     return "".join(pieces) + text[done:]
 
 
-def _is_sure(phrase: Phrase) -> bool:
+def _counts_from_today(phrase: Phrase) -> bool:
     """Whether the phrase is a day counted from today: exactly, or in weeks."""
     return phrase.relative >= 0 and (phrase.exact or phrase.point > 0) and phrase.past > phrase.relative
 

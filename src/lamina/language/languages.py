@@ -22,14 +22,14 @@ _SPEAKERS: Mapping[str, tuple[str, ...]] = {
     word: tuple(language for language, common in _COMMON.items() if word in common)
     for word in frozenset[str]().union(*_COMMON.values())
 }
-_MIN_WORDS = 12  # below which nothing can be told
+_MIN_WORDS = 12  # of a text, to tell its language
 _MIN_LETTERS = 20
 _MIN_SHARE = 0.06  # of the words are common ones of the language
 _MIN_LEAD = 1.5  # times as many as of the next language
 _MIN_PRESENCE = (
     0.15  # share of the letters, or of the words that the main language has, that makes one at home in a text
 )
-_MIN_MAIN_SHARE = 0.6  # share of the letters that makes a script a text's own
+_MIN_MAIN_SHARE = 0.6  # of the letters, for a script to be the main one
 _HAN = frozenset(("CJK", "HIRAGANA", "KATAKANA"))
 
 
@@ -45,7 +45,7 @@ def scripts(text: str) -> dict[str, float]:
 
 
 def languages(text: str) -> dict[str, float]:
-    """How much of a text each known language could have said: the share of words that are common ones of it."""
+    """For each known language, the share of the words that are common ones of it."""
     words = Counter(WORD.findall(text.casefold()))
     number = words.total()
     if number < _MIN_WORDS:
@@ -68,7 +68,7 @@ def language_of(text: str) -> str | None:
 
 
 def is_foreign(text: str, given: str) -> bool:
-    """Whether a text is in a script or language that what was given hardly has; when in doubt it is not."""
+    """Whether a text is in a script or language that what was given hardly has; False where it is unsure."""
     own, known = scripts(text), scripts(given)
     main = max(own, key=lambda script: own[script], default=None)
     if main is not None and known and own[main] >= _MIN_MAIN_SHARE and known.get(main, 0.0) < _MIN_PRESENCE:

@@ -1,4 +1,4 @@
-"""Cuts text of any language into sentences that know where they stand."""
+"""Splits text of any language into sentences with their spans."""
 
 import re
 from collections.abc import Iterator

@@ -1,6 +1,7 @@
 """Texts cut to a number of tokens."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 
 
@@ -10,14 +11,8 @@ def trim(text: str, tokens: int, count: Callable[[str], int]) -> str:
         return text
     for pattern in (r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+", r"\s+", r"(?=.)"):
         ends = [match.start() for match in re.finditer(pattern, text[: tokens * 40 + 40], re.DOTALL)]
-        low, high = 0, len(ends)
-        while low < high:
-            middle = (low + high) // 2
-            if count(text[: ends[middle]].rstrip()) <= tokens:
-                low = middle + 1
-            else:
-                high = middle
-        kept = text[: ends[low - 1]].rstrip() if low else ""
+        fitting = bisect_right(ends, tokens, key=lambda end: count(text[:end].rstrip()))
+        kept = text[: ends[fitting - 1]].rstrip() if fitting else ""
         if kept and (len(kept) * 3 > tokens or pattern == r"(?=.)"):
             return kept
     return ""

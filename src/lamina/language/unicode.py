@@ -1,11 +1,11 @@
-"""The one place where Unicode is normalised: in time that grows with the length, whatever a text is made of."""
+"""The one place where Unicode is normalised, in linear time for any text."""
 
 import re
 import unicodedata
 from functools import cache
 from typing import Literal
 
-_LONGEST_RUN = 30  # marks on one letter, as in Unicode's stream-safe text; no language needs more
+_MAX_RUN = 30  # marks on one letter, as in Unicode's stream-safe text; no language needs more
 # Do not combine by themselves, but are taken apart into marks that do.
 _SPLIT_INTO_MARKS = (0x0F73, 0x0F75, 0x0F81)
 # Quicker to look for than marks: none of them is Latin, a sign, Chinese, Japanese or Korean.
@@ -34,7 +34,7 @@ def without_unseen(text: str) -> str:
 
 @cache
 def _long_runs() -> re.Pattern[str]:
-    """Finds what is too much of a run of combining marks; made at the first text that may have one."""
+    """Matches the excess of a long run of combining marks; built at the first text that may have one."""
     marks = [code for code in range(0x300, _LAST_MARK + 1) if unicodedata.combining(chr(code))]
     ranges: list[list[int]] = []
     for code in sorted([*marks, *_SPLIT_INTO_MARKS]):
@@ -43,4 +43,4 @@ def _long_runs() -> re.Pattern[str]:
         else:
             ranges.append([code, code])
     signs = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
-    return re.compile(f"([{signs}]{{{_LONGEST_RUN}}})[{signs}]+")
+    return re.compile(f"([{signs}]{{{_MAX_RUN}}})[{signs}]+")

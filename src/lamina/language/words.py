@@ -11,7 +11,7 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf
 # Vowel signs are no word characters to `re`, but words must not break at them.
 _SIGNS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 WORD = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}](?:[^\W{UNSPACED}]|[{_SIGNS}])*(?:['\u2019][^\W_{UNSPACED}]+)*")
-_LONGEST_RUN = 2_000  # characters of an unspaced run that are looked at
+_MAX_RUN = 2_000  # characters of an unspaced run that are looked at
 _RUN = re.compile(f"[{UNSPACED}]")
 _ASCII = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"})
 
@@ -143,7 +143,7 @@ def surface_words(text: str) -> list[str]:
 
 def character_pairs(run: str) -> list[str]:
     """The overlapping pairs of characters of a run without spaces."""
-    run = run[:_LONGEST_RUN]
+    run = run[:_MAX_RUN]
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 

@@ -42,7 +42,7 @@ class ExactCounter:
     def __init__(self) -> None:
         self._encode: Callable[[str], list[int]] | None = None
         self._lock = threading.Lock()
-        self._cache: dict[bytes, int] = {}  # by digest: no text is kept in memory for longer than it is needed
+        self._cache: dict[bytes, int] = {}  # by hash: no text is kept in memory for longer than it is needed
         try:
             self._tiktoken = importlib.import_module("tiktoken")
         except ImportError as error:

@@ -130,7 +130,7 @@ class Bert:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Places of sequences of like length that go through together."""
+    """Indexes of sequences of similar length, batch by batch."""
     batch: list[int] = []
     for at in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) + 1) * lengths[at] > _BATCH:

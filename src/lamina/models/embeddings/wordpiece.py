@@ -1,4 +1,4 @@
-"""Lower-casing WordPiece: the words of a text in the pieces, and with the numbers, that BERT knows them by."""
+"""WordPiece for BERT uncased: the pieces of a text's words, as numbers of the vocabulary."""
 
 import gzip
 import unicodedata
@@ -29,7 +29,7 @@ _DROPPED = {"Mn", "Cc", "Cf", "Co", "Cs"}
 
 
 class _Characters(dict[int, str]):
-    """What each character of a decomposed text becomes, found out when it is first met."""
+    """What each character of a decomposed text becomes, computed when first met."""
 
     def __missing__(self, code: int) -> str:
         self[code] = found = _simplify(chr(code))

@@ -1,4 +1,4 @@
-"""Answers that are fit for use: checked, sent back once with what was wrong, request for afresh, then given up."""
+"""Ask a model until its answer is valid: an invalid one is sent back once with the problem, then it is asked afresh."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ _MAX_SHOWN = 8_000  # characters of an invalid answer that are sent back
 
 
 class InvalidAnswer(Exception, Generic[T]):
-    """An answer that will not do; `enough` is what can be made of it if a correction brings nothing better."""
+    """An invalid answer; `enough` is what can be made of it if a correction is no better."""
 
     def __init__(self, problem: str, enough: T | None = None) -> None:
         super().__init__(problem)
@@ -43,7 +43,7 @@ async def ask_until_valid(endpoint: Endpoint, ask: Ask, check: Callable[[Reply],
 
 
 def _correction(ask: Ask, reply: Reply, problem: str) -> Ask:
-    """The question with the invalid answer and what was wrong with it behind."""
+    """The question, followed by the invalid answer and its problem."""
     answer = reply.text[:_MAX_SHOWN] or "(nothing)"
     repair = fill(prompts()["repair"].text, {"PROBLEM": problem})
     return replace(ask, messages=(*ask.messages, ("assistant", answer), ("user", repair)))
@@ -68,7 +68,7 @@ async def ask_for_list(
 
 
 def render_prompt(name: str, **values: str) -> str:
-    """A prompt file for the system's part, filled."""
+    """A prompt file with its placeholders filled."""
     return fill(prompts()[name].text, values)
 
 

@@ -1,4 +1,4 @@
-"""One server that speaks the OpenAI API: calls that are paced, tried again, paid for, and never wait for ever."""
+"""One server with the OpenAI API: calls with rate limits, retries, a time limit and recorded costs."""
 
 import asyncio
 import importlib

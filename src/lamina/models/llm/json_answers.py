@@ -19,7 +19,7 @@ _ALIKE = str.maketrans(
     }
 )
 _EDGES = " \t\r\n.,;:!?…\"'"
-_SHORTEST = 2  # characters of a quote that was found by likeness only
+_MIN_QUOTE = 2  # characters of a quote that was found by likeness only
 
 
 def items_in(reply: Reply, name: str) -> list[Mapping[str, Any]]:
@@ -49,8 +49,8 @@ def words_or_none(item: Mapping[str, Any], name: str) -> str | None:
     return None if found.casefold() in {"", "null", "none", "n/a", "unknown"} else found
 
 
-def number_in(item: Mapping[str, Any], name: str, default: float, least: float = 0.0) -> float:
-    """A number between `least` and 1; per cent are understood."""
+def number_in(item: Mapping[str, Any], name: str, default: float, min_value: float = 0.0) -> float:
+    """A number between `min_value` and 1; per cent are understood."""
     try:
         number = float(item.get(name, default))
     except (TypeError, ValueError):
@@ -59,7 +59,7 @@ def number_in(item: Mapping[str, Any], name: str, default: float, least: float =
         return default
     if 1.0 < number <= _PER_CENT:
         number /= _PER_CENT
-    return round(min(max(number, least), 1.0), 3)
+    return round(min(max(number, min_value), 1.0), 3)
 
 
 def moment_in(item: Mapping[str, Any], name: str) -> datetime | None:
@@ -82,7 +82,7 @@ def place_in(item: Mapping[str, Any], places: Sequence[int]) -> int | None:
 
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """Start and end of a quote in a text; None if nobody said it."""
+    """Start and end of a quote in a text, also if spaces, case or marks differ; None if it is not there."""
     if not quote.strip():
         return None
     start = text.find(quote)
@@ -90,7 +90,7 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
         return start, start + len(quote)
     plain, places = _plain(text)
     for wanted in (_plain(quote)[0].strip(), _plain(quote)[0].strip(_EDGES)):
-        at = plain.find(wanted) if len(wanted) >= _SHORTEST else -1
+        at = plain.find(wanted) if len(wanted) >= _MIN_QUOTE else -1
         if at >= 0:
             return places[at], places[at + len(wanted) - 1] + 1
     return None

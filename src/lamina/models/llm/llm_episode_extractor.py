@@ -102,7 +102,7 @@ def _drafts(reply: Reply, numbered: Mapping[int, Message], before: int) -> Itera
 def _draft(
     item: Mapping[str, Any], number: int, kind: EpisodeKind, numbered: Mapping[int, Message]
 ) -> EpisodeDraft | None:
-    """An episode that the messages bear out."""
+    """The episode of an item, if enough of its terms are in the messages."""
     summary = text_in(item, "summary")[:_MAX_SUMMARY]
     title = (text_in(item, "title") or summary)[:_MAX_TITLE].rstrip(".! ")
     near = [numbered[one] for one in range(max(1, number - _BEFORE), number + 1)]
@@ -116,13 +116,13 @@ def _draft(
         summary=summary or title,
         context=_context(text_in(item, "context"), near[:-1]),
         outcome=words_or_none(item, "outcome"),
-        valence=number_in(item, "valence", 0.0, least=-1.0),
+        valence=number_in(item, "valence", 0.0, min_value=-1.0),
         significance=number_in(item, "significance", 0.5),
     )
 
 
 def _context(text: str, before: Sequence[Message]) -> str:
-    """What came before, in the words that were said; '' if nobody said them."""
+    """The context as an earlier message has it, word for word; '' if none has."""
     for message in reversed(before):
         place = find_quote(text, message.text)
         if place is not None:

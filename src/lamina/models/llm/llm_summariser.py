@@ -31,7 +31,7 @@ class LlmSummariser:
         self.name = endpoint.model
 
     async def summarise(self, task: SummaryTask) -> SummaryDraft:
-        chosen = (task.prompt or "").endswith("@0")  # by whoever regenerates
+        chosen = (task.prompt or "").endswith("@0")  # a prompt given to `regenerate`
         if task.hosted is not None and task.input and task.kind not in _WITHOUT_HOSTED and not chosen:
             draft = await self._ask_hosted(task, task.hosted)
             if draft is not None:
@@ -41,7 +41,7 @@ class LlmSummariser:
         return await ask_until_valid(self.endpoint, ask, lambda reply: self._check(task, reply))
 
     async def _ask_hosted(self, task: SummaryTask, hosted: Hosted) -> SummaryDraft | None:
-        """By the provider's own prompt: its input is exactly the one of document 003."""
+        """By the provider's own prompt, with the input of the `chunked` profile."""
         problem = ""
         for _ in range(_MAX_HOSTED_TRIES):
             reply = await self.endpoint.answer_hosted(hosted, task.input, "summary")
@@ -70,7 +70,7 @@ class LlmSummariser:
 
 
 def _prompt(task: SummaryTask) -> str:
-    """The task's prompt with everything that was said set apart."""
+    """The task's prompt, with quoted text enclosed as data."""
     template = task.template or prompts()["layer"].text
     text = fill(template, prompt_values(task, enclose))
     if task.keep:

@@ -19,8 +19,8 @@ _FENCED = re.compile(r"```[ \t]*\w*[ \t]*\n(.*?)```", re.DOTALL)
 _WHOLE_FENCE = re.compile(r"\A\s*```[ \t]*(?:markdown|md|text|txt)?[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _CUT = frozenset(("length", "content_filter", "max_tokens", "max_output_tokens", "model_length"))
 _OPENINGS = re.compile(r"[{\[]")
-_MIN_WORDS = 4  # words in a row that are no chance
-_MIN_WORD_CHARACTERS = 20  # characters
+_MIN_WORDS = 4  # in a row, for one text to quote another
+_MIN_WORD_CHARACTERS = 20  # of a single word, for the same
 _MAX_OPENINGS = 200  # places where JSON may begin that are tried
 
 
@@ -76,14 +76,14 @@ class Reply:
     """A model's answer without what it thought; None for tokens that the server did not count."""
 
     text: str
-    cut: bool = False  # it was stopped before its end
-    refused: bool = False  # in so many words
+    cut: bool = False  # incomplete
+    refused: bool = False  # the text is a refusal
     tokens_in: int | None = None
     tokens_out: int | None = None
 
 
 class Unreadable(ModelError):
-    """The server's answer has not the shape of one."""
+    """The server's answer is not in the format of the API."""
 
 
 def chat_reply(body: Any) -> Reply:
@@ -238,7 +238,7 @@ def _error_message(body: Any) -> str:
 
 
 def _quotes(text: str, given: str) -> bool:
-    """Whether one text has a few words in a row, or a long one, of another."""
+    """Whether a text has some words in a row, or a long one, of what was given."""
     words = text.split()
     rows = (" ".join(words[at : at + _MIN_WORDS]) for at in range(len(words) - _MIN_WORDS + 1))
     return any(row in given for row in rows) or any(

@@ -1,4 +1,4 @@
-"""What is to be known of an endpoint and how it may be used: one value."""
+"""`Llm`: an endpoint, and how it may be used."""
 
 import os
 import re

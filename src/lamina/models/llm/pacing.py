@@ -1,4 +1,4 @@
-"""How often a server is asked: rates, and a breaker for one that is down. The time is always an argument."""
+"""When a server may be called: rate limits, and a circuit breaker. The time is always an argument."""
 
 import threading
 from email.utils import parsedate_to_datetime
@@ -7,7 +7,7 @@ MAX_WAIT = 8.0  # seconds before a call is tried again, unless the server asks f
 
 
 class Bucket:
-    """So many a minute, evenly, with a minute's worth at once at the most; taking more than there is means waiting."""
+    """A token bucket that refills evenly and has a minute's worth at most; whoever takes more has to wait."""
 
     def __init__(self, per_minute: int | None) -> None:
         self._most = float(per_minute or 0)
@@ -16,7 +16,7 @@ class Bucket:
         self._lock = threading.Lock()
 
     def take(self, number: float, now: float) -> float:
-        """Take some; how many seconds to wait before they may be used. A negative number gives back."""
+        """Take some, and return how many seconds to wait before using them. A negative number gives back."""
         if not self._most:
             return 0.0
         with self._lock:
@@ -38,7 +38,7 @@ class Breaker:
         self._lock = threading.Lock()
 
     def refusal(self, now: float) -> float | None:
-        """None if a call may go out, which must be told how it went; else the seconds until one may."""
+        """None if a call may go out, whose outcome must be recorded; else the seconds until one may."""
         with self._lock:
             if self._opened is None:
                 return None

@@ -8,12 +8,12 @@ from lamina.protocols.models import Prompt
 
 _NAME = re.compile(r"(?P<name>[a-z_]+)\.v(?P<version>\d+)\.md")
 
-_OF_MODELS = frozenset(("guard", "keep", "repair", "facts", "episodes"))  # what else a language model is told
+_NO_SUMMARY = frozenset(("guard", "keep", "repair", "facts", "episodes"))  # prompts for other purposes
 
 
 def summary_prompts() -> dict[str, Prompt]:
     """The prompts that profiles name."""
-    return {name: prompt for name, prompt in prompts().items() if name not in _OF_MODELS}
+    return {name: prompt for name, prompt in prompts().items() if name not in _NO_SUMMARY}
 
 
 @cache

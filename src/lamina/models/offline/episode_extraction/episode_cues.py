@@ -33,10 +33,10 @@ class Language:
     tones: Mapping[EpisodeKind, float]  # valence of a kind by itself
     lists: Mapping[str, re.Pattern[str]]
     openers: frozenset[str]  # words that only lead to a clause
-    joints: frozenset[str]  # words that begin a clause
-    background: frozenset[str]  # those of them that bring what is known already
-    subjects: frozenset[str]  # and those that do so after "and"
-    objects: frozenset[str]  # last words of a cue behind which stands what was decided
+    conjunctions: frozenset[str]  # begin a clause
+    background: frozenset[str]  # conjunctions of clauses that tell what is known already
+    subjects: frozenset[str]  # begin a clause after "and"
+    objects: frozenset[str]  # last words of cues that are followed by what was decided
     good: frozenset[str]
     bad: frozenset[str]
     negations: frozenset[str]
@@ -71,9 +71,9 @@ _LISTS = {
     "important": ("important", "words"),
 }  # fmt: skip
 _SETS = {
-    "openers": ("opener", "words"), "joints": ("joints", "words"), "background": ("joints", "background"),
-    "subjects": ("joints", "subjects"), "objects": ("outcome", "words"), "good": ("valence", "good"),
-    "bad": ("valence", "bad"), "negations": ("valence", "negations"),
+    "openers": ("opener", "words"), "objects": ("outcome", "words"), "conjunctions": ("conjunctions", "words"),
+    "background": ("conjunctions", "background"), "subjects": ("conjunctions", "subjects"),
+    "good": ("valence", "good"), "bad": ("valence", "bad"), "negations": ("valence", "negations"),
 }  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def _choices(part: str, lists: Lists) -> list[str]:
 
 
 def _trigger_words(phrase: str, lists: Lists) -> frozenset[str]:
-    """Words of which one must be there, so that most clauses need no search: those of the most telling part."""
+    """The words of a phrase's most telling part: a clause without one of them need not be searched."""
     must = [part for part in phrase.split() if part not in _SPECIAL and not part.endswith("?")]
     telling = max(must, key=lambda part: (not part.startswith("{"), len(part.split("|")[0])))
     return frozenset(choice.split()[0] for choice in _choices(telling, lists))

@@ -14,9 +14,9 @@ from lamina.values.message import Message
 MAX_TITLE = 70
 MAX_SUMMARY = 300
 MAX_CONTEXT = 160
-MIN_SIGNIFICANCE, MAX_SIGNIFICANCE = 0.3, 0.95  # significance
-_MAX_BEFORE = 4  # messages that may tell what a moment came out of
-_MAX_CHARACTERS = 100_000  # characters
+MIN_SIGNIFICANCE, MAX_SIGNIFICANCE = 0.3, 0.95
+_MAX_BEFORE = 4  # earlier messages in which the context of a moment is looked for
+_MAX_CHARACTERS = 100_000  # of a message
 _MAX_SENTENCES = 60  # of a message; its last ones are read too
 _LAST_SENTENCES = 20
 _FIRST_OF_ASSISTANT = 3
@@ -77,7 +77,7 @@ class _Clause:
     end: int
     line: str  # its words without those that only lead to it, each with a space behind it, after a space
     places: tuple[int, ...]  # where each word of the line begins
-    joint: str  # the word like "but" or "because" that it begins with
+    conjunction: str  # the word like "but" or "because" that it begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _prose(text: str) -> list[Sentence]:
 
 
 def _statement(text: str, masked: str, language: Language) -> _Statement | None:
-    """What the sentence says before it asks something; None if that is all it does."""
+    """What the sentence states, without the question at its end; None if it only asks."""
     stated: list[_Clause] = []
     for clause in _clauses(masked, language):
         if language.lists["asks"].search(clause.line):
@@ -137,7 +137,7 @@ def _clauses(text: str, language: Language) -> Iterator[_Clause]:
 
 def _begins(text: str, found: Sequence[tuple[int, int, str]], at: int, language: Language) -> bool:
     """Whether a new clause begins with a word."""
-    if _BREAK.search(text, found[at - 1][1], found[at][0]) or found[at][2] in language.joints:
+    if _BREAK.search(text, found[at - 1][1], found[at][0]) or found[at][2] in language.conjunctions:
         return True
     return found[at][2] == "and" and at + 1 < len(found) and found[at + 1][2] in language.subjects
 
@@ -146,8 +146,8 @@ def _clause(found: Sequence[tuple[int, int, str]], end: int, language: Language,
     leading = next((at for at, (_, _, word) in enumerate(found[:-1]) if word not in language.openers), 0)
     kept = found[leading:]
     line = " " * begins + "".join(f" {word}" for _, _, word in kept) + " "
-    joint = found[0][2] if found[0][2] in language.joints else ""
-    return _Clause(found[0][0], end, line, tuple(start for start, _, _ in kept), joint)
+    conjunction = found[0][2] if found[0][2] in language.conjunctions else ""
+    return _Clause(found[0][0], end, line, tuple(start for start, _, _ in kept), conjunction)
 
 
 # Moments
@@ -165,7 +165,7 @@ def _moments(statements: Sequence[_Statement | None], at: int, role: str) -> Ite
 
 
 def _matches(clause: _Clause, language: Language, role: str) -> Iterator[tuple[Cue, re.Match[str]]]:
-    if clause.joint in language.background:
+    if clause.conjunction in language.background:
         return
     for word in dict.fromkeys(clause.line.split()):
         for cue in language.cues.get(word, ()):
@@ -252,16 +252,16 @@ def _title(statement: _Statement, clause: _Clause, summary: str) -> str:
     return title[:1].upper() + title[1:] if title.split(" ", 1)[0].islower() else title
 
 
-def shorten(text: str, most: int) -> str:
+def shorten(text: str, max_characters: int) -> str:
     """The text, or its first clauses, or its first words with an ellipsis."""
     text = " ".join(text.split())
-    if len(text) <= most:
+    if len(text) <= max_characters:
         return text
-    cut = max((match.start() for match in _BREAK.finditer(text, 0, most)), default=0)
+    cut = max((match.start() for match in _BREAK.finditer(text, 0, max_characters)), default=0)
     if cut >= _MIN_TITLE:
         return text[:cut].rstrip(_EDGE)
-    space = text.rfind(" ", 0, most)
-    return text[: space if space > 0 else most - 1].rstrip(_EDGE) + "…"
+    space = text.rfind(" ", 0, max_characters)
+    return text[: space if space > 0 else max_characters - 1].rstrip(_EDGE) + "…"
 
 
 def _outcome(statement: _Statement, clause: _Clause, cue: Cue, match: re.Match[str]) -> str | None:
@@ -274,7 +274,7 @@ def _outcome(statement: _Statement, clause: _Clause, cue: Cue, match: re.Match[s
         start = behind[0]
     elif not behind:
         following = statement.clauses[statement.clauses.index(clause) + 1 :]
-        end = max((one.end for one in itertools.takewhile(lambda one: not one.joint, following)), default=end)
+        end = max((one.end for one in itertools.takewhile(lambda one: not one.conjunction, following)), default=end)
     return shorten(statement.text[start:end].strip(_EDGE).rstrip(".!"), MAX_CONTEXT)
 
 

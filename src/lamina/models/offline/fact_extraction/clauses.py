@@ -1,4 +1,4 @@
-"""Cuts a sentence into clauses, and gives each the subject that it takes over from the one before."""
+"""Splits a sentence into clauses; a clause without a subject inherits that of the one before."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ def clauses(tokens: Sequence[Token], words: ClauseWords, *, question: bool) -> l
         kept = without_opener([token for token in part if token.word not in words.fillers], words)
         if kept:
             plain = Clause(tokens=tuple(kept), lead=lead)
-            asks = question and lead in COMMAS and kept[0].word in words.asking
+            asks = question and lead in COMMAS and kept[0].word in words.question_words
             found.append(plain if asks else _inherit_subject(plain, found, words))
     return _mark_questions(found, words, question=question)
 
@@ -81,7 +81,7 @@ def _boundary(
 
 
 def _is_conjunction(word: str, words: ClauseWords) -> bool:
-    return word in COMMAS or word in words.joins
+    return word in COMMAS or word in words.conjunctions
 
 
 def _begins_clause(tokens: Sequence[Token], at: int, start: tuple[str, ...], words: ClauseWords) -> bool:
@@ -89,7 +89,7 @@ def _begins_clause(tokens: Sequence[Token], at: int, start: tuple[str, ...], wor
     if at >= len(tokens):
         return False
     word = tokens[at].word
-    if word in words.subjects or word in words.verbs or word in words.asking or word in words.breaks:
+    if word in words.subjects or word in words.verbs or word in words.question_words or word in words.breaks:
         return True
     return _continues(word, start, words)
 
@@ -119,7 +119,7 @@ def _inherit_subject(plain: Clause, before: Sequence[Clause], words: ClauseWords
     tokens, lead = plain.tokens, plain.lead
     if not before or lead in words.skipped or lead in BREAKS or tokens[0].word in words.subjects:
         return plain
-    if len(tokens) > 1 and tokens[0].word in words.asking and tokens[1].word in words.subjects:
+    if len(tokens) > 1 and tokens[0].word in words.question_words and tokens[1].word in words.subjects:
         return plain
     last = before[-1].tokens
     if last[0].word not in words.first_person or any(token.word in words.others for token in last[1:]):
@@ -150,23 +150,23 @@ def _mark_questions(found: list[Clause], words: ClauseWords, *, question: bool) 
 
 
 def _is_tag(tokens: Sequence[Token], words: ClauseWords) -> bool:
-    """Whether it asks for consent to what stands before ("don't I?")."""
+    """Whether it is a question tag ("don't I?")."""
     return len(tokens) <= _MAX_TAG_WORDS and (tokens[-1].word in words.subjects or len(tokens) == 1)
 
 
 def _asks(clause: Clause, words: ClauseWords) -> bool:
-    if clause.lead in words.asking:
+    if clause.lead in words.question_words:
         return True
     first, second = [*(token.word for token in clause.tokens[:2]), ""][:2]
-    return first in words.asking and not clause.inherited and second not in words.orders
+    return first in words.question_words and not clause.inherited and second not in words.orders
 
 
 def without_prelude(clause: Clause, words: ClauseWords) -> Clause | None:
-    """The clause from its first person on, where words of time and place stand before."""
+    """The clause without the adverbials before its first-person subject."""
     if clause.tokens[0].word not in words.preludes:
         return None
     for at, token in enumerate(clause.tokens[:_MAX_PRELUDE_WORDS]):
-        if token.word in words.asking or token.word in words.breaks:
+        if token.word in words.question_words or token.word in words.breaks:
             return None
         if at and token.word in words.first_person:
             return replace(clause, tokens=clause.tokens[at:])

@@ -1,4 +1,4 @@
-"""Finds what users say of themselves with a grammar for each language: few and sure rather than many."""
+"""Extracts what users say of themselves, with a grammar for each language: precision before recall."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,11 +14,11 @@ from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n|(?<=:)[ \t]*\n")
-_MAX_CHARACTERS = 20_000  # of a message; what comes behind is pasted rather than said
+_MAX_CHARACTERS = 20_000  # of a message; what follows is mostly pasted
 
 
 class OfflineExtractor:
-    """Finds durable things users state of themselves in the first person; when in doubt, nothing."""
+    """Extracts lasting facts that users state in the first person; none where it is unsure."""
 
     name = "offline-grammar-1"
 

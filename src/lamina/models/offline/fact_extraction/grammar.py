@@ -28,7 +28,7 @@ class SlotKind:
     matches: tuple[re.Pattern[str], ...] = ()  # one of these is in it
     avoids: tuple[re.Pattern[str], ...] = ()  # none of these is in it
     excepted: frozenset[str] = frozenset()  # its last word is none of these
-    spoils: frozenset[str] = frozenset()  # where it ends before one of these, it is no value
+    spoils: frozenset[str] = frozenset()  # it is no value if it ends before one of these
     binds: frozenset[str] = frozenset()  # behind one of these a list is part of the item
     among: frozenset[str] = frozenset()  # one of these and nothing else
     last: frozenset[str] = frozenset()  # its last word is one of these, or has one of the endings
@@ -60,15 +60,15 @@ class Template:
     emissions: tuple[Emission, ...]
     confidence: float
     holds: bool = True
-    deniable: bool = False  # with a negation it says that the fact does not hold
-    again: str = ""  # a new value for the fact found before: any, or one that was denied
+    negatable: bool = False  # with a negation it says that the fact does not hold
+    again: str = ""  # a new value for the fact found before: any, or one that was negated
     asks: bool = False  # may be put as a question
     timeless: bool = False  # dates around it do not say since when
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """Words that say that what stands around them is no fact, but for the categories it spares."""
+    """Words that say that the text around them states no fact, except in the categories it spares."""
 
     scope: str  # clause, sentence, rest (of the message), below (the paragraph), message
     spares: frozenset[str]
@@ -83,13 +83,13 @@ class ClauseWords:
     first_person: frozenset[str]
     others: frozenset[str]  # subjects that end what later clauses take over
     continues: Mapping[tuple[str, ...], frozenset[str]]  # beginning of the last clause -> words that take it over
-    joins: frozenset[str]
+    conjunctions: frozenset[str]
     breaks: frozenset[str]
     links: frozenset[str]  # break only where a subject follows
     skipped: frozenset[str]
     reasons: frozenset[str]
-    asking: frozenset[str]
-    orders: frozenset[str]  # behind an asking word they make it an order ("do not")
+    question_words: frozenset[str]
+    orders: frozenset[str]  # behind a question word they make it an order ("do not")
     openers: Mapping[str, tuple[tuple[str, ...], ...]]  # by first word, the longest first
     preludes: frozenset[str]
     fillers: frozenset[str]
@@ -205,7 +205,7 @@ _SLOT_OPTIONS = ("form", "lower", "min_words", "max_words", "split", "whole", "a
 
 
 def _hints(among: frozenset[str], matches: Sequence[Pattern]) -> frozenset[str]:
-    """Words of which a value must have one: a long one of each phrase, a rare one of each pattern."""
+    """Words of which every value has one: the longest word of each phrase, the rarest set of each pattern."""
     if not all(pattern.needed for pattern in matches):
         return frozenset()
     rare = (min(pattern.needed, key=len) for pattern in matches)
@@ -214,7 +214,7 @@ def _hints(among: frozenset[str], matches: Sequence[Pattern]) -> frozenset[str]:
 
 def _clause_words(data: Table, classes: Mapping[str, str]) -> ClauseWords:
     lists: dict[str, Any] = {name: _set(_expand(data.get(name, ""), classes)) for name in _CLAUSE_LISTS}
-    continues, negations = data.get("continues", {}), data.get("denials", {})
+    continues, negations = data.get("continues", {}), data.get("negations", {})
     return ClauseWords(
         **lists,
         continues={tuple(start.split()): _set(_expand(text, classes)) for start, text in continues.items()},
@@ -224,8 +224,8 @@ def _clause_words(data: Table, classes: Mapping[str, str]) -> ClauseWords:
 
 
 _CLAUSE_LISTS = (
-    "subjects", "verbs", "first_person", "others", "joins", "breaks", "links", "skipped", "reasons", "asking",
-    "orders", "preludes", "fillers",
+    "subjects", "verbs", "first_person", "others", "conjunctions", "breaks", "links", "skipped", "reasons",
+    "question_words", "orders", "preludes", "fillers",
 )  # fmt: skip
 
 
@@ -253,7 +253,7 @@ def _templates(data: Table, classes: Mapping[str, str], slots: Mapping[str, Slot
 
 
 def _require_slot_words(pattern: Pattern, slots: Mapping[str, SlotKind]) -> Pattern:
-    """The pattern with what its slots must have among the words it needs."""
+    """The pattern, with the words that its slots require added to the words it needs."""
     unknown = sorted(set(pattern.slots.values()) - slots.keys())
     if unknown:
         raise ConfigError([f"grammar pattern {pattern.source!r}: no slots {unknown}; there are {sorted(slots)}"])
@@ -262,7 +262,7 @@ def _require_slot_words(pattern: Pattern, slots: Mapping[str, SlotKind]) -> Patt
 
 
 def _template(entry: Table, importance: Mapping[str, float]) -> Template:
-    plain = {name: entry[name] for name in ("holds", "deniable", "again", "asks", "timeless") if name in entry}
+    plain = {name: entry[name] for name in ("holds", "negatable", "again", "asks", "timeless") if name in entry}
     return Template(
         emissions=tuple(_emissions(entry, importance)), confidence=float(entry.get("confidence", 0.8)), **plain
     )

@@ -1,4 +1,4 @@
-"""Takes out of a message what is not the writer's own saying: code, quotations, pasted talk and mail, secrets."""
+"""Masks and drops what is not the writer's own statement: code, quotations, pasted talk and mail, secrets."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ _KEYLIKE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Markers:
-    """Words by which the layout of a pasted text is markers."""
+    """Words that tell pasted text by its layout."""
 
     labels: frozenset[str]  # may stand before a colon in the writer's own words
     headers: frozenset[str]  # of a mail
@@ -53,7 +53,7 @@ class Markers:
 
 
 def mask(text: str, quoted: frozenset[str]) -> str:
-    """The text with quotations, asides and addresses mask_quote out, every character at its old place."""
+    """The text with quotations, asides and addresses masked; every other character keeps its place."""
     if "<" in text:
         text = _SPEAKER.sub(r"\1\2: ", text)
     text = _ASIDE.sub(lambda match: ";" + " " * (len(match.group()) - 1), text)
@@ -71,7 +71,7 @@ def mask(text: str, quoted: frozenset[str]) -> str:
 
 
 def own_sentences(text: str, markers: Markers) -> Iterator[Sentence]:
-    """The sentences that the writer says in their own name, as far as the layout tells."""
+    """The sentences of the writer, as far as the layout tells them from pasted text."""
     text = text[: _paste_start(text, markers)]
     for sentence in sentences(text, longest=MAX_SENTENCE * 4):
         if sentence.kind in {"code", "quote", "heading"} or len(sentence.text) > MAX_SENTENCE:

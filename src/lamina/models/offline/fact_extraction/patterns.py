@@ -32,7 +32,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A compiled pattern; `needed` are sets of words one of each of which must be there."""
+    """A compiled pattern; a text that it matches has a word of each set in `needed`."""
 
     source: str
     regex: re.Pattern[str]

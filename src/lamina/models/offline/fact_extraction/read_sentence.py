@@ -23,20 +23,20 @@ from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
 MAX_QUOTE = 240
-_DENIED = "denied"
+_NEGATED = "negated"
 _AHEAD = frozenset(("commitment", "goal", "constraint", "decision"))
 _QUESTION_MARKS = "?\uff1f؟"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Context:
+class _SentenceContext:
     """What every clause of a sentence is read with."""
 
     grammar: Grammar
     sentence: Sentence
     message: Message
     guards: tuple[Guard, ...]
-    live: frozenset[str]  # scopes with templates that may match
+    scopes: frozenset[str]  # scopes with templates that may match
     following: tuple[Clause, ...] = ()
 
     def allows(self, category: str, key: str | None) -> bool:
@@ -53,18 +53,18 @@ def read_sentence(
     """
     tokens = merge_phrases(tokenise(sentence.text, sentence.start, grammar.whole, grammar.endings), grammar.merges)
     guards, own = _guards(tokens, grammar)
-    scopes = {guard.scope for guard in guards}
-    if "message" in scopes:
+    guarded = {guard.scope for guard in guards}
+    if "message" in guarded:
         return [], "message"
-    ended = "rest" if own < len(tokens) else "below" if "below" in scopes else ""
+    ended = "rest" if own < len(tokens) else "below" if "below" in guarded else ""
     tokens = tokens[:own]
     words = frozenset([token.word for token in tokens])
-    live = frozenset([scope for scope, index in grammar.templates.items() if index.likely(words)])
-    if not live:
+    scopes = frozenset([scope for scope, index in grammar.templates.items() if index.likely(words)])
+    if not scopes:
         return list(before), ended
-    context = _Context(
+    context = _SentenceContext(
         grammar=grammar,
-        live=live,
+        scopes=scopes,
         sentence=sentence,
         message=message,
         guards=tuple(guard for guard in guards if guard.scope == "sentence"),
@@ -83,7 +83,7 @@ def read_sentence(
 
 
 def _guards(tokens: Sequence[Token], grammar: Grammar) -> tuple[list[Guard], int]:
-    """The guards that speak, and how many tokens stand before the first that ends the writer's own words."""
+    """The guards that match, and the number of tokens before the first that ends the writer's own words."""
     joined = join_words(tokens)
     found: list[Guard] = []
     own = len(tokens)
@@ -100,7 +100,7 @@ def _add(found: list[FactDraft], draft: FactDraft, *, again: str) -> list[FactDr
     """The facts with one more: a new value takes the place of what it corrects."""
     if again:
         last = next((one for one in reversed(found) if one.key), None)
-        if last is None or (again == _DENIED and last.holds):
+        if last is None or (again == _NEGATED and last.holds):
             return found
         fresh = replace(draft, category=last.category, key=last.key, importance=last.importance)
         return [*(one for one in found if one is not last), fresh]
@@ -114,17 +114,17 @@ def _add(found: list[FactDraft], draft: FactDraft, *, again: str) -> list[FactDr
     return [*found, draft]
 
 
-def _sentence_facts(tokens: list[Token], context: _Context, *, question: bool) -> list[FactDraft]:
+def _sentence_facts(tokens: list[Token], context: _SentenceContext, *, question: bool) -> list[FactDraft]:
     words = context.grammar.clauses
     kept = without_opener([token for token in tokens if token.word not in words.fillers], words)
     clause = Clause(tokens=tuple(kept), asks=question)
     return [draft for draft, _ in _match_templates(clause, "sentence", context)]
 
 
-def _clause_facts(clause: Clause, context: _Context, *, skip: bool) -> Iterator[tuple[FactDraft, str]]:
+def _clause_facts(clause: Clause, context: _SentenceContext, *, skip: bool) -> Iterator[tuple[FactDraft, str]]:
     yield from _match_templates(clause, "anywhere", context)
     words = context.grammar.clauses
-    if skip or clause.lead in words.skipped or "clause" not in context.live:
+    if skip or clause.lead in words.skipped or "clause" not in context.scopes:
         return
     guards = [guard for guard in _guards(clause.tokens, context.grammar)[0] if guard.scope == "clause"]
     context = replace(context, guards=(*context.guards, *guards))
@@ -137,24 +137,24 @@ def _clause_facts(clause: Clause, context: _Context, *, skip: bool) -> Iterator[
     yield from found
 
 
-def _negation_facts(clause: Clause, context: _Context) -> Iterator[tuple[FactDraft, str]]:
+def _negation_facts(clause: Clause, context: _SentenceContext) -> Iterator[tuple[FactDraft, str]]:
     plain = without_negation(clause, context.grammar.clauses)
     if plain is None or without_negation(plain, context.grammar.clauses) is not None:
         return
-    for draft, again in _match_templates(plain, "clause", context, denied=True):
+    for draft, again in _match_templates(plain, "clause", context, negated=True):
         yield replace(draft, holds=False, start=min(draft.start, clause.tokens[0].start)), again
 
 
 def _match_templates(
-    clause: Clause, scope: str, context: _Context, *, denied: bool = False
+    clause: Clause, scope: str, context: _SentenceContext, *, negated: bool = False
 ) -> Iterator[tuple[FactDraft, str]]:
-    """What the first fitting template makes of a clause; where it may match anywhere, all of them."""
-    if scope not in context.live:
+    """The facts of the first template that matches a clause; of all, where they may match anywhere."""
+    if scope not in context.scopes:
         return
     likely = context.grammar.templates[scope].likely(frozenset([token.word for token in clause.tokens]))
     joined = join_words(clause.tokens) if likely else ""
     for pattern, template in likely:
-        if (clause.asks and not (template.asks or scope == "anywhere")) or (denied and not template.deniable):
+        if (clause.asks and not (template.asks or scope == "anywhere")) or (negated and not template.negatable):
             continue
         if scope == "anywhere":
             for match in pattern.regex.finditer(joined):
@@ -168,7 +168,7 @@ def _match_templates(
 
 
 def _read_slots(
-    match: Match[str], kinds: Mapping[str, str], template: Template, clause: Clause, context: _Context
+    match: Match[str], kinds: Mapping[str, str], template: Template, clause: Clause, context: _SentenceContext
 ) -> Iterator[tuple[FactDraft, str]]:
     slots = _slots(match, kinds, clause, context)
     for place, emission in enumerate(template.emissions):
@@ -182,7 +182,9 @@ def _read_slots(
             yield _draft(emission, template, filled, clause, context), template.again
 
 
-def _slots(match: Match[str], kinds: Mapping[str, str], clause: Clause, context: _Context) -> dict[str, list[Value]]:
+def _slots(
+    match: Match[str], kinds: Mapping[str, str], clause: Clause, context: _SentenceContext
+) -> dict[str, list[Value]]:
     starts: list[int] = []
     at = 0
     for token in clause.tokens:
@@ -197,7 +199,7 @@ def _slots(match: Match[str], kinds: Mapping[str, str], clause: Clause, context:
 
 
 def _draft(
-    emission: Emission, template: Template, filled: Mapping[str, Value], clause: Clause, context: _Context
+    emission: Emission, template: Template, filled: Mapping[str, Value], clause: Clause, context: _SentenceContext
 ) -> FactDraft:
     key, value = emission.key, emission.value
     for label, chosen in filled.items():
@@ -225,8 +227,8 @@ def _draft(
     )
 
 
-def _period(emission: Emission, clause: Clause, context: _Context) -> tuple[datetime | None, datetime | None]:
-    """Since when and until when a clause says that something holds; also with the next one, if that begins with it."""
+def _period(emission: Emission, clause: Clause, context: _SentenceContext) -> tuple[datetime | None, datetime | None]:
+    """Since when and until when a fact holds, by its clause and by the next one, if that is a clause of time."""
     first = context.sentence.start
     places = [(token.start - first, token.end - first) for token in clause.tokens]
     following = context.following[0] if context.following else None
@@ -235,14 +237,14 @@ def _period(emission: Emission, clause: Clause, context: _Context) -> tuple[date
     return period(context.sentence.text, context.message.created_at, places, ahead=emission.category in _AHEAD)
 
 
-def _quote_span(clause: Clause, context: _Context) -> tuple[int, int]:
+def _quote_span(clause: Clause, context: _SentenceContext) -> tuple[int, int]:
     """Where the quote stands: the clause, or the sentence where the subject stands in another clause."""
     if clause.inherited:
         return context.sentence.start, clause.tokens[-1].end
     return clause.tokens[0].start, max(token.end for token in clause.tokens)
 
 
-def _reason(filled: Mapping[str, Value], clause: Clause, context: _Context) -> str | None:
+def _reason(filled: Mapping[str, Value], clause: Clause, context: _SentenceContext) -> str | None:
     """The words behind "because" and the like, in this clause or the next."""
     words = context.grammar.clauses
     end = max((value[-1].end for value in filled.values()), default=0)

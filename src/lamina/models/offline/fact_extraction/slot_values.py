@@ -1,4 +1,4 @@
-"""Reads the values of slots: where they end, whether they are fit, and how they are written."""
+"""Values of slots: where they end, whether they are valid, and how the user wrote them."""
 
 from collections.abc import Sequence
 from re import Pattern
@@ -11,7 +11,7 @@ Value = tuple[Token, ...]
 
 
 def values(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar, text: str) -> list[Value]:
-    """The values in a slot, of a list each item; none if what stands there is unfit. `text` is the sentence."""
+    """The values in a slot, of a list each item; none if it is not valid. `text` is the sentence."""
     first = tokens[0].word if tokens else ""
     if not first or _is_conjunction(first, grammar) or (first in kind.stop and first not in grammar.articles):
         return []
@@ -59,7 +59,7 @@ def _is_word(word: str) -> bool:
 
 
 def _is_conjunction(word: str, grammar: Grammar) -> bool:
-    return word in COMMAS or word in grammar.clauses.joins
+    return word in COMMAS or word in grammar.clauses.conjunctions
 
 
 def _items(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar) -> list[list[Token]]:
@@ -75,7 +75,7 @@ def _items(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar) -> list[li
         else:
             items.append([])
     found = [item for item in items if item]
-    if len(found) <= 1 or any(token.word in grammar.clauses.joins for token in tokens):
+    if len(found) <= 1 or any(token.word in grammar.clauses.conjunctions for token in tokens):
         return found
     return [] if any(token.word in grammar.articles for token in found[0][1:]) else found[:1]
 

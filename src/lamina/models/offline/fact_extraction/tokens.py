@@ -1,4 +1,4 @@
-"""Cuts a text into words that know where they stand, contractions taken apart."""
+"""Tokens: the words of a text with their spans, contractions written out."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ def _split_ending(word: str, first: int, last: int, endings: Mapping[str, str], 
 
 
 def merge_phrases(tokens: list[Token], merges: Merges) -> list[Token]:
-    """The tokens with phrases that are read as one word put together."""
+    """The tokens, with each phrase that is read as one word merged into one token."""
     found: list[Token] = []
     at = 0
     while at < len(tokens):

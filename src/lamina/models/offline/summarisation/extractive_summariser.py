@@ -82,11 +82,11 @@ class OfflineSummariser:
             picked = pick(int(room * _SPARE) + spare)
         return self._within(picked or [0], plan, task.cap)
 
-    def _pick(self, plan: _Plan, costs: Sequence[int], least: int, room: int) -> list[int]:
+    def _pick(self, plan: _Plan, costs: Sequence[int], min_tokens: int, room: int) -> list[int]:
         shares = {source: int(share * room) for source, share in plan.shares.items()}
         line_cost = self._line_cost(plan.items)
         picked = choose(plan.items, costs, shares, room, line_cost=line_cost, floor=_FLOOR)
-        if sum(costs[at] for at in picked) < least:
+        if sum(costs[at] for at in picked) < min_tokens:
             picked = choose(plan.items, costs, shares, room, line_cost=line_cost, floor=0.0)
         return picked
 
@@ -98,7 +98,7 @@ class OfflineSummariser:
         return round(sum(costs[speaker] for speaker in speakers) / len(speakers))
 
     def _within(self, picked: Sequence[int], plan: _Plan, cap: int) -> str:
-        """The text of the picked statements; the least of them go until it is within the cap."""
+        """The text of the picked statements; the least valuable go until it is within the cap."""
         left = list(picked)
         text = _render([plan.items[at] for at in left], plan)
         while self._counter.count(text) > cap:
@@ -177,7 +177,7 @@ def _digest(task: SummaryTask) -> _Plan:
     weights = [1 + _NEWER * source / max(1, len(headings) - 1) for source in range(len(headings))]
     items = _score(statements, task.keep)
     return _Plan(
-        items=tuple(replace(item, fact=item.fact * weights[item.statement.source]) for item in items),
+        items=tuple(replace(item, factor=item.factor * weights[item.statement.source]) for item in items),
         headings=tuple(headings),
         hide_empty=True,
         shares={source: 0.9 * weight / sum(weights) for source, weight in enumerate(weights)},
@@ -187,7 +187,8 @@ def _digest(task: SummaryTask) -> _Plan:
 def _score(statements: Sequence[Statement], keep: Sequence[str]) -> tuple[Scored, ...]:
     kept, overtaken = drop_repetitions(score_statements(statements))
     items = [
-        replace(item, fact=item.fact * WEIGHTS.superseded) if at in overtaken else item for at, item in enumerate(kept)
+        replace(item, factor=item.factor * WEIGHTS.superseded) if at in overtaken else item
+        for at, item in enumerate(kept)
     ]
     wanted = [(fold(value), f"keep {value}") for value in keep if value.strip()]
     if not wanted:
@@ -198,7 +199,7 @@ def _score(statements: Sequence[Statement], keep: Sequence[str]) -> tuple[Scored
 def _with_kept_words(item: Scored, wanted: Iterable[tuple[str, str]]) -> Scored:
     text = fold(item.statement.text)
     found = {key: _KEEP_VALUE for value, key in wanted if value in text}
-    return replace(item, stems={**item.stems, **found}, fact=max(item.fact, 1.0)) if found else item
+    return replace(item, stems={**item.stems, **found}, factor=max(item.factor, 1.0)) if found else item
 
 
 def _close_questions(statements: Sequence[Statement], fresh: int) -> list[Statement]:

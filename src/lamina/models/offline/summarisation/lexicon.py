@@ -62,7 +62,7 @@ def _index(groups: Mapping[str, Iterable[str]]) -> Phrases:
 
 
 def labels(tokens: Sequence[str], phrases: Phrases) -> tuple[str, ...]:
-    """The labels of all phrases among the folded words, each once, in order of appearance."""
+    """The labels of all phrases among the tokens, each once, in order of appearance."""
     found: dict[str, None] = {}
     for at, token in enumerate(tokens):
         for parts, label in phrases.get(token, ()):

@@ -16,7 +16,7 @@ class Scored:
 
     statement: Statement
     cues: tuple[str, ...]
-    fact: float  # factor: how much it looks like something to remember
+    factor: float  # how much it looks like something to remember
     lasting: float  # what it is worth in however few words
     stems: Mapping[str, float]  # content stems and what each is worth
 
@@ -84,14 +84,14 @@ def score_statements(statements: Sequence[Statement]) -> list[Scored]:
         if carried[0] == line and not statement.asks:
             cues = tuple(dict.fromkeys(cues + carried[1]))
         carried = (line, _announcement(cues) if len(own) <= _MAX_BARE_TERMS else ())
-        fact = _fact(statement, cues, balance) * priors.get(statement.role, 1.0)
+        factor = _factor(statement, cues, balance) * priors.get(statement.role, 1.0)
         if statement.old:
-            fact *= WEIGHTS.old + WEIGHTS.earliest * (1 - seen_old / oldest)
+            factor *= WEIGHTS.old + WEIGHTS.earliest * (1 - seen_old / oldest)
             seen_old += 1
         worth = {key: worths[key] for key in own} | dict.fromkeys(DATE.findall(statement.text), WEIGHTS.date)
-        fact = max(fact, WEIGHTS.min_value)
+        factor = max(factor, WEIGHTS.min_value)
         lasting = _lasting(statement, cues) * (WEIGHTS.lasting_old if statement.old else WEIGHTS.lasting)
-        found.append(Scored(statement=statement, cues=cues, fact=fact, lasting=lasting, stems=worth))
+        found.append(Scored(statement=statement, cues=cues, factor=factor, lasting=lasting, stems=worth))
     return found
 
 
@@ -116,7 +116,7 @@ def _announcement(cues: Sequence[str]) -> tuple[str, ...]:
     return (*kept, "first_person") if kept else ()
 
 
-def _fact(statement: Statement, cues: Sequence[str], balance: float) -> float:
+def _factor(statement: Statement, cues: Sequence[str], balance: float) -> float:
     total = WEIGHTS.base + sum(lexicon().weights[cue] for cue in cues)
     if statement.place == 0:
         total += WEIGHTS.first

@@ -32,7 +32,7 @@ class Packing:
 def gain(item: Scored, known: Counter[str]) -> float:
     """What the statement adds to a summary that has these words."""
     fresh = sum(worth if not known[key] else worth * _KNOWN for key, worth in item.stems.items())
-    return item.fact * (fresh + (item.lasting if fresh >= 1 else 0.0))
+    return item.factor * (fresh + (item.lasting if fresh >= 1 else 0.0))
 
 
 def choose(
@@ -97,7 +97,7 @@ def _reserves(
 
 
 def drop_repetitions(items: Sequence[Scored]) -> tuple[list[Scored], dict[int, int]]:
-    """The statements without repetitions; and of those kept, which was overtaken by which newer one.
+    """The statements without repetitions; and for each kept one that a newer one corrects, which.
 
     Of two that say the same the earlier stays, unless they differ in a number: then the later corrects the earlier.
     """

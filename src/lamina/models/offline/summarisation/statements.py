@@ -26,7 +26,7 @@ class Statement:
     open: bool = False  # a user's question that nothing has answered yet
     accepted: bool = False  # the user agreed to it
     heading: str = ""  # where a summary had it
-    tokens: tuple[str, ...] = ()  # folded words
+    tokens: tuple[str, ...] = ()  # in lower case, with plain apostrophes
 
 
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool", "system": "System", "developer": "System"}
@@ -155,7 +155,7 @@ def excerpt(text: str, max_characters: int) -> str:
 
 
 def _piece(text: str, start: int) -> str:
-    """A window without the words that its borders cut in two."""
+    """A window, without the words that are cut at its edges."""
     piece = text[start : start + _WINDOW]
     if start and " " in piece[:80]:
         piece = piece[piece.index(" ", 0, 80) + 1 :]

@@ -8,7 +8,7 @@ from lamina.language.words import WORD, character_pairs, fold, is_unspaced, stem
 from lamina.models.offline.summarisation.lexicon import lexicon
 from lamina.models.offline.summarisation.salience import Scored
 
-MOST_TOPICS = 8
+MAX_TOPICS = 8
 _MAX_WORD = 40
 _MIN_WORD = 3
 _NAMED = 2.0
@@ -25,14 +25,14 @@ class _Topic:
     written: Counter[str] = field(default_factory=Counter)
 
 
-def topics(items: Sequence[Scored], most: int = MOST_TOPICS) -> tuple[str, ...]:
-    """Up to `most` topics, most important first, each once whatever its case."""
+def topics(items: Sequence[Scored], max_topics: int = MAX_TOPICS) -> tuple[str, ...]:
+    """Up to `max_topics` topics, most important first, each once whatever its case."""
     speakers = {fold(part) for item in items for part in item.statement.speaker.split()}
     found: dict[tuple[str, ...], _Topic] = {}
     for item in items:
         for keys, surface, named in _phrases(item.statement.text, speakers):
             topic = found.setdefault(keys, _Topic())
-            topic.score += min(item.fact, 2.0)
+            topic.score += min(item.factor, 2.0)
             topic.count += 1
             topic.named = topic.named or named
             topic.written[surface] += 1
@@ -41,7 +41,7 @@ def topics(items: Sequence[Scored], most: int = MOST_TOPICS) -> tuple[str, ...]:
     for keys in ranked:
         if not any(set(keys) & set(other) for other in chosen):
             chosen.append(keys)
-        if len(chosen) == most:
+        if len(chosen) == max_topics:
             break
     return tuple(dict.fromkeys(found[keys].written.most_common(1)[0][0] for keys in chosen))
 
