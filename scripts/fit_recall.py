@@ -77,28 +77,28 @@ class Reader:
         self._known: dict[str, tuple[Any, bool, bool]] = {}
 
     def examples(self, name: str, conversation: Conversation) -> Iterator[Example]:
-        catalogue, messages = self._catalogue(conversation)
+        index, messages = self._index(conversation)
         last = max(message.said_at for message in messages)
-        names = tuple(catalogue.speakers)
+        names = tuple(index.speakers)
         for question in conversation.questions:
             gold = np.array([message.id in question.gold for message in messages])
             if gold.any() and question.after is None:
                 asked = self._asked(question, last, names)
-                signals = gather(catalogue, asked, np.ones(len(catalogue), dtype=np.bool_))
+                signals = gather(index, asked, np.ones(len(index), dtype=np.bool_))
                 table = np.zeros((len(messages), 2 * len(NAMES)), dtype=np.float32)
-                helped = np.float32(catalogue.assisted)
+                helped = np.float32(index.assisted)
                 table[signals.rows, : len(NAMES)] = (1 - helped) * signals.table
                 table[signals.rows, len(NAMES) :] = helped * signals.table
                 sizes = np.array([len(message.text) for message in messages])
                 yield Example(set=name, conversation=conversation.id, table=table, gold=gold, sizes=sizes)
 
-    def _catalogue(self, conversation: Conversation) -> tuple[Index, list[Any]]:
-        catalogue = Index(self._embedder.dimensions, self._lexicon.word_vectors)
+    def _index(self, conversation: Conversation) -> tuple[Index, list[Any]]:
+        index = Index(self._embedder.dimensions, self._lexicon.word_vectors)
         messages: list[Any] = []
         for session in conversation.sessions:
             messages += session.messages
             known = [self._of(message) for message in session.messages]
-            catalogue.add(
+            index.add(
                 Entry(
                     id=message.id,
                     kind="message",
@@ -113,8 +113,8 @@ class Reader:
                 for message, (_, standing, liking) in zip(session.messages, known, strict=True)
             )
             made = pack([vector for vector, _, _ in known])
-            catalogue.set_vectors(dict(zip((message.id for message in session.messages), made, strict=True)))
-        return catalogue, messages
+            index.set_vectors(dict(zip((message.id for message in session.messages), made, strict=True)))
+        return index, messages
 
     def _of(self, message: Any) -> tuple[Any, bool, bool]:
         """A message's vector, and whether it holds wishes for all replies or for choices."""

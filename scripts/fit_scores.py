@@ -32,7 +32,7 @@ from lamina.search.bm25 import comparable
 from lamina.search.calibration import MEASURES, falling, measure
 from lamina.search.index import KINDS, Entry, Index
 from lamina.search.question import nameless, understand
-from lamina.search.ranking import calibrated_sum, fit_for
+from lamina.search.ranking import fit_for, score_by_fit
 from lamina.search.signals import Query, gather, is_related
 from lamina.search.vectors import pack
 from scripts.fit_recall import Reader, write_rows
@@ -67,7 +67,7 @@ class Example:
 
 
 class Asker:
-    """Asks questions of a catalogue as the engine would."""
+    """Asks questions of an index as the engine would."""
 
     def __init__(self, embedder: str, minilm: str | None) -> None:
         self.lexicon = StaticEmbedder()
@@ -90,16 +90,16 @@ class Asker:
             self._made[text] = self.made.vectors([text])[0]
         return self._made[text]
 
-    def catalogue(self, entries: Sequence[Entry]) -> Index:
-        catalogue = Index(self.made.dimensions, self.lexicon.word_vectors, self.lexicon.dimensions)
-        catalogue.add(entries)
-        catalogue.set_vectors({entry.id: pack([self.vector(entry.text)])[0] for entry in entries})
-        return catalogue
+    def index(self, entries: Sequence[Entry]) -> Index:
+        index = Index(self.made.dimensions, self.lexicon.word_vectors, self.lexicon.dimensions)
+        index.add(entries)
+        index.set_vectors({entry.id: pack([self.vector(entry.text)])[0] for entry in entries})
+        return index
 
-    def hits(self, catalogue: Index, asked: Query, allowed: Any) -> tuple[Any, Any]:
+    def hits(self, index: Index, asked: Query, allowed: Any) -> tuple[Any, Any]:
         """Rows of the best hits, and what was measured of them."""
-        signals = gather(catalogue, asked, allowed)
-        sums = calibrated_sum(signals, catalogue.assisted, fit_for(asked)).values
+        signals = gather(index, asked, allowed)
+        sums = score_by_fit(signals, index.assisted, fit_for(asked)).values
         order = np.argsort(-sums, kind="stable").astype(np.int32)
         best = order[is_related(signals, signals.around)[order]]
         if not len(best):
@@ -150,22 +150,22 @@ def _texts(
     foreign: Sequence[tuple[Conversation, Question]],
     chance: random.Random,
 ) -> Iterator[Example]:
-    catalogue, messages = asker.reader._catalogue(one)  # noqa: SLF001 - a script beside a script
-    last, names = max(message.said_at for message in messages), tuple(catalogue.speakers)
-    session = catalogue.session.all
+    index, messages = asker.reader._index(one)  # noqa: SLF001 - a script beside a script
+    last, names = max(message.said_at for message in messages), tuple(index.speakers)
+    session = index.session.all
     asked = [(question, False) for question in own]
     asked += [(replace(question, text=_renamed(question.text, other, names)), True) for other, question in foreign]
     for question, strange in asked:
-        right = np.array([not strange and key in question.gold for key in catalogue.ids])
+        right = np.array([not strange and key in question.gold for key in index.ids])
         some = [int(row) for row in chance.sample(range(len(right)), 3)]
         if not strange:
             some[0] = int(np.flatnonzero(right)[0])
         few = np.isin(session, session[some[: chance.randint(1, 3)]])
         near = np.abs(np.arange(len(right)) - some[0] + chance.randint(-1, 1)) <= chance.randint(1, 3)
-        every = np.ones(len(catalogue), dtype=np.bool_)
+        every = np.ones(len(index), dtype=np.bool_)
         for kind, allowed in (("", every), (", a few sessions", few), (", a few messages", near)):
             for vectors, asking in asker.asked(question.text, last, names):
-                rows, table = asker.hits(catalogue, asking, allowed)
+                rows, table = asker.hits(index, asking, allowed)
                 yield Example(
                     vectors=vectors,
                     set=name + kind,
@@ -243,14 +243,14 @@ def _facts(asker: Asker, half: str, person: Sequence[Any], asked: Any, story: Se
         )
         for place, fact in enumerate(person)
     ]  # fmt: skip
-    catalogue = asker.catalogue(entries)
-    only = catalogue.kind.all == KINDS.index("fact")
+    index = asker.index(entries)
+    only = index.kind.all == KINDS.index("fact")
     for kind, allowed in (("facts", only), *((("facts among texts", only | True),) if story else ())):
         for question, place in asked:
             for vectors, asking in asker.asked(question, AT):
-                rows, table = asker.hits(catalogue, asking, allowed)
+                rows, table = asker.hits(index, asking, allowed)
                 kept = only[rows]
-                right = np.array([catalogue.ids[row] == f"f{place}" for row in rows], dtype=np.bool_)
+                right = np.array([index.ids[row] == f"f{place}" for row in rows], dtype=np.bool_)
                 yield Example(
                     vectors=vectors,
                     set=kind,
@@ -263,7 +263,7 @@ def _facts(asker: Asker, half: str, person: Sequence[Any], asked: Any, story: Se
 
 def _said(asker: Asker, half: str, person: Sequence[Any], asked: Any) -> Iterator[Example]:
     """The same as messages, one after the other."""
-    catalogue = asker.catalogue(
+    index = asker.index(
         [
             Entry(
                 id=f"m{place}", kind="message", text=f"{fact['quote']}.", at=AT - timedelta(days=9, minutes=-place),
@@ -274,8 +274,8 @@ def _said(asker: Asker, half: str, person: Sequence[Any], asked: Any) -> Iterato
     )  # fmt: skip
     for question, place in asked:
         for vectors, asking in asker.asked(question, AT):
-            rows, table = asker.hits(catalogue, asking, catalogue.alive.all)
-            right = np.array([catalogue.ids[row] == f"m{place}" for row in rows], dtype=np.bool_)
+            rows, table = asker.hits(index, asking, index.alive.all)
+            right = np.array([index.ids[row] == f"m{place}" for row in rows], dtype=np.bool_)
             yield Example(
                 vectors=vectors,
                 set="said",

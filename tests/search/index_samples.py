@@ -1,4 +1,4 @@
-"""Catalogues made by hand: words with vectors of their own, entries, questions, and what comes out."""
+"""Indexes made by hand: words with vectors of their own, entries, questions, and what comes out."""
 
 import hashlib
 import itertools
@@ -14,7 +14,7 @@ from lamina.language.words import words
 from lamina.search.explain import PARTS
 from lamina.search.index import Entry, Index
 from lamina.search.question import understand
-from lamina.search.ranking import OF_PIECES, calibrated_sum
+from lamina.search.ranking import OF_PIECES, score_by_fit
 from lamina.search.signals import NAMES, Query, Signals, gather
 from lamina.search.vectors import pack, unit
 
@@ -52,38 +52,38 @@ def an_entry(key: str, text: str, *, minutes: float = 0, **values: Any) -> Entry
 
 
 def filled(entries: Iterable[Entry], *, vectors: bool = True, batches: Sequence[int] = ()) -> Index:
-    """A catalogue with entries, added at once or in batches that end at some places."""
-    catalogue, every = Index(DIMENSIONS, word_vectors), list(entries)
+    """An index with entries, added at once or in batches that end at some places."""
+    index, every = Index(DIMENSIONS, word_vectors), list(entries)
     places = [0, *sorted(min(place, len(every)) for place in batches), len(every)]
     for first, last in itertools.pairwise(places):
-        catalogue.add(every[first:last])
+        index.add(every[first:last])
         if vectors:
-            embed(catalogue, every[first:last])
-    return catalogue
+            embed(index, every[first:last])
+    return index
 
 
-def embed(catalogue: Index, entries: Sequence[Entry]) -> None:
+def embed(index: Index, entries: Sequence[Entry]) -> None:
     if entries:
         made = pack(np.stack([text_vector(entry.text) for entry in entries]))
-        catalogue.set_vectors(dict(zip((entry.id for entry in entries), made, strict=True)))
+        index.set_vectors(dict(zip((entry.id for entry in entries), made, strict=True)))
 
 
-def asked(catalogue: Index, query: str, *, at: datetime = ASKED, meant: bool = True) -> Query:
-    question = understand(query, at=at, names=tuple(catalogue.speakers))
+def asked(index: Index, query: str, *, at: datetime = ASKED, meant: bool = True) -> Query:
+    question = understand(query, at=at, names=tuple(index.speakers))
     vector = text_vector(query) if meant else None
     return Query(question=question, vector=vector, words=word_vectors(question.words))
 
 
-def signals(catalogue: Index, query: str, allowed: Any = None, **options: Any) -> Signals:
-    wanted = catalogue.alive.all.copy() if allowed is None else allowed
-    return gather(catalogue, asked(catalogue, query, **options), wanted)
+def signals(index: Index, query: str, allowed: Any = None, **options: Any) -> Signals:
+    wanted = index.alive.all.copy() if allowed is None else allowed
+    return gather(index, asked(index, query, **options), wanted)
 
 
-def column(catalogue: Index, query: str, name: str, **options: Any) -> dict[str, float]:
+def column(index: Index, query: str, name: str, **options: Any) -> dict[str, float]:
     """One signal of each row, by id."""
-    found = signals(catalogue, query, **options)
+    found = signals(index, query, **options)
     values = found.table[:, NAMES.index(name)].tolist()
-    return {catalogue.ids[row]: round(value, 5) for row, value in zip(found.rows, values, strict=True)}
+    return {index.ids[row]: round(value, 5) for row, value in zip(found.rows, values, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +95,11 @@ class Ranked:
     parts: dict[str, list[float]]
 
 
-def ranked(catalogue: Index, query: str, **options: Any) -> Ranked:
-    found = signals(catalogue, query, **options)
-    scored = calibrated_sum(found, catalogue.assisted, OF_PIECES)
+def ranked(index: Index, query: str, **options: Any) -> Ranked:
+    found = signals(index, query, **options)
+    scored = score_by_fit(found, index.assisted, OF_PIECES)
     assert scored.parts.shape[1] == len(PARTS)
-    keys = [catalogue.ids[row] for row in found.rows]
+    keys = [index.ids[row] for row in found.rows]
     order = np.lexsort((found.rows, -np.round(scored.values, 4)))
     return Ranked(
         ids=[keys[place] for place in order],

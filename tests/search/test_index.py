@@ -1,6 +1,5 @@
-"""Catalogues: nothing depends on how things came in, and what is gone was never there."""
+"""Indexes: nothing depends on how things came in, and what is gone was never there."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,15 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.language.words import STOP_WORDS, stem, words
-from lamina.search import bm25 as module
 from lamina.search import vectors as kept
-from lamina.search.bm25 import ranges
 from lamina.search.index import OTHER, ROLES, Entry
 from lamina.search.vectors import Growing, Vectors, pack, signs_of, unit, unpack
 from tests.search.index_samples import (
     DIMENSIONS,
-    VOCABULARY,
     Ranked,
     an_entry,
     embed,
@@ -61,128 +56,77 @@ def test_what_is_removed_was_never_there(
     """The others stand, score and neighbour each other as if it had never come, also those that come later."""
     removed = [entry.id for number, entry in enumerate(everything) if number in gone]
     first = everything[:place]
-    catalogue = filled(first)
+    index = filled(first)
     if looked and first:
-        ranked(catalogue, query)
-    catalogue.remove(removed)
+        ranked(index, query)
+    index.remove(removed)
     later = [entry for entry in everything[place:] if entry.id not in removed]
-    catalogue.add(later)
-    embed(catalogue, later)
+    index.add(later)
+    embed(index, later)
     left = [entry for entry in everything if entry.id not in removed]
     if left:
-        same(ranked(catalogue, query), ranked(filled(left), query))
+        same(ranked(index, query), ranked(filled(left), query))
 
 
 @given(everything=entries(), query=questions, vectors=st.permutations(range(4)))
 @examples(40)
 def test_vectors_may_come_late(everything: list[Entry], query: str, vectors: Sequence[int]) -> None:
     """In any order, in any parts, long after the words."""
-    catalogue = filled(everything, vectors=False)
-    ranked(catalogue, query)
+    index = filled(everything, vectors=False)
+    ranked(index, query)
     for part in vectors:
-        embed(catalogue, everything[part::4])
-    same(ranked(catalogue, query), ranked(filled(everything), query))
+        embed(index, everything[part::4])
+    same(ranked(index, query), ranked(filled(everything), query))
 
 
 def test_what_comes_again_is_there_once() -> None:
     """In other words, by itself or twice in a batch: the newest words count."""
-    catalogue = filled([an_entry("a", "boat"), an_entry("b", "kettle")])
+    index = filled([an_entry("a", "boat"), an_entry("b", "kettle")])
     again = [an_entry("b", "piano"), an_entry("b", "garden")]
-    catalogue.add(again)
-    embed(catalogue, again[1:])
-    assert int(catalogue.alive.all.sum()) == 2
+    index.add(again)
+    embed(index, again[1:])
+    assert int(index.alive.all.sum()) == 2
     anew = filled([an_entry("a", "boat"), an_entry("b", "garden")])
     for query in ("garden?", "kettle?", "piano?"):
-        same(ranked(catalogue, query), ranked(anew, query))
+        same(ranked(index, query), ranked(anew, query))
 
 
 def test_a_speaker_who_is_gone_is_no_name() -> None:
     """Names are those of speakers whose words are there; who comes back is known again."""
-    catalogue = filled([an_entry("a", "boat", speaker="Ann"), an_entry("b", "bay", speaker="Bob")])
-    catalogue.remove(["a"])
-    assert list(catalogue.speakers) == ["Bob"]
-    catalogue.add([an_entry("c", "poem", speaker="Cleo"), an_entry("d", "poem", speaker="Ann")])
-    assert sorted(catalogue.speakers) == ["Ann", "Bob", "Cleo"]
-    assert len(set(catalogue.speakers.values())) == 3
+    index = filled([an_entry("a", "boat", speaker="Ann"), an_entry("b", "bay", speaker="Bob")])
+    index.remove(["a"])
+    assert list(index.speakers) == ["Bob"]
+    index.add([an_entry("c", "poem", speaker="Cleo"), an_entry("d", "poem", speaker="Ann")])
+    assert sorted(index.speakers) == ["Ann", "Bob", "Cleo"]
+    assert len(set(index.speakers.values())) == 3
 
 
 def test_how_much_an_assistant_writes_is_of_what_is_there() -> None:
     """Long replies make it an assistant's memory; without them it is none."""
-    catalogue = filled([an_entry("a", "boat"), an_entry("b", "kettle " * 9, role="assistant")])
-    assert catalogue.assisted == 1.0
-    catalogue.add([an_entry("b", "kettle", role="assistant")])
-    assert catalogue.assisted == 0.0
-    catalogue.remove(["b"])
-    assert catalogue.assisted == 0.0
-
-
-def test_one_stem_has_one_vector_whatever_came_first() -> None:
-    """Of several spellings the shortest stands for a term, in whichever order they come."""
-    spellings = [an_entry("a", "painting"), an_entry("b", "paints"), an_entry("c", "paint")]
-    forth, back = filled(spellings, batches=[1, 2]), filled(reversed(spellings), batches=[1, 2])
-    for catalogue in (forth, back):
-        assert catalogue.words.vectors.all[catalogue.words.numbers["paint"]] == pytest.approx(
-            text_vector("paint"), abs=1e-6
-        )
+    index = filled([an_entry("a", "boat"), an_entry("b", "kettle " * 9, role="assistant")])
+    assert index.assisted == 1.0
+    index.add([an_entry("b", "kettle", role="assistant")])
+    assert index.assisted == 0.0
+    index.remove(["b"])
+    assert index.assisted == 0.0
 
 
 def test_importance_and_time_may_change() -> None:
     """Of something in the same words; its vector stays."""
-    catalogue = filled([an_entry("a", "boat", importance=0.2)])
+    index = filled([an_entry("a", "boat", importance=0.2)])
     changed = an_entry("a", "boat", importance=0.9, minutes=60)
-    catalogue.note([changed, an_entry("nobody", "boat")])
-    assert catalogue.importance.all.tolist() == pytest.approx([0.9])
-    assert catalogue.at.all.tolist() == [changed.at.timestamp()]
-    assert catalogue.vectors.of(0) == pytest.approx(text_vector("boat"), abs=0.01)
+    index.note([changed, an_entry("nobody", "boat")])
+    assert index.importance.all.tolist() == pytest.approx([0.9])
+    assert index.at.all.tolist() == [changed.at.timestamp()]
+    assert index.vectors.of(0) == pytest.approx(text_vector("boat"), abs=0.01)
 
 
 @pytest.mark.parametrize("role", [*ROLES, None, "function"])
 def test_roles_are_told_apart(role: str | None) -> None:
     """Each of the five has a number of its own; what has none of them is other."""
-    catalogue = filled([an_entry("a", "boat", role=role)])
-    assert catalogue.role.all.tolist() == [ROLES.get(role or "", OTHER)]
+    index = filled([an_entry("a", "boat", role=role)])
+    assert index.role.all.tolist() == [ROLES.get(role or "", OTHER)]
     assert len({*ROLES.values(), OTHER}) == len(ROLES) + 1
-
-
-# where words are
-
-
-def naive(everything: Sequence[Entry], term: str) -> Counter[int]:
-    found: Counter[int] = Counter()
-    for row, entry in enumerate(everything):
-        found[row] = sum(stem(word) == term for word in words(entry.text) if word not in STOP_WORDS)
-    return +found
-
-
-@given(
-    everything=entries(most=30),
-    batches=st.lists(st.integers(0, 30), max_size=6),
-    tail=st.sampled_from([0, 1, 5, 40]),
-    order=st.permutations(VOCABULARY),
-)
-@examples(40)
-def test_places_agree_with_a_count(
-    everything: list[Entry], batches: list[int], tail: int, order: Sequence[str]
-) -> None:
-    """However much of the places is sorted already and how much is not; terms in any order."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_TAIL", tail)
-        catalogue = filled([], vectors=False)
-        for first, last in zip([0, *sorted(batches)], [*sorted(batches), 30], strict=True):
-            catalogue.add(everything[first:last])
-            terms = [term for term in map(stem, order) if term in catalogue.words.numbers]
-            which, rows, times = catalogue.words.places([catalogue.words.numbers[term] for term in terms])
-            found: list[Counter[int]] = [Counter() for _ in terms]
-            for term, row, many in zip(which.tolist(), rows.tolist(), times.tolist(), strict=True):
-                found[term][row] += many
-            assert found == [naive(everything[:last], term) for term in terms]
-
-
-def test_no_words_have_no_places() -> None:
-    """An empty catalogue, and a question without terms, are no error."""
-    for catalogue in (filled([]), filled([an_entry("a", "...")]), filled([an_entry("a", "boat")])):
-        which, rows, times = catalogue.words.places([])
-        assert (len(which), len(rows), len(times)) == (0, 0, 0)
 
 
 # vectors as they are kept
@@ -239,21 +183,6 @@ def test_rows_grow_and_stay() -> None:
         said += part
         assert rows.all.tolist() == said
         assert len(rows) == len(said)
-
-
-@pytest.mark.parametrize(
-    ("starts", "lengths", "places"),
-    [
-        pytest.param([], [], [], id="none"),
-        pytest.param([5], [0], [], id="empty"),
-        pytest.param([5, 0], [2, 3], [5, 6, 0, 1, 2], id="two"),
-        pytest.param([3, 9, 1], [1, 0, 2], [3, 1, 2], id="one-empty"),
-    ],
-)
-def test_ranges(starts: list[int], lengths: list[int], places: list[int]) -> None:
-    """The places of each stretch, one stretch after the other."""
-    found = ranges(np.asarray(starts, dtype=np.int64), np.asarray(lengths, dtype=np.int64))
-    assert found.tolist() == places
 
 
 def test_its_size_is_told() -> None:

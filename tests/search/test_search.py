@@ -490,7 +490,7 @@ def test_what_is_kept_at_hand_is_bounded(opened: Opener) -> None:
         say(memory, *(f"{user} has crate {n}." for n in range(20)), user_id=user, session_id=user)
     for user in [*users, *reversed(users)]:
         assert texts(memory, "crate 7", user_id=user)[0] == f"{user} has crate 7."
-        cache = memory._memory._search._loaded.cache
+        cache = memory._memory._search._instance.cache
         assert 0 < cache.nbytes <= 2**20
     say(memory, *(f"Lamp {n} stands on shelf {n} beside vase {n}." for n in range(1_200)), user_id="big")
     assert texts(memory, "vase 77", user_id="big", role="user")[0].startswith("Lamp 77 ")
@@ -508,7 +508,7 @@ def test_more_facts_than_can_be_kept(opened: Opener) -> None:
     for number in range(30):
         memory.remember(f"Crate {number} holds lamps", user_id=USER)
     assert texts(memory, "crate 7")[0] == "Crate 7 holds lamps"
-    cache = memory._memory._search._loaded.cache
+    cache = memory._memory._search._instance.cache
     cache._parts = replace(cache._parts, cache_bytes=1)
     memory.remember("Crate 30 is on the ship", user_id=USER)
     assert texts(memory, "crate 7")[0] == "Crate 7 holds lamps"
@@ -542,7 +542,7 @@ def crowded(opened: Opener) -> Memory:
         said = [{"role": "user", "content": text, "id": f"{session}-{n}"} for n, text in enumerate(texts[place:][:400])]
         memory.add(said, user_id=USER, session_id=session)
     memory.search("Zanzibar", user_id=USER)
-    assert memory._memory._search._loaded.cache.nbytes == 0
+    assert memory._memory._search._instance.cache.nbytes == 0
     return memory
 
 
@@ -569,7 +569,7 @@ def test_more_than_can_be_kept_is_searched_by_meaning(crowded: Memory) -> None:
     hit = crowded.search(question, user_id=USER, kinds=["message"], explain=True)[0]
     assert hit.text == "My daughter plays the violin."
     assert hit.parts["meaning"] > 0
-    assert crowded._memory._search._loaded.cache.nbytes == 0
+    assert crowded._memory._search._instance.cache.nbytes == 0
 
 
 def test_more_than_can_be_kept_is_forgotten_too(crowded: Memory) -> None:

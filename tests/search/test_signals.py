@@ -14,7 +14,7 @@ from lamina.search.calibration import read_fitted
 from lamina.search.explain import PARTS
 from lamina.search.index import Entry, Index
 from lamina.search.question import understand
-from lamina.search.ranking import OF_PIECES, OF_TEXTS, Fit, Scores, calibrated_sum, fit_for
+from lamina.search.ranking import OF_PIECES, OF_TEXTS, Fit, Scores, fit_for, score_by_fit
 from lamina.search.signals import NAMES, Query, share_of_best
 from lamina.search.vectors import Floats
 from tests.search.index_samples import (
@@ -54,13 +54,13 @@ def test_scores_are_finite_and_the_sum_of_their_parts(
     everything: list[Entry], query: str, vectors: bool, meant: bool, fit: Fit
 ) -> None:
     """Whatever is there and whatever is asked; as a chance a score lies between 0 and 1, in the same order."""
-    catalogue = filled(everything, vectors=vectors)
-    found = signals(catalogue, query, meant=meant)
+    index = filled(everything, vectors=vectors)
+    found = signals(index, query, meant=meant)
     assert sorted(found.rows.tolist()) == list(range(len(everything)))
     assert np.isfinite(found.table).all()
     assert found.cosines.min() >= 0
     assert found.cosines.max() <= 1 + 1e-5
-    scored = calibrated_sum(found, catalogue.assisted, fit)
+    scored = score_by_fit(found, index.assisted, fit)
     assert np.isfinite(scored.values).all()
     assert scored.values == pytest.approx(scored.parts.sum(axis=1), abs=1e-4)
     chances = scored.chances(fit)
@@ -93,9 +93,9 @@ def test_ids_do_not_matter(everything: list[Entry], query: str, renamed: list[in
 @examples(40)
 def test_only_allowed_rows_come(everything: list[Entry], query: str, allowed: set[int]) -> None:
     """And no other; none at all is no error."""
-    catalogue = filled(everything)
+    index = filled(everything)
     flags = np.isin(np.arange(len(everything)), list(allowed))
-    found = signals(catalogue, query, flags)
+    found = signals(index, query, flags)
     assert found.rows.tolist() == np.flatnonzero(flags).tolist()
     assert len(found.table) == len(found.cosines) == len(found.rows)
 
@@ -150,26 +150,26 @@ def test_words_and_meaning_find(query: str, best: str, name: str) -> None:
 
 def test_without_a_vector_there_is_no_meaning() -> None:
     """Words speak alone: of a question, or of rows, that have no vector yet."""
-    for catalogue, meant in ((filled(TALK), False), (filled(TALK, vectors=False), True)):
-        assert set(column(catalogue, "poem", "meant", meant=meant).values()) == {0.0}
-        assert ranked(catalogue, "poem", meant=meant).ids[0] == "goes on"
+    for index, meant in ((filled(TALK), False), (filled(TALK, vectors=False), True)):
+        assert set(column(index, "poem", "meant", meant=meant).values()) == {0.0}
+        assert ranked(index, "poem", meant=meant).ids[0] == "goes on"
 
 
 def test_a_time_spoken_of_counts_as_well() -> None:
     """What is told on one day of another is found by that other."""
-    catalogue = filled([
+    index = filled([
         an_entry("a", "The boat leaves on 14 June 2025.", minutes=1),
         an_entry("b", "The barge leaves soon.", minutes=2),
     ])  # fmt: skip
-    assert column(catalogue, "What happens on 14 June 2025?", "dated_spoken") == {"a": 1.0, "b": 0.0}
+    assert column(index, "What happens on 14 June 2025?", "dated_spoken") == {"a": 1.0, "b": 0.0}
 
 
 def test_when_it_is_asked_moves_yesterday() -> None:
     """The same words ask for another day on another day."""
-    catalogue = filled(an_entry(f"day {n}", "boat", minutes=60 * 24 * n) for n in range(4))
+    index = filled(an_entry(f"day {n}", "boat", minutes=60 * 24 * n) for n in range(4))
     for day in range(1, 4):
         at = START + timedelta(days=day, hours=1)
-        found = column(catalogue, "What about the boat yesterday?", "dated", at=at)
+        found = column(index, "What about the boat yesterday?", "dated", at=at)
         assert {key for key, value in found.items() if value > 0} == {f"day {day - 1}"}
 
 
@@ -238,12 +238,12 @@ def test_few_of_many_rows_looked_at_closely_are_the_best(
     """Where there are too many to look at all, the best ones are those of the full computation."""
     common = []
     for seed in range(2):
-        catalogue = clustered(seed)
+        index = clustered(seed)
         for query in FOUR:
-            whole = ranked(catalogue, query)
+            whole = ranked(index, query)
             with monkeypatch.context() as patch:
                 limit(patch, limits)
-                rough = ranked(catalogue, query)
+                rough = ranked(index, query)
             assert len(rough.ids) < len(whole.ids)
             assert rough.ids[0] in whole.ids[:first]
             common.append(len(set(rough.ids[:10]) & set(whole.ids[:10])))
@@ -252,12 +252,12 @@ def test_few_of_many_rows_looked_at_closely_are_the_best(
 
 def test_the_best_are_found_among_those_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """With many rows and few allowed, all of these are looked at, and no other."""
-    catalogue = clustered(1)
-    allowed = np.zeros(len(catalogue), dtype=np.bool_)
+    index = clustered(1)
+    allowed = np.zeros(len(index), dtype=np.bool_)
     allowed[100:140] = True
-    whole = signals(catalogue, "boat and barge?", allowed)
+    whole = signals(index, "boat and barge?", allowed)
     limit(monkeypatch, FEW | {"EXACT": 300, "_ROUGH": 60})
-    rough = signals(catalogue, "boat and barge?", allowed)
+    rough = signals(index, "boat and barge?", allowed)
     assert rough.rows.tolist() == whole.rows.tolist() == list(range(100, 140))
     assert rough.cosines == pytest.approx(whole.cosines, abs=1e-6)
 
@@ -267,16 +267,16 @@ def test_late_vectors_count_among_many_rows(monkeypatch: pytest.MonkeyPatch) -> 
     limit(monkeypatch, {"EXACT": 50, "_ROUGH": 20})
     everything = [an_entry(f"m{n}", f"gravel x{n}", minutes=n) for n in range(100)]
     everything.append(an_entry("late", "boat", minutes=200))
-    catalogue = filled(everything, vectors=False)
-    assert not signals(catalogue, "bay?").cosines.any()
-    embed(catalogue, everything)
-    found = signals(catalogue, "bay?")
-    assert catalogue.ids[int(found.rows[np.argmax(found.cosines)])] == "late"
+    index = filled(everything, vectors=False)
+    assert not signals(index, "bay?").cosines.any()
+    embed(index, everything)
+    found = signals(index, "bay?")
+    assert index.ids[int(found.rows[np.argmax(found.cosines)])] == "late"
     assert found.cosines == pytest.approx(signals(filled(everything), "bay?").cosines, abs=1e-6)
 
 
 def test_asked_in_the_future_and_the_past() -> None:
     """Times far from all that was said are no error."""
-    catalogue = filled(TALK)
+    index = filled(TALK)
     for year in (1, 1969, 9999):
-        assert len(ranked(catalogue, f"What of the poem in {year:04d}?", at=ASKED.replace(year=year)).ids) == 4
+        assert len(ranked(index, f"What of the poem in {year:04d}?", at=ASKED.replace(year=year)).ids) == 4

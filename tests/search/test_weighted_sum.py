@@ -12,7 +12,7 @@ from lamina.errors import InputError
 from lamina.profiles import PROFILES
 from lamina.search.filters import WEIGHT_NAMES, check_weights
 from lamina.search.index import Entry
-from lamina.search.ranking import Scores, weighted_sum
+from lamina.search.ranking import Scores, score_by_weights
 from tests.search.index_samples import START, an_entry, entries, filled, questions, signals
 from tests.sizes import examples
 
@@ -80,9 +80,9 @@ def mix(
     uses: list[float] | None = None,
     half_life_days: float = 30,
 ) -> Scores:
-    catalogue = filled(everything)
+    index = filled(everything)
     used = np.asarray(uses if uses is not None else [0] * len(everything), dtype=np.float32)
-    return weighted_sum(signals(catalogue, query), catalogue, check_weights(weights), NOW, half_life_days, used)
+    return score_by_weights(signals(index, query), index, check_weights(weights), NOW, half_life_days, used)
 
 
 ONE = [

@@ -106,26 +106,26 @@ def _entry(place: int, one: Mapping[str, Any], **values: Any) -> Entry:
 @cache
 def filled(kind: str) -> Index:
     entries = {"people": people, "helped": helped}[kind]()
-    catalogue = Index(lexicon().dimensions, lexicon().word_vectors)
-    catalogue.add(entries)
+    index = Index(lexicon().dimensions, lexicon().word_vectors)
+    index.add(entries)
     made = pack(lexicon().vectors([entry.text for entry in entries]))
-    catalogue.set_vectors(dict(zip((entry.id for entry in entries), made, strict=True)))
-    assert catalogue.assisted == (kind == "helped")
-    return catalogue
+    index.set_vectors(dict(zip((entry.id for entry in entries), made, strict=True)))
+    assert index.assisted == (kind == "helped")
+    return index
 
 
 @cache
 def examples(kind: str, one_space: bool) -> list[tuple[Any, Any]]:
     """Of each question what speaks for each message, and which messages answer it."""
-    catalogue, found = filled(kind), []
-    last = datetime.fromtimestamp(catalogue.at.all.max(), UTC)
+    index, found = filled(kind), []
+    last = datetime.fromtimestamp(index.at.all.max(), UTC)
     for text, evidence in asked():
-        question = understand(text, at=last, names=tuple(catalogue.speakers))
+        question = understand(text, at=last, names=tuple(index.speakers))
         words = comparable(question.words, lexicon().word_vectors)
         vector = lexicon().vectors([nameless(text, question.names)])[0]
         wanted = Query(question=question, vector=vector, words=words, one_space=one_space)
-        signals = gather(catalogue, wanted, catalogue.alive.all)
-        right = np.array([catalogue.ids[row] in evidence for row in signals.rows])
+        signals = gather(index, wanted, index.alive.all)
+        right = np.array([index.ids[row] in evidence for row in signals.rows])
         assert right.sum() == len(evidence), text
         found.append((signals.table, right))
     return found

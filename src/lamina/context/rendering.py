@@ -222,7 +222,7 @@ def _assistant_text(selection: Selection, memory: str, _late: str) -> str:
     return "\n\n".join(parts)
 
 
-def _chunked_text(selection: Selection, memory: str, _late: str) -> str:
+def _text_by_turns(selection: Selection, memory: str, _late: str) -> str:
     parts = [text for text in (selection.system, memory) if text]
     turns, current = units(selection.older, "turns"), units(selection.newest, "turns")
     parts += ["\n".join(line(message) for message in turn) for turn in turns]
@@ -279,7 +279,7 @@ LAYOUTS: Mapping[str, Layout] = {
         heading="# Long-term Memory\n",
         fenced=False,
     ),
-    "chunked": Layout([(BACKGROUND, _texts, "summaries")], _chunked_text, fenced=False),
+    "chunked": Layout([(BACKGROUND, _texts, "summaries")], _text_by_turns, fenced=False),
     "layered": Layout([("## Facts", _bullets, "facts"), ("## Summaries", _labels, "summaries")], _plain_text),
 }
 

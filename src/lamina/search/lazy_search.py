@@ -16,17 +16,17 @@ class LazySearch:
         self._parts = parts
 
     @cached_property
-    def _loaded(self) -> Any:
+    def _instance(self) -> Any:
         return importlib.import_module("lamina.search.search").Search(self._parts)
 
     async def rank(self, request: Request) -> list[tuple[Hit, float]]:
         """The best hits, best first, each with how much it is worth beside the others."""
-        hits: list[tuple[Hit, float]] = (await self._loaded.search(request)).hits
+        hits: list[tuple[Hit, float]] = (await self._instance.search(request)).hits
         return hits
 
     async def explain(self, request: Request) -> Explained:
         """The best hits, best first, and how they were found."""
-        found = await self._loaded.search(request)
+        found = await self._instance.search(request)
         return Explained(
             hits=tuple(hit for hit, _ in found.hits),
             least=request.min_score,

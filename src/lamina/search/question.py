@@ -135,7 +135,7 @@ def _content(text: str, spoken: frozenset[str]) -> dict[str, str]:
 
 
 @lru_cache(maxsize=64)
-def _known(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _by_first_word(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """The first word of each name, in lower case, with the names that begin with it."""
     known: dict[str, tuple[str, ...]] = {}
     for name in names:
@@ -150,7 +150,7 @@ def _find_names(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], froze
     """The names that a text mentions, and the words by which it does."""
     if not names:
         return (), frozenset()
-    known = _known(tuple(names))
+    known = _by_first_word(tuple(names))
     found: set[str] = set()
     spoken: set[str] = set()
     for first, word in _name_words(text, known):

@@ -59,8 +59,8 @@ def fit_for(query: Query) -> Fit:
     return OF_PIECES if query.one_space or query.vector is None else OF_TEXTS
 
 
-def calibrated_sum(signals: Signals, assisted: float, fit: Fit) -> Scores:
-    """Weights lie between those for people talking and those for an assistant's user."""
+def score_by_fit(signals: Signals, assisted: float, fit: Fit) -> Scores:
+    """The calibrated sum; weights lie between those for people talking and those for an assistant's user."""
     weighted = signals.table * ((1 - np.float32(assisted)) * fit.people + np.float32(assisted) * fit.helped)
     parts = np.stack([weighted[:, columns].sum(axis=1) for columns in _COLUMNS], axis=1)
     return Scores(values=parts.sum(axis=1), parts=parts)
@@ -69,10 +69,10 @@ def calibrated_sum(signals: Signals, assisted: float, fit: Fit) -> Scores:
 _COLUMNS = [[NAMES.index(name) for name in names] for names in PARTS.values()]
 
 
-def weighted_sum(
+def score_by_weights(
     signals: Signals, index: Index, weights: Mapping[str, float], now: float, half_life_days: float, uses: Floats
 ) -> Scores:
-    """The sum of meaning, words, recency, importance and use, between 0 and 1, with its five parts."""
+    """The weighted sum of meaning, words, recency, importance and use, between 0 and 1, with its five parts."""
     age = np.maximum(now - index.at.all[signals.rows], 0) / _DAY
     measures = {
         "semantic": np.clip(signals.cosines, 0, 1),
@@ -131,13 +131,13 @@ def rank(
     signals = gather(index, query, allowed)
     if request.weights is None:
         fit = fit_for(query)
-        scores = calibrated_sum(signals, index.assisted, fit)
+        scores = score_by_fit(signals, index.assisted, fit)
         values, names = scores.chances(fit), tuple(PARTS)
     else:
         used = np.zeros(len(signals.rows), dtype=np.float32)
         if uses:
             used[:] = [uses.get(index.ids[row], 0) for row in signals.rows]
-        scores = weighted_sum(signals, index, request.weights, at.timestamp(), half_life_days, used)
+        scores = score_by_weights(signals, index, request.weights, at.timestamp(), half_life_days, used)
         values, names = np.clip(scores.values, 0, 1), WEIGHT_NAMES
     related = is_related(signals, signals.around if request.weights is None else signals.shares)
     if not related.any():

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,23 +34,6 @@ _EMBEDDED = 4_000  # characters of a query that are embedded
 _QUICK = 2.0  # seconds that a query waits for its vector; then words answer alone
 
 
-class _Stages:
-    """How long each step takes; a step that comes twice is one."""
-
-    def __init__(self) -> None:
-        self._since = time.perf_counter()
-        self._seconds: dict[Any, float] = {}
-
-    def end(self, name: str) -> None:
-        """What came since the last end was this step."""
-        now = time.perf_counter()
-        self._seconds[name] = self._seconds.get(name, 0.0) + now - self._since
-        self._since = now
-
-    def all(self) -> tuple[Stage, ...]:
-        return tuple(Stage(name=name, ms=round(seconds * 1000, 3)) for name, seconds in self._seconds.items())
-
-
 class Found(NamedTuple):
     """The best hits, best first, each with how much it is worth beside the others; and how they were found."""
 
@@ -69,23 +53,23 @@ class Search:
 
     async def search(self, request: Request) -> Found:
         """What answers a request."""
-        stages = _Stages()
+        marks = [("", time.perf_counter())]  # when each step ended
         embedder = await self._embedder()
         user = await self.cache.get(request.user_id, embedder)
-        stages.end("open")
+        marks.append(("open", time.perf_counter()))
         at = request.at or self._parts.now()
         names = tuple(user.index.speakers) if user else ()
         own = (request.user_id, *user.names) if user else ()
         question = with_context(understand(request.query, at=at, names=names, own=own), request.before)
-        stages.end("understand")
+        marks.append(("understand", time.perf_counter()))
         if not question.terms:
-            return Found([], 0, 0, stages.all())
+            return Found([], 0, 0, _stages(marks))
         vector = await self._vector(question, embedder)
-        stages.end("embed")
+        marks.append(("embed", time.perf_counter()))
         if user is None:
             packed = None if vector is None else pack(vector[None])[0]
             user = await self.cache.for_question(request.user_id, question.terms, embedder, packed)
-            stages.end("open")
+            marks.append(("open", time.perf_counter()))
         words = comparable(question.words, self._parts.lexicon.word_vectors)
         one_space = embedder is not None and embedder.name == self._parts.lexicon.name
         query = Query(question=question, vector=vector, words=words, one_space=one_space)
@@ -94,10 +78,10 @@ class Search:
         half_life_days = self._parts.profile.half_life_days
         with user.lock, one_thread():
             ranking = rank(user.index, query, request, _allow(user, request, at), at, half_life_days, uses, space)
-        stages.end("rank")
+        marks.append(("rank", time.perf_counter()))
         hits = await self._hits(user, ranking.best, request)
-        stages.end("read")
-        return Found(hits, ranking.considered, ranking.related, stages.all())
+        marks.append(("read", time.perf_counter()))
+        return Found(hits, ranking.considered, ranking.related, _stages(marks))
 
     async def _embedder(self) -> Embedder | None:
         """The embedder to search by: the one that was chosen, or static vectors until all has its vectors."""
@@ -134,6 +118,14 @@ class Search:
         found = ((user.item(one.id) or messages.get(one.id), one) for one in best)
         hits = [(hit_of(item, one.score, one.parts), one.value) for item, one in found if item is not None]
         return hits[: request.top_k]
+
+
+def _stages(marks: Sequence[tuple[str, float]]) -> tuple[Stage, ...]:
+    """How long each step took; a step that comes twice is one."""
+    seconds: dict[Any, float] = {}
+    for (_, before), (name, now) in pairwise(marks):
+        seconds[name] = seconds.get(name, 0.0) + now - before
+    return tuple(Stage(name=name, ms=round(took * 1000, 3)) for name, took in seconds.items())
 
 
 def _allow(user: UserIndex, request: Request, at: datetime) -> Flags:

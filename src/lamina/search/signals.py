@@ -190,7 +190,7 @@ def _pool(near: Floats, rows: _Candidates) -> Floats:
     return best
 
 
-def _meant_around(rows: _Candidates, cosines: Floats) -> Floats:
+def _meaning_around(rows: _Candidates, cosines: Floats) -> Floats:
     """Likeness in meaning of a row together with those around it."""
     total, size = cosines.copy(), np.ones_like(cosines)
     for weights, neighbours in ((_BEFORE_MEANT, rows.before), (_AFTER_MEANT, rows.after)):
@@ -251,7 +251,7 @@ def _own(
         "near_around": share_of_best(pooled),
         "share_around": pooled / total,
         "words_around": share_of_best(rarity @ _pool(has_term, rows)),
-        "meant_around": share_of_best(_meant_around(rows, cosines)),
+        "meant_around": share_of_best(_meaning_around(rows, cosines)),
     }
 
 
