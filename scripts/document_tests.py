@@ -20,8 +20,9 @@ TITLES = {
 _FEATURE = re.compile(r"(00[0-4])\.(\d+)(?: to \1\.(\d+))?")
 _HEAD = """# The documents
 
-Lamina unites the designs of five documents. Each is a [profile](reference/profiles.md) and more. Every feature has a
-number, and a test through a public interface that names it. `python -m scripts.document_tests` writes this page.
+For contributors: which test checks which feature of the five documents that Lamina is built from. Each document is a
+[profile](reference/profiles.md) and more. Every feature has a number, and a test through a public interface that
+names it. `python -m scripts.document_tests` writes this page.
 """
 
 

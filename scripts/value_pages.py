@@ -13,7 +13,8 @@ import lamina.values
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "values.md"
 HEAD = """# Values
 
-Every value that verbs take and give, with its fields in order. All are frozen dataclasses. Verbs: [Python](python.md).
+For developers: every value that verbs take and give, with its fields in order. All are frozen dataclasses. Verbs:
+[Python](python.md).
 `python -m scripts.value_pages` writes this page from the source.
 """
 INTERNAL = {"plain"}  # reads and writes values; has none of its own

@@ -373,7 +373,7 @@ def test_what_was_written_anew_is_shown_sentence_by_sentence():
         pytest.param(["link", "FACT", "EDITOR", "--type", "loves"], "no link type 'loves'; there are", id="link-type"),
         pytest.param(["graph", "FACT", "--depth", "99"], "from 0 to 10, not 99", id="depth"),
         pytest.param(["regenerate", "s1", "--from", "0"], "a message number from 1 to", id="from"),
-        pytest.param(["update", "OLD", "Faro"], "is superseded; update the one that holds", id="old-fact"),
+        pytest.param(["update", "OLD", "Faro"], "is superseded; update the current one", id="old-fact"),
     ],
 )
 def test_mistakes_are_said_in_one_line(told, words, said):

@@ -313,7 +313,7 @@ def test_an_active_session_is_never_archived(opened: Opener, clock: Clock) -> No
     assert memory.session(SESSION).status == "active"
 
 
-def test_a_new_session_hears_of_the_last_five(opened: Opener, clock: Clock) -> None:
+def test_a_new_session_is_told_the_last_five(opened: Opener, clock: Clock) -> None:
     """000.10: one summary over the last 5 conversations, short-term and medium-term of each, in new sessions."""
     recorder = Recorder(lambda task: "\n".join(task.summaries) if task.kind == "digest" else echo(task))
     profile = PROFILES["medium_term"].but(digest_cap=4_000)

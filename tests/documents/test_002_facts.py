@@ -240,7 +240,7 @@ def test_the_conflict_example_of_the_document(opened: Opener) -> None:
     talk.memory.settle()
     alex, al = talk.memory.history(talk.memory.facts(USER)[0].id)
     assert [(one.value, one.status, one.seq) for one in (alex, al)] == [("Alex", "active", 9), ("Al", "candidate", 99)]
-    assert "a surer value holds" in talk.memory.why(al.id).reasons[-1]
+    assert "a value with higher confidence is current" in talk.memory.why(al.id).reasons[-1]
     talk.memory.promote(al.id)
     assert values(talk.memory.facts(USER)) == ["Al"]
     assert [one.status for one in talk.memory.history(al.id)] == ["superseded", "active"]

@@ -1,4 +1,4 @@
-"""Document 004, layered memory: facts, conflicts, search, and summaries made anew."""
+"""Document 004, layered memory: facts, conflicts, search, and regenerated summaries."""
 
 from collections.abc import Callable
 from typing import Any
@@ -134,7 +134,7 @@ def two_mediums(opened: Opener) -> tuple[Talk, list[str]]:
     return talk, [summary.text for summary in talk.summaries()]
 
 
-def test_summaries_are_made_anew_with_another_prompt(opened: Opener) -> None:
+def test_summaries_are_regenerated_with_another_prompt(opened: Opener) -> None:
     """004.8: another summariser and prompt write all of them again from the raw messages, beside the old ones."""
     talk, old = two_mediums(opened)
     model = Recorder(better, name="better")
@@ -204,7 +204,7 @@ def test_a_proposal_is_rolled_back(opened: Opener, accepted: bool) -> None:
     assert talk.memory.verify().ok
 
 
-def test_facts_are_made_anew_too(opened: Opener) -> None:
+def test_facts_are_regenerated_too(opened: Opener) -> None:
     """004.8: another extractor's facts come with the proposal, one by one, and go with it when it is rolled back."""
     talk = Talk(opened("layered", extractor=Table([Finding(words="Porto", key="location", value="Porto")])))
     talk.add("user", "I am Alex from Porto")

@@ -105,7 +105,7 @@ def test_what_was_derived_goes_too(opened: Opener, place: Place, forget: Callabl
     sessions = [session.id for session in talk.memory.sessions(USER)]
     if SESSION in sessions:
         assert [message.text for message in talk.memory.messages(SESSION, 3)] == [said(n, 4) for n in range(3, 61)]
-        assert spans([summary.covers for summary in talk.summaries()]) == [(1, 20), (21, 40), (41, 60)], "written anew"
+        assert spans([summary.covers for summary in talk.summaries()]) == [(1, 20), (21, 40), (41, 60)], "rewritten"
     assert "other" in sessions
     assert talk.memory.verify().ok
 
@@ -211,7 +211,7 @@ def test_summaries_are_checked_against_the_facts(opened: Opener, clock: Clock) -
     assert found == {("stale", porto.id, summary.id), ("missing", lisbon.id, summary.id)}
     both = Recorder(lambda task: f"They moved from Porto to Lisbon. {echo(task)}")
     talk.memory.accept(talk.memory.regenerate(SESSION, summariser=both).id)
-    assert not talk.memory.consistency(USER), "written anew, it tells the change"
+    assert not talk.memory.consistency(USER), "rewritten, it tells the change"
 
 
 def repeated(opened: Opener, number: int, name: str = "chat.db") -> Talk:

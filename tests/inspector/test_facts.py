@@ -116,7 +116,7 @@ def test_the_slider_lies_along_the_axis(page_of):
 
 
 def test_a_value_of_long_ago_does_not_squeeze_the_rest(page_of):
-    """One fact holds since 2011: the chart begins later, and shows all of it when asked to."""
+    """One fact valid since 2011: the chart begins later, and shows all of it when asked to."""
     page = page_of("facts")
     page.get_by_test_id("as-of").press("Home")
     expect(page.get_by_test_id("as-of-day")).to_contain_text("2025-")
@@ -213,7 +213,7 @@ def test_forgetting_is_tried_confirmed_and_certified(page_at, troubled):
 
     words = page.get_by_test_id("forget-words")
     words.fill("words that nobody said")
-    page.get_by_role("button", name="See what would go").click()
+    page.get_by_role("button", name="Dry run").click()
     expect(page.get_by_test_id("nothing-to-forget")).to_be_visible()
     expect(page.get_by_role("button", name="Forget for good")).to_be_disabled()
     page.get_by_role("button", name="Keep it").click()

@@ -98,7 +98,7 @@ def test_it_asks_nothing_while_nothing_changes(page_at, nothing):
     assert not asked
 
 
-def test_it_hears_of_changes(page_at, troubled):
+def test_it_shows_changes(page_at, troubled):
     page = page_at(troubled, "health", "newcomer")
     expect(page.get_by_test_id("listening")).to_contain_text("listens")
     page.get_by_label("of the chosen user only").check()

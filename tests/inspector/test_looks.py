@@ -36,7 +36,8 @@ def lineage(page):
 def context(page):
     page.get_by_test_id("query").fill(ASKED)
     page.get_by_test_id("build").click()
-    expect(page.get_by_test_id("pieces")).to_be_visible()
+    expect(page.get_by_text("building…")).to_have_count(0)
+    expect(page.get_by_test_id("pieces")).to_contain_text("recalled")
     expect(page.get_by_test_id("turns").locator("svg").first).to_be_visible()
 
 

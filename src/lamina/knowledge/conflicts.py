@@ -208,13 +208,17 @@ def _standing_reasons(why: Why, rule: ConflictRule) -> Iterator[str]:
     if fact.verdict is not None and fact.verdict_at is not None:
         yield f"{fact.verdict} on {fact.verdict_at.date()}"
     if fact.status == "candidate" and fact.verdict is None:
-        surer = f"a surer value holds (rule: {rule.conflicts})" if fact.of else f"less sure than {rule.promote:g}"
-        yield f"a candidate: {surer}; promote it to make it hold"
+        surer = (
+            f"a value with higher confidence is current (rule: {rule.conflicts})"
+            if fact.of
+            else f"less sure than {rule.promote:g}"
+        )
+        yield f"a candidate: {surer}; promote it to make it current"
     if fact.status == "superseded" and why.after is not None:
-        change = f"{describe_fact(why.after)!r} took its place" if why.after.holds else "it was said to hold no longer"
+        change = f"{describe_fact(why.after)!r} took its place" if why.after.holds else "it was said to have ended"
         yield f"held until {fact.valid_until.date() if fact.valid_until else 'then'}: {change}"
     if fact.status == "active":
-        yield f"holds since {fact.valid_from.date()}" + (f" until {fact.until.date()}" if fact.until else "")
+        yield f"valid since {fact.valid_from.date()}" + (f" until {fact.until.date()}" if fact.until else "")
 
 
 def by_slot(facts: Iterable[Fact]) -> dict[tuple[str, str], list[Fact]]:

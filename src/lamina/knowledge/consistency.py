@@ -57,7 +57,7 @@ def _covers(summary: Summary, fact: Fact) -> bool:
 
 
 def _now(current: Fact | None) -> str:
-    return "that ended" if current is None else f"now {describe_fact(current)!r} holds"
+    return "that ended" if current is None else f"now {describe_fact(current)!r} is current"
 
 
 def _divergence(kind: str, fact: Fact, summary: Summary, text: str) -> Divergence:

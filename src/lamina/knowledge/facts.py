@@ -174,7 +174,7 @@ class Knowledge:
         """A new version of a memory; the old one stays in its history."""
         old = _check_tag(await self.fact(fact_id), expect)
         if old.status not in {"active", "candidate", "conflicted"}:
-            raise DoesNotFit(f"fact {fact_id!r} is {old.status}; update the one that holds, see history({fact_id!r})")
+            raise DoesNotFit(f"fact {fact_id!r} is {old.status}; update the current one, see history({fact_id!r})")
         now = self._parts.now()
         new = replace(
             old,

@@ -174,7 +174,7 @@ async def _put_fact(tx: Transaction, fact: Fact) -> None:
 
 
 async def _stand(tx: Transaction, new: Sequence[Fact], commit: FactsCommit) -> bool:
-    """Whether the standing of new facts is clear from the one that holds; then they have it at once.
+    """Whether the standing of new facts is clear from the current one; then they have it at once.
 
     It is if they come behind all others of their slot and only say again what holds, or if one that was told just
     now takes its place. It saves the replay of a slot that may have thousands of facts.

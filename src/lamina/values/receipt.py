@@ -10,7 +10,7 @@ Scrub = Literal["dead", "vacuumed", "rewritten", "overwritten"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What one forgetting erased, and what was written anew; signed by a chain of digests."""
+    """What one forgetting erased, and what was rewritten; signed by a chain of hashes."""
 
     _shown: ClassVar = ("id", "target", "messages", "summaries", "facts", "scrub")
 
@@ -27,7 +27,7 @@ class Receipt:
     episodes: tuple[str, ...]
     milestones: int
     values_blocked: int  # values that will not be extracted again
-    rewritten: tuple[str, ...]  # summaries written anew from what is left
+    rewritten: tuple[str, ...]  # summaries rewritten from what is left
     mentions_left: tuple[str, ...]  # messages that still have a forgotten fact's value in other words
     scrubbed: bool  # whether no old bytes are left in the files: they were rewritten or overwritten
     previous: str

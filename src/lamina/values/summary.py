@@ -72,7 +72,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One difference between what is stored and what was made anew."""
+    """One difference between what is stored and what was regenerated."""
 
     _shown: ClassVar = ("kind", "span", "drift", "after")
 
@@ -86,7 +86,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """Summaries and facts of a session made anew beside the old ones, to be accepted or rolled back."""
+    """Summaries and facts of a session that were regenerated, to be accepted or rolled back."""
 
     _shown: ClassVar = ("id", "session_id", "status", "drift")
 

@@ -147,7 +147,7 @@ def test_changes_by_another_process_are_told(kept):
         )  # fmt: skip
 
 
-def test_a_listener_hears_of_the_user_or_session_asked_for(service):
+def test_a_listener_gets_the_user_or_session_asked_for(service):
     with listening(service, user_id="ann") as of_ann, listening(service, session_id="s2") as of_s2:
         say(service, "one", "s1", "ann")
         say(service, "two", "s2", "bo")

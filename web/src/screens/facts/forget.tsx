@@ -128,11 +128,11 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
             <dd>
               <Id id={receipt.id} />
             </dd>
-            <dt>Digest</dt>
+            <dt>Hash</dt>
             <dd data-testid="digest">
               <Id id={receipt.digest} />
             </dd>
-            <dt>Digest before</dt>
+            <dt>Hash before</dt>
             <dd>{receipt.previous ? <Id id={receipt.previous} /> : "none: it is the first"}</dd>
           </>
         )}
@@ -174,7 +174,7 @@ export function ForgetWords({ user, about, changed }: { user: string; about: Abo
           />
         </label>
         <button type="submit" class="danger" disabled={!may || !text.trim()}>
-          See what would go
+          Dry run
         </button>
       </form>
       {asked === null ? null : (

@@ -89,8 +89,8 @@ export function Receipts({
               <tr>
                 <th>When</th>
                 <th>Asked for</th>
-                <th>What went</th>
-                <th>Digest</th>
+                <th>Erased</th>
+                <th>Hash</th>
               </tr>
             </thead>
             <tbody>
