@@ -27,7 +27,7 @@ from lamina.knowledge.facts import Knowledge
 from lamina.language.times import day_of, moment
 from lamina.log.append import Ingest
 from lamina.log.messages import check_id, check_text, main_session
-from lamina.log.pages import every_session, every_user, require_session
+from lamina.log.pages import every_session, every_user, require_session, single
 from lamina.log.window import newest_units
 from lamina.maintenance.verify import Maintenance
 from lamina.open import Llm, Options, copy_store, current_time, open_store
@@ -510,7 +510,7 @@ class AsyncMemory:
         return await self._parts.store.messages(session_id, Span(first=first, last=end))
 
     async def message(self, message_id: str) -> Message:
-        found = await self._parts.store.message(message_id)
+        found = single(await self._parts.store.messages(ids=[message_id]))
         if found is None:
             raise NotFound(f"no message {message_id!r}")
         return found
@@ -568,7 +568,7 @@ class AsyncMemory:
 
     async def zoom(self, summary_id: str) -> list[Message]:
         """The raw messages that a summary covers."""
-        summary = await self._parts.store.summary(summary_id)
+        summary = single(await self._parts.store.summaries(ids=[summary_id], live=False))
         if summary is None or summary.session_id is None or summary.covers is None:
             raise NotFound(f"no summary {summary_id!r} over messages")
         return await self._parts.store.messages(summary.session_id, summary.covers)

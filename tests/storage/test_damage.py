@@ -13,6 +13,7 @@ import pytest
 
 from lamina import PROFILES, Conflict, Memory
 from lamina.errors import StoreError
+from lamina.log.pages import single
 from lamina.storage.sqlite import SqliteStore
 from lamina.storage.sqlite_words import indexed, owner_token
 from lamina.testing import WordCounter
@@ -340,11 +341,11 @@ def test_a_damaged_summary_is_not_written_over(file, store):
     """Its words could not be taken out of the index: it is for `repair` to write it again."""
     ((damaged,),) = file.run(f"select id from summaries where {LIVE}")
     file.flip("summaries", "record", "id = ?", damaged)
-    counters = asyncio.run(store.session("s1")).counters
+    counters = asyncio.run(store.sessions(ids=["s1"]))[0].counters
     fold = a_fold("s1", a_summary(damaged, "s1", ALL), expect=counters.version, cursor=counters.cursor)
     with pytest.raises(StoreError, match="`repair` writes it again"):
         asyncio.run(store.commit(fold))
-    assert asyncio.run(store.session("s1")).counters == counters
+    assert asyncio.run(store.sessions(ids=["s1"]))[0].counters == counters
 
 
 def kinds_of(problems):
@@ -430,8 +431,8 @@ def test_a_damaged_fact_that_was_told_is_reported_for_good(file, store, caplog):
         assert kinds_of(memory.verify().problems) == {("told", False), ("standing", True)}
         assert kinds_of(memory.repair().problems) == {("told", False)}
         assert ("facts", "t2") in skipped(caplog)
-    assert asyncio.run(store.fact("t1")).status == "active"
-    assert asyncio.run(store.fact("t2")) is None
+    assert asyncio.run(store.facts(ids=["t1"]))[0].status == "active"
+    assert single(asyncio.run(store.facts(ids=["t2"]))) is None
 
 
 def test_a_slot_with_a_damaged_fact_takes_new_ones(file, store):
@@ -440,10 +441,10 @@ def test_a_slot_with_a_damaged_fact_takes_new_ones(file, store):
     file.flip("facts", "record", "id = 't1'")
     for number in (2, 3):
         assert asyncio.run(store.commit_facts(some_facts(a_told_fact(f"t{number}", f"tea {number}", minutes=number))))
-        assert asyncio.run(store.fact(f"t{number}")).status == "active"
+        assert asyncio.run(store.facts(ids=[f"t{number}"]))[0].status == "active"
     asyncio.run(store.erase(an_erasure(facts=("t1", "t3"))))
     assert file.run("select count(*) from facts where id = 't1'") == [(0,)]
-    assert asyncio.run(store.fact("t2")).status == "active"
+    assert asyncio.run(store.facts(ids=["t2"]))[0].status == "active"
 
 
 def test_episodes_told_by_hand_outlive_a_repair(file, store):
@@ -452,7 +453,7 @@ def test_episodes_told_by_hand_outlive_a_repair(file, store):
     file.flip("episodes", "record", EPISODE)
     with opened(file.path) as memory:
         assert memory.repair().ok
-    assert asyncio.run(store.episode("told")) == a_told_episode("told")
+    assert single(asyncio.run(store.episodes(ids=["told"]))) == a_told_episode("told")
 
 
 def test_damaged_rows_do_not_stop_forgetting(file, store):
@@ -462,7 +463,7 @@ def test_damaged_rows_do_not_stop_forgetting(file, store):
     file.run("update facts set record = '{'")
     row = asyncio.run(store.audit("s1")).rows[0]
     asyncio.run(store.erase(an_erasure(a_rewrite(row))))
-    message = asyncio.run(store.message(row.id))
+    message = single(asyncio.run(store.messages(ids=[row.id])))
     assert message is not None
     assert message.forgotten
     assert file.run("select count(*) from episodes where session_id = 's1'") == [(0,)]

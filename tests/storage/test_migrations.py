@@ -148,8 +148,8 @@ def test_words_of_schema_1_are_found(store):
 def test_facts_of_schema_1_are_read_again(store):
     """They had no keys, so they are gone, and every message is unread and the session due."""
     assert asyncio.run(store.facts("ann")) == []
-    assert asyncio.run(store.session("s1")).counters.extracted == 0
-    assert [m.seq for m in asyncio.run(store.unread("s1", 99))] == [1, 2, 3, 4, 5, 6]
+    assert asyncio.run(store.sessions(ids=["s1"]))[0].counters.extracted == 0
+    assert [m.seq for m in asyncio.run(store.messages("s1", unread=True, limit=99))] == [1, 2, 3, 4, 5, 6]
     assert asyncio.run(store.pending()) == 1
 
 

@@ -118,7 +118,9 @@ async def test_stores_of_one_database_are_apart_by_schema_and_prefix(new_databas
     for number, store in enumerate(stores):
         await store.open()
         await store.append(an_append("s1", a_draft("m1", f"number {number}")))
-    assert [(await store.message("m1")).text for store in stores] == [f"number {number}" for number in range(4)]
+    assert [(await store.messages(ids=["m1"]))[0].text for store in stores] == [
+        f"number {number}" for number in range(4)
+    ]
     for store in stores:
         assert await is_whole(store, "s1")
         await store.close()
@@ -163,7 +165,7 @@ async def test_a_nul_that_cannot_be_stored_is_refused_in_our_words(store):
     """Ids and titles never have one, since no memory takes it; a store says so instead of storing something else."""
     for verb in (
         store.append(an_append("s\0", a_draft("m1"))),
-        store.session("\0"),
+        store.sessions(ids=["\0"]),
         store.append(an_append("s1", a_draft("m1"), user_id="\0")),
         store.set_status("\0", "ended", at()),
     ):

@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from lamina.errors import LaminaError
+from lamina.log.pages import single
 from lamina.protocols.store import Access, Claim, Copyable, Reach, Store
 from lamina.testing.postgres_server import SERVICE
 from lamina.testing.samples import (
@@ -54,12 +55,12 @@ def calls(session, row, raw):
     return {
         "append": lambda s: s.append(an_append("s1", a_draft("m1", "Else"), user_id="bob", key="k1")),
         "messages": lambda s: s.messages("s1", ALL),
-        "message": lambda s: s.message("m1"),
-        "session": lambda s: s.session("s1"),
+        "messages (ids)": lambda s: s.messages(ids=["m1"]),
+        "sessions (ids)": lambda s: s.sessions(ids=["s1"]),
         "sessions": lambda s: s.sessions(),
-        "newest_sessions": lambda s: s.newest_sessions("ann", 9),
-        "newest_messages": lambda s: s.newest_messages(["s1"]),
-        "newest_messages_under": lambda s: s.newest_messages_under("s", limit=9),
+        "sessions (newest)": lambda s: s.sessions(user_id="ann", newest=True, limit=9),
+        "newest_messages": lambda s: s.newest_messages(ids=["s1"]),
+        "newest_messages (prefix)": lambda s: s.newest_messages("s", limit=9),
         "first_sessions": lambda s: s.first_sessions("s", "|"),
         "touch_sessions": lambda s: s.touch_sessions(["s1"], at(9)),
         "set_status": lambda s: s.set_status("s1", "ended", at(9)),
@@ -68,25 +69,24 @@ def calls(session, row, raw):
         "view": lambda s: s.view("ann", "s1", Reach(turns=9, fill=True, tokens=999)),
         "contents": lambda s: s.contents("ann"),
         "summaries": lambda s: s.summaries("s1", live=False),
-        "summary": lambda s: s.summary("ab"),
+        "summaries (ids)": lambda s: s.summaries(ids=["ab"], live=False),
         "outline": lambda s: s.outline("s1", 9),
         "stats": lambda s: s.stats("ann", days=9),
         "digests": lambda s: s.digests("ann"),
         "facts": lambda s: s.facts("ann"),
-        "facts_in": lambda s: s.facts_in("s1", ALL),
-        "fact": lambda s: s.fact("f1"),
+        "facts (span)": lambda s: s.facts(session_id="s1", span=ALL),
+        "facts (ids)": lambda s: s.facts(ids=["f1"]),
         "episodes": lambda s: s.episodes("ann"),
-        "episode": lambda s: s.episode("e1"),
+        "episodes (ids)": lambda s: s.episodes(ids=["e1"]),
         "links": lambda s: s.links("ann"),
         "users": lambda s: s.users(),
         "find_words": lambda s: s.find_words("ann", ["tea", "milk"], 9),
         "changes": lambda s: s.changes("ann", 0),
         "index_changes": lambda s: s.index_changes("ann", 0, "e", 0),
         "change_counts": lambda s: s.change_counts(),
-        "messages_by_id": lambda s: s.messages_by_id(["m1", "m2"]),
-        "live_summaries": lambda s: s.live_summaries("ann"),
+        "summaries (user)": lambda s: s.summaries(user_id="ann"),
         "vectors": lambda s: s.vectors("ann", "e", 0),
-        "vectors_of": lambda s: s.vectors_of("ann", "e", ["m1", "f1"]),
+        "vectors (ids)": lambda s: s.vectors("ann", "e", ids=["m1", "f1"]),
         "nearest": lambda s: s.nearest("ann", "e", b"e m1", 9),
         "unembedded": lambda s: s.unembedded("ann", "e", 9),
         "put_vectors": lambda s: s.put_vectors("ann", "e", 0, {"m1": b"x", "f1": b"x"}, 99),
@@ -114,7 +114,7 @@ def calls(session, row, raw):
         "update_key (used)": lambda s: s.update_key("key_1", used_at=at(99)),
         "commit": lambda s: s.commit(a_fold("s1", a_summary("z", "s1", Span(first=7, last=8)), expect=3, cursor=8)),
         "commit_digest": lambda s: s.commit_digest(a_digest("ann", 9)),
-        "unread": lambda s: s.unread("s1", 9),
+        "messages (unread)": lambda s: s.messages("s1", unread=True, limit=9),
         "commit_facts": lambda s: s.commit_facts(facts),
         "note_accesses": lambda s: s.note_accesses([Access(id=x, times=1, at=at(9)) for x in ("f1", "e1")]),
         "put_setting (keep)": lambda s: s.put_setting("secret", b"other".hex(), keep=True),
@@ -139,7 +139,7 @@ def calls(session, row, raw):
         "rebuild (session)": lambda s: s.rebuild("s1"),
         "unfold": lambda s: s.unfold("s1", RULE),
         "drop_digests": lambda s: s.drop_digests("ann"),
-        "everyone": lambda s: s.everyone("", 9),
+        "users (everyone)": lambda s: s.users(everyone=True, after="", limit=9),
         "standing": lambda s: s.standing("ann"),
         "session_row": lambda s: s.session_row("s1"),
         "session_rows": lambda s: s.session_rows("s1", "messages", 0, 9),
@@ -193,7 +193,9 @@ async def both(database):
 async def test_no_verb_of_the_protocol_sees_or_changes_another_tenant(both):
     """Each as if there were no other tenant; a new verb without a case here fails."""
     full, empty = both
-    cases = calls(await full.session("s1"), (await full.audit("s1")).rows[0], await full.session_row("s1"))
+    cases = calls(
+        single(await full.sessions(ids=["s1"])), (await full.audit("s1")).rows[0], await full.session_row("s1")
+    )
     assert sorted({case.split()[0] for case in cases}) == VERBS
     before = [*await everything(full), *await meaning(full), *await full.keys()]
     shown = {name: await told(case(empty)) for name, case in cases.items()}

@@ -89,7 +89,7 @@ async def filled(store):
     await store.commit_digest(a_digest("ann", 2, SECRETS["digest"], sources=sources))
     fact = a_fact("f1", SECRETS["fact"], message_id="secret", quote=SECRETS["quote"])
     episode = replace(an_episode("e1", "secret"), summary=SECRETS["episode"])
-    reading = a_reading(await store.session("s1"), 119)
+    reading = a_reading((await store.sessions(ids=["s1"]))[0], 119)
     await store.commit_facts(some_facts(fact, a_fact("f2", message_id="m40"), episodes=(episode,), reading=reading))
     await store.add_milestone(replace(a_milestone("mile", "s1"), title=SECRETS["milestone"]))
     await store.put_proposal(replace(a_proposal("p1", "s1"), record=f'{{"text":"{SECRETS["proposal"]}"}}'))

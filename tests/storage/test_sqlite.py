@@ -350,7 +350,7 @@ def test_facts_are_committed_in_one_transaction(path, opened, monkeypatch):
     before = dump(path)
 
     monkeypatch.setattr(facts_sql, "resolve", broken)
-    reading = a_reading(asyncio.run(store.session("s1")), 2)
+    reading = a_reading(asyncio.run(store.sessions(ids=["s1"]))[0], 2)
     commit = some_facts(a_fact("f1"), episodes=(an_episode("e1"),), reading=reading)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(store.commit_facts(commit))

@@ -18,6 +18,7 @@ from lamina.forgetting.receipts import broken_receipts
 from lamina.knowledge.conflicts import by_slot, resolve
 from lamina.knowledge.fact_words import mark
 from lamina.language.words import terms
+from lamina.log.pages import single
 from lamina.maintenance import integrity
 from lamina.protocols.store import Access, Erased, Reach
 from lamina.storage.sqlite import SqliteStore
@@ -152,6 +153,9 @@ class Stores(RuleBasedStateMachine):
         assert unordered(one) == unordered(other)
         return one
 
+    def session_of(self, session_id) -> Any:
+        return single(driven(self.memory.sessions(ids=[session_id])))
+
     def one_of(self, data, items, most=1):
         """Up to so many of what there is, and an id that there is not."""
         return tuple(data.draw(st.lists(st.sampled_from([*items, "nothing"]), max_size=most, unique=True)))
@@ -178,7 +182,7 @@ class Stores(RuleBasedStateMachine):
     @rule(session=SESSIONS)
     def append_the_same_again(self, session):
         stored = driven(self.memory.messages(session, ALL))
-        owner = driven(self.memory.session(session))
+        owner = self.session_of(session)
         drafts = [a_draft(m.id, m.text, role=m.role, minutes=0) for m in stored[-3:]]  # some may be forgotten
         drafts = [draft._replace(created_at=m.created_at) for draft, m in zip(drafts, stored[-3:], strict=True)]
         if drafts:
@@ -234,7 +238,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, size=st.integers(1, 4), when=st.sampled_from(["now", "late", "later"]), text=TEXTS)
     def fold_messages(self, session, size, when, text):
-        held = driven(self.memory.session(session))
+        held = self.session_of(session)
         if held is None or not held.counters.unfolded:
             return
         self.words.update(terms(text))
@@ -254,7 +258,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, text=TEXTS)
     def fold_summaries(self, session, text):
-        held, live = driven(self.memory.session(session)), driven(self.memory.summaries(session))
+        held, live = self.session_of(session), driven(self.memory.summaries(session))
         if not live:
             return
         span = Span(first=live[0].covers.first, last=live[-1].covers.last)
@@ -275,7 +279,10 @@ class Stores(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, back=st.booleans(), text=TEXTS)
     def swap(self, session, back, text):
-        held, known = driven(self.memory.session(session)), driven(self.memory.summaries(session, live=False))
+        held, known = (
+            self.session_of(session),
+            driven(self.memory.summaries(session, live=False)),
+        )
         live = [summary for summary in known if summary.status == "live"]
         if not live:
             return
@@ -296,7 +303,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, number=st.integers(0, 2), status=st.sampled_from(["open", "accepted"]))
     def put_proposal(self, session, number, status):
-        held = driven(self.memory.session(session))
+        held = self.session_of(session)
         user = "ann" if held is None else held.user_id
         proposal = replace(a_proposal(f"{session}-{number}", session, user_id=user, minutes=number), status=status)
         self.both(lambda store: store.put_proposal(proposal))
@@ -312,7 +319,7 @@ class Stores(RuleBasedStateMachine):
         data=st.data(),
     )
     def read_messages(self, session, said, seen, most, later, data):
-        held, unread = driven(self.memory.session(session)), driven(self.memory.unread(session, 3))
+        held, unread = self.session_of(session), driven(self.memory.messages(session, unread=True, limit=3))
         if not unread:
             return
         places = st.sampled_from(unread)
@@ -414,7 +421,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, derived=st.sampled_from([True, True, False]), text=TEXTS, data=st.data())
     def forget_messages(self, session, derived, text, data):
-        held = driven(self.memory.session(session))
+        held = self.session_of(session)
         if held is None:
             return
         self.words.update(terms(text))
@@ -432,7 +439,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, mine=st.booleans())
     def forget_session(self, session, mine):
-        held = driven(self.memory.session(session))
+        held = self.session_of(session)
         owner = held.user_id if held is not None and mine else "bob"
         self.forget(an_erasure(user_id=owner, receipt_id=self.new_id("r"), sessions=(session,)))
 
@@ -492,8 +499,9 @@ class Stores(RuleBasedStateMachine):
         read["receipts"] = [(row.id, row.created_at, signed(row)) for row in read["receipts"]]
         for user in ("ann", "bob"):
             read[user] = [driven(getattr(store, name)(user)) for name in SHOWN_OF_USERS]
-            read[user].append(driven(store.newest_sessions(user, 2)))
+            read[user].append(driven(store.sessions(user_id=user, newest=True, limit=2)))
             read[user].append(driven(store.changes(user, 0)))
+            read[user].append(driven(store.summaries(user_id=user)))
             for embedder in ("e1", "e2"):  # in order of their places, which are the store's to choose
                 read[user].append([row[1:] for row in driven(store.vectors(user, embedder, 0))])
         read["backlog"] = driven(store.backlog(at(self.minutes), "e1"))
@@ -504,7 +512,7 @@ class Stores(RuleBasedStateMachine):
                 driven(store.messages(session.id, ALL)),
                 driven(store.summaries(session.id, live=False)),
                 driven(store.milestones(session.id)),
-                driven(store.unread(session.id, 3)),
+                driven(store.messages(session.id, unread=True, limit=3)),
                 driven(store.view(session.user_id, session.id, Reach(turns=2, tokens=5))),
             ]
         return read
@@ -539,7 +547,7 @@ class Stores(RuleBasedStateMachine):
     def every_vector_is_of_something_there(self):
         if hasattr(self, "memory"):
             for user in ("ann", "bob"):
-                there = {summary.id for summary in driven(self.memory.live_summaries(user))}
+                there = {summary.id for summary in driven(self.memory.summaries(user_id=user))}
                 there |= {one.id for one in (*driven(self.memory.facts(user)), *driven(self.memory.episodes(user)))}
                 for session in driven(self.memory.sessions(user_id=user)):
                     there |= {message.id for message in driven(self.memory.messages(session.id, ALL))}
@@ -555,7 +563,7 @@ class Stores(RuleBasedStateMachine):
 
 
 SHOWN = ("sessions", "users", "pending", "leases", "proposals", "receipts", "embedders")
-SHOWN_OF_USERS = ("digests", "facts", "episodes", "links", "live_summaries")
+SHOWN_OF_USERS = ("digests", "facts", "episodes", "links")
 
 TestStores = Stores.TestCase
 TestStores.settings = settings(max_examples=share(60), stateful_step_count=30)

@@ -10,7 +10,7 @@ from lamina.documents.versions import EARLIER, VALUE
 from lamina.errors import InputError, NotFound
 from lamina.forgetting.forget import Forgetting
 from lamina.log.append import Ingest
-from lamina.log.pages import every_message
+from lamina.log.pages import every_message, single
 from lamina.parts import Parts
 from lamina.protocols.store import Append, Newest, Replacement
 from lamina.values.document import Document, DocumentPut
@@ -81,7 +81,7 @@ class Documents:
 
     async def get(self, names: Sequence[str]) -> list[Document | None]:
         """What each name stands for."""
-        found = await self._parts.store.newest_messages([_check_name(name) for name in names]) if names else ()
+        found = await self._parts.store.newest_messages(ids=[_check_name(name) for name in names]) if names else ()
         known = {document.name: document for document in self._living(found)}
         return [known.get(name) for name in names]
 
@@ -118,7 +118,7 @@ class Documents:
         first = await self._parts.store.first_sessions(prefix, mark)
         living: set[str] = set()
         for start in range(0, len(first), _PAGE):
-            page = await self._parts.store.newest_messages(first[start : start + _PAGE])
+            page = await self._parts.store.newest_messages(ids=first[start : start + _PAGE])
             living.update(document.name for document in self._living(page))
         folders = {name: name[: name.index(mark, len(prefix)) + 1] for name in first}
         return [folder for name, folder in folders.items() if name in living or await self.under(folder, limit=1)]
@@ -132,7 +132,9 @@ class Documents:
     async def drop(self, names: Sequence[str]) -> None:
         """Forget documents with all their versions, if they are there."""
         while True:
-            found = [one for name in dict.fromkeys(names) if (one := await self._parts.store.session(name))]
+            found = [
+                one for name in dict.fromkeys(names) if (one := single(await self._parts.store.sessions(ids=[name])))
+            ]
             try:
                 await self._forgetting.documents(found)
             except NotFound:  # another forgot one of them first
@@ -142,7 +144,7 @@ class Documents:
     async def move(self, name: str, target: str) -> None:
         """Give a document another name, with its versions."""
         store = self._parts.store
-        session, (now,) = await store.session(name), await self.get([name])
+        session, (now,) = single(await store.sessions(ids=[name])), await self.get([name])
         if session is None or now is None:
             raise NotFound(f"no document {name!r}")
         said = [message async for message in every_message(store, name, 1, session.counters.messages)]
@@ -166,20 +168,20 @@ class Documents:
         """Forget the documents under a prefix whose time is over; how many."""
         store, now, over = self._parts.store, self._parts.now(), []
         after = ""
-        while page := await store.newest_messages_under(prefix, after=after, has=[f'"{_TTL}":'], limit=_PAGE):
+        while page := await store.newest_messages(prefix, after=after, has=[f'"{_TTL}":'], limit=_PAGE):
             over += [one.session for one in page if (known := _document(one)) is not None and not _lives(known, now)]
             after = page[-1].session.id
         while over:
             try:
                 return await self._forgetting.documents(over, unless_used=True)
             except NotFound:  # another forgot one of them first
-                over = [one for one in over if await store.session(one.id) is not None]
+                over = [one for one in over if single(await store.sessions(ids=[one.id])) is not None]
         return 0
 
     async def _each(self, prefix: str, fits: Fits, has: Sequence[str], size: int) -> AsyncIterator[Document]:
         """Documents under a prefix, read so many at once."""
         store, after, limit = self._parts.store, "", min(size, _PAGE) if fits is _any else _PAGE
-        while page := await store.newest_messages_under(prefix, after=after, has=has, limit=limit):
+        while page := await store.newest_messages(prefix, after=after, has=has, limit=limit):
             for document in self._living(page):
                 if fits(document.value):
                     yield document

@@ -39,7 +39,7 @@ async def _texts(parts: Parts, documents: Sequence[Document]) -> dict[str, str]:
     found = {document.message_id: document.text for document in documents if document.text}
     more = [key for document in documents for key in document.more]
     if more:
-        found |= {message.id: message.text for message in await parts.store.messages_by_id(more) if message.text}
+        found |= {message.id: message.text for message in await parts.store.messages(ids=more) if message.text}
     return found
 
 
@@ -62,7 +62,7 @@ async def _vectors(parts: Parts, embedder: Embedder, texts: dict[str, str], owne
     places = {key: place for place, key in enumerate(texts)}
     for user_id in sorted({owners[key] for key in texts}):
         own = [key for key in texts if owners[key] == user_id]
-        stored = await parts.store.vectors_of(user_id, embedder.name, own)
+        stored = await parts.store.vectors(user_id, embedder.name, ids=own)
         rows[[places[row.item_id] for row in stored]] = unpack([row.vector for row in stored], embedder.dimensions)
         for row in stored:
             del places[row.item_id]

@@ -48,7 +48,7 @@ class Digester:
     async def _sessions(self, user_id: str) -> list[Session]:
         """The last sessions, oldest first; not the newest one while it goes on."""
         wanted = self._parts.profile.digest_sessions
-        newest = await self._parts.store.newest_sessions(user_id, wanted + 1)
+        newest = await self._parts.store.sessions(user_id=user_id, newest=True, limit=wanted + 1)
         if newest and newest[0].status in {"active", "paused"}:
             newest = newest[1:]
         return newest[:wanted][::-1]

@@ -89,7 +89,7 @@ class Compactor:
         """
         if not self._parts.profile.facts or fold.reads is None:
             return ()
-        found = await self._parts.store.facts_in(session.id, fold.reads)
+        found = await self._parts.store.facts(session_id=session.id, span=fold.reads)
         known = [fact for fact in found if fact.verdict is None]
         slots = conflicts.by_slot(known).values()
         resolved = [fact for slot in slots for fact in conflicts.resolve(slot, conflicts.rule_of(self._parts.profile))]

@@ -12,7 +12,7 @@ from lamina.knowledge import fact_words
 from lamina.knowledge.extract import Reader
 from lamina.log import erased
 from lamina.log.messages import text_of
-from lamina.log.pages import require_session
+from lamina.log.pages import require_session, single
 from lamina.parts import Parts, Progress, Settling
 from lamina.protocols.store import Contents, Erased, Erasure, Rewrite
 from lamina.values.fact import Fact
@@ -69,7 +69,7 @@ class Forgetting:
 
     async def messages(self, ids: Sequence[str], *, dry_run: bool, progress: Progress | None) -> Receipt:
         """Forget whole messages, of one user."""
-        known = {message.id: message for message in await self._parts.store.messages_by_id(ids)}
+        known = {message.id: message for message in await self._parts.store.messages(ids=ids)}
         for message_id in ids:
             if message_id not in known:
                 raise NotFound(f"no message {message_id!r}")
@@ -115,7 +115,7 @@ class Forgetting:
 
         The receipt names the messages that have the value elsewhere.
         """
-        fact = await self._parts.store.fact(fact_id)
+        fact = single(await self._parts.store.facts(ids=[fact_id]))
         if fact is None:
             raise NotFound(f"no fact {fact_id!r}")
         plan = Plan(user_id=fact.user_id, target=f"fact {fact_id}")

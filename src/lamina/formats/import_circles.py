@@ -4,6 +4,7 @@ from lamina.errors import InputError
 from lamina.formats.importing import Records
 from lamina.knowledge import circular_links
 from lamina.knowledge.circular_links import Steps
+from lamina.log.pages import single
 from lamina.protocols.store import Store
 from lamina.values.fact import Episode, Fact, Link
 from lamina.values.summary import Summary
@@ -26,7 +27,11 @@ async def _add_stored(store: Store, name: str, steps: Steps) -> None:
     users: set[str] = set()
     while todo:
         item = todo.pop()
-        known = await store.fact(item) or await store.episode(item) or await store.summary(item)
+        known = (
+            single(await store.facts(ids=[item]))
+            or single(await store.episodes(ids=[item]))
+            or single(await store.summaries(ids=[item], live=False))
+        )
         if known is None:
             continue
         items: list[Fact | Summary | Episode | Link] = [known]

@@ -15,6 +15,7 @@ from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_words import describe_fact, slot_of
 from lamina.log.append import Ingest
 from lamina.log.messages import check_id, draft, is_older_main, main_owner, own_session_id
+from lamina.log.pages import single
 from lamina.parts import Parts, Progress
 from lamina.values.fact import Episode, Fact, Link
 from lamina.values.message import Span
@@ -207,7 +208,9 @@ class Importer:
 
     async def _is_here(self, incoming: IncomingSession, one: _Pending) -> bool:
         """Whether a message that was forgotten elsewhere is stored here, with its words or without."""
-        stored = await self._store.message(one.message["id"]) if isinstance(one.message["id"], str) else None
+        stored = (
+            single(await self._store.messages(ids=[one.message["id"]])) if isinstance(one.message["id"], str) else None
+        )
         body = {key: one.message.get(key) for key in ("role", "content")}
         if stored is None or {key: stored.body.get(key) for key in body} == body:
             incoming.emptied.append(one.message["id"])
@@ -321,7 +324,7 @@ class Importer:
             return
         incoming = self._incoming(episode.session_id, place)
         if not episode.turns.first:
-            session = await self._store.session(incoming.id)
+            session = single(await self._store.sessions(ids=[incoming.id]))
             last = max(1, session.counters.turns if session else 1)
             episode = replace(episode, turns=Span(first=last, last=last))
         tokens = episode.tokens or self._parts.counter.count(f"{episode.title}\n{episode.summary}")

@@ -10,6 +10,7 @@ from lamina.formats.json_lines import SessionHead
 from lamina.formats.restorable import Forgotten
 from lamina.knowledge import fact_words
 from lamina.knowledge.extract import Reader
+from lamina.log.pages import single
 from lamina.parts import Parts
 from lamina.protocols.store import Erasure, FactsCommit, Reading, Rewrite, Swap
 from lamina.values.fact import LINK_TYPES, Episode, Fact, Link
@@ -85,8 +86,8 @@ class Restorer:
 
     async def _mark_forgotten(self, incoming: IncomingSession) -> Session | None:
         """Mark messages as forgotten that are so in the file; returns the session as it is stored then."""
-        session = await self._store.session(incoming.id)
-        found = [await self._store.message(message_id) for message_id in incoming.emptied]
+        session = single(await self._store.sessions(ids=[incoming.id]))
+        found = [single(await self._store.messages(ids=[message_id])) for message_id in incoming.emptied]
         rewrites = tuple(
             self._as_forgotten(message)
             for message in found
@@ -105,7 +106,7 @@ class Restorer:
                 derived=False,
             )
         )
-        return await self._store.session(incoming.id)
+        return single(await self._store.sessions(ids=[incoming.id]))
 
     def _as_forgotten(self, message: Message) -> Rewrite:
         salt = self._parts.random_bytes(_SALT_BYTES)
@@ -122,7 +123,7 @@ class Restorer:
         put = tuple(replace(one, user_id=session.user_id) for one in incoming.summaries)
         if incoming.redacted or not self._forgotten.ids.isdisjoint(one.id for one in put):
             return self._skip_summaries(put, "something of it was forgotten here")
-        existing = [one.id for one in put if await self._store.summary(one.id) is not None]
+        existing = [one.id for one in put if single(await self._store.summaries(ids=[one.id], live=False)) is not None]
         flaw = restorable.flaw(put, counters.cursor, session.counters.messages)
         if not incoming.aligned or existing or flaw is not None:
             return self._skip_summaries(put, flaw or "its messages are not the same here")
@@ -171,7 +172,7 @@ class Restorer:
 
     async def _check_fact(self, fact: Fact, session: Session) -> Fact | None:
         """A fact as it may be stored, if its message says it here."""
-        message = None if fact.message_id is None else await self._store.message(fact.message_id)
+        message = None if fact.message_id is None else single(await self._store.messages(ids=[fact.message_id]))
         gone = fact.id in self._forgotten.ids
         if message is None or gone or fact.origin != "said" or not restorable.is_said_in(fact, message):
             self._skip("fact that was forgotten here" if gone else "fact whose words are not in its message here", 1)
@@ -179,12 +180,12 @@ class Restorer:
         return replace(fact, user_id=session.user_id, seq=message.seq)
 
     async def _can_restore(self, episode: Episode, session: Session) -> bool:
-        found = [await self._store.message(message_id) for message_id in episode.message_ids]
+        found = [single(await self._store.messages(ids=[message_id])) for message_id in episode.message_ids]
         here = all(message is not None and message.session_id == session.id for message in found)
         if episode.id in self._forgotten.ids or not here:
             self._skip("episode whose messages are not here", 1)
             return False
-        return await self._store.episode(episode.id) is None
+        return single(await self._store.episodes(ids=[episode.id])) is None
 
     async def _match_facts(self, incoming: IncomingSession, session: Session, known: Sequence[Fact]) -> None:
         """Of a session that was read here: which facts are those of the file; decisions by hand are taken over."""
@@ -209,7 +210,7 @@ class Restorer:
     async def manual_episodes(self, incoming: IncomingSession) -> None:
         """Restore episodes stored by hand, if their session is here."""
         manual = [one for one in incoming.episodes if one.origin == "told"]
-        session = await self._store.session(incoming.id) if manual else None
+        session = single(await self._store.sessions(ids=[incoming.id])) if manual else None
         if session is None:
             self._skip("episode whose session is not here", len(manual))
             return
@@ -217,7 +218,7 @@ class Restorer:
         for one in manual:
             if one.id in self._forgotten.ids:
                 self._skip("episode that was forgotten here", 1)
-            elif await self._store.episode(one.id) is None:
+            elif single(await self._store.episodes(ids=[one.id])) is None:
                 put.append(replace(one, user_id=session.user_id))
         if put:
             await self._store.commit_facts(
@@ -229,7 +230,7 @@ class Restorer:
         """Restore facts stored by hand, but not those whose value was forgotten here."""
         fresh: dict[str, list[Fact]] = {}
         for fact in facts:
-            known = await self._store.fact(fact.id)
+            known = single(await self._store.facts(ids=[fact.id]))
             if known is not None and known.user_id != fact.user_id:
                 self._skip("fact whose id another user has", 1)
             elif fact.id in self._forgotten.ids:
@@ -240,7 +241,7 @@ class Restorer:
             marks = await self._reader.marks(put)
             commit = FactsCommit(user_id=user_id, rule=self._reader.rule, put=tuple(put), marks=marks)
             await self._store.commit_facts(commit)
-            stored = sum([await self._store.fact(fact.id) is not None for fact in put])
+            stored = sum([single(await self._store.facts(ids=[fact.id])) is not None for fact in put])
             self._tally.added["facts"] += stored
             self._skip("fact whose value was forgotten here", len(put) - stored)
 
@@ -267,7 +268,7 @@ class Restorer:
             self._tally.added["links"] += len(put)
 
     async def _owner(self, memory_id: str) -> str | None:
-        found = await self._store.fact(memory_id) or await self._store.episode(memory_id)
+        found = single(await self._store.facts(ids=[memory_id])) or single(await self._store.episodes(ids=[memory_id]))
         return None if found is None else found.user_id
 
     async def milestones(self, milestones: Sequence[Milestone]) -> None:
@@ -275,7 +276,7 @@ class Restorer:
         for one in milestones:
             if one.session_id not in known:
                 known[one.session_id] = {old.id for old in await self._store.milestones(one.session_id)}
-            if await self._store.session(one.session_id) is None:
+            if single(await self._store.sessions(ids=[one.session_id])) is None:
                 self._skip("milestone whose session is not here", 1)
             elif one.id not in known[one.session_id]:
                 known[one.session_id].add(one.id)
@@ -286,7 +287,7 @@ class Restorer:
 
     async def status(self, incoming: IncomingSession) -> None:
         """Pause, end or archive a session as it was, unless it has new messages here."""
-        head, session = incoming.head, await self._store.session(incoming.id)
+        head, session = incoming.head, single(await self._store.sessions(ids=[incoming.id]))
         if head is None or session is None or session.status != "active" or head.status == "active":
             return
         if session.counters.messages > incoming.messages:
@@ -305,11 +306,13 @@ class Restorer:
         if not wanted or not known or len(known) < len(sources) or await self._store.digests(user_id):
             return
         put = replace(digest, user_id=user_id, sources=known, status="live", folded_into=None)
-        if await self._store.summary(digest.id) is None and await self._store.commit_digest(put):
+        if single(await self._store.summaries(ids=[digest.id], live=False)) is None and await self._store.commit_digest(
+            put
+        ):
             self._tally.added["summaries"] += 1
 
     async def _source(self, source: Source, incoming: IncomingSession | None) -> Source | None:
-        session = await self._store.session(source.session_id)
+        session = single(await self._store.sessions(ids=[source.session_id]))
         counters = incoming.head.counters if incoming and incoming.head else None
         if incoming is None or session is None or counters is None or not incoming.folded:
             return None

@@ -18,6 +18,7 @@ from lamina.formats.importing import DEFAULT_OWNER, Importer, Records, read_forg
 from lamina.formats.json_lines import Conversion, Record, message_record
 from lamina.knowledge.extract import Reader
 from lamina.log.messages import main_owner
+from lamina.log.pages import single
 from lamina.parts import Parts, Progress
 from lamina.values.message import ROLES, Span
 from lamina.values.report import Imported
@@ -84,7 +85,7 @@ class Transfer:
     async def _read_markdown(self, source: Path, user_id: str | None) -> Conversion:
         """The session of a markdown file. Its summary, whose messages are gone, becomes the first message."""
         document = layouts.parse_session(await files.read_text(source))
-        session = await self._parts.store.session(document.session_id)
+        session = single(await self._parts.store.sessions(ids=[document.session_id]))
         owner = user_id or (session.user_id if session else main_owner(document.session_id) or DEFAULT_OWNER)
         head = {"type": "session", "id": document.session_id, "user_id": owner}
         if document.end is not None:

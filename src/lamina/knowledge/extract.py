@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from lamina.knowledge import conflicts, fact_drafts, fact_words
 from lamina.log.erased import is_emptied, is_emptied_episode
+from lamina.log.pages import single
 from lamina.model_calls import call, call_with_fallback
 from lamina.parts import Parts
 from lamina.protocols.models import EpisodeDraft, EpisodeExtractor, Extractor, FactDraft
@@ -40,8 +41,8 @@ class Reader:
         """Read all of a session that was not read; how many facts were found. Raises ModelError to be tried again."""
         found = 0
         while fact_drafts.reads(self._parts.profile):
-            session = await self._parts.store.session(session_id)
-            messages = await self._parts.store.unread(session_id, self.batch) if session else []
+            session = single(await self._parts.store.sessions(ids=[session_id]))
+            messages = await self._parts.store.messages(session_id, unread=True, limit=self.batch) if session else []
             if session is None or not (messages or fact_drafts.is_unread(self._parts.profile, session.counters)):
                 break
             found += await self._read(session, messages)

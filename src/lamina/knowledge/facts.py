@@ -12,7 +12,7 @@ from lamina.knowledge.circular_links import ORDERED, circles
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_filter import Filter
 from lamina.language.times import moment
-from lamina.log.pages import every_session, require_session
+from lamina.log.pages import every_session, require_session, single
 from lamina.parts import Parts
 from lamina.protocols.store import FactsCommit
 from lamina.values.fact import (
@@ -64,7 +64,7 @@ class Knowledge:
         return sorted(found, key=lambda fact: (-fact.importance, *conflicts.order(fact)))
 
     async def fact(self, fact_id: str) -> Fact:
-        found = await self._parts.store.fact(fact_id)
+        found = single(await self._parts.store.facts(ids=[fact_id]))
         if found is None:
             raise NotFound(f"no fact {fact_id!r}")
         return found
@@ -87,7 +87,9 @@ class Knowledge:
         links = await self._parts.store.links(fact.user_id)
         why = Why(
             fact=fact,
-            message=None if fact.message_id is None else await self._parts.store.message(fact.message_id),
+            message=None
+            if fact.message_id is None
+            else single(await self._parts.store.messages(ids=[fact.message_id])),
             evidence=tuple(one for one in slot if one.status == "evidence" and one.of == fact.id),
             before=before,
             after=by_id.get(fact.of or "") if fact.status in {"superseded", "archived"} else None,
@@ -289,7 +291,9 @@ class Knowledge:
         return Graph(nodes=tuple(kept), links=tuple(within))
 
     async def _find(self, memory_id: str) -> Memorable | None:
-        return await self._parts.store.fact(memory_id) or await self._parts.store.episode(memory_id)
+        store = self._parts.store
+        found: list[Memorable] = [*await store.facts(ids=[memory_id]), *await store.episodes(ids=[memory_id])]
+        return single(found)
 
     # episodes
 

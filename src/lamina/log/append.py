@@ -5,6 +5,7 @@ from typing import Any
 
 from lamina.errors import InputError
 from lamina.log.messages import as_list, check_id, draft, main_owner, session_conflict
+from lamina.log.pages import single
 from lamina.parts import Parts, beside_loop
 from lamina.protocols.store import Append, Appended
 from lamina.values.message import Added, MessageDraft
@@ -61,7 +62,7 @@ class Ingest:
     async def check_owner(self, append: Append) -> None:
         """Leave the main sessions of other users to them; one that a user has from earlier stays theirs."""
         if main_owner(append.session_id) not in {None, append.user_id}:
-            session = await self._parts.store.session(append.session_id)
+            session = single(await self._parts.store.sessions(ids=[append.session_id]))
             if session is None or session.user_id != append.user_id:
                 raise session_conflict(append.session_id)
 

@@ -1,18 +1,26 @@
 """All there is of a kind, read page by page; one session that must be there; and what was cut of a user's memory."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from typing import TypeVar
 
 from lamina.errors import NotFound
 from lamina.protocols.store import Store
 from lamina.values.message import Message, Span
 from lamina.values.session import Session, Status
 
+T = TypeVar("T")
+
 _PAGE = 500
 _BEYOND = 2**62  # every count of changes: which sessions have changed is not asked for
 
 
+def single(found: Sequence[T]) -> T | None:
+    """The one that was asked for, if it is there."""
+    return found[0] if found else None
+
+
 async def require_session(store: Store, session_id: str) -> Session:
-    found = await store.session(session_id)
+    found = single(await store.sessions(ids=[session_id]))
     if found is None:
         raise NotFound(f"no session {session_id!r}")
     return found
@@ -38,9 +46,9 @@ async def every_user(store: Store) -> AsyncIterator[str]:
         after = page[-1]
 
 
-async def every_message(store: Store, session_id: str, first: int, last: int) -> AsyncIterator[Message]:
-    """Messages of a session by sequence number, first and last included."""
-    for start in range(first, last + 1, _PAGE):
+async def every_message(store: Store, session_id: str, begin: int, last: int) -> AsyncIterator[Message]:
+    """Messages of a session by sequence number, begin and last included."""
+    for start in range(begin, last + 1, _PAGE):
         for message in await store.messages(session_id, Span(first=start, last=min(last, start + _PAGE - 1))):
             yield message
 

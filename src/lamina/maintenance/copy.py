@@ -72,7 +72,7 @@ class Copy:
         theirs = await self._target.setting(_IDENTITY)
         if theirs == known:
             return
-        if theirs is not None or await self._target.everyone("", 1):
+        if theirs is not None or await self._target.users(everyone=True, after="", limit=1):
             raise Conflict("the target has a memory of its own; give an empty one, or an earlier copy of this source")
         await self._target.put_setting(_IDENTITY, known)
 
@@ -145,7 +145,7 @@ class Copy:
 
 async def _every(store: Copyable) -> list[str]:
     found: list[str] = []
-    while users := await store.everyone(found[-1] if found else "", _USERS):
+    while users := await store.users(everyone=True, after=found[-1] if found else "", limit=_USERS):
         found += users
     return found
 

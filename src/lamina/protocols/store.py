@@ -452,33 +452,51 @@ class Store(Protocol):
     # the log
     async def append(self, append: Append) -> Appended: ...
 
-    async def messages(self, session_id: str, span: Span) -> list[Message]: ...
+    async def messages(
+        self,
+        session_id: str | None = None,
+        span: Span | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+        unread: bool = False,
+        limit: int | None = None,
+    ) -> list[Message]:
+        """Messages of a session in a span, or those with these ids, in any order, as far as they exist.
 
-    async def message(self, message_id: str) -> Message | None: ...
+        `unread`: the next to read for facts: those marked to be read again, then those not read yet.
+        """
+        ...
 
     # sessions
-    async def session(self, session_id: str) -> Session | None: ...
-
     async def sessions(
-        self, *, user_id: str | None = None, status: Status | None = None, limit: int = 1000, after: str | None = None
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        user_id: str | None = None,
+        status: Status | None = None,
+        newest: bool = False,
+        limit: int = 1000,
+        after: str | None = None,
     ) -> list[Session]:
-        """Sessions by id; with `after`, those behind that id."""
+        """Sessions by id; with `after`, those behind that id.
+
+        `newest`: those in which someone took a turn, the one that began last first.
+        """
         ...
 
-    async def newest_sessions(self, user_id: str, limit: int) -> list[Session]:
-        """The user's sessions in which someone took a turn, the one that began last first."""
-        ...
-
-    async def newest_messages(self, ids: Sequence[str]) -> list[Newest]:
-        """The newest message of each of these sessions that has any, by id of the session."""
-        ...
-
-    async def newest_messages_under(
-        self, prefix: str, *, after: str = "", has: Sequence[str] = (), limit: int
+    async def newest_messages(
+        self,
+        prefix: str = "",
+        *,
+        ids: Sequence[str] | None = None,
+        after: str = "",
+        has: Sequence[str] = (),
+        limit: int = 1000,
     ) -> list[Newest]:
-        """The first so many of sessions whose ids go on from a prefix, behind an id.
+        """The newest message of each of these sessions that has any, by id of the session.
 
-        `has` are pieces that the metadata must have, as it lies in the store.
+        Or of the first so many sessions whose ids go on from a prefix, behind an id. `has` are pieces that the metadata
+        must have, as it lies in the store.
         """
         ...
 
@@ -504,9 +522,16 @@ class Store(Protocol):
     # reading
     async def view(self, user_id: str, session_id: str | None, reach: Reach) -> View: ...
 
-    async def summaries(self, session_id: str, *, live: bool = True) -> list[Summary]: ...
-
-    async def summary(self, summary_id: str) -> Summary | None: ...
+    async def summaries(
+        self,
+        session_id: str | None = None,
+        *,
+        user_id: str | None = None,
+        ids: Sequence[str] | None = None,
+        live: bool = True,
+    ) -> list[Summary]:
+        """Summaries of a session by what they cover; of all sessions of a user, with the digest, by id; or by ids."""
+        ...
 
     async def digests(self, user_id: str) -> list[Summary]: ...
 
@@ -518,26 +543,27 @@ class Store(Protocol):
         """How much there is of everything, of a user or of all; growth for at most so many days, the newest."""
         ...
 
-    async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
-        """All facts of a user, or those said in a session, whatever their status, in the order they were learnt."""
+    async def facts(
+        self,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        *,
+        span: Span | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> list[Fact]:
+        """Facts of a user, a session or some of its messages, whatever their status, in the order they were learnt."""
         ...
 
-    async def facts_in(self, session_id: str, span: Span) -> list[Fact]:
-        """The facts said in these messages, whatever their status."""
-        ...
-
-    async def fact(self, fact_id: str) -> Fact | None: ...
-
-    async def episodes(self, user_id: str, session_id: str | None = None) -> list[Episode]:
+    async def episodes(
+        self, user_id: str | None = None, session_id: str | None = None, *, ids: Sequence[str] | None = None
+    ) -> list[Episode]:
         """Episodes in the order they happened."""
         ...
 
-    async def episode(self, episode_id: str) -> Episode | None: ...
-
     async def links(self, user_id: str) -> list[Link]: ...
 
-    async def users(self, *, limit: int = 1000, after: str | None = None) -> list[str]:
-        """Users who have a session or a fact, by id."""
+    async def users(self, *, limit: int = 1000, after: str | None = None, everyone: bool = False) -> list[str]:
+        """Users who have a session or a fact, by id; `everyone`: of whom there is anything."""
         ...
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches: ...
@@ -558,20 +584,10 @@ class Store(Protocol):
         """How far the memory of each user of this tenant has changed; a user who is forgotten is not there."""
         ...
 
-    async def messages_by_id(self, ids: Sequence[str]) -> list[Message]:
-        """Those that exist, in any order."""
-        ...
-
-    async def live_summaries(self, user_id: str) -> list[Summary]:
-        """The live summaries of all sessions of a user, and the digest, by id."""
-        ...
-
-    async def vectors(self, user_id: str, embedder: str, after: int) -> list[VectorRow]:
-        """The vectors behind a place, in order of place."""
-        ...
-
-    async def vectors_of(self, user_id: str, embedder: str, ids: Sequence[str]) -> list[VectorRow]:
-        """The vectors of these items, as far as there are any, in order of place."""
+    async def vectors(
+        self, user_id: str, embedder: str, after: int = 0, *, ids: Sequence[str] | None = None
+    ) -> list[VectorRow]:
+        """The vectors behind a place, or those of these items, in order of place."""
         ...
 
     async def nearest(self, user_id: str, embedder: str, vector: bytes, limit: int) -> list[str]:
@@ -655,10 +671,6 @@ class Store(Protocol):
     async def commit_digest(self, digest: Summary) -> bool: ...
 
     # facts and episodes
-    async def unread(self, session_id: str, limit: int) -> list[Message]:
-        """The next messages to read for facts: those marked to be read again, then those not read yet."""
-        ...
-
     async def commit_facts(self, commit: FactsCommit) -> bool:
         """Commit facts and episodes; False if what was read, or is to be joined, was read or erased in between.
 
@@ -814,9 +826,7 @@ class Copyable(Protocol):
 
     tenant: str
 
-    async def everyone(self, after: str, limit: int) -> list[str]:
-        """All users of whom there is anything, by id."""
-        ...
+    async def users(self, *, limit: int = 1000, after: str | None = None, everyone: bool = False) -> list[str]: ...
 
     async def standing(self, user_id: str) -> Standing: ...
 

@@ -159,7 +159,7 @@ class IndexCache:
         matches = [match for match in found.matches if isinstance(match, Message)]
         if user.embedder is not None and vector is not None:
             near = await store.nearest(user_id, user.embedder, vector, _NEAREST)
-            matches += await store.messages_by_id(near)
+            matches += await store.messages(ids=near)
         wanted: dict[str, set[int]] = {}
         for match in matches:
             around = range(max(1, match.seq - _AROUND), match.seq + _AROUND + 1)
@@ -173,7 +173,7 @@ class IndexCache:
         user.add_messages(pages)
         user.set_items(items)
         if user.embedder is not None:
-            vectors = await store.vectors_of(user_id, user.embedder, user.index.ids)
+            vectors = await store.vectors(user_id, user.embedder, ids=user.index.ids)
             user.index.set_vectors({row.item_id: row.vector for row in vectors})
         user.index.words.count_as(found.documents, found.frequency)
         return user

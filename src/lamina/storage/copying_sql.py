@@ -56,16 +56,6 @@ _OF_TENANT: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-async def everyone(tx: Transaction, after: str, limit: int) -> list[str]:
-    tables = ("sessions", "facts", "changes", "forgotten")
-    found = " union ".join(f"select user_id from {table} where tenant = :tenant" for table in tables)
-    rows = await tx.rows(
-        f"select user_id from ({found}) as found where user_id > :after order by user_id limit :limit",
-        {"tenant": tx.tenant, "after": after, "limit": limit},
-    )
-    return [row[0] for row in rows]
-
-
 async def standing(tx: Transaction, user_id: str) -> Standing:
     key = {"tenant": tx.tenant, "user": user_id}
     sessions = await tx.rows(

@@ -28,16 +28,38 @@ from lamina.values.message import Span
 Slot = tuple[str, str]  # category and slot
 
 
-async def facts(tx: Transaction, user_id: str, session_id: str | None = None) -> list[Fact]:
-    return sorted(whole_facts(await raw_facts(tx, user_id, session_id)), key=order)
+async def facts(
+    tx: Transaction,
+    user_id: str | None = None,
+    session_id: str | None = None,
+    *,
+    span: Span | None = None,
+    ids: Sequence[str] | None = None,
+) -> list[Fact]:
+    return sorted(whole_facts(await raw_facts(tx, user_id, session_id, span=span, ids=ids)), key=order)
 
 
-async def raw_facts(tx: Transaction, user_id: str, session_id: str | None) -> list[FactRow]:
-    found = await tx.rows(
-        f"select {FACT} from facts where tenant = :tenant and user_id = :user"
-        " and (cast(:session as text) is null or session_id = :session) order by id",
-        {"tenant": tx.tenant, "user": user_id, "session": session_id},
-    )
+async def raw_facts(
+    tx: Transaction,
+    user_id: str | None,
+    session_id: str | None,
+    *,
+    span: Span | None = None,
+    ids: Sequence[str] | None = None,
+) -> list[FactRow]:
+    where = "" if user_id is None else " and user_id = :user"
+    values: dict[str, Any] = {"tenant": tx.tenant, "user": user_id, "session": session_id}
+    if span is not None:
+        where += (
+            " and message_id in (select id from messages where tenant = :tenant and session_id = :session"
+            " and seq between :first and :last)"
+        )
+        values |= {"first": span.first, "last": span.last}
+    elif session_id is not None:
+        where += " and session_id = :session"
+    if ids is not None:
+        where, values["ids"] = f"{where} and id in (select value from json_each(:ids))", tx.listed(ids)
+    found = await tx.rows(f"select {FACT} from facts where tenant = :tenant{where} order by id", values)
     return [FactRow(*row) for row in found]
 
 
@@ -49,37 +71,23 @@ async def standing_facts(tx: Transaction, user_id: str) -> list[Fact]:
     return sorted(whole_facts(FactRow(*row) for row in found), key=order)
 
 
-async def facts_in(tx: Transaction, session_id: str, span: Span) -> list[Fact]:
+async def episodes(
+    tx: Transaction, user_id: str | None = None, session_id: str | None = None, *, ids: Sequence[str] | None = None
+) -> list[Episode]:
+    return list(whole_episodes(await raw_episodes(tx, user_id, session_id, ids=ids)))
+
+
+async def raw_episodes(
+    tx: Transaction, user_id: str | None, session_id: str | None, *, ids: Sequence[str] | None = None
+) -> list[EpisodeRow]:
+    where = "" if user_id is None else " and user_id = :user"
+    where += "" if session_id is None else " and session_id = :session"
+    where += "" if ids is None else " and id in (select value from json_each(:ids))"
     found = await tx.rows(
-        f"select {FACT} from facts where tenant = :tenant and message_id in (select id from messages"
-        " where tenant = :tenant and session_id = :session and seq between :first and :last)",
-        {"tenant": tx.tenant, "session": session_id, "first": span.first, "last": span.last},
-    )
-    return sorted(whole_facts(FactRow(*row) for row in found), key=order)
-
-
-async def fact(tx: Transaction, fact_id: str) -> Fact | None:
-    found = await tx.rows(f"select {FACT} from facts where tenant = ? and id = ?", (tx.tenant, fact_id))
-    return next(whole_facts(FactRow(*row) for row in found), None)
-
-
-async def episodes(tx: Transaction, user_id: str, session_id: str | None = None) -> list[Episode]:
-    return list(whole_episodes(await raw_episodes(tx, user_id, session_id)))
-
-
-async def raw_episodes(tx: Transaction, user_id: str, session_id: str | None) -> list[EpisodeRow]:
-    found = await tx.rows(
-        f"select {EPISODE} from episodes where tenant = :tenant and user_id = :user"
-        " and (cast(:session as text) is null or session_id = :session) order by happened_us, id",
-        {"tenant": tx.tenant, "user": user_id, "session": session_id},
+        f"select {EPISODE} from episodes where tenant = :tenant{where} order by happened_us, id",
+        {"tenant": tx.tenant, "user": user_id, "session": session_id, "ids": tx.listed(ids or ())},
     )
     return [EpisodeRow(*row) for row in found]
-
-
-async def episode(tx: Transaction, episode_id: str) -> Episode | None:
-    sql = f"select {EPISODE} from episodes where tenant = ? and id = ?"
-    found = await tx.rows(sql, (tx.tenant, episode_id))
-    return next(whole_episodes(EpisodeRow(*row) for row in found), None)
 
 
 async def links(tx: Transaction, user_id: str) -> list[Link]:
@@ -130,8 +138,8 @@ async def commit_facts(tx: Transaction, commit: FactsCommit) -> bool:
 async def _check_expected(tx: Transaction, commit: FactsCommit) -> None:
     if commit.expect is not None:
         fact_id, tag = commit.expect
-        known = await fact(tx, fact_id)
-        if known is None or known.tag != tag:
+        known = await facts(tx, ids=[fact_id])
+        if not known or known[0].tag != tag:
             raise stale("fact", fact_id)
 
 

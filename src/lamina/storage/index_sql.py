@@ -4,7 +4,7 @@ from lamina.protocols.store import IndexChanges
 from lamina.storage.changes_sql import changes
 from lamina.storage.facts_sql import episodes, facts
 from lamina.storage.sessions_sql import sessions
-from lamina.storage.summaries_sql import live_summaries
+from lamina.storage.summaries_sql import summaries
 from lamina.storage.transaction import Transaction
 from lamina.storage.vectors_sql import vectors
 
@@ -18,6 +18,6 @@ async def index_changes(tx: Transaction, user_id: str, since: int, embedder: str
     return IndexChanges(
         changes=found,
         vectors=tuple(rows),
-        items=(*await live_summaries(tx, user_id), *await facts(tx, user_id), *await episodes(tx, user_id)),
+        items=(*await summaries(tx, user_id=user_id), *await facts(tx, user_id), *await episodes(tx, user_id)),
         archived=frozenset(session.id for session in archived),
     )

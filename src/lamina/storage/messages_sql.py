@@ -21,13 +21,44 @@ from lamina.storage.transaction import Transaction
 from lamina.values.message import Message, MessageDraft, Span
 from lamina.values.session import Counters, Session, Status
 
+_ALL = 2**62
+
 
 async def raw_messages(tx: Transaction, session_id: str) -> list[MessageRow]:
     sql = f"select {MESSAGE} from messages where tenant = ? and session_id = ? order by seq"
     return [message_row(row) for row in await tx.rows(sql, (tx.tenant, session_id))]
 
 
-async def unread(tx: Transaction, session_id: str, limit: int) -> list[Message]:
+async def messages(
+    tx: Transaction,
+    session_id: str | None = None,
+    span: Span | None = None,
+    *,
+    ids: Sequence[str] | None = None,
+    unread: bool = False,
+    limit: int | None = None,
+) -> list[Message]:
+    if unread:
+        return await _unread(tx, session_id, _ALL if limit is None else limit)
+    where = "" if session_id is None else " and session_id = :session"
+    where += "" if span is None else " and seq between :first and :last"
+    where += "" if ids is None else " and id in (select value from json_each(:ids))"
+    order = "" if session_id is None else " order by seq"
+    found = await tx.rows(
+        f"select {MESSAGE} from messages where tenant = :tenant{where}{order} limit :limit",
+        {
+            "tenant": tx.tenant,
+            "session": session_id,
+            "first": span.first if span else 0,
+            "last": span.last if span else 0,
+            "ids": tx.listed(ids or ()),
+            "limit": _ALL if limit is None else limit,
+        },
+    )
+    return list(whole_messages(map(message_row, found)))
+
+
+async def _unread(tx: Transaction, session_id: str | None, limit: int) -> list[Message]:
     found = await tx.rows(
         f"select {MESSAGE} from (select {MESSAGE} from messages where tenant = :tenant"
         " and session_id = :session and unread = 1 order by seq limit :limit) as again"
@@ -37,11 +68,6 @@ async def unread(tx: Transaction, session_id: str, limit: int) -> list[Message]:
         {"tenant": tx.tenant, "session": session_id, "limit": limit},
     )
     return list(whole_messages(map(message_row, found)))
-
-
-async def messages_by_id(tx: Transaction, ids: Sequence[str]) -> list[Message]:
-    sql = f"select {MESSAGE} from messages where tenant = ? and id in (select value from json_each(?))"
-    return list(whole_messages(map(message_row, await tx.rows(sql, (tx.tenant, tx.listed(ids))))))
 
 
 async def _replace(tx: Transaction, session: Session, replaces: Replacement) -> tuple[Session, bytes]:
@@ -240,16 +266,3 @@ async def _remember_append(tx: Transaction, append: Append, result: Appended) ->
         "insert into appends (tenant, key, fingerprint, result) values (?, ?, ?, ?)",
         (tx.tenant, append.key, append_fingerprint(append), json.dumps({"ids": result.ids, "span": span})),
     )
-
-
-async def messages(tx: Transaction, session_id: str, span: Span) -> list[Message]:
-    found = await tx.rows(
-        f"select {MESSAGE} from messages where tenant = ? and session_id = ? and seq between ? and ? order by seq",
-        (tx.tenant, session_id, span.first, span.last),
-    )
-    return list(whole_messages(map(message_row, found)))
-
-
-async def message(tx: Transaction, message_id: str) -> Message | None:
-    found = await stored_messages(tx, [message_id])
-    return next(whole_messages(found.values()), None)

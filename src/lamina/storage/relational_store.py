@@ -32,8 +32,6 @@ class RelationalStore(Tenant):
 
     # the log
 
-    unread = read(messages_sql.unread)
-    messages_by_id = read(messages_sql.messages_by_id)
     append = write(
         messages_sql.append,
         lambda append: About(
@@ -42,16 +40,12 @@ class RelationalStore(Tenant):
         ),
     )
     messages = read(messages_sql.messages)
-    message = read(messages_sql.message)
 
     # sessions
 
     users = read(sessions_sql.users)
-    session = read(sessions_sql.session)
     sessions = read(sessions_sql.sessions)
-    newest_sessions = read(sessions_sql.newest_sessions)
     newest_messages = read(sessions_sql.newest_messages)
-    newest_messages_under = read(sessions_sql.newest_messages_under)
     first_sessions = read(sessions_sql.first_sessions)
     touch_sessions = write_again(sessions_sql.touch_sessions)
     set_status = write(
@@ -76,9 +70,7 @@ class RelationalStore(Tenant):
 
     # summaries
 
-    live_summaries = read(summaries_sql.live_summaries)
     summaries = read(summaries_sql.summaries)
-    summary = read(summaries_sql.summary)
     digests = read(summaries_sql.digests)
     commit = write(folding_sql.commit, lambda commit: About(session=commit.session_id))
     commit_digest = write(folding_sql.commit_digest, lambda digest: About(user=digest.user_id))
@@ -93,10 +85,7 @@ class RelationalStore(Tenant):
     # knowledge
 
     facts = read(facts_sql.facts)
-    facts_in = read(facts_sql.facts_in)
-    fact = read(facts_sql.fact)
     episodes = read(facts_sql.episodes)
-    episode = read(facts_sql.episode)
     links = read(facts_sql.links)
     commit_facts = write(facts_sql.commit_facts, lambda commit: About(user=commit.user_id))
     note_accesses = write(facts_sql.note_accesses, lambda accesses: About(items=[access.id for access in accesses]))
@@ -107,7 +96,6 @@ class RelationalStore(Tenant):
     index_changes = read(index_sql.index_changes)
     change_counts = read(changes_sql.change_counts)
     vectors = read(vectors_sql.vectors)
-    vectors_of = read(vectors_sql.vectors_of)
     nearest = read(vectors_sql.nearest)
     embedders = read(vectors_sql.embedders)
     unembedded = read(vectors_sql.unembedded)
@@ -176,7 +164,6 @@ class RelationalStore(Tenant):
 
     # copies
 
-    everyone = read(copying_sql.everyone)
     standing = read(copying_sql.standing)
     user_rows = read(copying_sql.user_rows)
     session_row = read(copying_sql.session_row)

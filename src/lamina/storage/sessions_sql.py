@@ -48,10 +48,11 @@ async def generation(tx: Transaction) -> int:
     return 0 if found is None else int(found[0])
 
 
-async def users(tx: Transaction, *, limit: int = 1000, after: str | None = None) -> list[str]:
+async def users(tx: Transaction, *, limit: int = 1000, after: str | None = None, everyone: bool = False) -> list[str]:
+    tables = ("sessions", "facts", "changes", "forgotten") if everyone else ("sessions", "facts")
     found = await tx.rows(
-        "select user_id from sessions where tenant = :tenant and user_id > :after union"
-        " select user_id from facts where tenant = :tenant and user_id > :after order by 1 limit :limit",
+        " union ".join(f"select user_id from {table} where tenant = :tenant and user_id > :after" for table in tables)
+        + " order by 1 limit :limit",
         {"tenant": tx.tenant, "after": after or "", "limit": limit},
     )
     return [row[0] for row in found]
@@ -69,37 +70,45 @@ async def recount_cursor(tx: Transaction, session_id: str) -> None:
 async def sessions(
     tx: Transaction,
     *,
+    ids: Sequence[str] | None = None,
     user_id: str | None = None,
     status: Status | None = None,
+    newest: bool = False,
     limit: int = 1000,
     after: str | None = None,
 ) -> list[Session]:
+    where = "" if after is None else " and id > :after"
+    where += "" if ids is None else " and id in (select value from json_each(:ids))"
+    where += "" if user_id is None else " and user_id = :user"
+    where += "" if status is None else " and status = :status"
+    where += " and turns > 0" if newest else ""
+    order = "started_us desc, id desc" if newest else "id"
     found = await tx.rows(
-        f"select {SESSION} from sessions where tenant = :tenant and id > :after"
-        " and (cast(:user as text) is null or user_id = :user)"
-        " and (cast(:status as text) is null or status = :status) order by id limit :limit",
-        {"tenant": tx.tenant, "after": after or "", "user": user_id, "status": status, "limit": limit},
+        f"select {SESSION} from sessions where tenant = :tenant{where} order by {order} limit :limit",
+        {
+            "tenant": tx.tenant,
+            "after": after,
+            "ids": tx.listed(ids or ()),
+            "user": user_id,
+            "status": status,
+            "limit": limit,
+        },
     )
     return [session_value(row) for row in found]
 
 
-async def newest_sessions(tx: Transaction, user_id: str, limit: int) -> list[Session]:
-    found = await tx.rows(
-        f"select {SESSION} from sessions where tenant = ? and user_id = ? and turns > 0"
-        " order by started_us desc, id desc limit ?",
-        (tx.tenant, user_id, limit),
-    )
-    return [session_value(row) for row in found]
-
-
-async def newest_messages(tx: Transaction, ids: Sequence[str]) -> list[Newest]:
-    where = "s.id in (select value from json_each(:ids)) order by s.id"
-    return _newest(await _ends(tx, where, {"ids": tx.listed(ids)}))
-
-
-async def newest_messages_under(
-    tx: Transaction, prefix: str, *, after: str = "", has: Sequence[str] = (), limit: int
+async def newest_messages(
+    tx: Transaction,
+    prefix: str = "",
+    *,
+    ids: Sequence[str] | None = None,
+    after: str = "",
+    has: Sequence[str] = (),
+    limit: int = 1000,
 ) -> list[Newest]:
+    if ids is not None:
+        where = "s.id in (select value from json_each(:ids)) order by s.id"
+        return _newest(await _ends(tx, where, {"ids": tx.listed(ids)}))
     pieces = {f"has{number}": f"%{escaped(piece)}%" for number, piece in enumerate(has)}
     wanted = "".join(f" and m.metadata like :{name} escape '!'" for name in pieces)
     where = f"s.id > :after and s.id < :end{wanted} order by s.id limit :limit"

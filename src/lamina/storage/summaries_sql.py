@@ -1,5 +1,7 @@
 """Summaries and digests as rows, and their words in the index."""
 
+from collections.abc import Sequence
+
 from lamina.errors import StoreError
 from lamina.log import records
 from lamina.protocols.store import (
@@ -57,23 +59,24 @@ async def _live_summary(tx: Transaction, summary_id: str) -> list[tuple[int, Sum
     return [(place, summary) for place, *row in found for summary in whole_summaries([summary_row(row)])]
 
 
-async def live_summaries(tx: Transaction, user_id: str) -> list[Summary]:
-    sql = f"select {SUMMARY} from summaries where tenant = ? and user_id = ? and status = 'live' order by +id"
-    return list(whole_summaries(map(summary_row, await tx.rows(sql, (tx.tenant, user_id)))))
-
-
-async def summaries(tx: Transaction, session_id: str, *, live: bool = True) -> list[Summary]:
+async def summaries(
+    tx: Transaction,
+    session_id: str | None = None,
+    *,
+    user_id: str | None = None,
+    ids: Sequence[str] | None = None,
+    live: bool = True,
+) -> list[Summary]:
+    where = "" if session_id is None else " and session_id = :session"
+    where += "" if user_id is None else " and user_id = :user"
+    where += "" if ids is None else " and id in (select value from json_each(:ids))"
+    where += " and status = 'live'" if live else ""
     found = await tx.rows(
-        f"select {SUMMARY} from summaries where tenant = ? and session_id = ? and (? = 0 or status = 'live')"
-        " order by first, place",
-        (tx.tenant, session_id, int(live)),
+        f"select {SUMMARY} from summaries where tenant = :tenant{where}"
+        f" order by {'+id' if session_id is None else 'first, place'}",
+        {"tenant": tx.tenant, "session": session_id, "user": user_id, "ids": tx.listed(ids or ())},
     )
     return list(whole_summaries(map(summary_row, found)))
-
-
-async def summary(tx: Transaction, summary_id: str) -> Summary | None:
-    found = await tx.rows(f"select {SUMMARY} from summaries where tenant = ? and id = ?", (tx.tenant, summary_id))
-    return next(whole_summaries(map(summary_row, found)), None)
 
 
 async def digests(tx: Transaction, user_id: str) -> list[Summary]:

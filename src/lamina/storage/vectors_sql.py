@@ -49,20 +49,14 @@ _STRAY = (
 )
 
 
-async def vectors(tx: Transaction, user_id: str, embedder: str, after: int) -> list[VectorRow]:
+async def vectors(
+    tx: Transaction, user_id: str, embedder: str, after: int = 0, *, ids: Sequence[str] | None = None
+) -> list[VectorRow]:
+    wanted = "place > :after" if ids is None else "item_id in (select value from json_each(:ids))"
     found = await tx.rows(
-        "select place, item_id, vector from vectors where tenant = ? and user_id = ? and embedder = ?"
-        " and place > ? order by place",
-        (tx.tenant, user_id, embedder, after),
-    )
-    return list(map(VectorRow._make, found))
-
-
-async def vectors_of(tx: Transaction, user_id: str, embedder: str, ids: Sequence[str]) -> list[VectorRow]:
-    found = await tx.rows(
-        "select place, item_id, vector from vectors where tenant = ? and embedder = ? and user_id = ?"
-        " and item_id in (select value from json_each(?)) order by place",
-        (tx.tenant, embedder, user_id, tx.listed(ids)),
+        "select place, item_id, vector from vectors where tenant = :tenant and user_id = :user"
+        f" and embedder = :embedder and {wanted} order by place",
+        {"tenant": tx.tenant, "user": user_id, "embedder": embedder, "after": after, "ids": tx.listed(ids or ())},
     )
     return list(map(VectorRow._make, found))
 

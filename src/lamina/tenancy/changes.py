@@ -164,7 +164,7 @@ class Watch:
             if messages != known:
                 first = known + 1 if messages > known else 1  # fewer: it was forgotten, and began again
                 self._tell("message.added", user_id, session_id, first=first, last=messages)
-        summaries = await self._store.live_summaries(user_id)
+        summaries = await self._store.summaries(user_id=user_id)
         facts = await self._store.facts(user_id)
         before = self._standing.pop(user_id, None) or self._state_at_start(summaries, facts)
         self._standing[user_id] = _Standing(

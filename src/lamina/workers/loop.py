@@ -18,7 +18,7 @@ from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.consolidate import Consolidation
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_drafts import is_unread
-from lamina.log.pages import every_user, require_session
+from lamina.log.pages import every_user, require_session, single
 from lamina.maintenance.integrity import faults
 from lamina.parts import Parts, Progress
 from lamina.protocols.store import Claim, FoldCommit, Reach
@@ -354,7 +354,7 @@ class Worker:
 
     async def _fail(self, claim: Claim, error: Exception, folds: int) -> Settled:
         patience = self._parts.patience
-        session = await self._parts.store.session(claim.session.id)
+        session = single(await self._parts.store.sessions(ids=[claim.session.id]))
         attempts = session.attempts if session else 0
         wait = min(patience.backoff_seconds * 2 ** min(attempts, 20), 3600)
         logger.warning(
@@ -394,7 +394,7 @@ class Worker:
 
     async def _view(self, session_id: str) -> tuple[Session, list[Summary]] | None:
         """A session with its live summaries; raises StoreError if these do not stand for all that was folded."""
-        session = await self._parts.store.session(session_id)
+        session = single(await self._parts.store.sessions(ids=[session_id]))
         if session is None:
             return None
         live = await self._parts.store.summaries(session_id)

@@ -120,19 +120,26 @@ class OracleStore(OracleQueue):
             digest=chain.first_hash(append.session_id),
         )
 
-    async def messages(self, session_id: str, span: Span) -> list[Message]:
-        kept = self._sessions.get(session_id)
-        return list(whole_messages(row for row in kept.rows if row.seq in span)) if kept else []
-
-    async def message(self, message_id: str) -> Message | None:
-        row = self._by_id.get(message_id)
-        return None if row is None else next(whole_messages([row]), None)
+    async def messages(
+        self,
+        session_id: str | None = None,
+        span: Span | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+        unread: bool = False,
+        limit: int | None = None,
+    ) -> list[Message]:
+        if unread:
+            return self._unread(str(session_id), limit)
+        found = [
+            row
+            for key, kept in sorted(self._sessions.items())
+            for row in kept.rows
+            if session_id in {None, key} and (span is None or row.seq in span) and (ids is None or row.id in ids)
+        ]
+        return list(whole_messages(found[:limit]))
 
     # sessions
-
-    async def session(self, session_id: str) -> Session | None:
-        kept = self._sessions.get(session_id)
-        return kept.session if kept else None
 
     async def index_changes(self, user_id: str, since: int, embedder: str | None, after: int) -> IndexChanges:
         found = await self.changes(user_id, since)
@@ -148,7 +155,14 @@ class OracleStore(OracleQueue):
         )
 
     async def sessions(
-        self, *, user_id: str | None = None, status: Status | None = None, limit: int = 1000, after: str | None = None
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        user_id: str | None = None,
+        status: Status | None = None,
+        newest: bool = False,
+        limit: int = 1000,
+        after: str | None = None,
     ) -> list[Session]:
         found = [
             kept.session
@@ -156,13 +170,12 @@ class OracleStore(OracleQueue):
             if session_id > (after or "")
             and user_id in {None, kept.session.user_id}
             and status in {None, kept.session.status}
+            and (ids is None or session_id in ids)
+            and (kept.session.counters.turns or not newest)
         ]
+        if newest:
+            found.sort(key=lambda session: (session.started_at, session.id), reverse=True)
         return found[:limit]
-
-    async def newest_sessions(self, user_id: str, limit: int) -> list[Session]:
-        own = [kept.session for kept in self._sessions.values() if kept.session.user_id == user_id]
-        own = [session for session in own if session.counters.turns]
-        return sorted(own, key=lambda session: (session.started_at, session.id), reverse=True)[:limit]
 
     async def newest_messages(self, ids: Sequence[str]) -> list[Newest]:
         return list(self._newest(sorted(self._sessions.keys() & set(ids))))
@@ -221,13 +234,18 @@ class OracleStore(OracleQueue):
             cuts=(await self.changes(user_id, 0)).cuts,
         )
 
-    async def summaries(self, session_id: str, *, live: bool = True) -> list[Summary]:
-        own = [row for row in self._own_summaries(session_id) if not live or row.status == "live"]
-        return list(whole_summaries(own))
-
-    async def summary(self, summary_id: str) -> Summary | None:
-        row = self._summaries.get(summary_id)
-        return None if row is None else next(whole_summaries([row]), None)
+    async def summaries(
+        self,
+        session_id: str | None = None,
+        *,
+        user_id: str | None = None,
+        ids: Sequence[str] | None = None,
+        live: bool = True,
+    ) -> list[Summary]:
+        every = [row for _, row in sorted(self._summaries.items())]
+        found = every if session_id is None else self._own_summaries(session_id)
+        found = [row for row in found if user_id in {None, row.user_id} and (ids is None or row.id in ids)]
+        return list(whole_summaries(row for row in found if not live or row.status == "live"))
 
     async def digests(self, user_id: str) -> list[Summary]:
         own = [row for row in self._summaries.values() if row.user_id == user_id and row.kind == "digest"]

@@ -148,27 +148,35 @@ class OracleTables:
 
     # reading
 
-    async def facts(self, user_id: str, session_id: str | None = None) -> list[Fact]:
+    async def facts(
+        self,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        *,
+        span: Span | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> list[Fact]:
         own = [
-            fact for fact in self._facts.values() if fact.user_id == user_id and session_id in {None, fact.session_id}
+            fact
+            for fact in self._facts.values()
+            if user_id in {None, fact.user_id}
+            and session_id in {None, fact.session_id}
+            and (span is None or fact.seq in span)
+            and (ids is None or fact.id in ids)
         ]
         return sorted(own, key=conflicts.order)
 
-    async def facts_in(self, session_id: str, span: Span) -> list[Fact]:
-        own = [fact for fact in self._facts.values() if fact.session_id == session_id and fact.seq in span]
-        return sorted(own, key=conflicts.order)
-
-    async def fact(self, fact_id: str) -> Fact | None:
-        return self._facts.get(fact_id)
-
-    async def episodes(self, user_id: str, session_id: str | None = None) -> list[Episode]:
+    async def episodes(
+        self, user_id: str | None = None, session_id: str | None = None, *, ids: Sequence[str] | None = None
+    ) -> list[Episode]:
         own = [
-            one for one in self._episodes.values() if one.user_id == user_id and session_id in {None, one.session_id}
+            one
+            for one in self._episodes.values()
+            if user_id in {None, one.user_id}
+            and session_id in {None, one.session_id}
+            and (ids is None or one.id in ids)
         ]
         return sorted(own, key=lambda one: (one.happened_at, one.id))
-
-    async def episode(self, episode_id: str) -> Episode | None:
-        return self._episodes.get(episode_id)
 
     async def links(self, user_id: str) -> list[Link]:
         own = [link for owner, link in self._links.values() if owner == user_id]
@@ -179,7 +187,7 @@ class OracleTables:
         known |= {fact.user_id for fact in self._facts.values()}
         return sorted(user_id for user_id in known if user_id > (after or ""))[:limit]
 
-    async def unread(self, session_id: str, limit: int) -> list[Message]:
+    def _unread(self, session_id: str, limit: int | None) -> list[Message]:
         kept = self._sessions.get(session_id)
         if kept is None:
             return []

@@ -29,27 +29,22 @@ class OracleVectors(OracleTables):
 
     # reading
 
-    async def messages_by_id(self, ids: Sequence[str]) -> list[Message]:
-        return list(whole_messages(self._by_id[key] for key in dict.fromkeys(ids) if key in self._by_id))
-
-    async def live_summaries(self, user_id: str) -> list[Summary]:
-        return list(self._live_summaries(user_id))
-
     def _live_summaries(self, user_id: str) -> Iterator[Summary]:
         own = [row for row in self._summaries.values() if row.user_id == user_id and row.status == "live"]
         return whole_summaries(sorted(own, key=lambda row: row.id))
 
-    async def vectors(self, user_id: str, embedder: str, after: int) -> list[VectorRow]:
+    async def vectors(
+        self, user_id: str, embedder: str, after: int = 0, *, ids: Sequence[str] | None = None
+    ) -> list[VectorRow]:
         found = [
             VectorRow(one.place, item_id, one.vector)
             for item_id, made in self._vectors.items()
-            if (one := made.get(embedder)) is not None and one.user_id == user_id and one.place > after
+            if (one := made.get(embedder)) is not None
+            and one.user_id == user_id
+            and one.place > after
+            and (ids is None or item_id in ids)
         ]
         return sorted(found)
-
-    async def vectors_of(self, user_id: str, embedder: str, ids: Sequence[str]) -> list[VectorRow]:
-        wanted = set(ids)
-        return [row for row in await self.vectors(user_id, embedder, 0) if row.item_id in wanted]
 
     async def nearest(self, user_id: str, embedder: str, vector: bytes, limit: int) -> list[str]:
         best = Best(vector, limit)

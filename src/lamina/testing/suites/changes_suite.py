@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from lamina.log.pages import single
 from lamina.protocols.store import Access, ChangedSession, Changes, Store
 from lamina.testing.samples import (
     RULE,
@@ -38,14 +39,14 @@ D = a_summary("d", "s1", Span(first=7, last=8))
 
 
 async def _judged(store: Store) -> None:
-    fact = await store.fact("f4")
+    fact = single(await store.facts(ids=["f4"]))
     assert fact is not None
     judged = replace(fact, verdict="demoted", verdict_at=at(9), decay=0.5)
     await store.commit_facts(some_facts(change=(judged,)))
 
 
 async def _renamed(store: Store) -> None:
-    fact = await store.fact("told")
+    fact = single(await store.facts(ids=["told"]))
     assert fact is not None
     await store.commit_facts(some_facts(change=(replace(fact, tags=("name",)),)))
 

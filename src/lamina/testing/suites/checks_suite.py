@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from lamina.log.pages import single
 from lamina.maintenance import integrity
 from lamina.protocols.store import Claim, MessageRow, Reach, Store, Unembedded, WordMatches
 from lamina.testing.samples import a_turn, an_append, at
@@ -27,7 +28,7 @@ def found_ids(matches: WordMatches) -> set[str]:
 
 
 async def session_of(store: Store, session_id: str) -> Session:
-    found = await store.session(session_id)
+    found = single(await store.sessions(ids=[session_id]))
     assert found is not None
     return found
 
@@ -70,7 +71,7 @@ async def everything(store: Store, *users: str, words: tuple[str, ...] = ("tea",
     for user_id in users or ("ann", "bob"):
         matches = await store.find_words(user_id, words, 99)
         shown += [
-            await store.newest_sessions(user_id, 9),
+            await store.sessions(user_id=user_id, newest=True, limit=9),
             await store.digests(user_id),
             await store.facts(user_id),
             await store.episodes(user_id),
@@ -84,7 +85,7 @@ async def everything(store: Store, *users: str, words: tuple[str, ...] = ("tea",
             await store.messages(session.id, ALL),
             await store.summaries(session.id, live=False),
             await store.milestones(session.id),
-            await store.unread(session.id, 99),
+            await store.messages(session.id, unread=True, limit=99),
             await store.view(session.user_id, session.id, Reach(turns=9, fill=True, tokens=999)),
         ]
     return shown
@@ -123,7 +124,7 @@ async def meaning(store: Store) -> list[object]:
     for user_id in ("ann", "bob"):
         shown += [
             await store.changes(user_id, 0),
-            await store.live_summaries(user_id),
+            await store.summaries(user_id=user_id),
             await store.vectors(user_id, "e", 0),
             await store.unembedded(user_id, "e", 99),
         ]

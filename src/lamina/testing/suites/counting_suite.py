@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from lamina.errors import NotFound
+from lamina.log.pages import single
 from lamina.protocols.store import Store
 from lamina.testing.samples import (
     START,
@@ -87,7 +88,7 @@ class Counting(Suite):
         await store.erase(an_erasure(*map(a_rewrite, rows)))
         outline = await store.outline("s1", 1)
         assert outline.forgotten == (Span(first=2, last=3), Span(first=7, last=7))
-        session = await store.session("s1")
+        session = single(await store.sessions(ids=["s1"]))
         assert session is not None
         assert [part.tokens for part in outline.parts] == [session.counters.tokens]
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from lamina.log.pages import single
 from lamina.protocols.store import Store
 from lamina.testing.samples import a_draft, a_told_episode, a_turn, an_append, an_episode, an_erasure, at, some_facts
 from lamina.testing.suites.checks_suite import Suite, everything
@@ -13,7 +14,7 @@ class Episodes(Suite):
     """Moments that mattered."""
 
     async def put_episodes(self, store: Store, *episodes: Episode, most: int | None = None) -> None:
-        if await store.session("s1") is None:
+        if single(await store.sessions(ids=["s1"])) is None:
             await store.append(an_append("s1", *a_turn(1), *a_turn(2), *a_turn(3)))
         assert await store.commit_facts(some_facts(episodes=episodes, most_episodes=most))
 
@@ -33,8 +34,8 @@ class Episodes(Suite):
             valence=-0.75,
         )
         await self.put_episodes(store, episode)
-        assert await store.episode("e1") == episode
-        assert await store.episode("nothing") is None
+        assert single(await store.episodes(ids=["e1"])) == episode
+        assert single(await store.episodes(ids=["nothing"])) is None
 
     async def test_episodes_come_in_the_order_they_happened(self, store: Store) -> None:
         """Of one user, or of one session."""
@@ -57,7 +58,7 @@ class Episodes(Suite):
             store, a_told_episode("e6"), a_told_episode("e7"), replace(an_episode("e5"), title="Else")
         )
         assert sorted(await self.episode_ids(store)) == ["e1", "e4", "e5", "e6", "e7"]
-        kept = await store.episode("e5")
+        kept = single(await store.episodes(ids=["e5"]))
         assert kept is not None
         assert kept.title == an_episode("e5").title
 

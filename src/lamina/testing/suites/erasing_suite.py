@@ -9,6 +9,7 @@ import pytest
 from lamina.errors import Conflict, NotFound
 from lamina.log import chain
 from lamina.log.erased import FORGOTTEN
+from lamina.log.pages import single
 from lamina.protocols.store import Access, Erased, Rewrite, Store
 from lamina.testing.samples import (
     a_digest,
@@ -103,7 +104,7 @@ class Erasing(Suite):
         assert (after[2].text, after[2].forgotten, after[2].tokens) == (FORGOTTEN, True, 1)
         assert (after[2].id, after[2].turn, after[2].created_at) == (before[2].id, before[2].turn, before[2].created_at)
         assert after[:2] + after[3:] == before[:2] + before[3:]
-        assert await store.message("m2") == after[2]
+        assert single(await store.messages(ids=["m2"])) == after[2]
         assert (await store.audit("s1")).last_digest == digests
         assert await is_whole(store, "s1")
 
@@ -202,7 +203,7 @@ class Erasing(Suite):
         (left,) = [one for one in await store.episodes("ann") if one.id == "e2"]
         assert (left.title, left.summary, left.context) == (FORGOTTEN, FORGOTTEN, "")
         assert (left.kind, left.message_ids) == ("decision_made", ("m2",))
-        assert [m.seq for m in await store.unread("s1", 1)] == [3]
+        assert [m.seq for m in await store.messages("s1", unread=True, limit=1)] == [3]
         assert a_link("e2", "told") in await store.links("ann")
         reading = a_reading(await session_of(store, "s1"), 3, (3,))
         assert await store.commit_facts(some_facts(drop_episodes=("e2",), reading=reading))
@@ -227,7 +228,7 @@ class Erasing(Suite):
         erased = await store.erase(an_erasure(rewrite, facts=("f1",), receipt_id="r2"))
         assert erased.values_blocked == 1
         await store.commit_facts(some_facts(a_fact("f9", "Tea", message_id="m3", minutes=9)))
-        assert await store.fact("f9") is None
+        assert single(await store.facts(ids=["f9"])) is None
 
     async def test_a_fold_under_way_comes_too_late(self, store: Store) -> None:
         """It may tell what was forgotten meanwhile; so may a swap, and the session is looked at again."""
@@ -251,10 +252,10 @@ class Erasing(Suite):
         assert (erased.messages, erased.redacted) == ((), ("m2",))
         assert (erased.facts, erased.episodes) == (("f2",), ())
         assert found_ids(await store.find_words("ann", ["biscuit"], 9)) == {"m2"}
-        message = await store.message("m2")
+        message = single(await store.messages(ids=["m2"]))
         assert message is not None
         assert (message.forgotten, message.text) == (True, "I like [forgotten] biscuits.")
-        assert [m.seq for m in await store.unread("s1", 2)] == [2, 3]
+        assert [m.seq for m in await store.messages("s1", unread=True, limit=2)] == [2, 3]
         assert await is_whole(store, "s1")
 
     async def test_other_facts_of_the_message_stay_as_they_are(self, store: Store) -> None:
@@ -377,7 +378,7 @@ class Erasing(Suite):
             await store.append(an_append("s2", a_draft("x"), key="k2"))
         with pytest.raises(Conflict, match="'k3'"):
             await store.append(an_append("s1", other, key="k3"))
-        stored = await store.message("m2")
+        stored = single(await store.messages(ids=["m2"]))
         assert stored is not None
         assert stored.text == FORGOTTEN
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from lamina.forgetting.receipts import FIRST_RECEIPT, broken_receipts
+from lamina.log.pages import single
 from lamina.protocols.store import Erased, Store
 from lamina.testing.samples import (
     a_digest,
@@ -91,7 +92,7 @@ class ErasingWhole(Suite):
         assert await standing(store) == {"f1": "superseded", "f2": "superseded", "f3": "active"}
         assert await store.links("ann") == [a_link("f1", "f2"), a_link("f2", "f3")]
         await store.commit_facts(some_facts(a_told_fact("f9", "ann", key="Name")))
-        assert await store.fact("f9") is None
+        assert single(await store.facts(ids=["f9"])) is None
         assert len(await store.summaries("s1", live=False)) == 4
         assert not await store.digests("ann")
         assert not await store.proposals()
@@ -134,10 +135,10 @@ class ErasingWhole(Suite):
         assert len(erased.digests) == 2
         assert set(erased.facts) == {"f1", "f2", "f3", "f4"}
         assert set(erased.episodes) == {"e1", "e2", "e3", "e4"}
-        assert await store.session("s1") is None
-        assert await store.messages("s1", ALL) == await store.unread("s1", 9) == []
+        assert single(await store.sessions(ids=["s1"])) is None
+        assert await store.messages("s1", ALL) == await store.messages("s1", unread=True, limit=9) == []
         assert await store.milestones("s1") == []
-        assert await store.message("m1") is None
+        assert single(await store.messages(ids=["m1"])) is None
         assert await store.summaries("s1", live=False) == []
         assert await store.proposals("s1") == []
         assert await store.links("ann") == []
@@ -155,7 +156,7 @@ class ErasingWhole(Suite):
         appended = await store.append(an_append("s1", *a_turn(1, text="Else"), key="k1", user_id="bob"))
         assert (appended.span, appended.duplicates) == (Span(first=1, last=2), ())
         assert [m.text for m in await store.messages("s1", ALL)] == ["Else", "Noted: Else"]
-        assert [m.seq for m in await store.unread("s1", 9)] == [1, 2]
+        assert [m.seq for m in await store.messages("s1", unread=True, limit=9)] == [1, 2]
         assert await is_whole(store, "s1")
 
     async def test_work_on_a_forgotten_session_is_too_late_for_its_namesake(self, store: Store) -> None:
@@ -220,7 +221,7 @@ class ErasingWhole(Suite):
             assert planned != Erased()
             assert await everything(store) == before
         await store.commit_facts(some_facts(a_fact("f9", "tea", message_id="m4", minutes=9)))
-        assert await store.fact("f9") is None
+        assert single(await store.facts(ids=["f9"])) is None
 
     async def test_receipts_are_chained(self, store: Store) -> None:
         """Each from the one before, oldest first; a dry run or a failure leaves none."""

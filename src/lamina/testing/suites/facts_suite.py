@@ -10,6 +10,7 @@ import pytest
 from lamina.errors import Stale
 from lamina.knowledge.conflicts import resolve
 from lamina.knowledge.fact_words import mark
+from lamina.log.pages import single
 from lamina.protocols.store import Access, Store
 from lamina.testing.samples import (
     RULE,
@@ -49,15 +50,15 @@ class Facts(Suite):
             importance=0.125,
         )
         assert await store.commit_facts(some_facts(fact))
-        stored = await store.fact("f1")
+        stored = single(await store.facts(ids=["f1"]))
         assert stored == replace(fact, status="active", valid_until=at(90))
         assert await store.facts("ann") == await store.facts("ann", "s1") == [stored]
-        assert await store.fact("nothing") is None
+        assert single(await store.facts(ids=["nothing"])) is None
 
     async def test_facts_are_committed_only_beside_the_fact_that_was_read(self, store: Store) -> None:
         """Its tag is another one once it stands otherwise, not when it is used; with an old one nothing changes."""
         await store.commit_facts(some_facts(a_told_fact("f1", "tea", key="drink", minutes=1)))
-        first = await store.fact("f1")
+        first = single(await store.facts(ids=["f1"]))
         assert first is not None
         await store.note_accesses([Access(id="f1", times=3, at=at(4))])
         await store.commit_facts(
@@ -125,7 +126,7 @@ class Facts(Suite):
         await four_turns(store)
         boast = replace(SAID[1], status="active", version=9, of="f9", valid_until=at(5))
         await store.commit_facts(some_facts(SAID[0], boast))
-        stored = await store.fact("f2")
+        stored = single(await store.facts(ids=["f2"]))
         assert stored is not None
         assert (stored.status, stored.version, stored.of, stored.valid_until) == ("evidence", 1, "f1", None)
 
@@ -169,7 +170,7 @@ class Facts(Suite):
         judged = replace(judged, verdict="retracted", verdict_at=at(10), accesses=0, decay=0.5, status="active")
         assert await store.commit_facts(some_facts(change=(judged,)))
         assert await standing(store) == {"f1": "active", "f2": "evidence", "f3": "retracted"}
-        stored = await store.fact("f3")
+        stored = single(await store.facts(ids=["f3"]))
         assert stored is not None
         assert (stored.verdict, stored.accesses, stored.accessed_at, stored.decay) == ("retracted", 2, at(9), 0.5)
 
@@ -180,7 +181,7 @@ class Facts(Suite):
         late = replace(SAID[2], verdict="promoted", verdict_at=at(9))
         await store.commit_facts(some_facts(drop=("f3",)))
         assert await store.commit_facts(some_facts(change=(late,)))
-        assert await store.fact("f3") is None
+        assert single(await store.facts(ids=["f3"])) is None
         assert await standing(store) == {"f1": "active", "f2": "evidence", "f4": "conflicted"}
 
     async def test_a_dropped_fact_leaves_no_trace(self, store: Store) -> None:
@@ -216,7 +217,7 @@ class Facts(Suite):
         assert await store.commit_facts(some_facts(again, unblock=(mark(SECRET, again),)))
         assert await standing(store) == {"f5": "superseded", "f3": "superseded", "f6": "active"}
         assert await store.commit_facts(some_facts(replace(SAID[0], id="f7")))
-        assert await store.fact("f7") is not None
+        assert single(await store.facts(ids=["f7"])) is not None
 
     async def test_a_forgotten_value_is_kept_out_of_one_user_only(self, store: Store) -> None:
         """Marks belong to the user whose memory it was."""
@@ -260,12 +261,12 @@ class Facts(Suite):
         await four_turns(store)
         stale = replace(a_fact("f1"), decay=0.25)
         await store.commit_facts(some_facts(stale, episodes=(replace(an_episode("e1"), decay=0.5),)))
-        found = await store.fact("f1")
+        found = single(await store.facts(ids=["f1"]))
         assert found is not None
         assert (found.decay, found.accesses, found.accessed_at) == (0.25, 0, None)
         await store.note_accesses([Access(id=item, times=2, at=at(5)) for item in ("f1", "e1", "nothing")])
         await store.note_accesses([Access(id="f1", times=1, at=at(6)), Access(id="e1", times=3, at=at(6))])
-        used: Sequence[Any] = [await store.fact("f1"), await store.episode("e1")]
+        used: Sequence[Any] = [single(await store.facts(ids=["f1"])), single(await store.episodes(ids=["e1"]))]
         assert [(x.accesses, x.accessed_at, x.decay) for x in used] == [(3, at(6), 1.0), (5, at(6), 1.0)]
         assert (await standing(store)) == {"f1": "active"}
 

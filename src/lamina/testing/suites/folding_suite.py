@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLR2004 - the numbers of a test speak for themselves
 
+from lamina.log.pages import single
 from lamina.protocols.store import Store
 from lamina.testing.samples import a_fold, a_summary, a_turn, an_append, at
 from lamina.testing.suites.checks_suite import Suite, claimed, is_whole, session_of
@@ -112,7 +113,7 @@ class Folding(Suite):
         late = a_summary("y", "s1", Span(first=1, last=4))
         assert not await store.commit(a_fold("s1", late, expect=0, cursor=4, retire=("x",)))
         assert await store.audit("s1") == before
-        assert await store.summary("y") is None
+        assert single(await store.summaries(ids=["y"], live=False)) is None
         assert not await store.commit(a_fold("s9", late, expect=0, cursor=4))
 
     async def test_changed_rules_make_everything_pending(self, store: Store) -> None:

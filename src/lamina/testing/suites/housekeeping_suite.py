@@ -3,6 +3,7 @@
 # ruff: noqa: PLR2004 - the numbers of a test speak for themselves
 
 from lamina.log import records
+from lamina.log.pages import single
 from lamina.protocols.store import Store
 from lamina.testing.samples import (
     RULE,
@@ -67,7 +68,7 @@ class Housekeeping(Suite):
         (fact,) = await store.facts("ann", "s1")
         assert (audit.facts, audit.episodes) == ((records.fact_row(fact),), (records.episode_row(seen),))
         assert audit.unindexed == ()
-        assert audit.session == await store.session("s1")
+        assert audit.session == single(await store.sessions(ids=["s1"]))
         assert await is_whole(store, "s1")
 
     async def test_reindexing_and_counting_again_change_nothing_that_is_right(self, store: Store) -> None:
@@ -106,7 +107,7 @@ class Housekeeping(Suite):
         late = a_fold("s1", a_summary("late", "s1", Span(first=1, last=2)), expect=1, cursor=2)
         assert not await store.commit(late)
         assert not await store.commit_facts(some_facts(reading=reading))
-        assert [m.seq for m in await store.unread("s1", 9)] == [1, 2]
+        assert [m.seq for m in await store.messages("s1", unread=True, limit=9)] == [1, 2]
         assert await is_whole(store, "s1")
         assert await is_whole(store, "s2")
 

@@ -9,6 +9,7 @@ import pytest
 
 from lamina.errors import Conflict
 from lamina.log import chain
+from lamina.log.pages import single
 from lamina.protocols.store import Store
 from lamina.testing.samples import a_draft, a_turn, an_append, at
 from lamina.testing.suites.checks_suite import ALL, Suite, is_whole, session_of
@@ -33,7 +34,7 @@ class Log(Suite):
         await store.append(an_append("s1", *a_turn(1)))
         appended = await store.append(an_append("s1", a_draft("m2", "And coffee too"), minutes=3))
         assert appended.span == Span(first=3, last=3)
-        assert appended.session == await store.session("s1")
+        assert appended.session == single(await store.sessions(ids=["s1"]))
         assert appended.session.counters == Counters(messages=3, turns=2, tokens=10, closed=False)
         assert appended.session.touched_at == at(3)
 
@@ -57,7 +58,7 @@ class Log(Suite):
             created_at=at(1).astimezone(timezone(timedelta(hours=5, minutes=30))),
         )
         await store.append(an_append("s1", draft, agent_id="helper"))
-        message = await store.message("m1")
+        message = single(await store.messages(ids=["m1"]))
         assert message is not None
         assert message.to_openai() == {
             "role": "user",
@@ -119,7 +120,7 @@ class Log(Suite):
         with pytest.raises(Conflict, match="'m1'"):
             await store.append(an_append("s2", a_draft("m1"), other))
         assert [m.id for m in await store.messages("s1", ALL)] == ["m1"]
-        assert await store.session("s2") is None
+        assert single(await store.sessions(ids=["s2"])) is None
         assert await is_whole(store, "s1")
 
     async def test_an_id_is_taken_in_all_sessions(self, store: Store) -> None:
@@ -127,7 +128,7 @@ class Log(Suite):
         await store.append(an_append("s1", a_draft("m1")))
         with pytest.raises(Conflict):
             await store.append(an_append("s2", a_draft("m1")))
-        assert await store.session("s2") is None
+        assert single(await store.sessions(ids=["s2"])) is None
 
     async def test_a_time_taken_from_the_clock_may_differ(self, store: Store) -> None:
         """A message without its own time is the same message later."""
@@ -156,7 +157,7 @@ class Log(Suite):
         await store.append(an_append("s1", a_draft("m1")))
         with pytest.raises(Conflict, match="'s1'"):
             await store.append(an_append("s1", a_draft("m2"), user_id="bob"))
-        assert await store.message("m2") is None
+        assert single(await store.messages(ids=["m2"])) is None
 
     @pytest.mark.parametrize("status", ["paused", "ended", "archived"])
     async def test_an_append_reopens_a_session(self, store: Store, status: Status) -> None:
@@ -164,11 +165,11 @@ class Log(Suite):
         await store.append(an_append("s1", a_draft("m1")))
         closed = await store.set_status("s1", status, at(1))
         await store.append(an_append("s1", a_draft("m1")))
-        assert await store.session("s1") == closed
+        assert single(await store.sessions(ids=["s1"])) == closed
         appended = await store.append(an_append("s1", a_draft("m2"), minutes=2))
         session = appended.session
         assert (session.status, session.ended_at, session.archived_at) == ("active", None, None)
-        assert session == await store.session("s1")
+        assert session == single(await store.sessions(ids=["s1"]))
 
     async def test_times_of_a_session_are_those_of_its_messages(self, store: Store) -> None:
         """It started with its first message and was last spoken in with its newest."""
@@ -182,4 +183,4 @@ class Log(Suite):
         assert [m.seq for m in await store.messages("s1", Span(first=2, last=3))] == [2, 3]
         assert await store.messages("s1", Span(first=5, last=9)) == []
         assert await store.messages("nowhere", ALL) == []
-        assert await store.message("nothing") is None
+        assert single(await store.messages(ids=["nothing"])) is None

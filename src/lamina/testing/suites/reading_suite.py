@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lamina.language.words import terms
+from lamina.log.pages import single
 from lamina.protocols.store import Reach, Store
 from lamina.testing.samples import a_digest, a_draft, a_fact, a_fold, a_summary, a_turn, an_append, some_facts
 from lamina.testing.suites.checks_suite import Suite, found_ids
@@ -27,7 +28,7 @@ class Reading(Suite):
         """The session, its live summaries, its newest messages, the user's digest and facts."""
         await self.folded(store)
         view = await store.view("ann", "s1", Reach(turns=1, tokens=1_000))
-        assert view.session == await store.session("s1")
+        assert view.session == single(await store.sessions(ids=["s1"]))
         assert [s.id for s in view.summaries] == ["sum1"]
         assert [m.id for m in view.tail] == ["m4", "m4-reply"]
         assert view.digest == a_digest("ann", 1)
@@ -65,8 +66,8 @@ class Reading(Suite):
     async def test_a_summary_comes_back_whole(self, store: Store) -> None:
         """With its recipe, provenance and times."""
         await self.folded(store)
-        assert await store.summary("sum1") == a_summary("sum1", "s1", Span(first=1, last=4))
-        assert await store.summary("nothing") is None
+        assert single(await store.summaries(ids=["sum1"], live=False)) == a_summary("sum1", "s1", Span(first=1, last=4))
+        assert single(await store.summaries(ids=["nothing"], live=False)) is None
         assert await store.summaries("nowhere") == []
 
     async def test_folded_summaries_are_kept_but_not_live(self, store: Store) -> None:
@@ -98,7 +99,7 @@ class Reading(Suite):
         """One that knows less than the newest changes nothing."""
         await self.folded(store)
         assert not await store.commit_digest(replace(a_digest("ann", 1), id="late"))
-        assert await store.summary("late") is None
+        assert single(await store.summaries(ids=["late"], live=False)) is None
 
     @pytest.mark.parametrize(
         "source",

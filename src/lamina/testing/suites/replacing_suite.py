@@ -4,6 +4,7 @@ import asyncio
 import json
 from dataclasses import replace
 
+from lamina.log.pages import single
 from lamina.protocols.store import Append, Replacement, Store
 from lamina.testing.samples import (
     RULE,
@@ -31,7 +32,7 @@ def noted(draft: MessageDraft, **metadata: str) -> MessageDraft:
 
 
 async def ends(store: Store, *ids: str) -> dict[str, str]:
-    return {one.session.id: one.message.text for one in await store.newest_messages(ids)}
+    return {one.session.id: one.message.text for one in await store.newest_messages(ids=ids)}
 
 
 class Replacing(Suite):
@@ -50,7 +51,7 @@ class Replacing(Suite):
         assert after.erasures > before.erasures
         assert after.counters.version > before.counters.version
         assert [message.text for message in await store.messages("s1", ALL)] == ["Only milk."]
-        assert await store.message("m1") is None
+        assert single(await store.messages(ids=["m1"])) is None
         assert await store.summaries("s1", live=False) == []
         assert await store.facts("ann") == []
         assert [one for one in await store.episodes("ann") if "m1" in one.message_ids] == []
@@ -92,13 +93,13 @@ class Replacing(Suite):
             await store.append(an_append(name, a_draft(f"old-{name}"), draft))
         await store.append(an_append("a/4", noted(a_draft("other"), of="_")))
         assert await ends(store, "a/2", "b/1", "nobody") == {"a/2": "End of a/2.", "b/1": "End of b/1."}
-        page = await store.newest_messages_under("a/", limit=2)
+        page = await store.newest_messages("a/", limit=2)
         assert [one.session.id for one in page] == ["a/1", "a/2"]
         assert page[0].session == await session_of(store, "a/1")
-        rest = await store.newest_messages_under("a/", after="a/2", limit=9)
+        rest = await store.newest_messages("a/", after="a/2", limit=9)
         assert [one.message.id for one in rest] == ["new-a/3", "other"]
         pieces = ['a/3 \\"100%\\" é', "%"]
-        found = await store.newest_messages_under("a/", has=pieces, limit=9)
+        found = await store.newest_messages("a/", has=pieces, limit=9)
         assert [one.session.id for one in found] == ["a/3"]
 
     async def test_the_first_session_of_each_beginning(self, store: Store) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lamina.errors import NotFound, Stale
+from lamina.log.pages import single
 from lamina.protocols.store import Store
 from lamina.testing.samples import (
     RULE,
@@ -35,23 +36,23 @@ class Sessions(Suite):
         assert [s.id for s in await store.sessions(status="ended")] == ["s2"]
         assert [s.id for s in await store.sessions(user_id="ann", status="active", after="s0")] == ["s4"]
         assert await store.sessions(after="s4") == []
-        assert await store.session("s9") is None
+        assert single(await store.sessions(ids=["s9"])) is None
 
     async def test_a_status_is_set_only_on_the_session_that_was_read(self, store: Store) -> None:
         """Its tag is another one after a message or a status; with an old one nothing changes."""
         await store.append(an_append("s1", a_draft("m1")))
-        first = await store.session("s1")
+        first = single(await store.sessions(ids=["s1"]))
         assert first is not None
         await store.append(an_append("s1", a_draft("m2")))
         with pytest.raises(Stale, match="read it again"):
             await store.set_status("s1", "ended", at(5), first.tag)
-        second = await store.session("s1")
+        second = single(await store.sessions(ids=["s1"]))
         assert second is not None
         assert second.status == "active"
         third = await store.set_status("s1", "ended", at(5), second.tag)
         with pytest.raises(Stale):
             await store.set_status("s1", "paused", at(6), second.tag)
-        assert await store.session("s1") == third
+        assert single(await store.sessions(ids=["s1"])) == third
 
     async def test_newest_sessions_began_last(self, store: Store) -> None:
         """By the time of their first message, whatever came later; of one user."""
@@ -59,16 +60,16 @@ class Sessions(Suite):
             await store.append(an_append(f"s{number}", a_draft(f"m{number}", minutes=minutes)))
         await store.append(an_append("s1", a_draft("late", minutes=99)))
         await store.append(an_append("other", a_draft("o", minutes=50), user_id="bob"))
-        assert [s.id for s in await store.newest_sessions("ann", 2)] == ["s2", "s0"]
-        assert [s.id for s in await store.newest_sessions("ann", 9)] == ["s2", "s0", "s1"]
+        assert [s.id for s in await store.sessions(user_id="ann", newest=True, limit=2)] == ["s2", "s0"]
+        assert [s.id for s in await store.sessions(user_id="ann", newest=True, limit=9)] == ["s2", "s0", "s1"]
 
     async def test_a_session_without_a_turn_is_no_conversation(self, store: Store) -> None:
         """Notes that nobody said or answered are not among the newest sessions, until someone speaks."""
         await store.append(an_append("s1", a_draft("m1")))
         await store.append(an_append("notes", a_draft("m2", role="developer", minutes=9)))
-        assert [s.id for s in await store.newest_sessions("ann", 9)] == ["s1"]
+        assert [s.id for s in await store.sessions(user_id="ann", newest=True, limit=9)] == ["s1"]
         await store.append(an_append("notes", a_draft("m3", minutes=10)))
-        assert [s.id for s in await store.newest_sessions("ann", 9)] == ["notes", "s1"]
+        assert [s.id for s in await store.sessions(user_id="ann", newest=True, limit=9)] == ["notes", "s1"]
 
     async def test_status_keeps_its_times(self, store: Store) -> None:
         """Ending twice keeps the first time; archiving keeps the end; resuming forgets both."""
@@ -80,7 +81,7 @@ class Sessions(Suite):
         assert (archived.ended_at, archived.archived_at) == (at(1), at(3))
         resumed = await store.set_status("s1", "active", at(4))
         assert (resumed.ended_at, resumed.archived_at) == (None, None)
-        assert resumed == await store.session("s1")
+        assert resumed == single(await store.sessions(ids=["s1"]))
 
     async def test_milestones_are_kept_by_turn(self, store: Store) -> None:
         """In order of turn, each id once."""

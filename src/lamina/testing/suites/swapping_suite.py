@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from lamina.log.pages import single
 from lamina.protocols.store import Store
 from lamina.testing.samples import RULE, a_draft, a_fold, a_proposal, a_summary, a_swap, a_turn, an_append, at
 from lamina.testing.suites.checks_suite import Suite, claimed, everything, found_ids, is_whole, session_of
@@ -87,7 +88,7 @@ class Swapping(Suite):
     async def test_a_proposal_from_words_forgotten_meanwhile_is_refused(self, store: Store) -> None:
         """It is stored only if its session has no more erasures than when it was begun."""
         await self.summarised(store)
-        session = await store.session("s1")
+        session = single(await store.sessions(ids=["s1"]))
         assert session is not None
         assert await store.put_proposal(a_proposal("a", "s1"), erasures=session.erasures)
         await store.unfold("s1", RULE)

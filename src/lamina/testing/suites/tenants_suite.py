@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lamina.errors import Conflict, NotFound
+from lamina.log.pages import single
 from lamina.protocols.store import Access, Claim, Reach, Store
 from lamina.testing.samples import (
     RULE,
@@ -57,15 +58,15 @@ class Tenants(Suite):
         return [
             *await everything(store),
             await store.messages("s1", ALL),
-            await store.message("m1"),
-            await store.session("s1"),
+            single(await store.messages(ids=["m1"])),
+            single(await store.sessions(ids=["s1"])),
             await store.milestones("s1"),
-            await store.unread("s1", 9),
+            await store.messages("s1", unread=True, limit=9),
             await store.view("ann", "s1", Reach(turns=9, fill=True, tokens=999)),
             await store.summaries("s1", live=False),
-            await store.summary("sum1"),
-            await store.fact("f1"),
-            await store.episode("e1"),
+            single(await store.summaries(ids=["sum1"], live=False)),
+            single(await store.facts(ids=["f1"])),
+            single(await store.episodes(ids=["e1"])),
             await store.proposals("s1"),
             await store.backlog(at(60), "e"),
             await store.workers(),
@@ -77,8 +78,8 @@ class Tenants(Suite):
         await self.filled(store, "I like tea")
         await embedded(store)
         assert [*await self.seen(neighbour), *await meaning(neighbour)] == empty
-        assert not await neighbour.messages_by_id(["m1"])
-        assert await neighbour.summary("sum1") is None
+        assert not await neighbour.messages(ids=["m1"])
+        assert single(await neighbour.summaries(ids=["sum1"], live=False)) is None
         with pytest.raises(NotFound):
             await neighbour.audit("s1")
         assert await neighbour.check() == []

@@ -9,7 +9,7 @@ class Unread(Suite):
     """Reading is committed with what was found, by compare-and-set."""
 
     async def unread_seqs(self, store: Store, limit: int = 99) -> list[int]:
-        return [message.seq for message in await store.unread("s1", limit)]
+        return [message.seq for message in await store.messages("s1", unread=True, limit=limit)]
 
     async def read_upto(self, store: Store, upto: int, again: tuple[int, ...] = ()) -> bool:
         return await store.commit_facts(some_facts(reading=a_reading(await session_of(store, "s1"), upto, again)))
@@ -30,7 +30,7 @@ class Unread(Suite):
         assert await self.read_upto(store, 8)
         assert await self.unread_seqs(store) == []
         assert (await session_of(store, "s1")).counters.extracted == len(a_turn(1)) * 4
-        assert await store.unread("nowhere", 9) == []
+        assert await store.messages("nowhere", unread=True, limit=9) == []
 
     async def test_a_reading_is_committed_with_what_it_found(self, store: Store) -> None:
         """Facts, episodes and how far was read, all together."""

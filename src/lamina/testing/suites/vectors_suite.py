@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from lamina.log.pages import single
 from lamina.protocols.store import Store
 from lamina.testing.samples import (
     RULE,
@@ -58,7 +59,7 @@ async def _redacted(store: Store) -> None:
 
 
 async def _judged(store: Store) -> None:
-    fact = await store.fact("f4")
+    fact = single(await store.facts(ids=["f4"]))
     assert fact is not None
     await store.commit_facts(some_facts(change=(replace(fact, verdict="promoted", verdict_at=at(9)),)))
 
@@ -104,12 +105,14 @@ class Vectors(Suite):
     async def test_messages_and_summaries_are_read_by_id(self, store: Store) -> None:
         """As many messages as there are, each once; a summary whatever its status."""
         await remembered(store)
-        found = await store.messages_by_id(["m2", "nothing", "m1-reply", "m2", "ab"])
+        found = await store.messages(ids=["m2", "nothing", "m1-reply", "m2", "ab"])
         assert sorted(message.id for message in found) == ["m1-reply", "m2"]
-        assert await store.message("m2") in found
-        found_summaries = [await store.summary(one) for one in ("a", "ab", "nothing", "digest-ann-1", "m1")]
+        assert single(await store.messages(ids=["m2"])) in found
+        found_summaries = [
+            single(await store.summaries(ids=[one], live=False)) for one in ("a", "ab", "nothing", "digest-ann-1", "m1")
+        ]
         assert [one and one.id for one in found_summaries] == ["a", "ab", None, "digest-ann-1", None]
-        assert not await store.messages_by_id([])
+        assert not await store.messages(ids=[])
 
     async def test_live_summaries_are_those_of_all_sessions(self, store: Store) -> None:
         """With the newest digest, of this user only."""
@@ -117,8 +120,8 @@ class Vectors(Suite):
         await store.append(an_append("s2", *a_turn(1, "x")))
         await store.commit(a_fold("s2", a_summary("y", "s2", Span(first=1, last=2)), expect=0, cursor=2))
         await store.commit_digest(a_digest("bob", 1))
-        assert [summary.id for summary in await store.live_summaries("ann")] == ["ab", "c", "digest-ann-2", "y"]
-        assert [summary.id for summary in await store.live_summaries("bob")] == ["digest-bob-1"]
+        assert [summary.id for summary in await store.summaries(user_id="ann")] == ["ab", "c", "digest-ann-2", "y"]
+        assert [summary.id for summary in await store.summaries(user_id="bob")] == ["digest-bob-1"]
 
     async def test_what_an_index_reads_is_what_the_single_verbs_give(self, store: Store) -> None:
         """All of it when something has changed, else vectors alone; none without an embedder."""
@@ -128,7 +131,7 @@ class Vectors(Suite):
         found = await store.index_changes("ann", 0, "e", 0)
         assert found.changes == await store.changes("ann", 0)
         assert list(found.vectors) == await store.vectors("ann", "e", 0)
-        summaries, facts = await store.live_summaries("ann"), await store.facts("ann")
+        summaries, facts = await store.summaries(user_id="ann"), await store.facts("ann")
         searchable = [*(one.id for one in summaries), *(one.id for one in facts)]
         searchable += [one.id for one in await store.episodes("ann")]
         assert sorted(item.id for item in found.items or ()) == sorted(searchable)
@@ -150,10 +153,10 @@ class Vectors(Suite):
         ]
         assert (found.count, found.cuts) == await counted(store)
         assert found.done
-        assert found.items[0] == await store.summary("ab")
-        assert found.items[3] == await store.fact("f1")
-        assert found.items[8] == await store.episode("e1")
-        assert found.items[-1] == await store.message("m4-reply")
+        assert found.items[0] == single(await store.summaries(ids=["ab"], live=False))
+        assert found.items[3] == single(await store.facts(ids=["f1"]))
+        assert found.items[8] == single(await store.episodes(ids=["e1"]))
+        assert found.items[-1] == single(await store.messages(ids=["m4-reply"]))
         assert (await store.unembedded("bob", "e", 99)).items == ()
 
     async def test_what_tells_nothing_needs_no_vector(self, store: Store) -> None:
@@ -323,7 +326,7 @@ class Vectors(Suite):
         assert [row for row in old if row.item_id not in gone] == left
         due = {item.id for item in (await store.unembedded("ann", "e", 99)).items}
         assert due.isdisjoint(row.item_id for row in left)
-        if await store.session("s1"):
+        if single(await store.sessions(ids=["s1"])):
             await embedded(store)
             assert await with_vectors(store) == {row.item_id for row in left} | due
             assert await is_whole(store, "s1")
@@ -353,7 +356,7 @@ class Vectors(Suite):
         await remembered(store)
         await embedded(store)
         version = (await session_of(store, "s1")).counters.version
-        old = await store.summary("c")
+        old = single(await store.summaries(ids=["c"], live=False))
         assert old is not None
         new = a_summary("x", "s1", Span(first=5, last=6))
         assert await store.swap(a_swap("s1", new, expect=version, cursor=6, retire=("c",)))
@@ -407,7 +410,7 @@ class Vectors(Suite):
             assert await store.nearest("ann", "e", nothing, 9) == []
         assert await store.nearest("bob", "e", asked, 9) == await store.nearest("ann", "none", asked, 9) == []
         assert await store.nearest("ann", "e", asked, 0) == []
-        some = await store.vectors_of("ann", "e", ["m3", "m1", "none"])
+        some = await store.vectors("ann", "e", ids=["m3", "m1", "none"])
         assert some == [row for row in await store.vectors("ann", "e", 0) if row.item_id in {"m1", "m3"}]
-        assert await store.vectors_of("bob", "e", ["m1"]) == await store.vectors_of("ann", "none", ["m1"]) == []
-        assert await store.vectors_of("ann", "e", []) == []
+        assert await store.vectors("bob", "e", ids=["m1"]) == await store.vectors("ann", "none", ids=["m1"]) == []
+        assert await store.vectors("ann", "e", ids=[]) == []
