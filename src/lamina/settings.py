@@ -1,4 +1,4 @@
-"""Settings: environment over a TOML file over defaults, every mistake reported at once."""
+"""Settings from the environment, a TOML file and defaults, in this order; all mistakes are reported at once."""
 
 import difflib
 import re
@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lamina.errors import ConfigError, InputError
 from lamina.open import EMBEDDERS, OPENAI, USES, Llm, Price
@@ -14,7 +14,7 @@ from lamina.parts import Patience
 from lamina.profiles import KNOBS, PROFILES, Profile, profile_named
 from lamina.values.message import Limits
 
-# The seven knobs of document 003 keep their names.
+# Variables that set values of the profile `chunked`.
 DOCUMENT_KNOBS: Mapping[str, str] = {
     "MEMORY_K_RAW_TURNS": "k_raw_turns",
     "MEMORY_SUMMARY_TOKEN_CAP": "summary_token_cap",
@@ -29,77 +29,142 @@ _LIST_KNOBS = frozenset({"categories", "never_archived"})  # values of a profile
 _TEXT_KNOBS = frozenset({"summarizer_model", "prompt_id_summary_global", "prompt_version_summary_global"})
 
 
+# readers of single values: each returns the value, or raises ValueError with what it accepts
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise ValueError(f"takes text, not {given!r}")
+    return given
+
+
+def _flag(given: Any) -> bool:
+    if str(given).lower() in {"1", "true", "yes", "on"}:
+        return True
+    if str(given).lower() in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError(f"takes true or false, not {given!r}")
+
+
+def _number(kind: type[int] | type[float], *, zero: bool = False) -> Callable[[Any], int | float]:
+    what = ("a whole number" if kind is int else "a number") + (", 0 or above" if zero else " above 0")
+
+    def read(given: Any) -> int | float:
+        try:
+            number = -1 if isinstance(given, bool) or (kind is int and isinstance(given, float)) else kind(given)
+        except (TypeError, ValueError, OverflowError):
+            number = -1
+        if not 0 <= number < float("inf") or not (number or zero):
+            raise ValueError(f"takes {what}, not {given!r}")
+        return number
+
+    return read
+
+
+def _choice(words: Collection[str]) -> Callable[[Any], str]:
+    def read(given: Any) -> str:
+        if str(given).lower() not in words:
+            raise ValueError(f"is one of {', '.join(words)}, not {given!r}")
+        return str(given).lower()
+
+    return read
+
+
+def _choices(words: Collection[str]) -> Callable[[Any], str]:
+    def read(given: Any) -> str:
+        items = given if isinstance(given, list) else str(given).split(",")
+        found = [str(word).strip().lower() for word in items if str(word).strip()]
+        if not found or set(found) - set(words):
+            raise ValueError(f"takes some of {', '.join(words)}, not {given!r}")
+        return ",".join(found)
+
+    return read
+
+
+def _embedder(given: Any) -> str:
+    return _text(given) if "://" in str(given) else _choice(EMBEDDERS)(given)
+
+
+def _origins(given: Any) -> str:
+    words = [word.strip() for word in _text(given).split(",") if word.strip()]
+    if wrong := [word for word in words if not re.fullmatch(r"https?://[^/?#\s@]+/?", word)]:
+        raise ValueError(f"takes origins such as https://memory.example, separated by commas, not {wrong[0]!r}")
+    return ",".join(words)
+
+
+def _path(given: Any) -> str:
+    path = Path(_text(given)).expanduser()
+    if not path.exists():
+        raise ValueError(f"there is no {path}")
+    return str(path)
+
+
+_BY_TYPE: Mapping[Any, Callable[[Any], Any]] = {str: _text, bool: _flag, int: _number(int), float: _number(float)}
+_COUNT, _PRICE = _number(int, zero=True), _number(float, zero=True)
+
+
+def _setting(default: Any, read: Callable[[Any], Any]) -> Any:
+    """A setting whose values need another reader than its type has."""
+    return field(default=default, metadata={"read": read})
+
+
+def _secret() -> Any:
+    return field(default=None, repr=False, metadata={"secret": True})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the command line and the service are run with; each is also LAMINA_<NAME> and a key of lamina.toml."""
+    """Settings of the command line and the service; each is also LAMINA_<NAME> and a key of lamina.toml."""
 
-    database: str = field(
-        default="lamina.db", metadata={"help": "path of the file, or a sqlite:/// or postgresql:// URL"}
+    database: str = "lamina.db"  # path of the file, or a sqlite:/// or postgresql:// URL
+    tenant: str = "default"
+    user: str = "default"  # user when none is given
+    profile: Profile | None = field(  # unset: the one the file was made with
+        default=None, metadata={"read": lambda given: profile_named(_text(given))}
     )
-    tenant: str = field(default="default", metadata={"help": "whose memory it is"})
-    user: str = field(default="default", metadata={"help": "user when none is given"})
-    profile: Profile | None = field(
-        default=None, metadata={"help": f"one of {', '.join(sorted(PROFILES))}; unset: the one the file was made with"}
-    )
-    embedder: str = field(
-        default="static", metadata={"help": f"one of {', '.join(EMBEDDERS)}, or the address of an endpoint"}
-    )
-    embedder_model: str | None = field(default=None, metadata={"help": "model of the endpoint that gives vectors"})
-    embedder_api_key: str | None = field(default=None, repr=False, metadata={"help": "its key", "secret": True})
-    embedder_dimensions: int | None = field(default=None, metadata={"help": "of its vectors; unset: it is asked"})
-    minilm_path: str | None = field(
-        default=None, metadata={"help": "folder or file of MiniLM's weights; unset: the installed package has them"}
-    )
-    cache_mb: int = field(default=256, metadata={"help": "megabytes for what is kept at hand to search"})
-    durable: bool = field(default=False, metadata={"help": "wait for the disk at each append: survives power loss"})
-    log_level: str = field(default="warning", metadata={"help": f"one of {', '.join(LEVELS)}"})
-    max_message_bytes: int = field(default=4 * 1024 * 1024, metadata={"help": "largest message that is stored"})
-    max_append_messages: int = field(default=100_000, metadata={"help": "most messages in one append"})
-    max_body_bytes: int = field(default=32 * 1024 * 1024, metadata={"help": "largest request the service reads"})
-    service_hosts: str | None = field(default=None, metadata={"help": "names the service answers to, with commas"})
-    service_origins: str | None = field(
-        default=None, metadata={"help": "origins of pages that may call the service besides its own, with commas"}
-    )
-    proxy_base_url: str | None = field(default=None, metadata={"help": "endpoint of the proxy; unset: the llm's"})
-    proxy_api_key: str | None = field(
-        default=None, repr=False, metadata={"help": "its key; unset: the llm's or the caller's", "secret": True}
-    )
-    proxy_memory_tokens: int = field(default=4_000, metadata={"help": "most tokens that the proxy adds to a request"})
-    proxy_place: str = field(
-        default="system", metadata={"help": "where memory goes: a system message, or the user's newest message"}
-    )
-    proxy_seconds: float = field(default=600.0, metadata={"help": "how long the proxy waits for its endpoint"})
-    proxy_at_v1: bool = field(default=False, metadata={"help": "offer the proxy at /v1, too"})
-    max_requests_per_minute: int | None = field(
-        default=None, metadata={"help": "requests of a key, or of an address without one; unset: any number"}
-    )
-    max_concurrent_requests: int = field(default=1000, metadata={"help": "requests that the service answers at once"})
-    max_concurrent_requests_per_key: int = field(default=500, metadata={"help": "how many of them are of one key"})
-    max_listeners_per_key: int = field(default=50, metadata={"help": "listeners for events that a key has at once"})
-    max_held_bytes: int = field(
-        default=256 * 1024 * 1024, metadata={"help": "memory for the bodies of requests under way"}
-    )
-    header_seconds: float = field(default=15.0, metadata={"help": "in which a request's head must have arrived"})
-    request_seconds: float = field(default=60.0, metadata={"help": "in which a request's body must have arrived"})
-    model_seconds: float = field(default=120.0, metadata={"help": "how long a fold waits for its model"})
-    lease_seconds: float = field(default=60.0, metadata={"help": "how long a silent worker keeps a session"})
-    mcp_token: str | None = field(
-        default=None, repr=False, metadata={"help": "what clients of `lamina mcp --http` have to give", "secret": True}
-    )
-    llm_base_url: str | None = field(default=None, metadata={"help": "OpenAI-compatible endpoint; unset: OpenAI's"})
-    llm_model: str | None = field(default=None, metadata={"help": "its model; unset with the address: no llm"})
-    llm_api_key: str | None = field(default=None, repr=False, metadata={"help": "its key", "secret": True})
-    llm_use: str = field(default=",".join(USES), metadata={"help": "what for, with commas between"})
-    llm_thinking_tokens: int = field(default=0, metadata={"help": "room for a model that thinks before it writes"})
-    llm_seconds: float = field(default=110.0, metadata={"help": "for one answer with all its tries"})
-    llm_retries: int = field(default=3, metadata={"help": "of a call that failed in a way that may pass"})
-    llm_concurrency: int = field(default=4, metadata={"help": "calls at the same time"})
-    llm_requests_per_minute: int | None = field(default=None, metadata={"help": "most calls a minute"})
-    llm_tokens_per_minute: int | None = field(default=None, metadata={"help": "most tokens a minute"})
-    llm_price_input: float | None = field(default=None, metadata={"help": "price of a million tokens read"})
-    llm_price_output: float | None = field(default=None, metadata={"help": "price of a million tokens written"})
-    llm_budget_per_day: float | None = field(default=None, metadata={"help": "most to spend a day; then offline"})
-    llm_budget_per_month: float | None = field(default=None, metadata={"help": "most to spend a month; then offline"})
+    embedder: str = _setting("static", _embedder)  # a name, or the address of an endpoint
+    embedder_model: str | None = None  # model of that endpoint
+    embedder_api_key: str | None = _secret()
+    embedder_dimensions: int | None = None  # of its vectors; unset: it is asked
+    minilm_path: str | None = _setting(None, _path)  # folder or file of MiniLM's weights; unset: the package's
+    cache_mb: int = 256  # megabytes for the search index in memory
+    durable: bool = False  # wait for the disk at each append: survives power loss
+    log_level: str = _setting("warning", _choice(LEVELS))
+    max_message_bytes: int = 4 * 1024 * 1024
+    max_append_messages: int = 100_000
+    max_body_bytes: int = 32 * 1024 * 1024  # of a request to the service
+    service_hosts: str | None = None  # host names the service answers to, separated by commas
+    service_origins: str | None = _setting(None, _origins)  # of other pages that may call the service
+    proxy_base_url: str | None = None  # endpoint of the proxy; unset: the llm's
+    proxy_api_key: str | None = _secret()  # unset: the llm's or the caller's
+    proxy_memory_tokens: int = 4_000  # that the proxy adds to a request, at most
+    proxy_place: str = _setting("system", _choice(("system", "user")))  # the message that memory is added to
+    proxy_seconds: float = 600.0  # that the proxy waits for its endpoint
+    proxy_at_v1: bool = False  # offer the proxy at /v1, too
+    max_requests_per_minute: int | None = None  # of a key, or of an address without one; unset: any number
+    max_concurrent_requests: int = 1000
+    max_concurrent_requests_per_key: int = 500
+    max_listeners_per_key: int = 50  # for events
+    max_held_bytes: int = 256 * 1024 * 1024  # memory for the bodies of current requests
+    header_seconds: float = 15.0  # for the head of a request to arrive
+    request_seconds: float = 60.0  # for the body of a request to arrive
+    model_seconds: float = 120.0  # that a fold waits for its model
+    lease_seconds: float = 60.0  # that a silent worker keeps a session
+    mcp_token: str | None = _secret()  # that clients of `lamina mcp --http` must send
+    llm_base_url: str | None = None  # OpenAI-compatible endpoint; unset: OpenAI's
+    llm_model: str | None = None  # unset with the address: no llm
+    llm_api_key: str | None = _secret()
+    llm_use: str = _setting(",".join(USES), _choices(USES))
+    llm_thinking_tokens: int = _setting(0, _COUNT)  # room for a model that thinks before it writes
+    llm_seconds: float = 110.0  # for one answer with all its retries
+    llm_retries: int = _setting(3, _COUNT)  # of a call whose failure may be temporary
+    llm_concurrency: int = 4
+    llm_requests_per_minute: int | None = None
+    llm_tokens_per_minute: int | None = None
+    llm_price_input: float | None = _setting(None, _PRICE)  # of a million tokens read
+    llm_price_output: float | None = _setting(None, _PRICE)  # of a million tokens written
+    llm_budget_per_day: float | None = None  # then offline
+    llm_budget_per_month: float | None = None  # then offline
 
     def limits(self) -> Limits:
         return Limits(message_bytes=self.max_message_bytes, append_messages=self.max_append_messages)
@@ -108,11 +173,11 @@ class Settings:
         return Patience(model_seconds=self.model_seconds, lease_seconds=self.lease_seconds)
 
     def has_proxy(self) -> bool:
-        """Whether there is an endpoint for the proxy to ask that somebody chose."""
+        """Whether an endpoint for the proxy is configured."""
         return self.proxy_base_url is not None or self.llm() is not None
 
     def proxy_model(self) -> str | None:
-        """The model that the proxy's endpoint is known to have: the llm's, if the endpoint is."""
+        """The model of the proxy's endpoint, if that is the llm's."""
         shared = self.proxy_base_url is None or self.proxy_base_url == self.llm_base_url
         return self.llm_model if shared else None
 
@@ -140,7 +205,7 @@ class Settings:
         )
 
     def vectors(self) -> Llm | str:
-        """The embedder: a name, or the endpoint at an address; the language model's key is used for its own address."""
+        """The embedder: a name, or an endpoint; at the address of the llm, the key of the llm is used."""
         if "://" not in self.embedder:
             return self.embedder
         if self.embedder_model is None:
@@ -154,7 +219,7 @@ class Settings:
         )
 
     def options(self) -> dict[str, Any]:
-        """How a memory is opened, whichever tenant's."""
+        """Arguments to open a memory, without its tenant."""
         return {
             "profile": self.profile,
             "llm": self.llm(),
@@ -166,29 +231,30 @@ class Settings:
             "patience": self.patience(),
         }
 
-    def shown(self) -> dict[str, Any]:
-        """All settings, without secrets."""
-        values = {setting.name: getattr(self, setting.name) for setting in fields(self)}
-        for setting in fields(self):
-            if setting.metadata.get("secret") and values[setting.name] is not None:
-                values[setting.name] = "***"
-        return values
+    def public(self) -> dict[str, Any]:
+        """All settings, with secrets replaced by stars."""
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        secrets = {entry.name for entry in fields(self) if entry.metadata.get("secret")}
+        return {name: "***" if name in secrets and value is not None else value for name, value in values.items()}
 
 
-NAMES = tuple(setting.name for setting in fields(Settings))
+NAMES = tuple(entry.name for entry in fields(Settings))
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    entry.name: entry.metadata.get("read") or _BY_TYPE[(get_args(entry.type) or (entry.type,))[0]]
+    for entry in fields(Settings)
+}
 
 
 def load_settings(environ: Mapping[str, str], toml_path: Path | None = None) -> Settings:
     """Settings from the environment and a TOML file; raises ConfigError with every problem there is."""
     problems: list[str] = []
-    told = _from_toml(toml_path or _named_file(environ), problems)
     values: dict[str, Any] = {}
     knobs: dict[str, Any] = {}
-    for name, value in told.items():
+    for name, value in _from_toml(toml_path or _default_file(environ), problems).items():
         if name == "profile_values" and isinstance(value, dict):
-            knobs.update({knob: _told_knob(knob, told_value) for knob, told_value in value.items()})
+            knobs.update({knob: _toml_knob(knob, given) for knob, given in value.items()})
         elif name in NAMES:
-            _take(values, name, value, f"lamina.toml: {name}", problems)
+            _read(values, name, value, f"lamina.toml: {name}", problems)
         else:
             problems.append(f"lamina.toml: {_unknown(name, (*NAMES, 'profile_values'))}")
     _from_environ(environ, values, knobs, problems)
@@ -204,9 +270,9 @@ def load_settings(environ: Mapping[str, str], toml_path: Path | None = None) -> 
     return settings
 
 
-def _named_file(environ: Mapping[str, str]) -> Path | None:
-    if named := environ.get("LAMINA_CONFIG"):
-        return Path(named)
+def _default_file(environ: Mapping[str, str]) -> Path | None:
+    if path := environ.get("LAMINA_CONFIG"):
+        return Path(path)
     here = Path("lamina.toml")
     return here if here.is_file() else None
 
@@ -235,7 +301,7 @@ def _from_environ(
         elif variable.startswith("LAMINA_") and variable != "LAMINA_CONFIG":
             name = variable.removeprefix("LAMINA_").lower()
             if name in NAMES:
-                _take(values, name, text, variable, problems)
+                _read(values, name, text, variable, problems)
             else:
                 problems.append(_unknown(variable, [f"LAMINA_{known.upper()}" for known in (*NAMES, "config")]))
 
@@ -245,8 +311,8 @@ def _unknown(name: str, known: Any) -> str:
     return f"{name} is no setting" + (f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}")
 
 
-def _told_knob(name: str, value: Any) -> Any:
-    """A value of a profile as TOML has it: lists become tuples, and `none` is how nothing is said."""
+def _toml_knob(name: str, value: Any) -> Any:
+    """A value of a profile from TOML: lists become tuples, and the text `none` means None."""
     if isinstance(value, list):
         return tuple(value)
     return _knob(name, value) if isinstance(value, str) else value
@@ -269,149 +335,15 @@ def _knob(name: str, text: str) -> Any:
     return text
 
 
-def _take(values: dict[str, Any], name: str, given: Any, where: str, problems: list[str]) -> None:
+def _read(values: dict[str, Any], name: str, given: Any, where: str, problems: list[str]) -> None:
     try:
         values[name] = _READERS[name](given)
     except (ValueError, TypeError) as error:
         problems.append(f"{where}: {error}")
 
 
-def _text(given: Any) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise ValueError(f"takes text, not {given!r}")
-    return given
-
-
-def _truth(given: Any) -> bool:
-    if isinstance(given, bool):
-        return given
-    if str(given).lower() in {"1", "true", "yes", "on"}:
-        return True
-    if str(given).lower() in {"0", "false", "no", "off"}:
-        return False
-    raise ValueError(f"takes true or false, not {given!r}")
-
-
-def _fraction(given: Any) -> float:
-    try:
-        number = float(given)
-    except (TypeError, ValueError):
-        raise ValueError(f"takes a number, 0 or above, not {given!r}") from None
-    if isinstance(given, bool) or not 0 <= number < float("inf"):
-        raise ValueError(f"takes a number, 0 or above, not {given!r}")
-    return number
-
-
-def _whole(given: Any) -> int:
-    if isinstance(given, bool) or not str(given).isdigit():
-        raise ValueError(f"takes a whole number, 0 or above, not {given!r}")
-    return int(given)
-
-
-def _several(words: Collection[str]) -> Callable[[Any], str]:
-    def read(given: Any) -> str:
-        listed = given if isinstance(given, list) else str(given).split(",")
-        found = [str(word).strip().lower() for word in listed if str(word).strip()]
-        if not found or set(found) - set(words):
-            raise ValueError(f"takes some of {', '.join(words)}, not {given!r}")
-        return ",".join(found)
-
-    return read
-
-
-def _embedder(given: Any) -> str:
-    return _text(given) if "://" in str(given) else _word_of(EMBEDDERS)(given)
-
-
-def _origins(given: Any) -> str:
-    words = [word.strip() for word in _text(given).split(",") if word.strip()]
-    if wrong := [word for word in words if not re.fullmatch(r"https?://[^/?#\s@]+/?", word)]:
-        raise ValueError(f"takes origins such as https://memory.example, with commas between, not {wrong[0]!r}")
-    return ",".join(words)
-
-
-def _positive(kind: type[int] | type[float]) -> Callable[[Any], int | float]:
-    def read(given: Any) -> int | float:
-        try:
-            number = kind(given)
-        except (TypeError, ValueError):
-            raise ValueError(f"takes a number above 0, not {given!r}") from None
-        if isinstance(given, bool) or number <= 0:
-            raise ValueError(f"takes a number above 0, not {given!r}")
-        return number
-
-    return read
-
-
-def _word_of(words: Collection[str]) -> Callable[[Any], str]:
-    def read(given: Any) -> str:
-        if str(given).lower() not in words:
-            raise ValueError(f"is one of {', '.join(words)}, not {given!r}")
-        return str(given).lower()
-
-    return read
-
-
-def _existing(given: Any) -> str:
-    path = Path(_text(given)).expanduser()
-    if not path.exists():
-        raise ValueError(f"there is no {path}")
-    return str(path)
-
-
-_READERS: Mapping[str, Callable[[Any], Any]] = {
-    "database": _text,
-    "tenant": _text,
-    "user": _text,
-    "profile": lambda given: profile_named(_text(given)),
-    "embedder": _embedder,
-    "embedder_model": _text,
-    "embedder_api_key": _text,
-    "embedder_dimensions": _positive(int),
-    "minilm_path": _existing,
-    "cache_mb": _positive(int),
-    "durable": _truth,
-    "log_level": _word_of(LEVELS),
-    "max_message_bytes": _positive(int),
-    "max_append_messages": _positive(int),
-    "max_body_bytes": _positive(int),
-    "service_hosts": _text,
-    "service_origins": _origins,
-    "proxy_base_url": _text,
-    "proxy_api_key": _text,
-    "proxy_memory_tokens": _positive(int),
-    "proxy_place": _word_of(("system", "user")),
-    "proxy_seconds": _positive(float),
-    "proxy_at_v1": _truth,
-    "max_requests_per_minute": _positive(int),
-    "max_concurrent_requests": _positive(int),
-    "max_concurrent_requests_per_key": _positive(int),
-    "max_listeners_per_key": _positive(int),
-    "max_held_bytes": _positive(int),
-    "header_seconds": _positive(float),
-    "request_seconds": _positive(float),
-    "model_seconds": _positive(float),
-    "lease_seconds": _positive(float),
-    "mcp_token": _text,
-    "llm_base_url": _text,
-    "llm_model": _text,
-    "llm_api_key": _text,
-    "llm_use": _several(USES),
-    "llm_thinking_tokens": _whole,
-    "llm_seconds": _positive(float),
-    "llm_retries": _whole,
-    "llm_concurrency": _positive(int),
-    "llm_requests_per_minute": _positive(int),
-    "llm_tokens_per_minute": _positive(int),
-    "llm_price_input": _fraction,
-    "llm_price_output": _fraction,
-    "llm_budget_per_day": _positive(float),
-    "llm_budget_per_month": _positive(float),
-}
-
-
 def _profile(profile: Profile | None, knobs: Mapping[str, Any], problems: list[str]) -> Profile | None:
-    """The profile with its knobs set; knobs of document 003 without a profile mean that document's profile."""
+    """The profile with changed values; the variables of `chunked` without a profile mean that profile."""
     if not knobs:
         return profile
     chosen = profile or profile_named("chunked" if set(knobs) <= set(DOCUMENT_KNOBS.values()) else "default")

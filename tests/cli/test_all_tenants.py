@@ -6,7 +6,7 @@ import json
 import pytest
 
 from lamina import Memory
-from lamina.cli.transfer_commands import _copied
+from lamina.cli.transfer_commands import _copy_text
 from lamina.tenancy.open_tenants import tenants
 from lamina.testing.samples import a_note, at
 from lamina.values.report import Copied
@@ -48,7 +48,7 @@ def data(done):
 def test_who_works_at_what_is_shown_for_all_tenants(cli, source):
     """A line for each with how far behind it is, then workers, and what fails and why."""
     shown = lines(cli("--db", source, "workers", "--all-tenants"))
-    assert shown[0] == "tenant workers pending leased waiting set aside lag no vectors"
+    assert shown[0] == "tenant workers pending in work retry set aside lag no vectors"
     told = {line.split()[0]: line.split() for line in shown[1:4]}
     assert {name: words[1:6] for name, words in told.items()} == {
         "acme": ["0", "1", "0", "0", "0"],
@@ -56,7 +56,7 @@ def test_who_works_at_what_is_shown_for_all_tenants(cli, source):
         "zoo": ["1", "2", "0", "0", "1"],
     }
     assert all(words[7] in {"s", "min"} and words[-1] == "1" for words in told.values())
-    assert "zoo has" in shown
+    assert "workers of zoo" in shown
     assert any(line.startswith("ab12 far 1 no s1") for line in shown)
     assert "s0 ann 1 set aside StoreError: [bold]broken" in shown
     found = data(cli("--db", source, "workers", "--all-tenants", "--json"))
@@ -68,8 +68,8 @@ def test_who_works_at_what_is_shown_for_all_tenants(cli, source):
 def test_what_was_set_aside_is_freed_for_all_tenants(cli, source):
     """All of it: a single session has one tenant."""
     refused = cli("--db", source, "workers", "--all-tenants", "--retry", "s0")
-    assert (refused.code, "Give --tenant with it" in refused.err) == (2, True)
-    assert cli("--db", source, "workers", "--all-tenants", "--retry", "all").out == "1 set aside, due again"
+    assert (refused.code, "give --tenant instead" in refused.err) == (2, True)
+    assert cli("--db", source, "workers", "--all-tenants", "--retry", "all").out == "sessions to try again: 1"
     assert data(cli("--db", source, "--tenant", "zoo", "workers", "--json"))["backlog"]["aside"] == 0
 
 
@@ -132,12 +132,12 @@ def test_a_copy_that_differs_ends_with_an_error(cli, place, source):
 
 def test_a_copy_of_a_source_that_changes_says_how_to_go_on():
     copied = Copied(users=2, sessions=3, messages=4, rows={"messages": 4}, differing=(), changing=2)
-    assert "2 users were still changing: run it again when nobody writes to the source" in _copied(copied)
+    assert "2 users were still changing: run it again when nobody writes to the source" in _copy_text(copied)
 
 
 def test_a_store_without_tenants_says_so(cli):
     """Nobody has written anything yet."""
     with Memory("empty.db", worker=False):
         pass
-    assert cli("--db", "empty.db", "workers", "--all-tenants").out == "no tenant has written anything"
-    assert cli("copy", "empty.db", "target.db", "--all-tenants").out == "no tenant has written anything"
+    assert cli("--db", "empty.db", "workers", "--all-tenants").out == "no tenant has any data"
+    assert cli("copy", "empty.db", "target.db", "--all-tenants").out == "no tenant has any data"

@@ -12,8 +12,7 @@ import pytest
 from rich.console import Console
 
 from lamina import Memory
-from lamina.cli import command as face
-from lamina.cli import demo, entry, service_commands
+from lamina.cli import command, demo, entry, serve_commands
 from lamina.logs import JsonLines
 from lamina.server.mcp import mcp_process
 from lamina.settings import load_settings
@@ -107,7 +106,7 @@ def test_a_context_says_what_did_not_fit(cli):
 
 def test_progress_is_shown_at_a_terminal_only(cli, monkeypatch):
     """On standard error, and not beside JSON."""
-    monkeypatch.setattr(face.errors, "is_interactive", True)
+    monkeypatch.setattr(command.errors, "is_interactive", True)
     cli("add", "-", "-s", "s1", "--no-settle", given=lines(30))
     terminal = {"FORCE_COLOR": "1", "TERM": "xterm"}
     assert "folding" in cli("settle", **terminal).stderr
@@ -196,7 +195,7 @@ def test_what_was_mended_is_told(cli, tmp_path):
     connection.close()
     done = cli("repair")
     assert done.code == 0
-    assert "mended" in done.out
+    assert "repaired" in done.out
     assert done.out.endswith("clean")
 
 
@@ -222,9 +221,9 @@ def test_a_command_whose_packages_are_missing_says_what_to_install(cli, monkeypa
 
 
 def test_the_service_has_no_mcp_where_it_is_not_installed(monkeypatch):
-    assert list(service_commands._mounts(load_settings({}))) == ["/mcp"]
+    assert list(serve_commands._mounts(load_settings({}))) == ["/mcp"]
     monkeypatch.setitem(sys.modules, "mcp", None)
-    assert service_commands._mounts(load_settings({})) == {}
+    assert serve_commands._mounts(load_settings({})) == {}
 
 
 def test_whoever_starts_an_mcp_server_at_a_terminal_is_told_that_it_waits(cli, monkeypatch):
@@ -262,14 +261,14 @@ def test_the_demo_says_what_carries_an_answer():
         memory.add({"role": "user", "content": "The wedding is on 14 June.", "id": "m1"})
         context = memory.context("When is the wedding?")
     for answer, evidence, said in (
-        ("14 June", "m1", "carried by messages"),
-        ("14 June", "m9", "carried by the words of another passage, summary or fact"),
-        ("3 May", "m9", "not carried"),
+        ("14 June", "m1", "found in messages"),
+        ("14 June", "m9", "found in another passage, summary or fact"),
+        ("3 May", "m9", "not in the context"),
     ):
         question = {"question": "When?", "answer": answer, "evidence": [evidence]}
-        shown = printed(demo._show_answer, question, context, demo._carriers(context, question))
+        shown = printed(demo._show_answer, question, context, demo._sources(context, question))
         assert said in shown
-        assert ("The wedding is on 14 June" in shown) == (said != "not carried")
+        assert ("The wedding is on 14 June" in shown) == (said != "not in the context")
 
 
 # logs

@@ -66,7 +66,7 @@ def drawn_by(folder: Path, *words: str) -> bytes:
 def test_the_demo_runs_and_leaves_a_clean_file(demo):
     """`lamina demo` ends without a blind message, says how long it took, and its file verifies clean."""
     assert "of 30" in demo.text
-    assert "0 blind" in demo.text
+    assert "0 not visible" in demo.text
     assert re.search(r"Ready in \d+\.\d s", demo.text)
     assert (demo.data["clean"], demo.data["messages"], demo.data["questions"]) == (True, 1516, 30)
     with Memory(demo.file, worker=False) as memory:
@@ -129,7 +129,7 @@ def test_what_was_told_late_was_not_known_before(demo):
 
 
 def test_the_card_number_is_forgotten_to_the_last_byte(demo):
-    """Found in the files before, tried, erased of both users with a receipt, and then in no file any more."""
+    """Found in the files before, planned, erased of both users with a receipt, and then in no file any more."""
     done = demo.data["forgotten"]
     assert sum(done["before"].values()) >= 2
     assert set(done["after"]) == {"lamina-demo.db", "lamina-demo.db-wal"}

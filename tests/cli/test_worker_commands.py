@@ -148,7 +148,7 @@ def a_plan(location, **changes):
 def test_a_process_that_cannot_work_says_why(tmp_path, capsys):
     """In its log, with exit code 1."""
     with pytest.raises(SystemExit) as stop:
-        worker_processes._serve_as_child(a_plan(str(tmp_path / "nowhere" / "a.db")))
+        worker_processes._run_as_child(a_plan(str(tmp_path / "nowhere" / "a.db")))
     assert stop.value.code == 1
     told = json.loads(capsys.readouterr().err)
     assert (told["action"], "folder must exist" in told["reason"]) == ("worker_process_failed", True)
@@ -174,7 +174,7 @@ while True:
 
 def test_a_process_that_does_not_end_in_time_is_killed(tmp_path, signals):
     """After the grace, and some seconds more."""
-    ready, post = tmp_path / "ready", worker_processes._Post(a_plan("lamina.db"))
+    ready, post = tmp_path / "ready", worker_processes._Slot(a_plan("lamina.db"))
     post.process = multiprocessing.get_context("spawn").Process(target=exec, args=(STUBBORN.format(ready=str(ready)),))
     post.process.start()
     pid = post.process.pid
@@ -212,12 +212,12 @@ def test_workers_and_failures_are_shown(cli, tmp_path):
     stored(tmp_path / "lamina.db", fail)
     shown = cli("workers").out
     assert f"ab12 {socket.gethostname()} 999999999 no s1" in shown
-    assert "0 pending, 0 leased, 0 waiting, 1 set aside; lag none; 1 users without vectors" in shown
+    assert "sessions: 0 pending, 0 in work, 0 to retry, 1 set aside; lag none; 1 users without vectors" in shown
     assert "s1 default 1 set aside StoreError: [bold]broken" in shown
     data = json.loads(cli("workers", "--json").stdout)
     assert (data["workers"][0]["alive"], data["backlog"]["failing"][0]["reason"]) == (False, "StoreError: [bold]broken")
     assert cli("settle").code == 1
     assert cli("workers", "--retry", "s9").code == 1
-    assert cli("workers", "--retry", "s1").out == "1 set aside, due again"
+    assert cli("workers", "--retry", "s1").out == "sessions to try again: 1"
     assert "1 pending" in cli("workers").out
     assert cli("settle").code == 0

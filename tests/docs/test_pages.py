@@ -161,10 +161,11 @@ def shell(tmp_path):
         pytest.param("lamina session s1 2> told; echo $?; grep -o 'error: there is no memory' told",
                      0, "2\nerror: there is no memory", id="fails-in-a-shell"),
         pytest.param("""echo '{"role": "user", "content": "Ahoi, Jörg"}' | lamina add - -s s1; """
-                     "lamina messages s1 | grep -o Ahoi.*", 0, "added 1 to s1\nAhoi, Jörg", id="standard-input"),
+                     "lamina messages s1 | grep -o Ahoi.*",
+                     0, "added 1 message to s1\nAhoi, Jörg", id="standard-input"),
         pytest.param("LAMINA_USER=ana lamina config --json | grep -o 'ana'", 0, "ana", id="variable"),
         pytest.param("mkdir inner && cd inner && lamina add hello -s s1 && ls lamina.db", 0,
-                     "added 1 to s1\nlamina.db", id="folder"),
+                     "added 1 message to s1\nlamina.db", id="folder"),
         pytest.param("yes hello | head -n 100000 | lamina add - -s s1; echo $?", 0, "2", id="much-standard-input"),
         pytest.param("lamina profiles --json | grep -m1 -o default", 0, "default", id="reader-that-stops"),
     ],
@@ -185,7 +186,7 @@ def test_a_command_in_this_process_leaves_nothing_behind_in_it(shell, monkeypatc
 
     before = surroundings()
     done = shell.run("lamina --verbose add hello -s s1")
-    assert (done.code, done.out) == (0, "added 1 to s1\n")
+    assert (done.code, done.out) == (0, "added 1 message to s1\n")
     assert all(line.startswith('{"time":') for line in done.err.splitlines())
     assert done.err
     assert surroundings() == before

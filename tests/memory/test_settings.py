@@ -129,7 +129,7 @@ def test_mistakes_about_recall_are_reported_at_once(tmp_path):
     with pytest.raises(ConfigError) as caught:
         load_settings(given)
     assert list(caught.value.problems) == [
-        "LAMINA_CACHE_MB: takes a number above 0, not '0'",
+        "LAMINA_CACHE_MB: takes a whole number above 0, not '0'",
         "LAMINA_EMBEDDER: is one of static, minilm, none, not 'glove'",
         f"LAMINA_MINILM_PATH: there is no {tmp_path / 'none'}",
     ]
@@ -219,10 +219,10 @@ def test_a_language_model_by_settings(tmp_path):
         total_seconds=30.0,
         thinking_tokens=2000,
     )
-    for text in (repr(settings), repr(llm), str(settings.shown())):
+    for text in (repr(settings), repr(llm), str(settings.public())):
         assert "secret" not in text
-    assert settings.shown()["llm_api_key"] == "***"
-    assert load_settings({}).shown()["llm_api_key"] is None
+    assert settings.public()["llm_api_key"] == "***"
+    assert load_settings({}).public()["llm_api_key"] is None
 
 
 def test_an_embedder_by_its_address():

@@ -217,6 +217,16 @@ async def test_what_is_wrong_is_said_in_our_words(servers, url, words):
     assert "secret" not in str(told.value)
 
 
+async def test_an_unreachable_server_is_named_in_one_line():
+    """What was tried, and what to check; not the driver's question on a line of its own."""
+    with pytest.raises(StoreError) as told:
+        await PostgresStore("postgresql://nobody@127.0.0.1:1/x", connect_timeout_s=CEILING).open()
+    assert str(told.value) == (
+        '127.0.0.1/x: connection to server at "127.0.0.1", port 1 failed: Connection refused; '
+        "the server cannot be reached: check host, port and network, and that it runs"
+    )
+
+
 async def test_a_missing_right_is_named(new_database, servers):
     """To make tables in a database of another's."""
     database = new_database()

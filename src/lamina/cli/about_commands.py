@@ -7,8 +7,8 @@ import typer
 from rich.console import Console
 
 from lamina import __version__
-from lamina.cli import display
-from lamina.cli.command import JsonOption, console, out
+from lamina.cli import display, options
+from lamina.cli.command import console, out
 from lamina.cli.demo import run_demo
 from lamina.profiles import PROFILES, profile_named, profile_values
 from lamina.settings import Settings
@@ -18,38 +18,38 @@ commands = typer.Typer()
 
 @commands.command()
 def demo(
-    file: Annotated[Path, typer.Option("--file", help="Where to leave the memory.")] = Path("lamina-demo.db"),
-    as_json: JsonOption = False,
+    file: Annotated[Path, typer.Option("--file", help="File for the memory.")] = Path("lamina-demo.db"),
+    as_json: options.Json = False,
 ) -> None:
-    """Replay a bundled conversation; show its layers and what is known when; ask, and forget."""
-    shown = run_demo(Console(quiet=True) if as_json else console, file)
+    """Replay an example conversation: its layers, what is known when, questions, and forgetting."""
+    result = run_demo(Console(quiet=True) if as_json else console, file)
     if as_json:
-        out(shown, as_json, str)
+        out(result, as_json, str)
 
 
 @commands.command()
 def profiles(
     name: Annotated[str | None, typer.Argument(help="Show every value of this profile.")] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """List the profiles, or show one."""
     if name is None:
-        listed = {key: profile_values(profile) for key, profile in PROFILES.items()}
-        out(listed, as_json, lambda found: "\n".join(sorted(found)))
+        values = {key: profile_values(profile) for key, profile in PROFILES.items()}
+        out(values, as_json, lambda found: "\n".join(sorted(found)))
     else:
         out(profile_values(profile_named(name)), as_json, display.as_json)
 
 
 @commands.command()
-def config(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Show the settings in force."""
+def config(context: typer.Context, as_json: options.Json = False) -> None:
+    """Show the current settings."""
     settings: Settings = context.obj.settings
-    values = settings.shown()
+    values = settings.public()
     values["profile"] = profile_values(settings.profile) if settings.profile else None
     out(values, as_json, display.as_json)
 
 
 @commands.command()
-def version(as_json: JsonOption = False) -> None:
+def version(as_json: options.Json = False) -> None:
     """Show the version."""
     out({"lamina": __version__}, as_json, lambda found: found["lamina"])

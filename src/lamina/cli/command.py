@@ -1,4 +1,4 @@
-"""What every command starts from and ends with: options, the memory, progress, output."""
+"""What every command uses: the memory of the settings, progress, output."""
 
 import asyncio
 import sys
@@ -6,103 +6,74 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from lamina import Memory
 from lamina.cli import display
 from lamina.errors import InputError
 from lamina.memory import AsyncMemory
-from lamina.search.filters import FILTERS
 from lamina.settings import Settings
 from lamina.tenancy.open_tenants import tenants
 from lamina.tenancy.tenants import Tenants
 from lamina.values.report import Settled
 
 T = TypeVar("T")
-Tell = Callable[[int, int], None]  # how far long work is: done, of how many
+Report = Callable[[int, int], None]  # how far long work is: done, of how many
 
 console = Console()
 errors = Console(stderr=True)
 
-UserOption = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory; default from the settings.")]
-OnlyUser = Annotated[str | None, typer.Option("--user", "-u", help="Only this user's; all users' when not given.")]
-SessionOption = Annotated[str | None, typer.Option("--session", "-s", help="Which conversation.")]
-SessionName = Annotated[str, typer.Argument(help="Id of the session.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-AllTenants = Annotated[bool, typer.Option("--all-tenants", help="Of all tenants of the store, not of one.")]
-NoSettle = Annotated[bool, typer.Option("--no-settle", help="Leave folding to a later command.")]
-
-
-def filter_option(name: str, *flags: str, **more: Any) -> Any:
-    """The option of a filter of searches."""
-    field = FILTERS[name]
-    several = field.kind in {"choices", "words", "weights"}
-    help_ = f"{field.about} {'May be repeated. ' if several else ''}"
-    choices = f"One of {', '.join(field.choices)}." if field.choices else ""
-    return typer.Option(*flags, help=(help_ + choices).rstrip(), **more)
-
-
-TypeOption = Annotated[list[str] | None, filter_option("types", "--type")]
-CategoryOption = Annotated[list[str] | None, filter_option("categories", "--category")]
-TagOption = Annotated[list[str] | None, filter_option("tags", "--tag")]
-SinceOption = Annotated[str | None, filter_option("since", "--since")]
-UntilOption = Annotated[str | None, filter_option("until", "--until")]
-ImportanceOption = Annotated[float, filter_option("min_importance", "--min-importance")]
-AsOf = Annotated[str | None, filter_option("as_of", "--as-of")]
-At = Annotated[str | None, filter_option("at", "--at")]
-KnownAt = Annotated[str | None, typer.Option("--known-at", help="With what was known at this time; default: now.")]
-
 
 @dataclass(frozen=True, slots=True)
-class Face:
-    """What every command starts from."""
+class Opener:
+    """Opens the memory that the settings name; every command gets one as `context.obj`."""
 
     settings: Settings
 
     @contextmanager
     def memory(self) -> Iterator[Memory]:
-        """The memory the settings name; what is due is done by the commands that say so, not behind them."""
+        """The memory, without a worker: commands do what is due themselves."""
         settings = self.settings
         with Memory(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as memory:
             yield memory
 
-    def existing(self) -> "Face":
-        """The same, sure that there is something to read."""
+    def check_exists(self) -> "Opener":
         path = self.settings.database.removeprefix("sqlite:///")
         if "://" not in path and not Path(path).exists():
-            raise InputError(f"there is no memory at {path}; `lamina add` or `lamina import` makes one (--db names it)")
+            raise InputError(f"there is no memory at {path}; `lamina add` or `lamina import` creates one (--db PATH)")
         return self
 
-    def whose(self, context: typer.Context, all_tenants: bool) -> list[str]:
-        """The tenant, or all that have written something, by name."""
+    def tenant_names(self, context: typer.Context, all_tenants: bool) -> list[str]:
+        """The tenant of the settings, or all that have data."""
         if not all_tenants:
             return [self.settings.tenant]
-        if named_tenant(context) is not None:
+        if tenant_option(context) is not None:
             raise InputError("give --tenant or --all-tenants, not both")
-        return self.held(lambda held: held.with_data())
+        return self.with_tenants(lambda opened: opened.with_data())
 
-    def of_tenant(self, name: str) -> "Face":
-        return Face(replace(self.settings, tenant=name))
+    def for_tenant(self, name: str) -> "Opener":
+        return Opener(replace(self.settings, tenant=name))
 
-    def of_each(self, names: Iterable[str], work: Callable[[AsyncMemory], Awaitable[T]]) -> dict[str, T]:
-        """What `work` gives for the memory of each of these tenants."""
+    def for_each(self, names: Iterable[str], work: Callable[[AsyncMemory], Awaitable[T]]) -> dict[str, T]:
+        """What `work` returns for the memory of each of these tenants."""
 
-        async def each(held: Tenants) -> dict[str, T]:
-            return {name: await work(await held.engine(name)) for name in names}
+        async def run(opened: Tenants) -> dict[str, T]:
+            return {name: await work(await opened.engine(name)) for name in names}
 
-        return self.held(each)
+        return self.with_tenants(run)
 
-    def held(self, work: Callable[[Tenants], Awaitable[T]]) -> T:
-        """What `work` gives with the memories of all tenants."""
+    def with_tenants(self, work: Callable[[Tenants], Awaitable[T]]) -> T:
+        """What `work` returns, with the memories of all tenants open."""
 
         async def run() -> T:
             settings = self.settings
-            async with tenants(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as held:
-                return await work(held)
+            async with tenants(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as opened:
+                return await work(opened)
 
         return asyncio.run(run())
 
@@ -110,29 +81,56 @@ class Face:
         return given or self.settings.user
 
 
-def named_tenant(context: typer.Context) -> str | None:
+def tenant_option(context: typer.Context) -> str | None:
     """The tenant that was given before the command."""
     return context.parent.params.get("tenant") if context.parent else None
 
 
-def out(value: Any, as_json: bool, render: Callable[[Any], Any]) -> None:
-    """Print a value as JSON, or as `render` makes it."""
+def out(value: Any, as_json: bool, render: Callable[[Any], Any], empty: str = "") -> None:
+    """Print a value as JSON, or as `render` makes it; if there is nothing in it, as `empty`."""
     if as_json:
         sys.stdout.write(display.as_json(value) + "\n")
     else:
-        console.print(render(value))
+        console.print(render(value) if value or not empty else empty)
 
 
-def with_progress(title: str, quiet: bool, work: Callable[[Tell], T]) -> T:
-    """Run `work` with a function it may tell how far it is."""
+def ask(
+    context: typer.Context,
+    as_json: bool,
+    work: Callable[[Memory], T],
+    render: Callable[[T], Any],
+    empty: str = "",
+    *,
+    settle: bool = False,
+) -> T:
+    """Print what `work` returns for the memory, which must exist; then fold what is due, if `settle`."""
+    with context.obj.check_exists().memory() as memory:
+        found = work(memory)
+        if settle:
+            settle_memory(memory, as_json)
+    out(found, as_json, render, empty)
+    return found
+
+
+def with_progress(title: str, quiet: bool, work: Callable[[Report], T]) -> T:
+    """Run `work` with a function to which it reports how far it is."""
     if quiet or not errors.is_terminal:
         return work(lambda _done, _of: None)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors, transient=True) as progress:
+    with progress_bar(errors, transient=True) as progress:
         task = progress.add_task(title, total=None)
         return work(lambda done, of: progress.update(task, completed=done, total=of or None))
 
 
-def settled(memory: Memory, quiet: bool) -> Settled:
+def progress_bar(console: Console, *, transient: bool) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=transient)
+
+
+def settle_memory(memory: Memory, quiet: bool) -> Settled:
     """Fold what is due."""
-    return with_progress("folding", quiet, lambda tell: memory.settle(progress=tell))
+    return with_progress("folding", quiet, lambda report: memory.settle(progress=report))
+
+
+def say(line: str) -> None:
+    """Print a line for people, which is not part of the output."""
+    errors.print(escape(line), highlight=False, soft_wrap=True)

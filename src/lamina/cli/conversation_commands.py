@@ -1,4 +1,4 @@
-"""Commands for messages and sessions: in, out, files, status."""
+"""Commands for messages and sessions: add, context, search, import and export, status."""
 
 import json
 import sys
@@ -12,33 +12,12 @@ from rich.panel import Panel
 from rich.text import Text
 
 from lamina import Memory
-from lamina.cli import display, display_knowledge
-from lamina.cli.command import (
-    AsOf,
-    At,
-    CategoryOption,
-    Face,
-    ImportanceOption,
-    JsonOption,
-    NoSettle,
-    OnlyUser,
-    SessionName,
-    SessionOption,
-    SinceOption,
-    TagOption,
-    TypeOption,
-    UntilOption,
-    UserOption,
-    console,
-    filter_option,
-    out,
-    settled,
-    with_progress,
-)
+from lamina.cli import display, display_knowledge, options
+from lamina.cli.command import Opener, ask, console, out, settle_memory, with_progress
+from lamina.cli.options import filter_option
 from lamina.errors import InputError
 from lamina.profiles import profile_named
 from lamina.search.filters import HIT_KINDS
-from lamina.values.hit import Explained, Hit
 from lamina.values.report import Imported
 from lamina.values.session import STATUSES, Session, Status
 
@@ -51,25 +30,29 @@ _TARGETS = "A .jsonl file for everything, a folder for readable JSON, a .md file
 @commands.command()
 def add(
     context: typer.Context,
-    text: Annotated[str | None, typer.Argument(help="The message; '-' reads JSON lines from standard input.")] = None,
-    user: UserOption = None,
-    session: SessionOption = None,
-    role: Annotated[str, typer.Option("--role", help="Who says it.")] = "user",
-    file: Annotated[Path | None, typer.Option("--file", "-f", help="Chat messages, one JSON object a line.")] = None,
-    no_settle: NoSettle = False,
-    as_json: JsonOption = False,
+    text: Annotated[str | None, typer.Argument(help="The message; '-' reads JSON Lines from standard input.")] = None,
+    user: options.User = None,
+    session: options.Session = None,
+    role: Annotated[str, typer.Option("--role", help="Role of the author.")] = "user",
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="File of chat messages, one JSON object on each line.")
+    ] = None,
+    no_settle: options.NoSettle = False,
+    as_json: options.Json = False,
 ) -> None:
     """Append a message, or many, to a session."""
-    face: Face = context.obj
-    messages = _given_messages(text, file, role)
-    with face.memory() as memory:
-        added = memory.add(messages, user_id=face.user(user), session_id=session)
+    opener: Opener = context.obj
+    messages = _read_messages(text, file, role)
+    with opener.memory() as memory:
+        added = memory.add(messages, user_id=opener.user(user), session_id=session)
         if not no_settle:
-            settled(memory, as_json)
-    out(added, as_json, lambda a: f"added {len(a.ids) - len(a.duplicates)} to [bold]{escape(a.session_id)}[/]")
+            settle_memory(memory, as_json)
+    number = len(added.ids) - len(added.duplicates)
+    what = "1 message" if number == 1 else f"{number:,} messages"
+    out(added, as_json, lambda _: f"added {what} to [bold]{escape(added.session_id)}[/]")
 
 
-def _given_messages(text: str | None, file: Path | None, role: str) -> list[Any]:
+def _read_messages(text: str | None, file: Path | None, role: str) -> list[Any]:
     if file is None and text is None:
         raise InputError("nothing to add; give a text, '-' for standard input, or --file messages.jsonl")
     if file is None and text != "-":
@@ -92,23 +75,25 @@ def _given_messages(text: str | None, file: Path | None, role: str) -> list[Any]
 def import_(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(help=_SOURCES)],
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose they become; else as the file says.")] = None,
-    no_settle: NoSettle = False,
-    as_json: JsonOption = False,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="User who gets them; default: as in the file.")
+    ] = None,
+    no_settle: options.NoSettle = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Read memories from a file or folder; what is here already, and what was forgotten here, is left as it is."""
+    """Import memories from a file or folder; what is stored already or was forgotten here is skipped."""
     with context.obj.memory() as memory:
-        taken = with_progress("importing", as_json, lambda tell: memory.import_(path, user_id=user, progress=tell))
+        done = with_progress("importing", as_json, lambda report: memory.import_(path, user_id=user, progress=report))
         if not no_settle:
-            settled(memory, as_json)
-    out(taken, as_json, _taken)
+            settle_memory(memory, as_json)
+    out(done, as_json, _import_text)
 
 
-def _taken(taken: Imported) -> str:
-    lines = [f"{taken.messages:,} messages in {taken.sessions:,} sessions, {taken.duplicates:,} known already"]
-    if taken.facts or taken.episodes or taken.links:
-        lines.append(f"{taken.facts:,} facts, {taken.episodes:,} episodes, {taken.links:,} links")
-    lines += [f"left out: {times:,} x {escape(reason)}" for reason, times in taken.skipped.items()]
+def _import_text(done: Imported) -> str:
+    lines = [f"{done.messages:,} messages in {done.sessions:,} sessions, {done.duplicates:,} already stored"]
+    if done.facts or done.episodes or done.links:
+        lines.append(f"{done.facts:,} facts, {done.episodes:,} episodes, {done.links:,} links")
+    lines += [f"left out: {times:,} x {escape(reason)}" for reason, times in done.skipped.items()]
     return "\n".join(lines)
 
 
@@ -116,16 +101,16 @@ def _taken(taken: Imported) -> str:
 def export_(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(help=_TARGETS)],
-    session: SessionOption = None,
-    user: OnlyUser = None,
-    as_json: JsonOption = False,
+    session: options.Session = None,
+    user: options.OnlyUser = None,
+    as_json: options.Json = False,
 ) -> None:
     """Write what is stored to a file or a folder."""
-    with context.obj.existing().memory() as memory:
+    with context.obj.check_exists().memory() as memory:
         size = with_progress(
             "exporting",
             as_json,
-            lambda tell: memory.export(path, session_id=session, user_id=user, progress=tell),
+            lambda report: memory.export(path, session_id=session, user_id=user, progress=report),
         )
     out({"path": str(path), "bytes": size}, as_json, lambda d: f"wrote {d['bytes']:,} bytes to {escape(d['path'])}")
 
@@ -134,20 +119,20 @@ def export_(
 def context(
     context: typer.Context,
     query: Annotated[str | None, typer.Argument(help="The current message.")] = None,
-    user: UserOption = None,
-    session: SessionOption = None,
-    budget: Annotated[int | None, typer.Option("--budget", "-b", help="Tokens it may have at the most.")] = None,
-    profile: Annotated[str | None, typer.Option("--profile", "-p", help="Build it as this profile would.")] = None,
+    user: options.User = None,
+    session: options.Session = None,
+    budget: Annotated[int | None, typer.Option("--budget", "-b", help="Maximum number of tokens.")] = None,
+    profile: options.Profile = None,
     system: Annotated[str | None, typer.Option("--system", help="Your own system prompt.")] = None,
-    at: At = None,
-    as_json: JsonOption = False,
+    at: options.At = None,
+    as_json: options.Json = False,
 ) -> None:
-    """Build the context for the next message and show what is in it and why."""
-    face: Face = context.obj.existing()
-    with face.memory() as memory:
+    """Build the context for the next message, and show what is in it and why."""
+    opener: Opener = context.obj.check_exists()
+    with opener.memory() as memory:
         built = memory.context(
             query,
-            user_id=face.user(user),
+            user_id=opener.user(user),
             session_id=session,
             budget=budget,
             profile=None if profile is None else profile_named(profile),
@@ -168,31 +153,31 @@ def context(
 def search(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="A question, or words to look for.")],
-    user: UserOption = None,
-    session: SessionOption = None,
+    user: options.User = None,
+    session: options.Session = None,
     top: Annotated[int, typer.Option("--top", "-k", help="How many hits.")] = 10,
     kind: Annotated[list[str] | None, filter_option("kinds", "--kind")] = None,
     role: Annotated[str | None, filter_option("role", "--role")] = None,
-    type: TypeOption = None,  # noqa: A002 - the word of the glossary
-    category: CategoryOption = None,
-    tag: TagOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    min_importance: ImportanceOption = 0.0,
-    as_of: AsOf = None,
+    type: options.Types = None,  # noqa: A002 - the word of the glossary
+    category: options.Categories = None,
+    tag: options.Tags = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    min_importance: options.MinImportance = 0.0,
+    as_of: options.AsOf = None,
     archived: Annotated[bool, filter_option("archived", "--archived")] = False,
     weight: Annotated[list[str] | None, filter_option("weights", "--weight", metavar="NAME=VALUE")] = None,
     min_score: Annotated[float, filter_option("min_score", "--min-score")] = 0.0,
-    at: At = None,
+    at: options.At = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Add the largest parts of the scores, and how it went.")
+        bool, typer.Option("--explain", help="Also show what each score is made of, and the time of each step.")
     ] = False,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Find messages, summaries, facts and episodes by words and meaning."""
-    face: Face = context.obj.existing()
-    asked: dict[str, Any] = {
-        "user_id": face.user(user),
+    opener: Opener = context.obj.check_exists()
+    filters: dict[str, Any] = {
+        "user_id": opener.user(user),
         "top_k": top,
         "types": type or (),
         "categories": category or (),
@@ -209,21 +194,20 @@ def search(
         "min_score": min_score,
         "at": at,
     }
-    with face.memory() as memory:
-        explained = memory.search_explained(query, **asked) if explain else None
-        hits = memory.search(query, **asked) if explained is None else _shown(explained)
-    out(hits, as_json, lambda found: display.hits_table(found) if found else "nothing found")
+    with opener.memory() as memory:
+        explained = memory.search_explained(query, **filters) if explain else None
+        hits = (
+            memory.search(query, **filters)
+            if explained is None
+            else [hit for hit in explained.hits if hit.score >= explained.least]
+        )
+    out(hits, as_json, display.hits_table, "nothing found")
     if explained is not None and not as_json:
         console.print(display.search_line(explained), highlight=False, soft_wrap=True)
 
 
-def _shown(explained: Explained) -> list[Hit]:
-    """What `search` shows of it."""
-    return [hit for hit in explained.hits if hit.score >= explained.least]
-
-
 def _weights(given: list[str] | None) -> dict[str, float] | None:
-    """Weights from words like `recency=0.5`; what they may be is for the memory to say."""
+    """Weights from texts like `recency=0.5`; the memory checks names and values."""
     if not given:
         return None
     weights = {}
@@ -239,15 +223,12 @@ def _weights(given: list[str] | None) -> dict[str, float] | None:
 @commands.command()
 def sessions(
     context: typer.Context,
-    user: OnlyUser = None,
+    user: options.OnlyUser = None,
     status: Annotated[str | None, typer.Option("--status", help=f"One of {', '.join(STATUSES)}.")] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """List sessions."""
-    face: Face = context.obj.existing()
-    with face.memory() as memory:
-        found = memory.sessions(user, status=_status(status))
-    out(found, as_json, display.sessions_table)
+    ask(context, as_json, lambda memory: memory.sessions(user, status=_status(status)), display.sessions_table)
 
 
 def _status(given: str | None) -> Status | None:
@@ -260,9 +241,9 @@ def _status(given: str | None) -> Status | None:
 
 
 @commands.command()
-def session(context: typer.Context, session_id: SessionName, as_json: JsonOption = False) -> None:
+def session(context: typer.Context, session_id: options.SessionId, as_json: options.Json = False) -> None:
     """Show one session: its layers, recent messages, facts and milestones."""
-    with context.obj.existing().memory() as memory:
+    with context.obj.check_exists().memory() as memory:
         record = memory.conversation(session_id)
         history = memory.summaries(session_id, live=False)
     if as_json:
@@ -280,48 +261,43 @@ def session(context: typer.Context, session_id: SessionName, as_json: JsonOption
 @commands.command()
 def messages(
     context: typer.Context,
-    session_id: SessionName,
-    first: Annotated[int, typer.Option("--first", help="First message number.")] = 1,
-    last: Annotated[int | None, typer.Option("--last", help="Last message number.")] = None,
-    as_json: JsonOption = False,
+    session_id: options.SessionId,
+    first: Annotated[int, typer.Option("--first", help="Number of the first message.")] = 1,
+    last: options.Last = None,
+    as_json: options.Json = False,
 ) -> None:
     """Show the raw messages of a session."""
-    with context.obj.existing().memory() as memory:
-        found = memory.messages(session_id, first, last)
-    out(found, as_json, display.messages_table)
+    ask(context, as_json, lambda memory: memory.messages(session_id, first, last), display.messages_table)
 
 
 def _change(context: typer.Context, as_json: bool, change: Callable[[Memory], Session]) -> None:
-    with context.obj.existing().memory() as memory:
-        changed = change(memory)
-        settled(memory, as_json)
-    out(changed, as_json, lambda s: f"[bold]{escape(s.id)}[/] is {s.status}")
+    ask(context, as_json, change, lambda session: f"[bold]{escape(session.id)}[/] is {session.status}", settle=True)
 
 
 @commands.command()
 def end(
     context: typer.Context,
-    session_id: SessionName,
-    outcome: Annotated[str | None, typer.Option("--outcome", help="What came of it; becomes a milestone.")] = None,
-    as_json: JsonOption = False,
+    session_id: options.SessionId,
+    outcome: Annotated[str | None, typer.Option("--outcome", help="The result; it becomes a milestone.")] = None,
+    as_json: options.Json = False,
 ) -> None:
-    """End a session: it gets its final summary and feeds the digest."""
+    """End a session: it gets its final summary, and the user's digest is updated."""
     _change(context, as_json, lambda memory: memory.end(session_id, outcome))
 
 
 @commands.command()
-def pause(context: typer.Context, session_id: SessionName, as_json: JsonOption = False) -> None:
+def pause(context: typer.Context, session_id: options.SessionId, as_json: options.Json = False) -> None:
     """Pause a session."""
     _change(context, as_json, lambda memory: memory.pause(session_id))
 
 
 @commands.command()
-def resume(context: typer.Context, session_id: SessionName, as_json: JsonOption = False) -> None:
+def resume(context: typer.Context, session_id: options.SessionId, as_json: options.Json = False) -> None:
     """Make a paused, ended or archived session active again."""
     _change(context, as_json, lambda memory: memory.resume(session_id))
 
 
 @commands.command()
-def archive(context: typer.Context, session_id: SessionName, as_json: JsonOption = False) -> None:
-    """Archive a session; it can be brought back with `resume`."""
+def archive(context: typer.Context, session_id: options.SessionId, as_json: options.Json = False) -> None:
+    """Archive a session; `resume` makes it active again."""
     _change(context, as_json, lambda memory: memory.archive(session_id))

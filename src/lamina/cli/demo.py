@@ -1,4 +1,4 @@
-"""The demo: a bundled conversation replayed, looked into, and asked about."""
+"""The demo: an example conversation replayed, shown, and asked about."""
 
 import shutil
 import sys
@@ -11,11 +11,11 @@ from typing import Any
 
 from rich.console import Console
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from lamina import Memory
 from lamina.cli import display
+from lamina.cli.command import progress_bar
 from lamina.cli.demo_knowledge import DAYS, Forgotten, Known, forget_card, show_facts
 from lamina.errors import InputError
 from lamina.story import USER, questions, sessions, story
@@ -23,12 +23,12 @@ from lamina.values.manifest import Context
 
 ENDLESS = "mara-in-one"
 _BUDGET = 2_000
-_LOOKS = (1, 7, 14)  # after these sessions the demo stops to look
-_ASKED = 8  # questions shown in full
+_PICTURES = (1, 7, 14)  # sessions after which the layers are shown
+_MAX_SHOWN = 8  # questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class DemoResult:
     """What the demo did, for scripts."""
 
     file: str
@@ -36,7 +36,7 @@ class Shown:
     messages: int
     summaries: int
     questions: int
-    answered: int  # questions whose answer stands in a context of the budget
+    answered: int  # questions whose answer is in a context of the budget
     budget: int
     known: Known
     forgotten: Forgotten
@@ -44,7 +44,7 @@ class Shown:
     seconds: float
 
 
-def run_demo(console: Console, file: Path) -> Shown:
+def run_demo(console: Console, file: Path) -> DemoResult:
     """Replay, show, ask, forget; leaves the memory in `file`."""
     started = time.perf_counter()
     _clear(file)
@@ -59,9 +59,9 @@ def run_demo(console: Console, file: Path) -> Shown:
         console.rule("[bold]Proof")
         display.report(console, report)
     seconds = time.perf_counter() - started
-    console.print(f"\nReady in {seconds:.1f} s. The memory is in [bold]{file}[/]; look into it:")
+    console.print(f"\nReady in {seconds:.1f} s. The memory is in [bold]{file}[/]; try:")
     _show_next(console, file)
-    return Shown(
+    return DemoResult(
         file=str(file),
         sessions=report.sessions,
         messages=report.messages,
@@ -77,7 +77,7 @@ def run_demo(console: Console, file: Path) -> Shown:
 
 
 def _show_next(console: Console, file: Path) -> None:
-    """The commands with which to go on, as they work in this folder with what is installed."""
+    """Commands to try next, as they work in this folder with what is installed."""
     lamina = f"{_program('lamina')} --db {file}"
     commands = [
         f"{lamina} sessions --user {USER}",
@@ -98,7 +98,7 @@ def _show_next(console: Console, file: Path) -> None:
 
 
 def _program(name: str) -> str:
-    """How a program of this environment is called from here: by its name, or else by its path."""
+    """How to call a program of this environment: by its name if the shell finds it, else by its path."""
     path = Path(sys.executable).with_name(name)
     if shutil.which(name) == str(path) or not path.exists():
         return name
@@ -106,39 +106,33 @@ def _program(name: str) -> str:
 
 
 def _clear(file: Path) -> None:
-    """Take away an earlier demo; any other file is left alone."""
+    """Delete an earlier demo; any other file stays."""
     if not file.exists():
         return
     with Memory(file, worker=False) as memory:
         earlier = any(session.id == ENDLESS for session in memory.sessions(ENDLESS))
     if not earlier:
-        raise InputError(f"{file} exists and is no demo; give another place with --file")
+        raise InputError(f"{file} exists and is no demo; give another file with --file")
     for old in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")):
         with suppress(FileNotFoundError):
             old.unlink()
 
 
 def _replay(console: Console, memory: Memory) -> None:
-    told = sessions()
-    total = sum(map(len, told.values()))
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=not console.is_terminal) as progress:
-        task = progress.add_task("replaying", total=total)
-        for number, (session_id, messages) in enumerate(told.items(), 1):
+    replayed = sessions()
+    with progress_bar(console, transient=not console.is_terminal) as progress:
+        task = progress.add_task("replaying", total=sum(map(len, replayed.values())))
+        for number, (session_id, messages) in enumerate(replayed.items(), 1):
             for message in messages:
                 memory.add(message, user_id=USER, session_id=session_id)
                 progress.advance(task)
-            if number in _LOOKS:
+            if number in _PICTURES:
                 memory.settle()
-                _look(progress.console, memory, session_id, number, len(told))
+                context = memory.context(user_id=USER, session_id=session_id, budget=_BUDGET)
+                progress.console.print(f"\n[bold]Session {number} of {len(replayed)}: {session_id}[/]")
+                _picture(progress.console, memory, session_id, context)
             memory.end(session_id)
         memory.settle()
-
-
-def _look(console: Console, memory: Memory, session_id: str, number: int, of: int) -> None:
-    context = memory.context(user_id=USER, session_id=session_id, budget=_BUDGET)
-    console.print(f"\n[bold]Session {number} of {of}: {session_id}[/]")
-    _picture(console, memory, session_id, context)
 
 
 def _picture(console: Console, memory: Memory, session_id: str, context: Context) -> None:
@@ -150,51 +144,52 @@ def _picture(console: Console, memory: Memory, session_id: str, context: Context
 
 
 def _show_endless(console: Console, memory: Memory) -> None:
-    """The same messages as one session without end, to see the layers grow."""
+    """The same messages as one long session, to see the layers grow."""
     messages = []
     for message in story():
         del message["session_id"]
         messages.append({**message, "id": f"one-{message['id']}"})
     memory.add(messages, user_id=ENDLESS, session_id=ENDLESS)
     memory.settle()
-    console.rule("[bold]The same talk as one session without end")
+    console.rule("[bold]The same conversation as one long session")
     context = memory.context(user_id=ENDLESS, session_id=ENDLESS, budget=_BUDGET * 2)
     _picture(console, memory, ENDLESS, context)
     full = memory.session(ENDLESS).counters.tokens
-    console.print(f"{full:,} tokens of history in a context of {context.tokens:,}: 1 to {full / context.tokens:.1f}\n")
+    ratio = full / context.tokens
+    console.print(f"{full:,} tokens of history in a context of {context.tokens:,} tokens ({ratio:.1f} to 1)\n")
 
 
 def _ask(console: Console, memory: Memory) -> tuple[int, int]:
-    """Ask every question; how many there are, and how many answers stand in the context."""
+    """Ask every question; returns how many there are, and how many answers are in their context."""
     console.rule(f"[bold]Questions about long ago, each within {_BUDGET:,} tokens")
     asked = list(questions())
-    carried = 0
+    answered = 0
     for number, question in enumerate(asked):
         context = memory.context(question["question"], user_id=USER, session_id="today", budget=_BUDGET)
-        carriers = _carriers(context, question)
-        carried += bool(carriers)
-        if number < _ASKED:
-            _show_answer(console, question, context, carriers)
+        sources = _sources(context, question)
+        answered += bool(sources)
+        if number < _MAX_SHOWN:
+            _show_answer(console, question, context, sources)
     console.print(
-        f"\n[bold]{carried} of {len(asked)}[/] answers stand in a context of {_BUDGET:,} tokens, "
+        f"\n[bold]{answered} of {len(asked)}[/] answers are in a context of {_BUDGET:,} tokens, "
         "found by words and meaning, offline."
     )
-    return len(asked), carried
+    return len(asked), answered
 
 
-def _carriers(context: Context, question: dict[str, Any]) -> list[str]:
-    """What in the context carries the answer: passages with the evidence, or a summary with its words."""
+def _sources(context: Context, question: dict[str, Any]) -> list[str]:
+    """What in the context has the answer: passages with the expected messages, or other text with its words."""
     found = [
         f"{piece.kind} {piece.id} of {piece.session_id}"
         for piece in context.manifest.items
         if piece.id in question["evidence"] or set(piece.message_ids) & set(question["evidence"])
     ]
     if not found and question["answer"].casefold() in context.text.casefold():
-        found = ["the words of another passage, summary or fact"]
+        found = ["another passage, summary or fact"]
     return found
 
 
-def _show_answer(console: Console, question: dict[str, Any], context: Context, carriers: list[str]) -> None:
+def _show_answer(console: Console, question: dict[str, Any], context: Context, sources: list[str]) -> None:
     body = Text()
     answer = question["answer"].casefold()
     for line in context.text.splitlines():
@@ -202,7 +197,7 @@ def _show_answer(console: Console, question: dict[str, Any], context: Context, c
             body.append(line[:400] + "\n")
             break
     body.highlight_regex(f"(?i){_pattern(question['answer'])}", "bold green")
-    body.append(f"carried by {carriers[0]}" if carriers else "not carried", style="dim" if carriers else "red")
+    body.append(f"found in {sources[0]}" if sources else "not in the context", style="dim" if sources else "red")
     body.append(f" · {context.tokens:,} tokens", style="dim")
     console.print(Panel(body, title=Text(question["question"]), title_align="left"))
 

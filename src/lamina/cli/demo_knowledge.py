@@ -1,4 +1,4 @@
-"""The second half of the demo: what is known when and why, and a card number forgotten for good."""
+"""The second half of the demo: what is known when and why, and a card number that is forgotten."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from lamina.values.fact import Fact
 from lamina.values.receipt import Receipt
 
 DAYS = ("2025-04-01", "2025-07-15", "2025-11-01")  # before the move, with the new job, after the move
-BETWEEN = "2025-08-01"  # the move was over, and not told of yet
+BETWEEN = "2025-08-01"  # after the move, which is mentioned later
 CHANGING, ASKED = "editor", "location"
 CARD = "0000 0000 0000 4242"
 WISH = "m0505"
@@ -42,10 +42,10 @@ class Forgotten:
 
 
 def show_facts(console: Console, memory: Memory, user: str) -> Known:
-    """A fact that changes, the words behind one, and the profile at three dates."""
+    """A fact that changes, the source of another, and the profile at three dates."""
     console.rule("[bold]What is known, since when, and why")
     values = memory.history(_fact(memory, user, CHANGING).id)
-    console.print(f"The {CHANGING}, every value it had:")
+    console.print(f"All values of the fact {CHANGING!r}:")
     console.print(display_knowledge.history_table(values))
     why = memory.why(_fact(memory, user, ASKED).id)
     console.print(display_knowledge.why(why))
@@ -59,7 +59,7 @@ def show_facts(console: Console, memory: Memory, user: str) -> Known:
         "known now": _value(memory.facts(user, as_of=BETWEEN)),
     }
     console.print(
-        f"Where they lived on {BETWEEN}: {late['known now']}; as far as was known then, {late['known then']}."
+        f"Location on {BETWEEN}: {late['known now']}, as known now; {late['known then']}, as known on that day."
     )
     return Known(history=tuple(fact.value for fact in values), quote=why.fact.quote, profiles=profiles, told_late=late)
 
@@ -73,26 +73,26 @@ def _value(facts: list[Fact]) -> str | None:
 
 
 def forget_card(console: Console, memory: Memory, file: Path, users: tuple[str, ...]) -> Forgotten:
-    """Forget a number by its words, of every user who has it, and look for its bytes before and after."""
-    console.rule("[bold]Forgotten for good")
-    console.print(Panel(Text(memory.message(WISH).text), title="the wish, in July", title_align="left"))
-    before = _scanned(console, file, "before")
-    dry_run = memory.forget(text=CARD, user_id=users[0], dry_run=True)
-    console.print(display_knowledge.receipt(dry_run))
+    """Forget a number for every user who has it, and count its bytes in the files before and after."""
+    console.rule("[bold]Forgetting")
+    console.print(Panel(Text(memory.message(WISH).text), title="the user's request, in July", title_align="left"))
+    before = _count_bytes(console, file, "before")
+    planned = memory.forget(text=CARD, user_id=users[0], dry_run=True)
+    console.print(display_knowledge.receipt(planned))
     receipts = tuple(memory.forget(text=CARD, user_id=user) for user in users)
     for receipt in receipts:
         console.print(display_knowledge.receipt(receipt))
-    after = _scanned(console, file, "after")
+    after = _count_bytes(console, file, "after")
     hits = sum(CARD in hit.text for user in users for hit in memory.search(CARD, user_id=user, top_k=100))
-    return Forgotten(before=before, dry_run=dry_run, receipts=receipts, after=after, hits=hits)
+    return Forgotten(before=before, dry_run=planned, receipts=receipts, after=after, hits=hits)
 
 
-def _scanned(console: Console, file: Path, when: str) -> dict[str, int]:
+def _count_bytes(console: Console, file: Path, when: str) -> dict[str, int]:
     """How often the number's bytes are in each file of the database."""
     counts = {}
     for part in (file, file.with_name(f"{file.name}-wal")):
         data = part.read_bytes() if part.exists() else b""
         counts[part.name] = data.count(CARD.encode())
-        said = f"found {counts[part.name]} times" if counts[part.name] else "not found"
-        console.print(f"{when}: the bytes of “{CARD}” in {part.name} ({len(data):,} bytes): [bold]{said}[/]")
+        result = f"found {counts[part.name]} times" if counts[part.name] else "not found"
+        console.print(f"{when}: the bytes of “{CARD}” in {part.name} ({len(data):,} bytes): [bold]{result}[/]")
     return counts

@@ -1,7 +1,8 @@
-"""How things look in a terminal: tables, the layers as strata, the budget as a bar."""
+"""Output for a terminal: tables, the layers of a session, the budget as a bar."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -14,7 +15,7 @@ from lamina.values.codec import encode
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context, Coverage
 from lamina.values.message import Message, Span
-from lamina.values.report import Report
+from lamina.values.report import Report, Settled
 from lamina.values.session import Session
 from lamina.values.statistics import Stats
 from lamina.values.summary import Summary
@@ -29,9 +30,9 @@ COLOURS: Mapping[str, str] = {
     "query": "white",
 }
 _WIDTH = 44
-_DAYS = 14  # that statistics show
-_PARTS = 5  # of a score that are shown
-_SHOWN = 8  # characters of an id in tables: the last, which are random; the first are a time
+_DAYS = 14  # in statistics
+_PARTS = 5  # of a score
+_ID_LENGTH = 8  # characters of an id in tables: the last ones, which are random; the first are a time
 
 
 def as_json(value: Any) -> str:
@@ -39,26 +40,41 @@ def as_json(value: Any) -> str:
 
 
 def short(memory_id: str) -> str:
-    return memory_id[-_SHOWN:]
+    return memory_id[-_ID_LENGTH:]
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, one_line: Collection[str] = ()) -> Table:
+    """A table; numbers are aligned to the right. Long cells are folded, but not those of `one_line`."""
+    listed = [tuple(row) for row in rows]
+    found = Table(box=None, header_style="bold")
+    for index, column in enumerate(columns):
+        is_number = bool(listed) and all(isinstance(row[index], int) for row in listed)
+        found.add_column(column, justify="right" if is_number else "left", overflow="fold", no_wrap=column in one_line)
+    for row in listed:
+        found.add_row(*(f"{cell:,}" if isinstance(cell, int) else _cell(cell) for cell in row))
+    return found
+
+
+def _cell(cell: Any) -> Any:
+    return escape(cell) if isinstance(cell, str) else cell
+
+
+def day(at: datetime | None) -> str:
+    return "" if at is None else f"{at:%Y-%m-%d}"
+
+
+def minute(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M}"
 
 
 def sessions_table(sessions: Sequence[Session]) -> Table:
-    table = Table(box=None, header_style="bold")
-    for column in ("session", "user", "status", "messages", "turns", "tokens", "folded", "last message"):
-        table.add_column(column, justify="right" if column in {"messages", "turns", "tokens", "folded"} else "left")
+    columns = ("session", "user", "status", "messages", "turns", "tokens", "folded", "last message")
+    rows = []
     for session in sessions:
-        counters = session.counters
-        table.add_row(
-            escape(session.id),
-            escape(session.user_id),
-            session.status,
-            f"{counters.messages:,}",
-            f"{counters.turns:,}",
-            f"{counters.tokens:,}",
-            f"{counters.cursor:,}",
-            f"{session.last_at:%Y-%m-%d %H:%M}",
-        )
-    return table
+        counts = session.counters
+        numbers = (counts.messages, counts.turns, counts.tokens, counts.cursor)
+        rows.append((session.id, session.user_id, session.status, *numbers, minute(session.last_at)))
+    return table(columns, rows)
 
 
 def summaries_table(summaries: Sequence[Summary]) -> Group:
@@ -77,37 +93,30 @@ def summaries_table(summaries: Sequence[Summary]) -> Group:
 
 
 def messages_table(messages: Sequence[Message]) -> Table:
-    table = Table(box=None, header_style="bold")
-    for column in ("#", "time", "who", "text"):
-        table.add_column(column, overflow="fold")
-    for message in messages:
-        who = message.name or message.role
-        table.add_row(str(message.seq), f"{message.created_at:%Y-%m-%d %H:%M}", escape(who), Text(message.text))
-    return table
+    rows = ((str(one.seq), minute(one.created_at), one.name or one.role, Text(one.text)) for one in messages)
+    return table(("#", "time", "who", "text"), rows)
 
 
 def hits_table(hits: Sequence[Hit]) -> Table:
-    table = Table(box=None, header_style="bold")
-    for column in ("score", "when", "where", "text"):
-        table.add_column(column, overflow="fold")
+    rows: list[tuple[Any, ...]] = []
     for hit in hits:
-        table.add_row(f"{hit.score:.2f}", f"{hit.created_at:%Y-%m-%d}", escape(_where(hit)), Text(hit.text))
+        rows.append((f"{hit.score:.2f}", day(hit.created_at), _where(hit), Text(hit.text)))
         if hit.parts:
-            table.add_row("", "", "", Text(_largest(hit.parts), style="dim"))
-    return table
+            rows.append(("", "", "", Text(_largest(hit.parts), style="dim")))
+    return table(("score", "when", "where", "text"), rows)
 
 
 def search_line(explained: Explained) -> Text:
-    """How a search went: of how many rows, and the time of each step."""
-    took = ", ".join(f"{stage.name} {stage.ms:.1f} ms" for stage in explained.stages)
-    return Text(f"{explained.related:,} of {explained.considered:,} related; {took}", style="dim")
+    """How many items matched, and the time of each step."""
+    times = ", ".join(f"{stage.name} {stage.ms:.1f} ms" for stage in explained.stages)
+    return Text(f"{explained.related:,} of {explained.considered:,} matched; {times}", style="dim")
 
 
 def _largest(parts: Mapping[str, float]) -> str:
-    """The parts that did most for a score, or against it, and how alike the vectors are."""
+    """The parts with the largest share in a score, and the similarity of the vectors."""
     named = sorted(((name, part) for name, part in parts.items() if name != "cosine"), key=lambda pair: -abs(pair[1]))
-    told = [f"{name.replace('_', ' ')} {part:.2f}" for name, part in named[:_PARTS] if round(part, 2)]
-    return "  ".join([*told, f"cosine {parts.get('cosine', 0.0):.2f}"])
+    parts_ = [f"{name.replace('_', ' ')} {part:.2f}" for name, part in named[:_PARTS] if round(part, 2)]
+    return "  ".join([*parts_, f"cosine {parts.get('cosine', 0.0):.2f}"])
 
 
 def _where(hit: Hit) -> str:
@@ -117,11 +126,11 @@ def _where(hit: Hit) -> str:
 
 
 def budget_bar(context: Context) -> Group:
-    """Where the tokens of a context went, as one bar against the budget."""
+    """The tokens of each section of a context, as one bar, against the budget."""
     bar, legend = Text(), Text()
     total = context.budget.total
-    listed = sum(context.manifest.sections.values())
-    scale = context.tokens / listed if listed else 0  # headings and fences belong to their sections
+    total_tokens = sum(context.manifest.sections.values())
+    scale = context.tokens / total_tokens if total_tokens else 0  # headings and fences belong to their sections
     for section, tokens in context.manifest.sections.items():
         share = tokens * scale
         bar.append("█" * max(1, round(share / total * _WIDTH)), style=COLOURS.get(section, "white"))
@@ -133,13 +142,13 @@ def budget_bar(context: Context) -> Group:
 
 
 def coverage_line(coverage: Coverage) -> Text:
-    """Every message of the session in one of four places."""
+    """How many messages of the session the context has, and how."""
     text = Text(f"{coverage.messages} messages: ")
     for label, spans, style in (
         ("word for word", coverage.verbatim, "green"),
         ("in summaries", coverage.summarised, "blue"),
         ("left out", coverage.left_out, "yellow"),
-        ("blind", coverage.blind, "red"),
+        ("not visible", coverage.blind, "red"),
     ):
         text.append(f"{sum(map(len, spans))} {label}", style=style)
         text.append("  ")
@@ -147,27 +156,27 @@ def coverage_line(coverage: Coverage) -> Text:
 
 
 def strata(session: Session, history: Sequence[Summary], shown: Iterable[Span] = ()) -> Group:
-    """The session as a core sample: messages from left to right, layers from the top down to the raw log."""
+    """The session as a picture: messages from left to right, layers from top to bottom, the raw log last."""
     lines: list[RenderableType] = []
     messages = session.counters.messages
     summaries = [summary for summary in history if summary.status != "replaced"]
     for layer in sorted({summary.layer for summary in summaries}, reverse=True):
         line = Text(f"layer {layer}  ", style="bold")
         cells: list[tuple[str, str]] = [(" ", "")] * _WIDTH
-        held = [(summary, summary.covers) for summary in summaries if summary.layer == layer and summary.covers]
-        for number, (summary, covers) in enumerate(held):
+        spans = [(summary, summary.covers) for summary in summaries if summary.layer == layer and summary.covers]
+        for number, (summary, covers) in enumerate(spans):
             for cell in _cells(covers, messages):
                 cells[cell] = ("▓" if number % 2 else "█", "blue" if summary.status == "live" else "bright_black")
         for character, style in cells:
             line.append(character, style=style)
-        live = [summary for summary, _ in held if summary.status == "live"]
+        live = [summary for summary, _ in spans if summary.status == "live"]
         line.append(f" {len(live)} live, {sum(s.tokens for s in live):,} tokens")
         lines.append(line)
     raw = Text("raw log  ", style="bold")
     verbatim = {cell for span in shown for cell in _cells(span, messages)}
     for cell in range(_WIDTH):
         raw.append("█" if cell in verbatim else "▒", style="green" if cell in verbatim else "white")
-    raw.append(f" {messages:,} messages, {'some of their words forgotten' if session.erasures else 'all kept'}")
+    raw.append(f" {messages:,} messages, {'some words forgotten' if session.erasures else 'complete'}")
     lines.append(raw)
     return Group(*lines)
 
@@ -179,29 +188,27 @@ def _cells(span: Span, messages: int) -> range:
 
 
 def stats(found: Stats) -> RenderableType:
-    """How much there is: a line, then summaries, facts and the last days as far as there are any."""
-    total = f"{found.sessions:,} sessions, {found.messages:,} messages of {found.tokens:,} tokens"
-    parts: list[RenderableType] = [f"{total}; {found.at_hand_tokens:,} tokens at hand; {found.episodes:,} episodes"]
+    """How much is stored: a line, then summaries, facts and the last days if there are any."""
+    total = f"{found.sessions:,} sessions, {found.messages:,} messages with {found.tokens:,} tokens"
+    current = f"{found.at_hand_tokens:,} tokens in live summaries and messages without one"
+    parts: list[RenderableType] = [f"{total}; {current}; {found.episodes:,} episodes"]
     if found.summaries:
         rows = [(one.kind, f"{one.layer}", one.status, one.count, one.tokens) for one in found.summaries]
-        parts.append(_counts(("summaries", "layer", "status"), ("count", "tokens"), rows))
+        parts.append(table(("summaries", "layer", "status", "count", "tokens"), rows))
     if found.facts:
-        parts.append(_counts(("facts",), ("count",), [(one.status, one.count) for one in found.facts]))
+        parts.append(table(("facts", "count"), [(one.status, one.count) for one in found.facts]))
     if found.growth:
-        columns = ("messages", "tokens", "summaries", "facts")
         days = found.growth[-_DAYS:]
-        added = [(f"{one.day}", one.messages, one.message_tokens, one.summaries, one.facts) for one in days]
-        parts.append(_counts(("day",), columns, added))
+        growth = [(f"{one.day}", one.messages, one.message_tokens, one.summaries, one.facts) for one in days]
+        parts.append(table(("day", "messages", "tokens", "summaries", "facts"), growth))
     return Group(*parts)
 
 
-def _counts(names: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str | int]]) -> Table:
-    table = Table(box=None, header_style="bold")
-    for column in (*names, *numbers):
-        table.add_column(column, justify="right" if column in numbers else "left")
-    for row in rows:
-        table.add_row(*(cell if isinstance(cell, str) else f"{cell:,}" for cell in row))
-    return table
+def settle_line(done: Settled) -> str:
+    return (
+        f"{done.folds} folds, {done.facts} facts, {done.vectors} vectors, {done.digests} digests, "
+        f"{done.archived} archived, {len(done.failed)} failed"
+    )
 
 
 def report(console: Console, found: Report) -> None:
@@ -210,8 +217,8 @@ def report(console: Console, found: Report) -> None:
         f"{found.summaries:,} summaries, {found.facts:,} facts"
     )
     for text in found.mended:
-        console.print(f"[green]mended[/] {escape(text)}")
+        console.print(f"[green]repaired[/] {escape(text)}")
     for problem in found.problems:
-        hint = "can be repaired" if problem.derived else "cannot be made anew"
+        hint = "can be repaired" if problem.derived else "cannot be rebuilt"
         console.print(f"[red]{problem.kind}[/] {escape(problem.where)}: {escape(problem.text)} [dim]({hint})[/]")
     console.print("[green]clean[/]" if found.ok else f"[red]{len(found.problems)} problems[/]")

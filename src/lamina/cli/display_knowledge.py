@@ -1,22 +1,20 @@
-"""How what is known looks in a terminal: facts, where they come from, moments, links, versions, receipts."""
+"""Output for a terminal: facts and their sources, episodes, links, new versions, receipts."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from lamina.cli.display import short
+from lamina.cli.display import day, minute, short, table
 from lamina.knowledge.fact_words import describe_fact
-from lamina.values.fact import Arc, Consolidated, Episode, Fact, Graph, Why
+from lamina.values.fact import Arc, Consolidated, Episode, Fact, Graph, Link, Why
 from lamina.values.receipt import Receipt, Scrub
 from lamina.values.summary import Change, Divergence, Proposal
 
-__all__ = ["describe_fact"]  # the commands say facts as contexts do
+__all__ = ["describe_fact"]  # facts look as in contexts
 
 STYLES = {
     "active": "green",
@@ -27,63 +25,48 @@ STYLES = {
     "conflicted": "yellow",
     "candidate": "cyan",
 }
-_UNBROKEN = frozenset({"id", "since", "until", "when", "made", "status", "digest"})  # columns
-_LISTED = 6  # ids of one kind in a receipt
+_ONE_LINE = frozenset({"id", "since", "until", "when", "created", "status", "hash"})  # columns
+_MAX_IDS = 6  # of one kind in a receipt
 _OLD_BYTES: Mapping[Scrub, str] = {
-    "dead": "not yet gone from the files: others still read them, or the right to vacuum is missing",
-    "vacuumed": "in unused parts of the database's files, until they are used again",
-    "rewritten": "in no table or index: all were written anew",
-    "overwritten": "gone from the files",
+    "dead": "still in the files: another transaction reads them, or the role may not VACUUM",
+    "vacuumed": "in unused parts of the database files, until these are used again",
+    "rewritten": "in no table or index: all were rewritten",
+    "overwritten": "overwritten in the files",
 }
-_MADE = re.compile(r"[a-z]+_[0-9a-f]{32}")  # an id that was not given by the user
+_GENERATED_ID = re.compile(r"[a-z]+_[0-9a-f]{32}")  # not given by the user
 _DIFF = {"-": "red", "+": "green"}
 
 
-def _day(at: datetime | None) -> str:
-    return "" if at is None else f"{at:%Y-%m-%d}"
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column in _UNBROKEN)
-    return table
-
-
 def facts_table(facts: Sequence[Fact]) -> Table:
-    table = _table("id", "category", "fact", "status", "since", "until", "sure")
-    for fact in facts:
-        table.add_row(
+    columns = ("id", "category", "fact", "status", "since", "until", "conf.")
+    rows = (
+        (
             short(fact.id),
-            escape(fact.category),
+            fact.category,
             Text(describe_fact(fact)),
             Text(fact.status, style=STYLES[fact.status]),
-            _day(fact.valid_from),
-            _day(fact.valid_until),
+            day(fact.valid_from),
+            day(fact.valid_until),
             f"{fact.confidence:.2f}",
         )
-    return table
+        for fact in facts
+    )
+    return table(columns, rows, one_line=_ONE_LINE)
 
 
 def history_table(facts: Sequence[Fact]) -> Table:
-    """Every value of one thing, with the words that said so."""
-    table = _table("id", "value", "status", "since", "until", "in these words")
+    """All values of one fact, each with the words that it comes from."""
+    rows = []
     for fact in facts:
-        where = "told by hand" if fact.message_id is None else f"{fact.session_id} #{fact.seq}"
-        words = Text(f"{fact.quote}\n" if fact.quote else "")
-        table.add_row(
-            short(fact.id),
-            Text(fact.value),
-            Text(fact.status if fact.holds else "ended", style=STYLES[fact.status]),
-            _day(fact.valid_from),
-            _day(fact.valid_until),
-            words.append(f"{where}, {_day(fact.learnt_at)}", style="dim"),
-        )
-    return table
+        where = "stored by hand" if fact.message_id is None else f"{fact.session_id} #{fact.seq}"
+        words = Text(f"{fact.quote}\n" if fact.quote else "").append(f"{where}, {day(fact.learnt_at)}", style="dim")
+        status = Text(fact.status if fact.holds else "ended", style=STYLES[fact.status])
+        rows.append((short(fact.id), Text(fact.value), status, day(fact.valid_from), day(fact.valid_until), words))
+    return table(("id", "value", "status", "since", "until", "source"), rows, one_line=_ONE_LINE)
 
 
 def why(found: Why) -> Panel:
-    """A fact, the message it is from with its words marked, and the reasons why it stands as it does."""
+    """A fact, its message with the words marked, and the reasons for its status."""
     body: list[RenderableType] = []
     if found.message is not None:
         fact, text = found.fact, Text(found.message.text)
@@ -95,22 +78,16 @@ def why(found: Why) -> Panel:
 
 
 def episodes_table(episodes: Iterable[Episode]) -> Table:
-    table = _table("id", "when", "kind", "what", "where", "weight")
+    rows = []
     for one in episodes:
         turns = f"{one.turns.first}" if one.turns.first == one.turns.last else f"{one.turns.first}-{one.turns.last}"
-        table.add_row(
-            short(one.id),
-            _day(one.happened_at),
-            one.kind.replace("_", " "),
-            Text(one.title),
-            escape(f"{one.session_id}, turn {turns}"),
-            f"{one.significance:.2f}",
-        )
-    return table
+        where, kind = f"{one.session_id}, turn {turns}", one.kind.replace("_", " ")
+        rows.append((short(one.id), day(one.happened_at), kind, Text(one.title), where, f"{one.significance:.2f}"))
+    return table(("id", "when", "kind", "what", "where", "weight"), rows, one_line=_ONE_LINE)
 
 
 def arc(found: Arc) -> Group:
-    """The thirds of a session one below the other; the moments that mattered most have a star."""
+    """The episodes in each third of a session; the most important ones have a star."""
     key = {one.id for one in found.key_moments}
     lines: list[RenderableType] = []
     for title, episodes in (("beginning", found.beginning), ("middle", found.middle), ("end", found.end)):
@@ -119,7 +96,7 @@ def arc(found: Arc) -> Group:
             mark = "★" if one.id in key else "·"
             lines.append(Text(f"  {mark} turn {one.turns.first}, {one.kind.replace('_', ' ')}: {one.title}"))
         if not episodes:
-            lines.append(Text("  nothing", style="dim"))
+            lines.append(Text("  no episodes", style="dim"))
     return Group(*lines)
 
 
@@ -128,29 +105,30 @@ def graph(found: Graph) -> Group:
     for node in found.nodes:
         text = describe_fact(node) if isinstance(node, Fact) else node.title
         lines.append(Text(f"{short(node.id)}  {type(node).__name__.lower()}  {text}"))
-    for link in found.links:
-        line = f"{short(link.source)} {link.type.replace('_', ' ')} {short(link.target)} ({link.strength:g})"
-        lines.append(Text(line, style="cyan"))
+    lines += [link_line(link) for link in found.links]
     return Group(*lines)
 
 
-def consolidated(done: Consolidated) -> str:
+def link_line(link: Link) -> Text:
+    line = f"{short(link.source)} {link.type.replace('_', ' ')} {short(link.target)} ({link.strength:g})"
+    return Text(line, style="cyan")
+
+
+def consolidation_line(done: Consolidated) -> str:
     return (
-        f"{done.decayed:,} decayed, {len(done.archived):,} archived, {len(done.merged):,} merged, "
-        f"{len(done.merged_episodes):,} episodes merged, {len(done.dropped_episodes):,} dropped, "
-        f"{done.tokens_reclaimed:,} tokens reclaimed, {done.messages_dropped:,} messages past their time"
+        f"{done.decayed:,} memories decayed, {len(done.archived):,} archived, {len(done.merged):,} merged; "
+        f"episodes: {len(done.merged_episodes):,} merged, {len(done.dropped_episodes):,} dropped; "
+        f"{done.tokens_reclaimed:,} tokens freed; {done.messages_dropped:,} messages dropped by retention"
     )
 
 
 def divergences_table(found: Sequence[Divergence]) -> Table:
-    table = _table("kind", "summary", "session", "what")
-    for one in found:
-        table.add_row(one.kind, one.summary_id, escape(one.session_id or "digest"), Text(one.text))
-    return table
+    rows = ((one.kind, one.summary_id, one.session_id or "digest", Text(one.text)) for one in found)
+    return table(("kind", "summary", "session", "what"), rows)
 
 
 def proposal(found: Proposal) -> Group:
-    """What was written anew against what there is, sentence by sentence."""
+    """The new versions compared with the current ones, sentence by sentence."""
     head = f"{found.id} · {found.session_id} · {found.status.replace('_', ' ')} · {found.recipe}"
     lines: list[RenderableType] = [
         Text(head, style="bold"),
@@ -175,69 +153,72 @@ def _diff(change: Change) -> Text:
 
 
 def proposals_table(found: Sequence[Proposal]) -> Table:
-    table = _table("id", "made", "session", "status", "changes", "drift", "by")
-    for one in found:
-        table.add_row(
+    rows = (
+        (
             short(one.id),
-            _day(one.created_at),
-            escape(one.session_id),
+            day(one.created_at),
+            one.session_id,
             one.status.replace("_", " "),
             str(len(one.changes)),
             f"{one.drift:.2f}",
-            escape(one.recipe),
+            one.recipe,
         )
-    return table
+        for one in found
+    )
+    return table(("id", "created", "session", "status", "changes", "drift", "model"), rows, one_line=_ONE_LINE)
 
 
 def receipt(found: Receipt) -> Panel:
-    """What was forgotten, in numbers and ids; never what it was."""
+    """What was forgotten, as counts and ids; never the words."""
     body = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
     body.add_column(no_wrap=True)
+    body.add_column(justify="right", no_wrap=True)
     body.add_column(overflow="fold")
-    for name, ids in _erased(found):
+    for name, ids in _ids(found):
         if ids:
-            listed = [short(one) if _MADE.fullmatch(one) else one for one in ids[:_LISTED]]
-            body.add_row(f"{len(ids):,} {name}", Text(", ".join(listed) + (", …" if len(ids) > _LISTED else "")))
-    for name, number in (("milestones", found.milestones), ("values that stay out", found.values_blocked)):
+            names = [short(one) if _GENERATED_ID.fullmatch(one) else one for one in ids[:_MAX_IDS]]
+            body.add_row(name, f"{len(ids):,}", Text(", ".join(names) + (", …" if len(ids) > _MAX_IDS else "")))
+    for name, number in (("milestones", found.milestones), ("values blocked from coming back", found.values_blocked)):
         if number:
-            body.add_row(f"{number:,} {name}", "")
+            body.add_row(name, f"{number:,}")
     if not body.row_count:
-        body.add_row("nothing that has it was found", "")
+        body.add_row("nothing found")
     elif not found.dry_run:
-        body.add_row("old bytes", _OLD_BYTES[found.scrub or "dead"])
-        body.add_row("digest", Text(found.digest))
+        body.add_row("old bytes", "", _OLD_BYTES[found.scrub or "dead"])
+        body.add_row("hash", "", Text(found.digest))
     title = f"would forget {found.target}" if found.dry_run else f"forgot {found.target}"
     return Panel(body, title=Text(title), title_align="left", subtitle=Text(found.id), subtitle_align="left")
 
 
-def _erased(found: Receipt) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _ids(found: Receipt) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return (
         ("messages", found.messages),
-        ("messages in part", found.redacted),
+        ("messages redacted", found.redacted),
         ("sessions", found.sessions),
         ("summaries", found.summaries),
         ("digests", found.digests),
         ("facts", found.facts),
         ("episodes", found.episodes),
-        ("summaries written anew", found.rewritten),
+        ("summaries rewritten", found.rewritten),
         ("messages that still have the value", found.mentions_left),
     )
 
 
 def is_empty(found: Receipt) -> bool:
-    return not (any(ids for _, ids in _erased(found)) or found.milestones)
+    return not (any(ids for _, ids in _ids(found)) or found.milestones)
 
 
 def receipts_table(found: Sequence[Receipt]) -> Table:
-    table = _table("id", "when", "what", "messages", "summaries", "facts", "digest")
-    for one in found:
-        table.add_row(
+    rows = (
+        (
             short(one.id),
-            f"{one.at:%Y-%m-%d %H:%M}",
-            escape(one.target),
+            minute(one.at),
+            one.target,
             f"{len(one.messages) + len(one.redacted):,}",
             f"{len(one.summaries) + len(one.digests):,}",
             f"{len(one.facts):,}",
             one.digest[:12],
         )
-    return table
+        for one in found
+    )
+    return table(("id", "when", "what", "messages", "summaries", "facts", "hash"), rows, one_line=_ONE_LINE)

@@ -3,22 +3,12 @@
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
-from lamina.cli import display_knowledge
-from lamina.cli.command import (
-    Face,
-    JsonOption,
-    SessionName,
-    SinceOption,
-    UntilOption,
-    UserOption,
-    out,
-)
-from lamina.cli.display import short
-from lamina.cli.short_ids import MemoryName, WhoseOption, memory_named
+from lamina.cli import display_knowledge, options
+from lamina.cli.command import ask, out
+from lamina.cli.short_ids import find_memory
 from lamina.errors import InputError
-from lamina.values.fact import EPISODE_KINDS, LINK_TYPES, Link
+from lamina.values.fact import EPISODE_KINDS, LINK_TYPES
 
 commands = typer.Typer()
 
@@ -26,50 +16,50 @@ commands = typer.Typer()
 @commands.command()
 def episodes(
     context: typer.Context,
-    user: UserOption = None,
-    session: Annotated[str | None, typer.Option("--session", "-s", help="Only of this conversation.")] = None,
+    user: options.User = None,
+    session: options.OnlySession = None,
     kind: Annotated[
         list[str] | None, typer.Option("--kind", help=f"Of {', '.join(EPISODE_KINDS)}; may be repeated.")
     ] = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
+    since: options.Since = None,
+    until: options.Until = None,
     min_significance: Annotated[
-        float, typer.Option("--min-significance", help="Only those at least so significant, 0 to 1.")
+        float, typer.Option("--min-significance", help="At least so significant, 0 to 1.")
     ] = 0.0,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Show the moments that mattered, in the order they happened."""
-    face: Face = context.obj.existing()
-    with face.memory() as memory:
+    """Show the important moments of a user's sessions, oldest first."""
+    with context.obj.check_exists().memory() as memory:
         found = memory.episodes(
-            face.user(user),
+            context.obj.user(user),
             session_id=session,
             kinds=kind or (),
             since=since,
             until=until,
             min_significance=min_significance,
         )
-    out(found, as_json, lambda f: display_knowledge.episodes_table(f) if f else "no episodes")
+    out(found, as_json, display_knowledge.episodes_table, "no episodes")
 
 
 @commands.command("add-episode")
 def add_episode(
     context: typer.Context,
-    session_id: SessionName,
+    session_id: options.SessionId,
     title: Annotated[str, typer.Argument(help="What happened, in a few words.")],
-    kind: Annotated[str, typer.Option("--kind", help=f"One of {', '.join(EPISODE_KINDS)}.")],
+    kind: options.NewKind,
     summary: Annotated[str, typer.Option("--summary", help="What happened, in full.")] = "",
-    outcome: Annotated[str | None, typer.Option("--outcome", help="What came of it.")] = None,
+    outcome: Annotated[str | None, typer.Option("--outcome", help="The result.")] = None,
     significance: Annotated[float, typer.Option("--significance", help="From 0 to 1.")] = 0.7,
     valence: Annotated[float, typer.Option("--valence", help="From -1, bad, to 1, good.")] = 0.0,
     first: Annotated[int | None, typer.Option("--first", help="Its first turn; default: the newest.")] = None,
     last: Annotated[int | None, typer.Option("--last", help="Its last turn; default: its first.")] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Store an episode by hand."""
     if last is not None and (first is None or last < first):
-        raise InputError("--last goes with --first, and is not before it")
-    with context.obj.existing().memory() as memory:
+        raise InputError("--last needs --first, and must not be before it")
+    turns = None if first is None else (first, first if last is None else last)
+    with context.obj.check_exists().memory() as memory:
         stored = memory.add_episode(
             session_id,
             _kind(kind),
@@ -78,7 +68,7 @@ def add_episode(
             outcome=outcome,
             significance=significance,
             valence=valence,
-            turns=None if first is None else (first, first if last is None else last),
+            turns=turns,
         )
     out(stored, as_json, lambda one: display_knowledge.episodes_table([one]))
 
@@ -90,46 +80,38 @@ def _kind(given: str) -> Any:
 
 
 @commands.command()
-def arc(context: typer.Context, session_id: SessionName, as_json: JsonOption = False) -> None:
-    """Show the course of a session in episodes, with the moments that mattered most."""
-    with context.obj.existing().memory() as memory:
-        found = memory.arc(session_id)
-    out(found, as_json, display_knowledge.arc)
+def arc(context: typer.Context, session_id: options.SessionId, as_json: options.Json = False) -> None:
+    """Show the course of a session in episodes; a star marks the most important ones."""
+    ask(context, as_json, lambda memory: memory.arc(session_id), display_knowledge.arc)
 
 
 @commands.command()
 def link(
     context: typer.Context,
-    source: MemoryName,
-    target: MemoryName,
+    source: options.MemoryId,
+    target: options.MemoryId,
     type: Annotated[str, typer.Option("--type", help=f"One of {', '.join(LINK_TYPES)}.")] = "related_to",  # noqa: A002
     strength: Annotated[float, typer.Option("--strength", help="From 0 to 1.")] = 1.0,
-    user: WhoseOption = None,
-    as_json: JsonOption = False,
+    user: options.Owner = None,
+    as_json: options.Json = False,
 ) -> None:
     """Link two memories of a user, facts or episodes."""
-    face: Face = context.obj.existing()
-    with face.memory() as memory:
-        one, other = (memory_named(face, memory, given, user) for given in (source, target))
-        made = memory.link(one, other, type, strength)
-    out(made, as_json, _line)
-
-
-def _line(made: Link) -> Text:
-    return Text(f"{short(made.source)} {made.type.replace('_', ' ')} {short(made.target)} ({made.strength:g})")
+    with context.obj.check_exists().memory() as memory:
+        one, other = (find_memory(context.obj, memory, given, user) for given in (source, target))
+        stored = memory.link(one, other, type, strength)
+    out(stored, as_json, display_knowledge.link_line)
 
 
 @commands.command()
 def graph(
     context: typer.Context,
-    memory_id: MemoryName,
-    depth: Annotated[int, typer.Option("--depth", help="How many steps from it.")] = 2,
+    memory_id: options.MemoryId,
+    depth: Annotated[int, typer.Option("--depth", help="Maximum number of links from it.")] = 2,
     type: Annotated[list[str] | None, typer.Option("--type", help="Only links of this type; repeatable.")] = None,  # noqa: A002
-    user: WhoseOption = None,
-    as_json: JsonOption = False,
+    user: options.Owner = None,
+    as_json: options.Json = False,
 ) -> None:
-    """Show the memories that can be reached from one by their links."""
-    face: Face = context.obj.existing()
-    with face.memory() as memory:
-        found = memory.graph(memory_named(face, memory, memory_id, user), depth, type or ())
+    """Show the memories that can be reached from one by links."""
+    with context.obj.check_exists().memory() as memory:
+        found = memory.graph(find_memory(context.obj, memory, memory_id, user), depth, type or ())
     out(found, as_json, display_knowledge.graph)

@@ -1,4 +1,4 @@
-"""Commands for facts: what holds when, why, what held before; and memories told by hand."""
+"""Commands for facts: what is valid when, why, what was valid before; and memories stored by hand."""
 
 import sys
 from collections.abc import Callable
@@ -8,55 +8,37 @@ import typer
 from rich.text import Text
 
 from lamina import Memory
-from lamina.cli import display, display_knowledge
-from lamina.cli.command import (
-    AsOf,
-    CategoryOption,
-    Face,
-    ImportanceOption,
-    JsonOption,
-    KnownAt,
-    SinceOption,
-    TagOption,
-    TypeOption,
-    UntilOption,
-    UserOption,
-    filter_option,
-    out,
-)
+from lamina.cli import display, display_knowledge, options
+from lamina.cli.command import Opener, ask, out
 from lamina.cli.display import short
-from lamina.cli.short_ids import FactName, WhoseOption, fact_named
+from lamina.cli.options import filter_option
+from lamina.cli.short_ids import find_fact
 from lamina.errors import InputError
 from lamina.values.fact import FACT_TYPES, Fact
 
 commands = typer.Typer()
 
-NewTags = Annotated[list[str] | None, typer.Option("--tag", help="A word to find it by; may be repeated.")]
-Importance = Annotated[float | None, typer.Option("--importance", help="From 0 to 1; default by type.")]
-ValidUntil = Annotated[str | None, typer.Option("--valid-until", help="When it will have ceased to hold.")]
-
 
 @commands.command()
 def facts(
     context: typer.Context,
-    user: UserOption = None,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
+    user: options.User = None,
+    as_of: options.AsOf = None,
+    known_at: options.KnownAt = None,
     status: Annotated[list[str] | None, filter_option("statuses", "--status")] = None,
-    type: TypeOption = None,  # noqa: A002 - the word of the glossary
-    category: CategoryOption = None,
-    tag: TagOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    min_importance: ImportanceOption = 0.0,
-    session: Annotated[str | None, typer.Option("--session", "-s", help="Only what was said there.")] = None,
-    as_json: JsonOption = False,
+    type: options.Types = None,  # noqa: A002 - the word of the glossary
+    category: options.Categories = None,
+    tag: options.Tags = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    min_importance: options.MinImportance = 0.0,
+    session: options.OnlySession = None,
+    as_json: options.Json = False,
 ) -> None:
-    """Show what holds of a user, now or at another time."""
-    face: Face = context.obj.existing()
-    with face.memory() as memory:
+    """Show the facts of a user, as they are now or at another time."""
+    with context.obj.check_exists().memory() as memory:
         found = memory.facts(
-            face.user(user),
+            context.obj.user(user),
             as_of=as_of,
             known_at=known_at,
             session_id=session,
@@ -68,43 +50,28 @@ def facts(
             until=until,
             min_importance=min_importance,
         )
-    out(found, as_json, lambda f: display_knowledge.facts_table(f) if f else "no facts")
+    out(found, as_json, display_knowledge.facts_table, "no facts")
 
 
-def _of_fact(
-    context: typer.Context, fact_id: str, user: str | None, as_json: bool, ask: Callable[[Memory, str], Any],
+def _with_fact(
+    context: typer.Context, fact_id: str, user: str | None, as_json: bool, work: Callable[[Memory, str], Any],
     render: Callable[[Any], Any],
 ) -> None:  # fmt: skip
-    face: Face = context.obj.existing()
-    with face.memory() as memory:
-        found = ask(memory, fact_named(face, memory, fact_id, user))
-    out(found, as_json, render)
-
-
-@commands.command()
-def history(context: typer.Context, fact_id: FactName, user: WhoseOption = None, as_json: JsonOption = False) -> None:
-    """Show every value of what a fact is about, in the order they were learnt."""
-    _of_fact(context, fact_id, user, as_json, Memory.history, display_knowledge.history_table)
-
-
-@commands.command()
-def why(context: typer.Context, fact_id: FactName, user: WhoseOption = None, as_json: JsonOption = False) -> None:
-    """Show where a fact comes from, word for word, and why it stands as it does."""
-    _of_fact(context, fact_id, user, as_json, Memory.why, display_knowledge.why)
+    ask(context, as_json, lambda memory: work(memory, find_fact(context.obj, memory, fact_id, user)), render)
 
 
 @commands.command("user-profile")
 def user_profile(
     context: typer.Context,
-    user: Annotated[str | None, typer.Argument(help="Whose; default from the settings.")] = None,
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-    as_json: JsonOption = False,
+    user: Annotated[str | None, typer.Argument(help="Whose; default: the user of the settings.")] = None,
+    as_of: options.AsOf = None,
+    known_at: options.KnownAt = None,
+    as_json: options.Json = False,
 ) -> None:
-    """Write what is known of a user as a markdown page, now or at another time."""
-    face: Face = context.obj.existing()
-    with face.memory() as memory:
-        found = memory.user_profile(face.user(user), as_of=as_of, known_at=known_at)
+    """Print what is known about a user as markdown, now or at another time."""
+    opener: Opener = context.obj.check_exists()
+    with opener.memory() as memory:
+        found = memory.user_profile(opener.user(user), as_of=as_of, known_at=known_at)
     sys.stdout.write(display.as_json(found.to_dict()) + "\n" if as_json else found.markdown)
 
 
@@ -112,25 +79,27 @@ def user_profile(
 def remember(
     context: typer.Context,
     text: Annotated[str, typer.Argument(help="What to remember.")],
-    user: UserOption = None,
-    type: Annotated[str, typer.Option("--type", help=f"One of {', '.join(FACT_TYPES)}.")] = "fact",  # noqa: A002
+    user: options.User = None,
+    type: options.NewType = "fact",  # noqa: A002 - the word of the glossary
     category: Annotated[str | None, typer.Option("--category", help="Default: the type.")] = None,
     key: Annotated[
-        str | None, typer.Option("--key", help="What it is about; it takes the place of what that had.")
+        str | None, typer.Option("--key", help="What it is about, e.g. location; it replaces the value of that key.")
     ] = None,
-    tag: NewTags = None,
-    importance: Importance = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="How sure it is, from 0 to 1.")] = 1.0,
-    valid_from: Annotated[str | None, typer.Option("--valid-from", help="Since when it holds; default: now.")] = None,
-    valid_until: ValidUntil = None,
-    as_json: JsonOption = False,
+    tag: options.NewTags = None,
+    importance: options.Importance = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="How certain it is, from 0 to 1.")] = 1.0,
+    valid_from: Annotated[
+        str | None, typer.Option("--valid-from", help="Since when it is valid; default: now.")
+    ] = None,
+    valid_until: options.ValidUntil = None,
+    as_json: options.Json = False,
 ) -> None:
     """Store a memory by hand."""
-    face: Face = context.obj
-    with face.memory() as memory:
+    opener: Opener = context.obj
+    with opener.memory() as memory:
         stored = memory.remember(
             text,
-            user_id=face.user(user),
+            user_id=opener.user(user),
             type=_type(type),
             category=category,
             key=key,
@@ -156,13 +125,13 @@ def _line(fact: Fact) -> Text:
 @commands.command()
 def update(
     context: typer.Context,
-    fact_id: FactName,
+    fact_id: options.FactId,
     value: Annotated[str | None, typer.Argument(help="The new value; default: the old one.")] = None,
-    user: WhoseOption = None,
-    tag: NewTags = None,
+    user: options.Owner = None,
+    tag: options.NewTags = None,
     importance: Annotated[float | None, typer.Option("--importance", help="From 0 to 1.")] = None,
-    valid_until: ValidUntil = None,
-    as_json: JsonOption = False,
+    valid_until: options.ValidUntil = None,
+    as_json: options.Json = False,
 ) -> None:
     """Make a new version of a memory; the old one stays in its history."""
     if value is None and not tag and importance is None and valid_until is None:
@@ -171,22 +140,22 @@ def update(
     def change(memory: Memory, found: str) -> Fact:
         return memory.update(found, value, tags=tag or None, importance=importance, valid_until=valid_until)
 
-    _of_fact(context, fact_id, user, as_json, change, _line)
+    _with_fact(context, fact_id, user, as_json, change, _line)
 
 
-@commands.command()
-def promote(context: typer.Context, fact_id: FactName, user: WhoseOption = None, as_json: JsonOption = False) -> None:
-    """Make a candidate, or one side of a conflict, the value that holds."""
-    _of_fact(context, fact_id, user, as_json, Memory.promote, _line)
+def _add_command(name: str, verb: Callable[[Memory, str], Any], render: Callable[[Any], Any], about: str) -> None:
+    @commands.command(name, help=about)
+    def run(
+        context: typer.Context, fact_id: options.FactId, user: options.Owner = None, as_json: options.Json = False
+    ) -> None:
+        _with_fact(context, fact_id, user, as_json, verb, render)
 
 
-@commands.command()
-def demote(context: typer.Context, fact_id: FactName, user: WhoseOption = None, as_json: JsonOption = False) -> None:
-    """Make a fact a candidate; what held before holds again."""
-    _of_fact(context, fact_id, user, as_json, Memory.demote, _line)
-
-
-@commands.command()
-def retract(context: typer.Context, fact_id: FactName, user: WhoseOption = None, as_json: JsonOption = False) -> None:
-    """Say that a fact never held; what held before holds again."""
-    _of_fact(context, fact_id, user, as_json, Memory.retract, _line)
+for command in (
+    ("history", Memory.history, display_knowledge.history_table, "Show all values that a fact has had, oldest first."),
+    ("why", Memory.why, display_knowledge.why, "Show the message that a fact comes from, and why it has its status."),
+    ("promote", Memory.promote, _line, "Make a candidate, or one side of a conflict, the current value."),
+    ("demote", Memory.demote, _line, "Make a fact a candidate; the value before it is current again."),
+    ("retract", Memory.retract, _line, "Mark a fact as never true; the value before it is current again."),
+):
+    _add_command(*command)

@@ -1,4 +1,4 @@
-"""Commands that erase for good, and tell what was erased."""
+"""Commands that erase permanently, and show what was erased."""
 
 import functools
 import sys
@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from lamina.cli import display, display_knowledge
-from lamina.cli.command import Face, JsonOption, errors, out, with_progress
-from lamina.cli.short_ids import fact_named
+from lamina.cli import display, display_knowledge, options
+from lamina.cli.command import Opener, ask, errors, out, with_progress
+from lamina.cli.short_ids import find_fact
 from lamina.errors import InputError, LaminaError
 from lamina.values.receipt import Receipt
 
@@ -22,63 +22,59 @@ def forget(
     context: typer.Context,
     message: Annotated[list[str] | None, typer.Option("--message", help="Id of a message; may be repeated.")] = None,
     session: Annotated[
-        str | None, typer.Option("--session", "-s", help="A whole conversation, or with --first and --last a part.")
+        str | None, typer.Option("--session", "-s", help="A whole session; with --first and --last a part of it.")
     ] = None,
-    first: Annotated[int | None, typer.Option("--first", help="First message number.")] = None,
-    last: Annotated[int | None, typer.Option("--last", help="Last message number.")] = None,
+    first: options.First = None,
+    last: options.Last = None,
     fact: Annotated[str | None, typer.Option("--fact", help="Id of a fact, or its beginning or end.")] = None,
     text: Annotated[
-        str | None, typer.Option("--text", help="Everything that has these words; '-' reads them from standard input.")
+        str | None, typer.Option("--text", help="Everything with these words; '-' reads them from standard input.")
     ] = None,
     user: Annotated[
-        str | None, typer.Option("--user", "-u", help="Everything of this user; with --text, only whose it is.")
+        str | None, typer.Option("--user", "-u", help="Everything of this user; with --text, the user to search.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be forgotten.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be forgotten.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     receipt: Annotated[Path | None, typer.Option("--receipt", help="Also write the receipt to this file.")] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Erase for good, with all that was derived, write the rest anew, and show the receipt."""
-    asks = not (dry_run or yes)
-    if asks and (text == "-" or not sys.stdin.isatty()):
-        raise InputError("forgetting cannot be undone; say --yes, or look first with --dry-run")
+    """Erase permanently, with everything that was derived from it, and show the receipt."""
+    confirms = not (dry_run or yes)
+    if confirms and (text == "-" or not sys.stdin.isatty()):
+        raise InputError("forgetting cannot be undone; give --yes, or look first with --dry-run")
     if session is not None and user is not None:
-        raise InputError("a session is of one user anyway; give --session or --user, not both")
+        raise InputError("a session belongs to one user; give --session or --user, not both")
     if first is not None and last is not None and last < first:
         raise InputError(f"--last {last} is before --first {first}")
     if receipt is not None and not receipt.parent.is_dir():
-        raise InputError(f"{receipt} cannot be written: its folder must exist; nothing was forgotten")
-    face: Face = context.obj.existing()
-    with face.memory() as memory:
+        raise InputError(f"{receipt} cannot be written: its folder does not exist; nothing was forgotten")
+    opener: Opener = context.obj.check_exists()
+    with opener.memory() as memory:
         erase = functools.partial(
             memory.forget,
             message_id=message or None,
             session_id=session,
             first=first,
             last=last,
-            fact_id=None if fact is None else fact_named(face, memory, fact, user=None),
-            text=_words(text),
-            user_id=face.settings.user if text is not None and session is None and user is None else user,
+            fact_id=None if fact is None else find_fact(opener, memory, fact, user=None),
+            text=sys.stdin.read().strip("\r\n") if text == "-" else text,
+            user_id=opener.settings.user if text is not None and session is None and user is None else user,
         )
-        if asks:
-            _ask(erase(dry_run=True))
-        done = with_progress("forgetting", as_json, lambda tell: erase(dry_run=dry_run, progress=tell))
+        if confirms:
+            _confirm(erase(dry_run=True))
+        done = with_progress("forgetting", as_json, lambda report: erase(dry_run=dry_run, progress=report))
     out(done, as_json, display_knowledge.receipt)
     if receipt is not None:
         _write(done, receipt)
 
 
-def _words(given: str | None) -> str | None:
-    return sys.stdin.read().strip("\r\n") if given == "-" else given
-
-
-def _ask(planned: Receipt) -> None:
-    """Show what would go, and go on only if that is wanted."""
+def _confirm(planned: Receipt) -> None:
+    """Show what would be erased, and continue only with a yes."""
     errors.print(display_knowledge.receipt(planned))
     if display_knowledge.is_empty(planned):
         raise typer.Exit
     try:
-        answer = errors.input(Text("Forget this for good? [y/N] "))
+        answer = errors.input(Text("Forget this permanently? [y/N] "))
     except EOFError:
         answer = ""
     if answer.strip().lower() not in {"y", "yes"}:
@@ -90,12 +86,16 @@ def _write(done: Receipt, path: Path) -> None:
     try:
         path.write_text(display.as_json(done) + "\n", "utf-8")
     except OSError as error:
-        raise LaminaError(f"{path} cannot be written: {error}; the receipt is kept, see `lamina receipts`") from None
+        raise LaminaError(f"{path} cannot be written: {error}; the receipt is stored, see `lamina receipts`") from None
 
 
 @commands.command()
-def receipts(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List what was forgotten so far: how much and when, never what."""
-    with context.obj.existing().memory() as memory:
-        found = memory.receipts()
-    out(found, as_json, lambda f: display_knowledge.receipts_table(f) if f else "nothing was forgotten yet")
+def receipts(context: typer.Context, as_json: options.Json = False) -> None:
+    """List the receipts: when something was forgotten and how much, never what."""
+    ask(
+        context,
+        as_json,
+        lambda memory: memory.receipts(),
+        display_knowledge.receipts_table,
+        "nothing was forgotten yet",
+    )

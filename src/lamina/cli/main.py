@@ -1,8 +1,7 @@
-"""The command line put together. Each command opens the memory, calls one verb and shows the result."""
+"""The command line as a whole. Each command opens the memory, calls one verb and shows the result."""
 
 import os
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -17,32 +16,32 @@ from lamina.cli import (
     episode_commands,
     fact_commands,
     forget_commands,
-    mcp_commands,
+    key_commands,
     regenerate_commands,
-    service_commands,
+    serve_commands,
     summary_commands,
     transfer_commands,
     worker_commands,
 )
-from lamina.cli.command import Face, errors
+from lamina.cli.command import Opener, errors
 from lamina.errors import InputError, LaminaError
 from lamina.logs import log_to_stderr
 from lamina.settings import load_settings
 
-PANELS: Mapping[str, typer.Typer] = {
-    "Conversations": conversation_commands.commands,
-    "What is known": fact_commands.commands,
-    "Moments and links": episode_commands.commands,
-    "Layers and upkeep": summary_commands.commands,
-    "Workers": worker_commands.commands,
-    "Service": service_commands.commands,
-    "New versions": regenerate_commands.commands,
-    "Forgetting": forget_commands.commands,
-    "Moving": transfer_commands.commands,
-    "Serving": mcp_commands.commands,
-    "About": about_commands.commands,
-    "Measuring": bench_commands.commands,
-}
+PANELS = (
+    ("Conversations", conversation_commands.commands),
+    ("Facts", fact_commands.commands),
+    ("Episodes and links", episode_commands.commands),
+    ("Summaries and maintenance", summary_commands.commands),
+    ("New versions", regenerate_commands.commands),
+    ("Forgetting", forget_commands.commands),
+    ("Workers", worker_commands.commands),
+    ("Service", serve_commands.commands),
+    ("Service", key_commands.commands),
+    ("Copy", transfer_commands.commands),
+    ("About", about_commands.commands),
+    ("Benchmarks", bench_commands.commands),
+)
 
 app = typer.Typer(
     name="lamina",
@@ -51,14 +50,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for title, commands in PANELS.items():
+for title, commands in PANELS:
     for command in commands.registered_commands:
         command.rich_help_panel = title
+    for group in commands.registered_groups:
+        group.rich_help_panel = title
     app.add_typer(commands)
 
 
 def main() -> None:
-    """Run the command line; what goes wrong is said in one line."""
+    """Run the command line; errors are shown in one line."""
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except LaminaError as error:
@@ -69,7 +70,7 @@ def main() -> None:
         sys.exit(error.exit_code)
 
 
-def tell_version(wanted: bool) -> None:
+def print_version(wanted: bool) -> None:
     """Print the version if asked to, whatever the settings are."""
     if wanted:
         about_commands.version()
@@ -79,16 +80,16 @@ def tell_version(wanted: bool) -> None:
 @app.callback()
 def settings(
     context: typer.Context,
-    db: Annotated[str | None, typer.Option("--db", help="Path of the memory file.")] = None,
+    db: Annotated[str | None, typer.Option("--db", help="Path of the memory file, or a postgresql:// URL.")] = None,
     config: Annotated[Path | None, typer.Option("--config", help="A lamina.toml to read.")] = None,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Whose memories these are.")] = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Name of the tenant.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is done, as JSON lines.")] = False,
     _: Annotated[
-        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=tell_version)
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=print_version)
     ] = False,
 ) -> None:
     """Settings come from options, LAMINA_* variables and lamina.toml, in that order."""
     loaded = load_settings(os.environ, config)
     loaded = replace(loaded, database=db or loaded.database, tenant=tenant or loaded.tenant)
     log_to_stderr("info" if verbose else loaded.log_level)
-    context.obj = Face(loaded)
+    context.obj = Opener(loaded)

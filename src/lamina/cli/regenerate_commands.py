@@ -1,4 +1,4 @@
-"""Commands for writing summaries and facts anew, beside the old ones."""
+"""Commands for new versions of summaries and facts, next to the old ones."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from lamina import Memory
-from lamina.cli import display_knowledge
-from lamina.cli.command import JsonOption, SessionName, out, settled, with_progress
-from lamina.cli.short_ids import ProposalName, proposal_named
+from lamina.cli import display_knowledge, options
+from lamina.cli.command import ask, out, settle_memory, with_progress
+from lamina.cli.short_ids import find_proposal
 from lamina.values.summary import Proposal
 
 commands = typer.Typer()
@@ -17,46 +17,39 @@ commands = typer.Typer()
 @commands.command()
 def regenerate(
     context: typer.Context,
-    session_id: SessionName,
-    first: Annotated[int, typer.Option("--from", help="The message number to begin at.")] = 1,
-    accept: Annotated[bool, typer.Option("--accept", help="Put it in place at once.")] = False,
-    as_json: JsonOption = False,
+    session_id: options.SessionId,
+    first: Annotated[int, typer.Option("--from", help="Number of the message to begin at.")] = 1,
+    accept: Annotated[bool, typer.Option("--accept", help="Use the new versions at once.")] = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Write the summaries and facts of a session anew and compare; nothing changes until it is accepted."""
-    with context.obj.existing().memory() as memory:
-        made = with_progress("writing anew", as_json, lambda tell: memory.regenerate(session_id, first, progress=tell))
+    """Write new summaries and facts of a session and compare them; nothing changes until you accept."""
+    with context.obj.check_exists().memory() as memory:
+        found = with_progress("writing", as_json, lambda report: memory.regenerate(session_id, first, progress=report))
         if accept:
-            made = memory.accept(made.id)
-            settled(memory, as_json)
-    out(made, as_json, display_knowledge.proposal)
+            found = memory.accept(found.id)
+            settle_memory(memory, as_json)
+    out(found, as_json, display_knowledge.proposal)
 
 
 @commands.command()
-def proposals(
-    context: typer.Context,
-    session: Annotated[str | None, typer.Option("--session", "-s", help="Only of this conversation.")] = None,
-    as_json: JsonOption = False,
-) -> None:
+def proposals(context: typer.Context, session: options.OnlySession = None, as_json: options.Json = False) -> None:
     """List what was regenerated."""
-    with context.obj.existing().memory() as memory:
+    with context.obj.check_exists().memory() as memory:
         found = memory.proposals(session)
-    out(found, as_json, lambda f: display_knowledge.proposals_table(f) if f else "no proposals")
-
-
-def _decide(context: typer.Context, proposal_id: str, as_json: bool, decide: Callable[[Memory, str], Proposal]) -> None:
-    with context.obj.existing().memory() as memory:
-        decided = decide(memory, proposal_named(memory, proposal_id))
-        settled(memory, as_json)
-    out(decided, as_json, lambda one: display_knowledge.proposals_table([one]))
+    out(found, as_json, display_knowledge.proposals_table, "no proposals")
 
 
 @commands.command()
-def accept(context: typer.Context, proposal_id: ProposalName, as_json: JsonOption = False) -> None:
-    """Put what was regenerated in place of what there is; the old versions are kept."""
-    _decide(context, proposal_id, as_json, Memory.accept)
+def accept(context: typer.Context, proposal_id: options.ProposalId, as_json: options.Json = False) -> None:
+    """Replace summaries and facts by the regenerated ones; the old versions are kept."""
+    _decide(context, as_json, lambda memory: memory.accept(find_proposal(memory, proposal_id)))
 
 
 @commands.command("roll-back")
-def roll_back(context: typer.Context, proposal_id: ProposalName, as_json: JsonOption = False) -> None:
-    """Discard what was regenerated, or take its acceptance back."""
-    _decide(context, proposal_id, as_json, Memory.roll_back)
+def roll_back(context: typer.Context, proposal_id: options.ProposalId, as_json: options.Json = False) -> None:
+    """Discard what was regenerated, or undo its acceptance."""
+    _decide(context, as_json, lambda memory: memory.roll_back(find_proposal(memory, proposal_id)))
+
+
+def _decide(context: typer.Context, as_json: bool, work: Callable[[Memory], Proposal]) -> None:
+    ask(context, as_json, work, lambda one: display_knowledge.proposals_table([one]), settle=True)

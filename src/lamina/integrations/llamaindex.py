@@ -65,7 +65,7 @@ class LaminaMemory(BaseMemory):
         if others:
             raise InputError(f"get takes input and initial_token_count, not {sorted(others)}")
         asked = _question(input)
-        budget = self._left(initial_token_count)
+        budget = self._remaining(initial_token_count)
         context = self._memory.context(asked, user_id=self.user_id, session_id=self.session_id, budget=budget)
         shown, verbatim = context.messages, context.manifest.coverage.verbatim
         kept = {json.dumps(message.to_openai()): message for span in verbatim for message in self._messages(span)}
@@ -79,7 +79,7 @@ class LaminaMemory(BaseMemory):
             for key, message in zip(keys, shown, strict=True)
         ]
 
-    def _left(self, used: int) -> int | None:
+    def _remaining(self, used: int) -> int | None:
         """What is left of the budget."""
         if not used:
             return self.budget

@@ -85,5 +85,7 @@ def is_lost(error: psycopg.Error) -> bool:
 
 
 def _line(error: psycopg.Error) -> str:
-    """The first thing said; details may quote what users said."""
-    return (error.diag.message_primary or str(error)).strip().splitlines()[-1]
+    """The line that says what failed, without libpq's questions below it; details may quote what users said."""
+    lines = (error.diag.message_primary or str(error)).strip().splitlines()
+    failures = [line for line in lines if not line.startswith("\t")]
+    return re.sub("^.*?(?=connection to server )", "", (failures or lines)[-1].strip())
