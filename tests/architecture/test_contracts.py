@@ -59,7 +59,7 @@ VIOLATIONS = [
     pytest.param("context.budget", "lamina.context.rendering", "No cycles anywhere", id="cycle"),
     pytest.param("logs", "lamina.cli.display", "Layers", id="shared-imports-interface"),
     pytest.param("cli.bench_commands", "lamina.bench.readers", "Interfaces do not", id="interface-imports-interface"),
-    pytest.param("server.mcp.protocol", "lamina.server.rest.pages", "Interfaces do not", id="mcp-imports-rest"),
+    pytest.param("server.mcp.protocol", "lamina.server.rest.pagination", "Interfaces do not", id="mcp-imports-rest"),
     pytest.param("integrations.openai_agents", "lamina.memory", "Integrations use", id="integration-goes-deep"),
     pytest.param(
         "integrations.langgraph",

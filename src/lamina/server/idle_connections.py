@@ -30,7 +30,7 @@ class IdleConnections:
     def _close(self, one: "TimedConnection") -> None:
         self.end(one)
         if not one.transport.is_closing():
-            if not one.asked:  # otherwise it was answered, and what follows may be the rest of a body
+            if not one.newest_request:  # otherwise it was answered, and what follows may be the rest of a body
                 one.transport.write(_LATE)
             one.transport.close()
 
@@ -41,7 +41,7 @@ class TimedConnection(H11Protocol):
     idle: IdleConnections
 
     @property
-    def asked(self) -> Any:
+    def newest_request(self) -> Any:
         """The newest request, if there was one."""
         return self.cycle
 
@@ -50,9 +50,9 @@ class TimedConnection(H11Protocol):
         self.idle.begin(self)
 
     def data_received(self, data: bytes) -> None:
-        before = self.asked
+        before = self.newest_request
         super().data_received(data)
-        if self.asked is not before:
+        if self.newest_request is not before:
             self.idle.end(self)
         elif before is None or before.response_complete:
             self.idle.begin(self)

@@ -18,7 +18,7 @@ MAX_ITEMS = 1000  # items of a page, or hits
 MAX_KNOWLEDGE = 10_000  # items of a page of what is known of a user, which is read as a whole for every page
 MAX_GRAPH_DEPTH = 10  # steps
 MAX_WORDS = 100  # of one filter
-MAX_MESSAGES = 1_000_000  # in one request; the setting `max_append_messages` may say less
+_MAX_MESSAGES = 1_000_000  # in one request; the setting `max_append_messages` may say less
 _MAX_TEXT = 2**30  # the setting `max_message_bytes` says less
 
 
@@ -82,6 +82,7 @@ Budget = Annotated[
     ),
     BeforeValidator(as_integer),
 ]
+Count = Annotated[int, Field(ge=1, le=MAX_ITEMS), BeforeValidator(as_integer)]
 Limit = Annotated[int, Field(ge=1, le=MAX_ITEMS, description="Maximum number of items.")]
 Cursor = Annotated[str, Field(min_length=1, max_length=2000, description="`next` of the page before.")]
 HitKind = Literal["message", "summary", "fact", "episode"]
@@ -100,6 +101,7 @@ EventType = Literal["message.added", "session.folded", "fact.changed", "forgotte
 Word = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=_NOT_BLANK), NotBlank]
 Line = Annotated[str, Field(max_length=20_000)]
 FilledLine = Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra=_NOT_BLANK)]
+TrimmedLine = Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra={"pattern": r"^\S[\s\S]*\S$"})]
 Text = Annotated[str, Field(max_length=1_000_000)]
 Item = TypeVar("Item")
 Some = Annotated[list[Item], Field(max_length=MAX_WORDS, fail_fast=True)]  # the first that is wrong is told, not all
@@ -172,3 +174,10 @@ _MESSAGE = {
 }
 ChatMessage = Annotated[dict[str, Any], WithJsonSchema(_MESSAGE)]
 MessageText = Annotated[str, Field(max_length=_MAX_TEXT, json_schema_extra={"pattern": NO_NUL})]
+Messages = Annotated[list[MessageText | ChatMessage], Field(min_length=1, max_length=_MAX_MESSAGES, fail_fast=True)]
+MessageIds = Annotated[list[Id], Field(min_length=1, max_length=10_000, fail_fast=True)]
+
+
+def about(description: str, default: Any = ...) -> Any:
+    """A field with a description."""
+    return Field(default, description=description)

@@ -6,19 +6,18 @@ Fields that are not here are refused.
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lamina.memory import DEFAULT_USER, MAX_PARTS
 from lamina.search.filters import FILTERS
 from lamina.server.input_types import (
     MAX_GRAPH_DEPTH,
-    MAX_ITEMS,
     MAX_KNOWLEDGE,
-    MAX_MESSAGES,
     MAX_WORDS,
     PROMPT_NAMES,
     Budget,
     ChatMessage,
+    Count,
     Cursor,
     Duration,
     EventType,
@@ -27,6 +26,8 @@ from lamina.server.input_types import (
     Id,
     Limit,
     Line,
+    MessageIds,
+    Messages,
     MessageText,
     Place,
     ProfileName,
@@ -35,9 +36,10 @@ from lamina.server.input_types import (
     Some,
     Text,
     Time,
+    TrimmedLine,
     Weights,
     Word,
-    as_integer,
+    about,
 )
 from lamina.tenancy.keys import NAME as KEY_NAME
 from lamina.values.access_key import KeyRole
@@ -69,7 +71,7 @@ class Parameters(BaseModel):
 
 
 class EmptyBody(Body):
-    """EmptyBody is to be said."""
+    """No fields."""
 
 
 class ListQuery(Parameters):
@@ -86,95 +88,82 @@ class KnowledgeQuery(ListQuery):
 
 
 class MessagesQuery(ListQuery):
-    first: Annotated[Place | None, Field(description="the number of the message to begin at, without a cursor")] = None
+    first: Place | None = about("the number of the message to begin at, without a cursor", None)
 
 
-class NewMessages(Body):
+class NewMessages(
+    Body,
+    json_schema_extra={
+        "examples": [{"user_id": "alex", "messages": [{"role": "user", "content": "I'm Alex. I prefer Python."}]}]
+    },
+):
     """One or many messages for a session."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"user_id": "alex", "messages": [{"role": "user", "content": "I'm Alex. I prefer Python."}]}]
-        }
-    )
-
-    messages: (
-        MessageText
-        | ChatMessage
-        | Annotated[list[MessageText | ChatMessage], Field(min_length=1, max_length=MAX_MESSAGES, fail_fast=True)]
-    )
+    messages: MessageText | ChatMessage | Messages
     user_id: Id = DEFAULT_USER
     agent_id: Id | None = None
 
 
 class SessionsQuery(ListQuery):
     user_id: Id | None = None
-    status: Annotated[Status | None, Field(description="Only conversations with this status.")] = None
+    status: Status | None = about("Only conversations with this status.", None)
 
 
-class SessionChange(Body):
+class SessionChange(
+    Body,
+    json_schema_extra={
+        "examples": [{"status": "ended", "outcome": "Chose Lisbon"}],
+        "anyOf": [{"properties": {"status": {"const": "ended"}}}, {"properties": {"outcome": {"type": "null"}}}],
+    },
+):
     """Another status; `outcome`, with `ended`, becomes a milestone."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"status": "ended", "outcome": "Chose Lisbon"}],
-            "anyOf": [{"properties": {"status": {"const": "ended"}}}, {"properties": {"outcome": {"type": "null"}}}],
-        }
-    )
 
     status: Status
     outcome: Line | None = None
 
 
 class SummariesQuery(Parameters):
-    live: Annotated[bool, Field(description="false: also those that were folded into others")] = True
+    live: bool = about("false: also those that were folded into others", True)
 
 
 class OutlineQuery(Parameters):
     parts: Annotated[int, Field(ge=1, le=MAX_PARTS, description="most stretches of the log")] = 200
 
 
-class ContextRequest(Body):
+class ContextRequest(
+    Body,
+    json_schema_extra={
+        "examples": [{"query": "which language do I like?", "user_id": "alex", "session_id": "s1", "budget": 2000}]
+    },
+):
     """For which message, under which budget."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"query": "which language do I like?", "user_id": "alex", "session_id": "s1", "budget": 2000}]
-        }
-    )
-
-    query: Annotated[Text | None, Field(description="The user's current message.")] = None
+    query: Text | None = about("The user's current message.", None)
     user_id: Id = DEFAULT_USER
-    session_id: Annotated[
-        Id | None, Field(description="Id of the current conversation. Default: the user's main conversation.")
-    ] = None
+    session_id: Id | None = about("Id of the current conversation. Default: the user's main conversation.", None)
     budget: Budget | None = None
     profile: ProfileName | None = None
-    system: Annotated[Text | None, Field(description="your own system prompt")] = None
+    system: Text | None = about("your own system prompt", None)
     sources: Annotated[
         list[Text], Field(max_length=1000, fail_fast=True, description="texts of your own, before the question")
     ] = []
     at: Time | None = None
-    seen_from: Annotated[Place | None, Field(description="you send the messages from here on yourself")] = None
+    seen_from: Place | None = about("you send the messages from here on yourself", None)
     record_access: RecordAccess = True
 
 
 def _filter(name: str, default: Any) -> Any:
-    return Field(default=default, description=FILTERS[name].about)
+    return about(FILTERS[name].about, default)
 
 
-class ExplainedSearchRequest(Body):
+class ExplainedSearchRequest(
+    Body, json_schema_extra={"examples": [{"query": "programming languages", "user_id": "alex", "top_k": 5}]}
+):
     """What to look for, and filters."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"query": "programming languages", "user_id": "alex", "top_k": 5}]}
-    )
-
-    query: Annotated[Line, Field(description="A question, or words to look for.")]
+    query: Line = about("A question, or words to look for.")
     user_id: Id = DEFAULT_USER
-    top_k: Annotated[
-        int, Field(ge=1, le=MAX_ITEMS, description="Maximum number of results."), BeforeValidator(as_integer)
-    ] = 10
+    top_k: Count = about("Maximum number of results.", 10)
     kinds: Some[HitKind] = _filter("kinds", list(get_args(HitKind)))
     types: Some[FactType] = _filter("types", [])
     categories: Some[Word] = _filter("categories", [])
@@ -210,42 +199,37 @@ class FactsQuery(KnowledgeQuery):
     min_importance: Share = 0.0
 
 
-class NewFact(Body):
+class NewFact(
+    Body, json_schema_extra={"examples": [{"text": "We ship on Fridays", "type": "constraint", "tags": ["release"]}]}
+):
     """A memory told by hand."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"text": "We ship on Fridays", "type": "constraint", "tags": ["release"]}]}
-    )
 
     text: FilledLine
     type: Annotated[FactType, Field(description="Type of the memory.")] = next(iter(FACT_TYPES))
     category: Word | None = None
-    key: Annotated[
-        Word | None,
-        Field(
-            description="What the text is about, in one or two words, e.g. 'editor'. A later memory with the same key"
-            " replaces it, and its history has both. Use a key for things that can change."
-        ),
-    ] = None
-    tags: Annotated[Some[Word], Field(description="Tags, which searches can filter by.")] = []
+    key: Word | None = about(
+        "What the text is about, in one or two words, e.g. 'editor'. A later memory with the same key replaces it, and"
+        " its history has both. Use a key for things that can change.",
+        None,
+    )
+    tags: Some[Word] = about("Tags, which searches can filter by.", [])
     importance: Share | None = None
     confidence: Share = 1.0
     valid_from: Time | None = None
     valid_until: Time | None = None
 
 
-class FactChange(Body):
+class FactChange(
+    Body,
+    json_schema_extra={
+        "examples": [{"value": "Rust"}, {"standing": "promoted"}],
+        "oneOf": [
+            {"required": ["standing"], "maxProperties": 1, "properties": {"standing": {"type": "string"}}},
+            {"minProperties": 1, "properties": {"standing": False}},
+        ],
+    },
+):
     """A new version of a fact, or (`standing`) whether it is the value that holds."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"value": "Rust"}, {"standing": "promoted"}],
-            "oneOf": [
-                {"required": ["standing"], "maxProperties": 1, "properties": {"standing": {"type": "string"}}},
-                {"minProperties": 1, "properties": {"standing": False}},
-            ],
-        }
-    )
 
     value: FilledLine | None = None
     tags: Some[Word] | None = None
@@ -270,96 +254,79 @@ class ProfileQuery(Parameters):
 _TARGETS = ("user_id", "session_id", "message_ids", "first", "last", "fact_id", "text")
 
 
-def _named(*given: str, also: Sequence[str] = ()) -> dict[str, Any]:
+def _target(*given: str, also: Sequence[str] = ()) -> dict[str, Any]:
     """A schema of what has these targets, may have others also, and has no more."""
     some = {name: {"not": {"type": "null"}} for name in given}
     none = {name: {"type": "null"} for name in _TARGETS if name not in {*given, *also}}
     return {"required": list(given), "properties": {**some, **none}}
 
 
-class ForgetRequest(Body):
+class ForgetRequest(
+    Body,
+    json_schema_extra={
+        "examples": [{"text": "4242", "user_id": "alex", "dry_run": True}],
+        "oneOf": [
+            _target("message_ids"),
+            _target("fact_id"),
+            _target("text", also=("user_id", "session_id")),
+            _target("session_id", "first", "last", also=("user_id",)),
+            _target("session_id"),
+            _target("user_id"),
+        ],
+    },
+):
     """One of: message_ids; session_id with first and last; session_id; fact_id; text; user_id."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"text": "4242", "user_id": "alex", "dry_run": True}],
-            "oneOf": [
-                _named("message_ids"),
-                _named("fact_id"),
-                _named("text", also=("user_id", "session_id")),
-                _named("session_id", "first", "last", also=("user_id",)),
-                _named("session_id"),
-                _named("user_id"),
-            ],
-        }
-    )
-
     user_id: Id | None = None
-    session_id: Annotated[
-        Id | None, Field(description="A conversation to delete. With `text`: the conversation to search for it.")
-    ] = None
-    message_ids: Annotated[
-        Annotated[list[Id], Field(min_length=1, max_length=10_000, fail_fast=True)] | None,
-        Field(description="Ids of messages to delete."),
-    ] = None
+    session_id: Id | None = about("A conversation to delete. With `text`: the conversation to search for it.", None)
+    message_ids: MessageIds | None = about("Ids of messages to delete.", None)
     first: Place | None = None
     last: Place | None = None
-    fact_id: Annotated[
-        Id | None, Field(description="Id of a fact to delete, together with the words it was stated in.")
-    ] = None
-    text: Annotated[
-        Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra={"pattern": r"^\S[\s\S]*\S$"})] | None,
-        Field(description="Delete every message and memory that contains this text. At least 2 characters."),
-    ] = None
+    fact_id: Id | None = about("Id of a fact to delete, together with the words it was stated in.", None)
+    text: TrimmedLine | None = about(
+        "Delete every message and memory that contains this text. At least 2 characters.", None
+    )
     dry_run: bool = False
 
 
-class NewKey(Body):
+class NewKey(Body, json_schema_extra={"examples": [{"name": "my app", "role": "write", "expires": "90d"}]}):
     """Who gets in, and how long."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "my app", "role": "write", "expires": "90d"}]})
 
     name: Annotated[
         str,
         Field(min_length=1, max_length=200, description="what the key is for", json_schema_extra={"pattern": KEY_NAME}),
     ]
     role: KeyRole = "write"
-    expires: Annotated[Duration | None, Field(description="how long it lasts; null: until it is revoked")] = None
+    expires: Duration | None = about("how long it lasts; null: until it is revoked", None)
 
 
-class KeyRotation(Body):
+class KeyRotation(Body, json_schema_extra={"examples": [{"overlap": "24h"}]}):
     """How the successor of a key takes its place."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"overlap": "24h"}]})
-
-    overlap: Annotated[Duration | None, Field(description="how long the old key still does; null: no longer")] = None
-    expires: Annotated[Duration | None, Field(description="how long the new key lasts; null: as long as the old")] = (
-        None
-    )
+    overlap: Duration | None = about("how long the old key still does; null: no longer", None)
+    expires: Duration | None = about("how long the new key lasts; null: as long as the old", None)
 
 
 class StatsQuery(Parameters):
-    user_id: Annotated[Id | None, Field(description="only of this user; without it, of all")] = None
+    user_id: Id | None = about("only of this user; without it, of all", None)
 
 
 class UserSelection(Body):
-    user_id: Annotated[Id | None, Field(description="only of this user; null: of all")] = None
+    user_id: Id | None = about("only of this user; null: of all", None)
 
 
 class SessionSelection(Body):
-    session_id: Annotated[Id | None, Field(description="only this session; null: everything")] = None
+    session_id: Id | None = about("only this session; null: everything", None)
 
 
 class SettleRequest(Body):
     timeout: Annotated[float, Field(gt=0, le=600, description="seconds")] = 60.0
 
 
-class RegenerateRequest(Body):
+class RegenerateRequest(Body, json_schema_extra={"examples": [{"first": 1}]}):
     """From which message on, and with which prompts."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"first": 1}]})
-
-    first: Annotated[Place, Field(description="the number of the message to begin at")] = 1
+    first: Place = about("the number of the message to begin at", 1)
     prompts: Annotated[
         dict[Word, Text] | None,
         Field(
@@ -374,20 +341,16 @@ class ProposalsQuery(ListQuery):
     session_id: Id | None = None
 
 
-class NewMilestone(Body):
+class NewMilestone(Body, json_schema_extra={"examples": [{"title": "Chose Lisbon"}]}):
     """A title for this point of a session."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Chose Lisbon"}]})
 
     title: FilledLine
 
 
-class NewEpisode(Body):
+class NewEpisode(
+    Body, json_schema_extra={"examples": [{"kind": "decision_made", "title": "Chose Lisbon", "significance": 0.8}]}
+):
     """A moment that mattered, told by hand."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"kind": "decision_made", "title": "Chose Lisbon", "significance": 0.8}]}
-    )
 
     kind: EpisodeKind
     title: FilledLine
@@ -400,15 +363,11 @@ class NewEpisode(Body):
     turns: Annotated[
         list[Place] | None, Field(min_length=2, max_length=2, description="first and last turn; null: the newest")
     ] = None
-    linked: Annotated[Some[Id], Field(description="ids of facts and episodes")] = []
+    linked: Some[Id] = about("ids of facts and episodes", [])
 
 
-class NewLink(Body):
+class NewLink(Body, json_schema_extra={"examples": [{"source": "fact_1", "target": "fact_2", "type": "supports"}]}):
     """A relation between two memories of a user."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"source": "fact_1", "target": "fact_2", "type": "supports"}]}
-    )
 
     source: Id
     target: Id
@@ -422,14 +381,14 @@ class GraphQuery(Parameters):
 
 
 class EventsQuery(Parameters):
-    user_id: Annotated[Id | None, Field(description="only of this user")] = None
-    session_id: Annotated[Id | None, Field(description="only of this session")] = None
-    types: Annotated[Some[EventType], Field(description="only these")] = []
+    user_id: Id | None = about("only of this user", None)
+    session_id: Id | None = about("only of this session", None)
+    types: Some[EventType] = about("only these", [])
     include: Annotated[Some[Literal["content"]], Field(description="`content`: also what was said")] = []
 
 
 class ImportQuery(Parameters):
-    user_id: Annotated[Id | None, Field(description="give what is imported to this user")] = None
+    user_id: Id | None = about("give what is imported to this user", None)
 
 
 class ExportQuery(Parameters):
@@ -438,4 +397,4 @@ class ExportQuery(Parameters):
 
 
 class CostsQuery(Parameters):
-    since: Annotated[Time | None, Field(description="from this day on")] = None
+    since: Time | None = about("from this day on", None)

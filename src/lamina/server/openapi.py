@@ -7,7 +7,7 @@ from fastapi.openapi.utils import get_openapi
 
 from lamina.server import problems
 from lamina.server.input_types import PLAIN, PLAIN_NAME
-from lamina.server.rest.pages import cursor_pattern
+from lamina.server.rest.pagination import cursor_pattern
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:

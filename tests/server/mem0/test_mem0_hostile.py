@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from lamina.errors import InputError
-from lamina.server.mem0.filters import matches, parsed
-from lamina.server.mem0.literals import as_object
+from lamina.server.mem0.mem0_filters import matches, parse_filter
+from lamina.server.mem0.python_literals import as_object
 from lamina.settings import Settings
 from tests.growth import growth
 from tests.http_service import serving
@@ -146,6 +146,6 @@ def test_nothing_else_is_read(text):
 def test_a_filter_as_large_as_it_may_be_is_applied():
     """Two thousand fields and values; one more is refused."""
     many = {"OR": [{"user_id": "x"}] * 997 + [{"user_id": {"in": ["alex"]}}]}
-    assert matches(parsed(many), {"user_id": "alex"})
+    assert matches(parse_filter(many), {"user_id": "alex"})
     with pytest.raises(InputError, match="up to 2000 fields and values"):
-        parsed({**many, "agent_id": "a", "run_id": "r"})
+        parse_filter({**many, "agent_id": "a", "run_id": "r"})

@@ -34,7 +34,7 @@ CLIENTS = (
 def for_stdio(command: str, words: Sequence[str]) -> str:
     """Snippets for clients that start the server themselves."""
     started = {"command": command, "args": list(words)}
-    return _shown((client, ({"type": "stdio"} if client.typed else {}) | started) for client in CLIENTS)
+    return _snippets((client, ({"type": "stdio"} if client.typed else {}) | started) for client in CLIENTS)
 
 
 def for_http(address: str, *, guarded: bool) -> str:
@@ -42,10 +42,12 @@ def for_http(address: str, *, guarded: bool) -> str:
     called: dict[str, Any] = {"url": address}
     if guarded:
         called["headers"] = {"Authorization": "Bearer TOKEN"}
-    return _shown((client, ({"type": "http"} if client.typed else {}) | called) for client in CLIENTS if client.calls)
+    return _snippets(
+        (client, ({"type": "http"} if client.typed else {}) | called) for client in CLIENTS if client.calls
+    )
 
 
-def _shown(entries: Any) -> str:
+def _snippets(entries: Any) -> str:
     return "\n".join(f"{client.name}: {client.place}\n{_json(client, entry)}\n" for client, entry in entries)
 
 

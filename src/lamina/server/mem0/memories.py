@@ -3,25 +3,27 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from lamina.errors import InputError, NotFound
 from lamina.knowledge.fact_words import describe_fact
 from lamina.log.messages import main_owner
 from lamina.memory import DEFAULT_USER, AsyncMemory
-from lamina.server.mem0.filters import EVERYTHING, Filter, matches, only_entities, users_in
+from lamina.server.mem0.mem0_filters import EVERYTHING, Filter, matches, only_entities, users_in
 from lamina.values.fact import FACT_STATUSES, Fact
 from lamina.values.hit import Hit
 from lamina.values.message import Message
 from lamina.values.session import Session
 
-Told = dict[str, Any]
+Json = dict[str, Any]
+T = TypeVar("T")
 
 KIND = "lamina_kind"  # in the metadata of what is no fact
 _SCOPES = ("agent_id", "run_id")
-_MOST_USERS = 200  # whose memories are looked through at once
-_MOST_HITS = 1000
+_MAX_USERS = 200  # whose memories are looked through at once
+_MAX_HITS = 1000
 _SLICE = 100  # memories that are compared with a filter before others have their turn
 _ID = re.compile(
     r"[a-z]{1,9}_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
@@ -45,9 +47,9 @@ def _tag(key: str, value: Any) -> str:
     return f"{key.strip()}:{value}" if plain else f"{key.strip()}:={json.dumps(value, ensure_ascii=False)}"
 
 
-def metadata_of(tags: Iterable[str]) -> Told:
+def metadata_of(tags: Iterable[str]) -> Json:
     """What tags have kept; a tag that is only a word is among the `tags`."""
-    found: Told = {}
+    found: Json = {}
     for tag in tags:
         key, colon, value = tag.partition(":")
         if not colon:
@@ -98,13 +100,13 @@ class Versions:
         return list(found.values())
 
 
-def words_of(fact: Fact) -> str:
+def describe(fact: Fact) -> str:
     """A fact in a line; of one that was changed by hand, the words it was changed to."""
     return describe_fact(fact) if fact.replaces is None else fact.value
 
 
 class Memories:
-    """Reads what there is; one for each request, since it keeps what it has read."""
+    """Reads memories; one for each request, since it caches what it has read."""
 
     def __init__(self, memory: AsyncMemory) -> None:
         self._memory = memory
@@ -122,16 +124,16 @@ class Memories:
             return None
         return (await self.versions(found.user_id)).newest(found)
 
-    async def one(self, memory_id: str) -> Told:
+    async def one(self, memory_id: str) -> Json:
         fact = await self.fact(memory_id)
         if fact is not None:
-            return await self.told(fact)
+            return await self.render(fact)
         message = await self._message(memory_id)
         if message is None or message.forgotten:
             if not _ID.fullmatch(memory_id):
                 raise InputError(f"{memory_id!r} is no id of a memory; ids come with every memory that is listed")
             raise NotFound(f"no memory {memory_id!r}")
-        return await self._told_message(message)
+        return await self._render_message(message)
 
     async def versions(self, user_id: str) -> Versions:
         if user_id not in self._versions:
@@ -148,15 +150,15 @@ class Memories:
             named = None if session is None else frozenset([session.user_id])
         if named is None:
             named = frozenset(await self._memory.users())
-        if len(named) > _MOST_USERS:
+        if len(named) > _MAX_USERS:
             raise InputError(
-                f"this asks for memories of {len(named):,} users; name up to {_MOST_USERS} by user_id in the filters"
+                f"this asks for memories of {len(named):,} users; name up to {_MAX_USERS} by user_id in the filters"
             )
         return sorted(named)
 
-    async def listed(self, wanted: Filter, *, also_past: bool = False) -> list[Told]:
+    async def find(self, wanted: Filter, *, also_past: bool = False) -> list[Json]:
         """The memories that are wanted, the newest first; `also_past`: those that hold no more, too."""
-        found: list[Told] = []
+        found: list[Json] = []
         for user_id in await self.users(wanted):
             versions, facts = await self.versions(user_id), await self._memory.facts(user_id)
             if also_past:
@@ -166,43 +168,44 @@ class Memories:
             for number, fact in enumerate(facts):
                 if number % _SLICE == 0:
                     await asyncio.sleep(0)
-                if matches(wanted, told := await self.told(fact)):
-                    found.append(told)
+                if matches(wanted, rendered := await self.render(fact)):
+                    found.append(rendered)
         return sorted(found, key=lambda one: (one["created_at"], one["id"]), reverse=True)
 
-    async def searched(self, query: str, wanted: Filter, *, top_k: int, least: float, at: Any) -> list[Told]:
+    async def search(self, query: str, wanted: Filter, *, top_k: int, min_score: float, at: Any) -> list[Json]:
         """The facts that score at least this; if there are fewer than asked for, messages too; best first."""
         plain = (only_entities(wanted) or {}).keys() == {"user_id"} or wanted == EVERYTHING
-        depth = top_k if plain else _MOST_HITS
+        depth = top_k if plain else _MAX_HITS
         users = await self.users(wanted)
 
-        async def hits(kind: str) -> list[Told]:
-            found: list[Told] = []
+        async def hits(kind: str) -> list[Json]:
+            found: list[Json] = []
             for user_id in users:
                 some = await self._memory.search(
-                    query, user_id=user_id, top_k=depth, kinds=[kind], min_score=least, at=at
+                    query, user_id=user_id, top_k=depth, kinds=[kind], min_score=min_score, at=at
                 )
-                found += [told for hit in some if (told := await self._hit(hit, user_id)) and matches(wanted, told)]
+                rendered = [await self._hit(hit, user_id) for hit in some]
+                found += [one for one in rendered if one is not None and matches(wanted, one)]
             return found
 
         facts = await hits("fact")
         messages = await hits("message") if len(facts) < top_k else []
-        said_in = {one.pop("_message") for one in facts}
-        spoken = [one for one in messages if one["id"] not in said_in]
-        facts, spoken = _best(facts)[:top_k], _best(spoken)
-        return _best([*facts, *spoken[: top_k - len(facts)]])
+        sources = {one.pop("_message") for one in facts}
+        facts = _by_score(facts)[:top_k]
+        others = _by_score([one for one in messages if one["id"] not in sources])
+        return _by_score([*facts, *others[: top_k - len(facts)]])
 
-    async def _hit(self, hit: Hit, user_id: str) -> Told | None:
+    async def _hit(self, hit: Hit, user_id: str) -> Json | None:
         score = {"score": round(hit.score, 6)}
         if hit.kind == "message":
             message = await self._message(hit.id)
-            return None if message is None else {**await self._told_message(message), **score}
+            return None if message is None else {**await self._render_message(message), **score}
         fact = (await self.versions(user_id)).by_id.get(hit.id)
-        return None if fact is None else {**await self.told(fact), **score, "_message": fact.message_id}
+        return None if fact is None else {**await self.render(fact), **score, "_message": fact.message_id}
 
-    # as they are sent
+    # as mem0 has them
 
-    async def told(self, fact: Fact) -> Told:
+    async def render(self, fact: Fact) -> Json:
         """A fact as a memory."""
         versions = await self.versions(fact.user_id)
         first = versions.first(fact)
@@ -213,8 +216,8 @@ class Memories:
         end = fact.until or fact.valid_until
         return {
             "id": first.id,
-            "memory": words_of(fact),
-            **scoped(fact.user_id, session, scopes),
+            "memory": describe(fact),
+            **entity_ids(fact.user_id, session, scopes),
             "metadata": about,
             "categories": [fact.category],
             "created_at": first.learnt_at.isoformat(),
@@ -222,13 +225,13 @@ class Memories:
             "expiration_date": None if end is None else end.date().isoformat(),
         }
 
-    async def _told_message(self, message: Message) -> Told:
+    async def _render_message(self, message: Message) -> Json:
         session = await self._session(message.session_id)
         at = message.created_at.isoformat()
         return {
             "id": message.id,
             "memory": message.text,
-            **scoped(session.user_id if session else DEFAULT_USER, session),
+            **entity_ids(session.user_id if session else DEFAULT_USER, session),
             "metadata": {**message.metadata, KIND: "message", "role": message.role},
             "categories": [],
             "created_at": at,
@@ -237,45 +240,43 @@ class Memories:
         }
 
     async def _message(self, message_id: str) -> Message | None:
-        if message_id not in self._messages:
-            try:
-                self._messages[message_id] = await self._memory.message(message_id)
-            except NotFound:
-                self._messages[message_id] = None
-        return self._messages[message_id]
+        return await _read_once(self._messages, message_id, self._memory.message)
 
     async def _session(self, session_id: str) -> Session | None:
-        if session_id not in self._sessions:
-            try:
-                self._sessions[session_id] = await self._memory.session(session_id)
-            except NotFound:
-                self._sessions[session_id] = None
-        return self._sessions[session_id]
+        return await _read_once(self._sessions, session_id, self._memory.session)
 
 
-def scoped(user_id: str, session: Session | None, tagged: Mapping[str, Any] | None = None) -> Told:
-    """Whose a memory is."""
-    scopes = tagged or {}
+async def _read_once(cache: dict[str, T | None], name: str, read: Callable[[str], Awaitable[T]]) -> T | None:
+    if name not in cache:
+        cache[name] = None
+        with suppress(NotFound):
+            cache[name] = await read(name)
+    return cache[name]
+
+
+def entity_ids(user_id: str, session: Session | None, by_tag: Mapping[str, Any] | None = None) -> Json:
+    """The user, agent and run of a memory."""
+    tags = by_tag or {}
     run = None if session is None or main_owner(session.id) else session.id
     return {
         "user_id": user_id,
-        "agent_id": scopes.get("agent_id") or (session.agent_id if session else None),
+        "agent_id": tags.get("agent_id") or (session.agent_id if session else None),
         "app_id": None,
-        "run_id": scopes.get("run_id") or run,
+        "run_id": tags.get("run_id") or run,
     }
 
 
-def _best(found: list[Told]) -> list[Told]:
+def _by_score(found: list[Json]) -> list[Json]:
     return sorted(found, key=lambda one: -one["score"])
 
 
-def events_of(history: Sequence[Fact], memory_id: str) -> list[Told]:
+def events_of(history: Sequence[Fact], memory_id: str) -> list[Json]:
     """What became of a memory, step by step."""
-    events: list[Told] = []
+    events: list[Json] = []
     before: str | None = None
     for fact in history:
-        now = words_of(fact)
-        shared: Told = {"memory_id": memory_id, "user_id": fact.user_id, "categories": [fact.category],
+        now = describe(fact)
+        shared: Json = {"memory_id": memory_id, "user_id": fact.user_id, "categories": [fact.category],
                   "metadata": metadata_of(fact.tags), "input": []}  # fmt: skip
         if fact.quote:
             shared["input"] = [{"role": fact.role, "content": fact.quote}]

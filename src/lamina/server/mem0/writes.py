@@ -8,17 +8,17 @@ from typing import Any
 from lamina.errors import Conflict, InputError, NotFound
 from lamina.log.messages import as_list, main_session, session_conflict
 from lamina.memory import AsyncMemory
-from lamina.server.mem0.filters import ENTITIES, Filter, at_seconds, fields_in, matches, users_in
+from lamina.server.mem0.mem0_filters import ENTITIES, Filter, fields_in, matches, time_of, users_in
+from lamina.server.mem0.mem0_requests import AddRequest, UpdateRequest, default_user
 from lamina.server.mem0.memories import (
     KIND,
+    Json,
     Memories,
-    Told,
+    describe,
+    entity_ids,
     metadata_of,
-    scoped,
     tags_of,
-    words_of,
 )
-from lamina.server.mem0.shapes import Added, Changed, default_user
 from lamina.values.fact import FACT_STATUSES, Fact
 from lamina.values.message import Span
 from lamina.values.receipt import Receipt
@@ -32,12 +32,12 @@ _EVENT = "evt_"
 # adding
 
 
-async def add(memory: AsyncMemory, body: Added, *, waits: bool) -> Told:
-    """Append messages; what came of them, if that is waited for."""
+async def add(memory: AsyncMemory, body: AddRequest, *, waits: bool) -> Json:
+    """Append messages; with their memories, if that is waited for."""
     body.check()
-    user_id, agent_id, run_id = body.scopes()
+    user_id, agent_id, run_id = body.entities()
     if body.infer is False:
-        return {"results": await _remembered(memory, body, user_id, agent_id, run_id)}
+        return {"results": await _remember_each(memory, body, user_id, agent_id, run_id)}
     if body.expiration_date is not None:
         raise InputError("expiration_date goes with infer=False: what is extracted holds for as long as was said")
     if run_id is not None and (run := await _session(memory, run_id)) is not None:
@@ -46,21 +46,21 @@ async def add(memory: AsyncMemory, body: Added, *, waits: bool) -> Told:
             raise session_conflict(run_id)
         if agent_id not in {None, run.agent_id}:
             raise Conflict(f"run {run_id!r} is not agent {agent_id!r}'s; give each agent runs of its own")
-    whose = default_user(user_id)
+    owner = default_user(user_id)
     added = await memory.add(
         [_message(given, body) for given in as_list(body.messages)],
-        user_id=whose,
-        session_id=run_id or await _main(memory, whose, agent_id),
+        user_id=owner,
+        session_id=run_id or await _main(memory, owner, agent_id),
         agent_id=agent_id,
     )
     event = _event_id(added.session_id, added.span)
-    if not waits or not await _settled(memory, added.session_id):
+    if not waits or not await _settle(memory, added.session_id):
         pending = {"message": _QUEUED, "status": "PENDING", "event_id": event}
         return {**pending, "results": [pending]}
-    return {"results": await _made(memory, added.user_id, added.ids), "event_id": event}
+    return {"results": await _facts_from(memory, added.user_id, added.ids), "event_id": event}
 
 
-async def _settled(memory: AsyncMemory, session_id: str) -> bool:
+async def _settle(memory: AsyncMemory, session_id: str) -> bool:
     """Whether memories are made of all messages of a session, in time."""
     try:
         await memory.settle(_WAIT_S, session_id=session_id)
@@ -69,47 +69,47 @@ async def _settled(memory: AsyncMemory, session_id: str) -> bool:
     return True
 
 
-def _message(given: Mapping[str, Any], body: Added) -> Told:
+def _message(given: Mapping[str, Any], body: AddRequest) -> Json:
     own = given.get("metadata")
     metadata = {**(own if isinstance(own, dict) else {}), **(body.metadata or {})}
     if KIND in metadata:
         raise InputError(f"metadata cannot have the key {KIND!r}: it marks messages among what is found")
-    timed = {} if body.timestamp is None else {"created_at": at_seconds(body.timestamp, "timestamp").isoformat()}
+    timed = {} if body.timestamp is None else {"created_at": time_of(body.timestamp, "timestamp").isoformat()}
     return {**timed, **given, **({"metadata": metadata} if metadata else {})}
 
 
-async def _remembered(
-    memory: AsyncMemory, body: Added, user_id: str | None, agent_id: str | None, run_id: str | None
-) -> list[Told]:
+async def _remember_each(
+    memory: AsyncMemory, body: AddRequest, user_id: str | None, agent_id: str | None, run_id: str | None
+) -> list[Json]:
     """Each text as a memory by hand, word for word."""
     texts = [one.get("content") for one in as_list(body.messages) if one.get("role") != "system"]
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
         raise InputError("with infer=False, each message has a text as its content, which is stored as it is")
     metadata = body.metadata or {}
     tags = tags_of(metadata, {"agent_id": agent_id, "run_id": run_id})
-    since = None if body.timestamp is None else at_seconds(body.timestamp, "timestamp")
-    made = [
+    since = None if body.timestamp is None else time_of(body.timestamp, "timestamp")
+    facts = [
         await memory.remember(
             str(text), user_id=default_user(user_id), tags=tags, valid_from=since, valid_until=body.expiration_date
         )
         for text in texts
     ]
-    return [{**_event(fact, None), "metadata": metadata} for fact in made]
+    return [{**_event(fact, None), "metadata": metadata} for fact in facts]
 
 
-async def _made(memory: AsyncMemory, user_id: str, message_ids: Sequence[str]) -> list[Told]:
-    """The memories that messages gave rise to."""
+async def _facts_from(memory: AsyncMemory, user_id: str, message_ids: Sequence[str]) -> list[Json]:
+    """The memories extracted from messages."""
     facts = await memory.facts(user_id, statuses=FACT_STATUSES)
     before = {fact.of: fact for fact in facts if fact.status == "superseded"}
     new = [one for one in facts if one.message_id in message_ids and one.holds and one.status != "evidence"]
     return [_event(fact, before.get(fact.id)) for fact in sorted(new, key=lambda fact: (fact.seq, fact.start))]
 
 
-def _event(fact: Fact, before: Fact | None) -> Told:
-    words = words_of(fact)
-    told = {"id": fact.id, "memory": words, "data": {"memory": words}, "event": "ADD", "user_id": fact.user_id,
+def _event(fact: Fact, before: Fact | None) -> Json:
+    words = describe(fact)
+    event = {"id": fact.id, "memory": words, "data": {"memory": words}, "event": "ADD", "user_id": fact.user_id,
             "categories": [fact.category]}  # fmt: skip
-    return told if before is None else {**told, "event": "UPDATE", "previous_memory": words_of(before)}
+    return event if before is None else {**event, "event": "UPDATE", "previous_memory": describe(before)}
 
 
 async def _main(memory: AsyncMemory, user_id: str, agent_id: str | None) -> str:
@@ -133,8 +133,8 @@ def _event_id(session_id: str, span: Span | None) -> str:
     return _EVENT + base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
 
 
-async def event(memory: AsyncMemory, event_id: str) -> Told:
-    """How far an add has come, and what came of it."""
+async def event(memory: AsyncMemory, event_id: str) -> Json:
+    """How far an add has come, and its memories."""
     bare = event_id.removeprefix(_EVENT)
     try:
         place = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=b"-_", validate=True).decode()
@@ -144,13 +144,13 @@ async def event(memory: AsyncMemory, event_id: str) -> Told:
         raise InputError(f"{event_id!r:.80} is no id of an event; an add answers with its `event_id`") from None
     session = await memory.session(session_id)
     messages = await memory.messages(session_id, max(1, span.first), min(span.last, session.counters.messages))
-    told = _progress(memory, session, span.last)
-    done = told["status"] == "SUCCEEDED"
-    made = await _made(memory, session.user_id, [one.id for one in messages]) if done else []
-    return {"id": event_id, **told, "results": made}
+    progress = _progress(memory, session, span.last)
+    done = progress["status"] == "SUCCEEDED"
+    facts = await _facts_from(memory, session.user_id, [one.id for one in messages]) if done else []
+    return {"id": event_id, **progress, "results": facts}
 
 
-async def events(memory: AsyncMemory) -> list[Told]:
+async def events(memory: AsyncMemory) -> list[Json]:
     """For each session, how far the adds to it have come, the newest first."""
     sessions = sorted(await memory.sessions(), key=lambda one: one.last_at, reverse=True)
     return [
@@ -160,7 +160,7 @@ async def events(memory: AsyncMemory) -> list[Told]:
     ]
 
 
-def _progress(memory: AsyncMemory, session: Session, last: int) -> Told:
+def _progress(memory: AsyncMemory, session: Session, last: int) -> Json:
     done = session.counters.extracted >= last or not memory.profile.facts
     at = session.last_at.isoformat()
     status = "SUCCEEDED" if done else "FAILED" if session.attempts else "PENDING"
@@ -170,29 +170,29 @@ def _progress(memory: AsyncMemory, session: Session, last: int) -> Told:
 # changing
 
 
-async def change(memory: AsyncMemory, memory_id: str, body: Changed) -> Told:
+async def change(memory: AsyncMemory, memory_id: str, body: UpdateRequest) -> Json:
     """A new version of a memory, under the id it had."""
     if body.timestamp is not None:
         raise InputError("Lamina notes itself when a memory was changed; leave timestamp out")
     fact = await _fact(memory, memory_id)
-    told = await Memories(memory).told(fact)
+    current = await Memories(memory).render(fact)
     if body.expiration_date is None and "expiration_date" in body.model_fields_set and fact.until is not None:
         raise InputError("the expiration date cannot be taken away; give a later one")
-    metadata = told["metadata"] if body.metadata is None else body.metadata
+    metadata = current["metadata"] if body.metadata is None else body.metadata
     plain = metadata.pop("tags", []) if body.metadata is None else metadata_of(fact.tags).get("tags", [])
     text = body.text or body.memory
     if text is None and body.metadata is None and body.expiration_date is None:
-        return told
+        return current
     await memory.update(
         fact.id,
         text,
-        tags=[*plain, *tags_of(metadata, {name: told[name] for name in ("agent_id", "run_id")})],
+        tags=[*plain, *tags_of(metadata, {name: current[name] for name in ("agent_id", "run_id")})],
         valid_until=body.expiration_date,
     )
     return await Memories(memory).one(memory_id)
 
 
-async def judge(memory: AsyncMemory, memory_id: str, feedback: str | None) -> Told:
+async def judge(memory: AsyncMemory, memory_id: str, feedback: str | None) -> Json:
     """What somebody thinks of a memory decides whether it holds."""
     verbs = {"POSITIVE": memory.promote, "NEGATIVE": memory.demote, "VERY_NEGATIVE": memory.retract}
     if feedback is None:
@@ -222,10 +222,10 @@ async def erase(memory: AsyncMemory, memory_id: str, *, linked: bool = False) ->
         return [await memory.forget(message_id=memory_id)]
     versions = (await reading.versions(fact.user_id)).all_of(fact)
     going = [*versions, *(await memory.history(fact.id) if linked else ())]
-    return [await _forgotten(memory, one.id) for one in {one.id: one for one in going}.values()]
+    return [await _forget(memory, one.id) for one in {one.id: one for one in going}.values()]
 
 
-async def _forgotten(memory: AsyncMemory, fact_id: str) -> Receipt:
+async def _forget(memory: AsyncMemory, fact_id: str) -> Receipt:
     """Forget a fact, unless it went with another of the same value."""
     try:
         return await memory.forget(fact_id=fact_id)
@@ -244,14 +244,14 @@ async def erase_all(memory: AsyncMemory, wanted: Filter) -> list[Receipt]:
         return [await memory.forget(user_id=user) for user in users if matches(wanted, {"user_id": user})]
     receipts = []
     if asked <= set(ENTITIES):
-        going = [one for one in await memory.sessions() if matches(wanted, scoped(one.user_id, one))]
+        going = [one for one in await memory.sessions() if matches(wanted, entity_ids(one.user_id, one))]
         receipts = [await memory.forget(session_id=session.id) for session in going]
-    for one in await Memories(memory).listed(wanted, also_past=True):
+    for one in await Memories(memory).find(wanted, also_past=True):
         receipts += await erase(memory, one["id"])
     return receipts
 
 
-def told_of(receipts: Sequence[Receipt]) -> Told:
+def erasure_result(receipts: Sequence[Receipt]) -> Json:
     """What an erasure answers: how much went, and the receipts that prove it."""
     real = [receipt for receipt in receipts if not receipt.empty]
     left = sorted({message for receipt in real for message in receipt.mentions_left})

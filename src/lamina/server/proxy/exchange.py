@@ -179,7 +179,7 @@ class Exchange:
         async with asyncio.timeout(PATIENCE_S):
             building = asyncio.create_task(self._build(query, seen_from, view))
             context, blocks = await asyncio.shield(building)  # also when it comes too late: then it is quick next time
-        memory = _added_memory(blocks, query, context.tokens)
+        memory = _to_memory(blocks, query, context.tokens)
         facts = frozenset(piece.id for piece in context.manifest.items if piece.kind == "fact" and piece.id)
         self.cache.put(turn, CachedContext(memory, facts, view.cuts))  # what is forgotten from here on counts
         return memory
@@ -236,7 +236,7 @@ class Exchange:
         logger.warning("memory_failed", extra={"fault": what, "kind": type(error).__name__})
 
 
-def _added_memory(blocks: Blocks, query: str, tokens: int) -> AddedMemory:
+def _to_memory(blocks: Blocks, query: str, tokens: int) -> AddedMemory:
     """The blocks of a context without the query, which the caller sends."""
     window = [*blocks.recent, *blocks.current]
     if blocks.query is None and window and window[-1] == {"role": "user", "content": query}:

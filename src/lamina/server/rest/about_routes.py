@@ -13,7 +13,7 @@ from lamina.profiles import PROFILES, PROJECT
 from lamina.server.audit import Audit
 from lamina.server.auth import KEY_SECURITY, AdminCaller, ReadCaller, Reader, Writer, service_of
 from lamina.server.inputs import EmptyBody, ListQuery
-from lamina.server.rest.pages import Page, make_cursor, read_number
+from lamina.server.rest.pagination import Page, make_cursor, read_number
 from lamina.story import USER, sessions
 from lamina.values.access_key import KeyRole
 
@@ -77,7 +77,7 @@ async def list_audit(caller: AdminCaller, request: Request, params: Annotated[Li
 async def add_demo(memory: Writer, _: EmptyBody = _EMPTY) -> LoadedDemo:
     """Add the bundled conversation of eight months, of a user of its own; a session that is there is left as it is.
 
-    EmptyBody is waited for: workers fold it, as events tell.
+    It does not wait for the workers, which fold it; events tell of that.
     """
     demo = sessions()
     newest = [*demo][-1]

@@ -18,7 +18,7 @@ from lamina.server.inputs import (
     StatsQuery,
     UserSelection,
 )
-from lamina.server.rest.pages import Page, paginate, whole_list
+from lamina.server.rest.pagination import Page, paginate, whole_list
 from lamina.values.cost import Cost
 from lamina.values.fact import Consolidated
 from lamina.values.receipt import Receipt

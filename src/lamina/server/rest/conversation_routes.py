@@ -20,7 +20,7 @@ from lamina.server.inputs import (
     SummariesQuery,
 )
 from lamina.server.rest.etags import IfMatch, choose_tag, set_etag
-from lamina.server.rest.pages import Page, make_cursor, read_cursor, read_number, whole_list
+from lamina.server.rest.pagination import Page, make_cursor, read_cursor, read_number, whole_list
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context
 from lamina.values.message import Added, Message

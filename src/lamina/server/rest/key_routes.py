@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from lamina.server.auth import KEY_SECURITY, AdminCaller, service_of
 from lamina.server.input_types import PathId, TenantPathId
 from lamina.server.inputs import KeyRotation, ListQuery, NewKey
-from lamina.server.rest.pages import Page, paginate
+from lamina.server.rest.pagination import Page, paginate
 from lamina.tenancy.keys import Keys, lasting
 from lamina.values.access_key import ApiKey, KeyRole
 

@@ -21,7 +21,7 @@ from lamina.server.inputs import (
     ProfileQuery,
 )
 from lamina.server.rest.etags import IfMatch, choose_tag, set_etag
-from lamina.server.rest.pages import Page, paginate, whole_list
+from lamina.server.rest.pagination import Page, paginate, whole_list
 from lamina.values.fact import Arc, Episode, Fact, Fading, Graph, Link, UserProfile, Why
 from lamina.values.summary import Divergence, Summary
 

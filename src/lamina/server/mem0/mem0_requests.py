@@ -8,46 +8,45 @@ from pydantic_core import PydanticCustomError
 
 from lamina.errors import InputError
 from lamina.memory import DEFAULT_USER
-from lamina.server.input_types import Id
-from lamina.server.mem0.filters import (
+from lamina.server.input_types import Id, Line
+from lamina.server.mem0.mem0_filters import (
     ENTITIES,
     EVERYTHING,
     NO_APPS,
     Filter,
-    both,
+    all_of,
+    flatten,
     only_entities,
-    parsed,
-    plainly,
+    parse_filter,
 )
-from lamina.server.mem0.literals import LONGEST_OBJECT, as_object
+from lamina.server.mem0.python_literals import MAX_OBJECT, as_object
 
-_MOST = 1000  # items of a list or of a page, fields of an object
-_LONGEST_QUERY = 20_000  # characters
+_MAX_ITEMS = 1000  # items of a list or of a page, fields of an object
 _EVERYBODY = dict.fromkeys((*ENTITIES, "app_id"), "*")
 
 
-def _few(given: Any) -> Any:
+def _check_count(given: Any) -> Any:
     """Count before anything is looked at: what is wrong with a million items need not be told of each."""
-    if isinstance(given, list | dict) and len(given) > _MOST:
-        raise PydanticCustomError("too_long", "up to {most} items are allowed", {"most": _MOST})
+    if isinstance(given, list | dict) and len(given) > _MAX_ITEMS:
+        raise PydanticCustomError("too_long", "up to {most} items are allowed", {"most": _MAX_ITEMS})
     return given
 
 
-def _writable(given: dict[str, Any]) -> dict[str, Any]:
-    if len(json.dumps(given)) > LONGEST_OBJECT:
-        raise PydanticCustomError("too_long", "as JSON, it has up to {most} characters", {"most": LONGEST_OBJECT})
+def _check_size(given: dict[str, Any]) -> dict[str, Any]:
+    if len(json.dumps(given)) > MAX_OBJECT:
+        raise PydanticCustomError("too_long", "as JSON, it has up to {most} characters", {"most": MAX_OBJECT})
     return given
 
 
 Item = TypeVar("Item")
-Few = Annotated[list[Item], Field(max_length=_MOST), BeforeValidator(_few)]
+Few = Annotated[list[Item], Field(max_length=_MAX_ITEMS), BeforeValidator(_check_count)]
 Short = Annotated[str, Field(max_length=64)]
 Word = Annotated[str, Field(max_length=1000)]
 Text = Annotated[str, Field(max_length=4 * 1024 * 1024)]  # as long as a message may be
-Metadata = Annotated[dict[str, Any], Field(max_length=_MOST), AfterValidator(_writable)]
-Filters = Annotated[dict[str, Any], Field(max_length=_MOST)] | Annotated[str, Field(max_length=LONGEST_OBJECT)]
+Metadata = Annotated[dict[str, Any], Field(max_length=_MAX_ITEMS), AfterValidator(_check_size)]
+Filters = Annotated[dict[str, Any], Field(max_length=_MAX_ITEMS)] | Annotated[str, Field(max_length=MAX_OBJECT)]
 Page = Annotated[int, Field(ge=1, le=1_000_000)]
-PageSize = Annotated[int, Field(ge=1, le=_MOST)]
+PageSize = Annotated[int, Field(ge=1, le=_MAX_ITEMS)]
 
 _INSTEAD = {
     "custom_instructions": "what is extracted is up to the extractor of the settings",
@@ -60,7 +59,7 @@ _INSTEAD = {
 }
 
 
-class Sent(BaseModel):
+class Mem0Request(BaseModel):
     """What every request may have: any other field is ignored, as the hosted platform does."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
@@ -70,11 +69,11 @@ class Sent(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _few_fields(cls, given: Any) -> Any:
-        return _few(given)
+        return _check_count(given)
 
 
-class Scoped(Sent):
-    """Whose memories: by ids, by filters, or both."""
+class ScopedRequest(Mem0Request):
+    """Whose memories: by ids, by filters, or all_of."""
 
     user_id: Id | None = None
     agent_id: Id | None = None
@@ -82,17 +81,17 @@ class Scoped(Sent):
     app_id: Id | None = None
     filters: Filters | None = None
 
-    def wanted(self) -> Filter:
-        """All that was said of which memories are meant."""
+    def filter(self) -> Filter:
+        """Which memories are meant, by ids and filters together."""
         given = [part for part in (self._ids(), as_object(self.filters)) if part]
-        return both(*(parsed(part) for part in given)) if given else EVERYTHING
+        return all_of(*(parse_filter(part) for part in given)) if given else EVERYTHING
 
     def _ids(self) -> dict[str, str]:
         ids = {name: getattr(self, name) for name in (*ENTITIES, "app_id")}
         return {name: value for name, value in ids.items() if value is not None}
 
 
-class Added(Scoped):
+class AddRequest(ScopedRequest):
     """Messages, and what is told with them."""
 
     messages: Text | dict[str, Any] | Few[Text | dict[str, Any]]
@@ -109,11 +108,11 @@ class Added(Scoped):
     excludes: Any = None
     immutable: Any = None
 
-    def scopes(self) -> tuple[str | None, str | None, str | None]:
-        """Whose it will be: user, agent, run."""
+    def entities(self) -> tuple[str | None, str | None, str | None]:
+        """The user, agent and run of the memories."""
         if self.app_id is not None:
             raise InputError(NO_APPS)
-        named = only_entities(self.wanted())
+        named = only_entities(self.filter())
         if not named:
             raise InputError("say whose memory it is: user_id, agent_id or run_id")
         return named.get("user_id"), named.get("agent_id"), named.get("run_id")
@@ -124,7 +123,7 @@ class Added(Scoped):
                 raise InputError(f"Lamina has no {name}: {why}")
 
 
-class Listed(Scoped):
+class ListRequest(ScopedRequest):
     """Which memories, and which page of them."""
 
     page: Page | None = None
@@ -140,7 +139,7 @@ class Listed(Scoped):
     show_expired: bool | None = None
     latest_only: bool | None = None
 
-    def wanted(self) -> Filter:
+    def filter(self) -> Filter:
         more = {
             "created_at": {k: v for k, v in (("gte", self.start_date), ("lte", self.end_date)) if v is not None},
             "categories": self.categories,
@@ -148,23 +147,23 @@ class Listed(Scoped):
             "metadata": self.metadata,
         }
         given = {name: value for name, value in more.items() if value}
-        before = Scoped.wanted(self)
-        return both(before, parsed(given)) if given else before
+        before = super().filter()
+        return all_of(before, parse_filter(given)) if given else before
 
     @property
     def also_past(self) -> bool:
         return bool(self.show_expired) or self.latest_only is False
 
 
-class Searched(Listed):
+class SearchRequest(ListRequest):
     """What to look for, and where."""
 
-    query: Annotated[str, Field(min_length=1, max_length=_LONGEST_QUERY)]
+    query: Annotated[Line, Field(min_length=1)]
     threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None
     reference_date: Short | int | float | None = None
 
 
-class Changed(Sent):
+class UpdateRequest(Mem0Request):
     """What of a memory shall be different."""
 
     text: Annotated[Text, Field(min_length=1)] | None = None
@@ -174,51 +173,51 @@ class Changed(Sent):
     timestamp: Any = None
 
 
-class ChangedOne(Changed):
+class BatchUpdateItem(UpdateRequest):
     memory_id: Id
 
 
-class NamedOne(Sent):
+class BatchDeleteItem(Mem0Request):
     memory_id: Id
 
 
-class ManyChanged(Sent):
-    memories: Annotated[Few[ChangedOne], Field(min_length=1)]
+class BatchUpdateRequest(Mem0Request):
+    memories: Annotated[Few[BatchUpdateItem], Field(min_length=1)]
 
 
-class ManyNamed(Sent):
-    memories: Annotated[Few[NamedOne], Field(min_length=1)]
+class BatchDeleteRequest(Mem0Request):
+    memories: Annotated[Few[BatchDeleteItem], Field(min_length=1)]
 
 
-class Feedback(Sent):
+class FeedbackRequest(Mem0Request):
     memory_id: Id
     feedback: Literal["POSITIVE", "NEGATIVE", "VERY_NEGATIVE"] | None = None
     feedback_reason: Text | None = None
 
 
-class Erased(Scoped):
+class DeleteAllQuery(ScopedRequest):
     """Which memories shall go, in the query of an address."""
 
-    metadata: Annotated[str, Field(max_length=LONGEST_OBJECT)] | None = None
+    metadata: Annotated[str, Field(max_length=MAX_OBJECT)] | None = None
 
-    def wanted(self) -> Filter:
+    def filter(self) -> Filter:
         about = as_object(self.metadata, "metadata is")
-        if not about and plainly({**as_object(self.filters), **self._ids()}) == _EVERYBODY:
-            return parsed({"user_id": "*"})
-        before = Scoped.wanted(self)
-        return both(before, parsed({"metadata": about})) if about else before
+        if not about and flatten({**as_object(self.filters), **self._ids()}) == _EVERYBODY:
+            return parse_filter({"user_id": "*"})
+        before = super().filter()
+        return all_of(before, parse_filter({"metadata": about})) if about else before
 
 
-class ErasedOne(Sent):
+class DeleteQuery(Mem0Request):
     delete_linked: bool | None = None
 
 
-class EntitiesQuery(Sent):
+class EntitiesQuery(Mem0Request):
     page: Page = 1
     page_size: PageSize | None = None
 
 
-class EventsListed(Sent):
+class EventsQuery(Mem0Request):
     """Which adds."""
 
     page: Page = 1

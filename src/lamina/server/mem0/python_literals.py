@@ -6,7 +6,7 @@ from typing import Any
 
 from lamina.errors import InputError
 
-LONGEST_OBJECT = 100_000  # characters
+MAX_OBJECT = 100_000  # characters
 
 _PIECE = re.compile(
     r"""\s*(?:(?P<mark>[\[\]{},:])

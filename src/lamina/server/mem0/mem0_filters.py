@@ -14,9 +14,9 @@ FIELDS = (*ENTITIES, *TIMES, "categories", "metadata", "keywords", "memory_ids")
 NO_APPS = "Lamina has no apps: use agent_id, or give each app a tenant with keys of its own"
 _JOINS = ("AND", "OR", "NOT")
 _ANY = "*"
-_DEEPEST = 20
-_MOST = 2000  # fields and values of a filter, on all levels together
-_LONGEST = 10_000  # characters of a text in it
+_MAX_DEPTH = 20
+_MAX_VALUES = 2000  # fields and values of a filter, on all levels together
+_MAX_TEXT = 10_000  # characters of a text in it
 
 _ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
     "gt": lambda one, other: one > other,
@@ -56,13 +56,13 @@ Filter = Test | Join
 EVERYTHING = Join("AND", ())
 
 
-def parsed(given: Any) -> Filter:
+def parse_filter(given: Any) -> Filter:
     """A filter as it was sent; InputError says what is not understood and what would be."""
     _check_size(given)
     return _read(given, 1)
 
 
-def plainly(given: Mapping[str, Any]) -> dict[str, Any]:
+def flatten(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a filter, also of those that it joins by AND, as far as they are few."""
     found = {name: value for name, value in given.items() if name != "AND"}
     several = given.get("AND")
@@ -76,24 +76,24 @@ def _check_size(given: Any) -> None:
     waiting, seen = [given], 0
     while waiting:
         one = waiting.pop()
-        if isinstance(one, str) and len(one) > _LONGEST:
-            raise InputError(f"a text in a filter has up to {_LONGEST} characters")
+        if isinstance(one, str) and len(one) > _MAX_TEXT:
+            raise InputError(f"a text in a filter has up to {_MAX_TEXT} characters")
         if isinstance(one, dict | list):
             seen += len(one)
-            if seen > _MOST:
-                raise InputError(f"a filter has up to {_MOST} fields and values; ask in parts")
+            if seen > _MAX_VALUES:
+                raise InputError(f"a filter has up to {_MAX_VALUES} fields and values; ask in parts")
             waiting += [*one, *one.values()] if isinstance(one, dict) else one
 
 
 def _read(given: Any, depth: int) -> Filter:
     if not isinstance(given, dict):
         raise InputError('filters are an object, e.g. {"AND": [{"user_id": "alex"}]}')
-    if depth > _DEEPEST:
-        raise InputError(f"filters go {_DEEPEST} levels deep at the most")
-    return both(*(part for name, value in given.items() for part in _parts(name, value, depth)))
+    if depth > _MAX_DEPTH:
+        raise InputError(f"filters go {_MAX_DEPTH} levels deep at the most")
+    return all_of(*(part for name, value in given.items() for part in _parts(name, value, depth)))
 
 
-def both(*filters: Filter) -> Filter:
+def all_of(*filters: Filter) -> Filter:
     return filters[0] if len(filters) == 1 else Join("AND", filters)
 
 
@@ -140,7 +140,7 @@ def _operand(field: str, operator: str, wanted: Any) -> Any:
 
 def _time(given: Any, name: str) -> datetime:
     if isinstance(given, int | float) and not isinstance(given, bool):
-        return at_seconds(given, name)
+        return time_of(given, name)
     if isinstance(given, str) and "T" in given:
         try:
             zoneless = datetime.fromisoformat(given)
@@ -151,7 +151,7 @@ def _time(given: Any, name: str) -> datetime:
     return moment(given, name)
 
 
-def at_seconds(given: float, name: str) -> datetime:
+def time_of(given: float, name: str) -> datetime:
     """A time that was given in seconds since 1970, as mem0 has its timestamps."""
     try:
         return datetime.fromtimestamp(given, UTC)
@@ -167,10 +167,10 @@ def matches(wanted: Filter, memory: Mapping[str, Any]) -> bool:
     if isinstance(wanted, Join):
         found = (matches(one, memory) for one in wanted.of)
         return all(found) if wanted.how == "AND" else any(found) if wanted.how == "OR" else not any(found)
-    return _holds(wanted, _value(wanted, memory))
+    return _is_met(wanted, _value_of(wanted, memory))
 
 
-def _value(test: Test, memory: Mapping[str, Any]) -> Any:
+def _value_of(test: Test, memory: Mapping[str, Any]) -> Any:
     if test.key is not None:
         return memory["metadata"].get(test.key)
     if test.field in TIMES:
@@ -178,7 +178,7 @@ def _value(test: Test, memory: Mapping[str, Any]) -> Any:
     return memory[{"keywords": "memory", "memory_ids": "id"}.get(test.field, test.field)]
 
 
-def _holds(test: Test, value: Any) -> bool:
+def _is_met(test: Test, value: Any) -> bool:
     wanted, several = test.value, value if isinstance(value, list) else [value]
     if wanted == _ANY or (test.operator == "in" and _ANY in wanted):
         return (value not in (None, [])) != (test.operator == "ne")
@@ -191,10 +191,10 @@ def _holds(test: Test, value: Any) -> bool:
             return isinstance(value, str | list) and wanted in value
         case "icontains":
             return isinstance(value, str) and wanted.casefold() in value.casefold()
-    return _comparable(value, wanted) and _ORDERED[test.operator](value, wanted)
+    return _are_comparable(value, wanted) and _ORDERED[test.operator](value, wanted)
 
 
-def _comparable(one: Any, other: Any) -> bool:
+def _are_comparable(one: Any, other: Any) -> bool:
     kinds: Sequence[Any] = (int | float, str, datetime)
     return any(isinstance(one, kind) and isinstance(other, kind) for kind in kinds)
 
@@ -202,7 +202,7 @@ def _comparable(one: Any, other: Any) -> bool:
 def users_in(wanted: Filter) -> frozenset[str] | None:
     """The only users whose memories can be wanted; None: anybody's."""
     if isinstance(wanted, Test):
-        return _named(wanted) if wanted.field == "user_id" else None
+        return _users_of(wanted) if wanted.field == "user_id" else None
     if wanted.how == "NOT":
         return None
     several = [users_in(one) for one in wanted.of]
@@ -212,7 +212,7 @@ def users_in(wanted: Filter) -> frozenset[str] | None:
     return frozenset.intersection(*known) if known else None
 
 
-def _named(test: Test) -> frozenset[str] | None:
+def _users_of(test: Test) -> frozenset[str] | None:
     if test.operator == "in":
         return None if _ANY in test.value else frozenset(one for one in test.value if isinstance(one, str))
     return frozenset([test.value]) if test.operator == "eq" and test.value != _ANY else None
