@@ -138,15 +138,15 @@ class IndexCache:
         min_bytes = user.index.min_bytes(sum(session.messages for session in changes.sessions))
         if not self._make_room(user_id, min_bytes, changes):
             return None
-        # vectors first: all that they are of is read after them
-        vectors = () if user.embedder is None else await store.vectors(user_id, user.embedder, user.place)
-        changes = await store.changes(user_id, 0)
+        # items and vectors as of one moment; all messages that they are of are read after them
+        read = await store.index_changes(user_id, -1, user.embedder, user.place)
+        changes = read.changes
         async for pages in self._pages(user, changes):
             user.add_messages(pages)
             if not self._make_room(user_id, user.index.nbytes, changes):
                 return None
-        user.set_items(await store.index_changes(user_id, -1, None, 0))
-        user.add_vectors(vectors)
+        user.set_items(read)
+        user.add_vectors(read.vectors)
         user.count, user.cuts = changes.count, changes.cuts
         return self._keep(user_id, user, changes)
 

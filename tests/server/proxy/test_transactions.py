@@ -10,15 +10,20 @@ def user(text):
 
 
 def test_a_proxied_completion_takes_few_transactions(tmp_path):
-    """Keys, changes, one read of the session, three of the index, and one write each for question and reply."""
+    """Keys, one read of the session, three of the index, and one write each for question and reply.
+
+    The first one on a new file stores the profile, too.
+    """
     with count_transactions() as begun, proxied(tmp_path / "chat.db") as proxy:
-        conversation = []
+        conversation, counts = [], []
         for text in ("I'm Alex. I live in Porto.", "Where do I live?", "And what else?"):
             conversation.append(user(text))
             begun.clear()
             answer = proxy.client.chat.completions.create(model="model-a", messages=conversation)
             conversation.append({"role": "assistant", "content": answer.choices[0].message.content})
-        assert len(begun) <= 7
+            counts.append(len(begun))
+        assert counts[0] <= 8
+        assert max(counts[1:]) <= 7
         assert sum(statement.lower() == "begin immediate" for statement in begun) == 2
 
 
