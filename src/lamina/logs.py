@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import traceback
 from datetime import UTC, datetime
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
@@ -21,8 +22,17 @@ class JsonLines(logging.Formatter):
             **told,
         }
         if record.exc_info:
-            line["error"] = self.formatException(record.exc_info)
+            line["error"] = _describe(record.exc_info[1])
         return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def _describe(error: BaseException | None) -> str:
+    """The stack and the kind of an error and of its causes, without their texts: they may repeat what a user said."""
+    stacks: list[str] = []
+    while error is not None:
+        stacks.append("".join(traceback.format_tb(error.__traceback__)) + type(error).__name__)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\ncaused by:\n".join(stacks)
 
 
 def log_to_stderr(level: str) -> None:

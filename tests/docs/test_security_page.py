@@ -59,7 +59,7 @@ def test_a_refusal_has_the_status_that_the_page_names(status):
 def test_settings_options_and_commands_exist():
     known = {one.name for kind in (Settings, Profile) for one in fields(kind)}
     known |= {f"lamina_{one.name}" for one in fields(PostgresOptions)}
-    for name in re.findall(r"`((?:max|lamina)_\w+)(?:=\w+)?`", PAGE):
+    for name in re.findall(r"`((?:max|lamina|service)_\w+)(?:=\w+)?`", PAGE):
         assert name in known, name
     commands = (DOCS / "reference/command-line.md").read_text("utf-8")  # tests compare it with the commands
     for name in re.findall(r"`lamina (\w+)`", PAGE):
