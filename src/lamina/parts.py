@@ -16,6 +16,7 @@ from lamina.values.report import FoldDone
 T = TypeVar("T")
 
 Settling = Callable[..., Awaitable[object]]  # works until nothing is due; see `Worker.settle`
+SettlingSessions = Callable[..., Awaitable[list[str]]]  # see `Worker.settle_sessions`
 Progress = Callable[[int, int], None]  # how far long work is: done, of how many (0: that is not known)
 
 

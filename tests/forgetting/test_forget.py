@@ -125,7 +125,7 @@ async def test_an_extraction_under_way_does_not_bring_the_fact_back(tmp_path: Pa
         session = await memory.session("s1")
         unread = await memory._parts.store.messages("s1", unread=True, limit=100)
         await memory.forget(message_id="m3")
-        assert await reader._read(session, unread) == 0
+        assert await reader.read(session, unread) == 0
         assert [fact.value for fact in await memory.facts(USER)] == []
 
 

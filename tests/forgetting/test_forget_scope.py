@@ -96,14 +96,17 @@ def test_the_files_are_scrubbed_before_anything_is_written_again(tmp_path: Path)
 
 
 @pytest.mark.parametrize("settled", [True, False])
-def test_few_transactions_find_and_erase_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settled: bool) -> None:
-    """Over 60 messages of which nothing has to be written again: one to look, the rest to erase and scrub."""
+@pytest.mark.parametrize("profile", PROFILES)
+def test_few_transactions_find_erase_and_write_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str, settled: bool
+) -> None:
+    """Over 60 messages, with every profile, also where summaries are written again: at most eight."""
     counted: Counter[str] = Counter()
-
-    with Memory(tmp_path / "f.db", worker=False) as memory:
+    with Memory(tmp_path / "f.db", profile=profile, worker=False) as memory:
         memory.add(talk(30), user_id=USER, session_id="s1")
         if settled:
             memory.settle()
+        before = memory.summaries("s1")
         store = memory._memory._parts.store
         assert isinstance(store, SqliteStore)
         database = type(store._database)
@@ -115,5 +118,7 @@ def test_few_transactions_find_and_erase_a_text(tmp_path: Path, monkeypatch: pyt
                 return await _run(self, *work, **options)
 
             monkeypatch.setattr(database, kind, count)
-        assert len(memory.forget(text=WORD, user_id=USER).messages) == 1
+        receipt = memory.forget(text=WORD, user_id=USER)
     assert sum(counted.values()) <= 8, counted
+    assert len(receipt.messages) == 1
+    assert not before or receipt.rewritten

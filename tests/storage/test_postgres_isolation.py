@@ -76,6 +76,7 @@ def calls(session, row, raw):
         "facts": lambda s: s.facts("ann"),
         "facts (span)": lambda s: s.facts(session_id="s1", span=ALL),
         "facts (ids)": lambda s: s.facts(ids=["f1"]),
+        "workload": lambda s: s.workload("s1", before=9, limit=9, unread=9),
         "episodes": lambda s: s.episodes("ann"),
         "episodes (ids)": lambda s: s.episodes(ids=["e1"]),
         "links": lambda s: s.links("ann"),

@@ -78,6 +78,11 @@ def has_work(profile: Profile, counters: Counters, status: Status) -> bool:
     return is_unread(profile, counters) or may_be_due(profile, counters, status)
 
 
+def read_before(profile: Profile) -> int:
+    """How many messages before the cursor a fold may read again."""
+    return profile.schedule.step if isinstance(profile.schedule, Stepped) else 0
+
+
 def next_fold(
     profile: Profile,
     counters: Counters,

@@ -1,9 +1,11 @@
 """One fold: read messages, have them summarised, accept or refuse the text, prepare the commit."""
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
+from typing import NamedTuple
 
 from lamina.errors import ModelError
 from lamina.folding import layouts
@@ -16,16 +18,17 @@ from lamina.log.erased import is_emptied
 from lamina.log.records import head_hash
 from lamina.model_calls import call, call_with_fallback
 from lamina.parts import Parts
+from lamina.profiles import Profile
 from lamina.protocols.models import Prompt, Summariser, SummaryDraft, SummaryTask
 from lamina.protocols.store import FoldCommit
+from lamina.values.fact import Fact
 from lamina.values.message import Message, Span
-from lamina.values.session import Session
+from lamina.values.session import Counters, Session
 from lamina.values.summary import Recipe, Summary
 
 logger = logging.getLogger("lamina.fold")
 
 NO_WORDS = "(messages without words)"
-_FIRST_LOOK = 128  # unfolded messages read at first; doubled while no fold is found
 GONE = "(messages that were forgotten)"
 _LONGEST_STAMP = datetime(2025, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=5, minutes=30)))
 
@@ -47,27 +50,23 @@ class Compactor:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    async def due(self, session: Session, live: Sequence[Summary]) -> Fold | None:
-        """The next fold of a session with these live summaries, found with few reads of its log."""
-        counters, limit = session.counters, _FIRST_LOOK
-        while True:
-            last = min(counters.cursor + limit, counters.messages)
-            tail = await self._parts.store.messages(session.id, Span(first=counters.cursor + 1, last=last))
-            whole = last == counters.messages
-            fold = next_fold(self._parts.profile, counters, session.status, live, tail, whole=whole)
-            if fold is not None or whole:
-                return fold
-            limit *= 2
+    @property
+    def profile(self) -> Profile:
+        return self._parts.profile
 
-    async def prepare(self, session: Session, live: Sequence[Summary], fold: Fold) -> FoldCommit:
-        """One fold, ready to commit. Raises ModelError when the configured model should be tried again later."""
-        messages = await self._parts.store.messages(session.id, fold.reads) if fold.reads else []
+    async def prepare(
+        self, session: Session, live: Sequence[Summary], fold: Fold, messages: Sequence[Message], facts: Sequence[Fact]
+    ) -> FoldCommit:
+        """One fold of these messages, ready to commit; `facts` are those that were said in them.
+
+        Raises ModelError when the configured model should be tried again later.
+        """
         if fold.task == "merge":
             written = await self._merge(fold, session.attempts)
         elif messages and not fold.retire and all(is_emptied(message) for message in messages):
             written = AcceptedText(text=GONE, topics=(), model="none", prompt=None, fallback=None)
         else:
-            keep = await self._values(session, fold)
+            keep = self._values(fold, facts)
             written = await self.write(self._task(fold, messages, keep), session.attempts)
         summary = self._summary(session, fold, messages, written)
         summary, retire = self._without_twin(summary, live, fold)
@@ -82,15 +81,14 @@ class Compactor:
 
     # the task
 
-    async def _values(self, session: Session, fold: Fold) -> tuple[str, ...]:
+    def _values(self, fold: Fold, facts: Sequence[Fact]) -> tuple[str, ...]:
         """The values of facts that the summary must keep: those that held at its end, by its own messages alone.
 
         What was said later, or elsewhere, does not count: the same log must give the same summary at any time.
         """
-        if not self._parts.profile.facts or fold.reads is None:
+        if not self._parts.profile.facts:
             return ()
-        found = await self._parts.store.facts(session_id=session.id, span=fold.reads)
-        known = [fact for fact in found if fact.verdict is None]
+        known = [fact for fact in facts if fact.verdict is None]
         slots = conflicts.by_slot(known).values()
         resolved = [fact for slot in slots for fact in conflicts.resolve(slot, conflicts.rule_of(self._parts.profile))]
         return conflicts.worth_keeping(resolved, fold.cap)
@@ -266,6 +264,77 @@ class Compactor:
         turns = Span(first=twin.turns.first, last=summary.turns.last) if twin.turns and summary.turns else None
         joined = replace(summary, covers=covers, turns=turns, inputs=(twin.id,), version=twin.version + 1)
         return joined, (twin.id,)
+
+
+class Step(NamedTuple):
+    """One fold that was made, with the session and its live summaries as they were before."""
+
+    session: Session
+    live: tuple[Summary, ...]
+    fold: Fold
+    commit: FoldCommit
+    seconds: float
+
+
+class FoldRun:
+    """The folds that are due in a session, made one after the other in memory; each is ready to commit."""
+
+    def __init__(
+        self,
+        compactor: Compactor,
+        session: Session,
+        live: Sequence[Summary],
+        messages: Sequence[Message],
+        facts: Sequence[Fact],
+        *,
+        whole: bool,
+        attempts: int = 0,
+    ) -> None:
+        """`messages` are unfolded ones, all if it is `whole`, and some before; `attempts` of each later fold failed."""
+        self.session = session
+        self.live = tuple(live)
+        self.whole = whole
+        self._compactor = compactor
+        self._messages = messages
+        self._facts = facts
+        self._attempts = attempts
+
+    async def next(self) -> Step | None:
+        """Make the next fold that is due, if there is one."""
+        started, session, live = time.perf_counter(), self.session, self.live
+        tail = [message for message in self._messages if message.seq > session.counters.cursor]
+        fold = next_fold(self._compactor.profile, session.counters, session.status, live, tail, whole=self.whole)
+        if fold is None:
+            return None
+        reads = fold.reads or Span(first=1, last=0)
+        messages = [message for message in self._messages if message.seq in reads]
+        facts = [fact for fact in self._facts if fact.seq in reads]
+        commit = await self._compactor.prepare(session, live, fold, messages, facts)
+        self._apply(commit)
+        return Step(session, live, fold, commit, time.perf_counter() - started)
+
+    def _apply(self, commit: FoldCommit) -> None:
+        """Go on as if the fold was committed."""
+        gone = {*commit.retire, commit.summary.id}
+        live = [*(summary for summary in self.live if summary.id not in gone), commit.summary]
+        self.live = tuple(sorted(live, key=lambda summary: summary.covers.first if summary.covers else 0))
+        self.session = replace(
+            self.session,
+            counters=move_cursor(self.session.counters, commit.cursor, self._messages),
+            attempts=self._attempts,
+        )
+
+
+def move_cursor(counters: Counters, cursor: int, messages: Sequence[Message]) -> Counters:
+    """The counters once messages up to the cursor are folded."""
+    passed = [message for message in messages if counters.cursor < message.seq <= cursor]
+    return replace(
+        counters,
+        cursor=cursor,
+        cursor_turn=max((message.turn for message in passed), default=counters.cursor_turn),
+        cursor_tokens=counters.cursor_tokens + sum(message.tokens for message in passed),
+        version=counters.version + 1,
+    )
 
 
 def _input(task: SummaryTask, prompt: Prompt) -> str:

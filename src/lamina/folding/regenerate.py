@@ -5,10 +5,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from lamina.errors import Conflict, DoesNotFit, NotFound
 from lamina.folding.drift import diff, drift
-from lamina.folding.fold import Compactor
+from lamina.folding.fold import Compactor, FoldRun, move_cursor
 from lamina.knowledge import fact_words
 from lamina.knowledge.extract import Reader
 from lamina.log.erased import is_dropped
@@ -57,15 +58,17 @@ class Regeneration:
         kept = _ending_before(stored, first)
         old = [summary for summary in stored if summary.id not in {one.id for one in kept}]
         start = [replace(s, status="live", folded_into=None) if s.folded_into in _ids(old) else s for s in kept]
-        fresh = await _Refold(parts, session, start).run(progress)
-        old_facts, new_facts = await self._reread(session, first, parts)
+        facts = await self._parts.store.facts(session.user_id, session.id)
+        fresh = await _refold(parts, session, start, facts, progress)
+        old_facts = [fact for fact in facts if fact.seq >= first]
+        new_facts = await self._reread(session, first, parts)
         changes = (*_summary_changes(old, fresh.made), *_fact_changes(old_facts, new_facts))
         draft = _Draft(
             recipe=", ".join(dict.fromkeys((parts.summariser.name, parts.extractor.name if parts.extractor else "-"))),
             changes=changes,
             drift=_drift(old, fresh.made),
             version=session.counters.version,
-            cursor=fresh.counters.cursor,
+            cursor=fresh.cursor,
             old_cursor=session.counters.cursor,
             old=tuple(stored),
             new=tuple(fresh.everything),
@@ -83,18 +86,17 @@ class Regeneration:
                     " last one that was, so that what was made of them stays"
                 )
 
-    async def _reread(self, session: Session, first: int, parts: Parts) -> tuple[list[Fact], list[Fact]]:
-        """The facts said in a session from a message on, and those that would be found now."""
-        known = await self._parts.store.facts(session.user_id, session.id)
-        old = [fact for fact in known if fact.seq >= first]
+    async def _reread(self, session: Session, first: int, parts: Parts) -> list[Fact]:
+        """The facts that would be found now in a session from a message on."""
         messages: list[Message] = await self._parts.store.messages(
             session.id, Span(first=first, last=session.counters.messages)
         )
         reader = Reader(parts)
+        batch = reader.batch or len(messages) or 1
         found: list[Fact] = []
-        for at in range(0, len(messages), reader.batch):
-            found += await reader.facts(session, messages[at : at + reader.batch])
-        return old, found
+        for at in range(0, len(messages), batch):
+            found += await reader.facts(session, messages[at : at + batch])
+        return found
 
     async def proposals(self, session_id: str | None) -> list[Proposal]:
         return [_proposal(row, _draft(row)) for row in await self._parts.store.proposals(session_id)]
@@ -171,53 +173,34 @@ class Regeneration:
         raise NotFound(f"no proposal {proposal_id!r}; see proposals()")
 
 
-class _Refold:
+class _Refolded(NamedTuple):
     """A session folded from a point on, in memory."""
 
-    def __init__(self, parts: Parts, session: Session, start: Sequence[Summary]) -> None:
-        self._parts = parts
-        self._compactor = Compactor(parts)
-        self._session = session
-        self._known = {summary.id: summary for summary in start}
-        self.made: list[Summary] = []
-        self.counters = session.counters
+    everything: list[Summary]
+    made: list[Summary]
+    cursor: int
 
-    @property
-    def everything(self) -> list[Summary]:
-        return list(self._known.values())
 
-    @property
-    def _live(self) -> list[Summary]:
-        live = [summary for summary in self._known.values() if summary.status == "live"]
-        return sorted(live, key=lambda summary: summary.covers.first if summary.covers else 0)
-
-    async def run(self, progress: Progress | None) -> "_Refold":
-        self.counters = replace(self._session.counters, cursor=0, cursor_turn=0, cursor_tokens=0)
-        await self._advance(max((s.covers.last for s in self._live if s.covers), default=0))
-        while (step := await self._compactor.due(self._now, self._live)) is not None:
-            commit = await self._compactor.prepare(self._now, self._live, step)
-            for retired in commit.retire:
-                self._known[retired] = replace(self._known[retired], status="folded", folded_into=commit.summary.id)
-            self._known[commit.summary.id] = commit.summary
-            self.made.append(commit.summary)
-            await self._advance(commit.cursor)
-            if progress is not None:
-                progress(self.counters.cursor, self._session.counters.cursor)
-        self.made = [self._known[summary.id] for summary in self.made]
-        return self
-
-    @property
-    def _now(self) -> Session:
-        """The session as it stands in this folding; a model that fails here is not waited for."""
-        return replace(self._session, counters=self.counters, attempts=self._parts.patience.attempts)
-
-    async def _advance(self, cursor: int) -> None:
-        """Count what lies between the cursor and its new place."""
-        turn, tokens = self.counters.cursor_turn, self.counters.cursor_tokens
-        store, first = self._parts.store, self.counters.cursor + 1
-        async for message in every_message(store, self._session.id, first, cursor):
-            turn, tokens = max(turn, message.turn), tokens + message.tokens
-        self.counters = replace(self.counters, cursor=cursor, cursor_turn=turn, cursor_tokens=tokens)
+async def _refold(
+    parts: Parts, session: Session, start: Sequence[Summary], facts: Sequence[Fact], progress: Progress | None
+) -> _Refolded:
+    """Fold a session on from these summaries; a model that fails here is not waited for."""
+    attempts = parts.patience.attempts
+    messages = [one async for one in every_message(parts.store, session.id, 1, session.counters.messages)]
+    live, known = _live(start), {summary.id: summary for summary in start}
+    unfolded = replace(session.counters, cursor=0, cursor_turn=0, cursor_tokens=0)
+    counters = move_cursor(unfolded, max((s.covers.last for s in live if s.covers), default=0), messages)
+    begun = replace(session, counters=counters, attempts=attempts)
+    run = FoldRun(Compactor(parts), begun, live, messages, facts, whole=True, attempts=attempts)
+    made = []
+    while (step := await run.next()) is not None:
+        commit = step.commit
+        known |= {one: replace(known[one], status="folded", folded_into=commit.summary.id) for one in commit.retire}
+        known[commit.summary.id] = commit.summary
+        made.append(commit.summary.id)
+        if progress is not None:
+            progress(run.session.counters.cursor, session.counters.cursor)
+    return _Refolded(list(known.values()), [known[one] for one in made], run.session.counters.cursor)
 
 
 def _ending_before(stored: Sequence[Summary], first: int) -> list[Summary]:

@@ -13,7 +13,7 @@ from lamina.knowledge.extract import Reader
 from lamina.log import erased
 from lamina.log.messages import text_of
 from lamina.log.pages import require_session, single
-from lamina.parts import Parts, Progress, Settling
+from lamina.parts import Parts, Progress, SettlingSessions
 from lamina.protocols.store import Contents, Erased, Erasure, Rewrite
 from lamina.values.fact import Fact
 from lamina.values.message import Json, Message, Span
@@ -45,6 +45,7 @@ class Plan:
     unless_touched: dict[str, datetime] = field(default_factory=dict)
     live: list[str] | None = None  # live summaries of the affected sessions; None: not read yet
     retold: bool = True  # an episode may have to be told again
+    digest_due: bool = True  # the user's digest may have to be renewed
 
     @property
     def affected(self) -> set[str]:
@@ -60,7 +61,7 @@ class Plan:
 class Forgetting:
     """Forgets, and shows what it did."""
 
-    def __init__(self, parts: Parts, reader: Reader, settle: Settling) -> None:
+    def __init__(self, parts: Parts, reader: Reader, settle: SettlingSessions) -> None:
         self._parts = parts
         self._reader = reader
         self._settle = settle
@@ -153,6 +154,7 @@ class Forgetting:
                     plan.rewrites.append(self.empty_message(message, erased.FORGOTTEN))
         if first is not None:
             _match_derived(plan, wanted, first)
+            plan.digest_due = plan.digest_due or session_id is not None
         return await self.execute(plan, dry_run=dry_run, progress=progress)
 
     async def _pages(self, user_id: str, session_id: str | None = None) -> AsyncIterator[Contents]:
@@ -200,9 +202,8 @@ class Forgetting:
         try:
             scrub = await self._parts.store.scrub()
             if plan.derived and not plan.user and (done.summaries or done.digests or plan.retold):
-                await self._settle(plan.user_id, sorted(plan.affected), progress)
-                rewritten = [one for one in await self._live(plan.affected) if one not in (plan.live or ())]
-                done = replace(done, rewritten=tuple(rewritten))
+                live = await self._settle(plan.user_id, sorted(plan.affected), progress, digest=plan.digest_due)
+                done = replace(done, rewritten=tuple(one for one in live if one not in (plan.live or ())))
         except StoreError as error:
             logger.warning("forget_unfinished", extra={"receipt": done.id, "scrub": scrub, "reason": str(error)})
         logger.info(
@@ -256,6 +257,8 @@ def _match_derived(plan: Plan, wanted: str, stored: Contents) -> None:
     plan.retold = any(not changed.isdisjoint(one.message_ids) for one in stored.episodes)
     live = [one for one in stored.summaries if one.status == "live" and one.session_id in plan.affected]
     plan.live = [one.id for one in live]
+    only = stored.sessions[0] if len(stored.sessions) == 1 else None  # one that goes on is in no digest
+    plan.digest_due = bool(stored.digests) or only is None or only.status in {"ended", "archived"}
 
 
 def _by_user(found: Sequence[Session]) -> dict[str, list[Session]]:

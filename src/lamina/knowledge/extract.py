@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from lamina.knowledge import conflicts, fact_drafts, fact_words
 from lamina.log.erased import is_emptied, is_emptied_episode
-from lamina.log.pages import single
 from lamina.model_calls import call, call_with_fallback
 from lamina.parts import Parts
 from lamina.protocols.models import EpisodeDraft, EpisodeExtractor, Extractor, FactDraft
@@ -31,29 +30,22 @@ class Reader:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._secret: bytes | None = None
 
     @property
     def rule(self) -> ConflictRule:
         """By which facts of one slot stand."""
         return conflicts.rule_of(self._parts.profile)
 
-    async def read(self, session_id: str) -> int:
-        """Read all of a session that was not read; how many facts were found. Raises ModelError to be tried again."""
-        found = 0
-        while fact_drafts.reads(self._parts.profile):
-            session = single(await self._parts.store.sessions(ids=[session_id]))
-            messages = await self._parts.store.messages(session_id, unread=True, limit=self.batch) if session else []
-            if session is None or not (messages or fact_drafts.is_unread(self._parts.profile, session.counters)):
-                break
-            found += await self._read(session, messages)
-        return found
-
     @property
     def batch(self) -> int:
         """How many messages are read at once: fewer where a model is slow and says so by its `batch`."""
+        if not fact_drafts.reads(self._parts.profile):
+            return 0
         return min(getattr(model, "batch", _BATCH) for model in (self._parts.extractor, self._parts.episode_extractor))
 
-    async def _read(self, session: Session, messages: Sequence[Message]) -> int:
+    async def read(self, session: Session, messages: Sequence[Message]) -> int:
+        """Read messages of a session; how many facts were found. Raises ModelError to be tried again."""
         done = session.counters.extracted
         reading = Reading(
             session_id=session.id,
@@ -96,8 +88,10 @@ class Reader:
 
     async def secret(self) -> bytes:
         """What marks are made with."""
-        fresh = self._parts.random_bytes(_SECRET_BYTES).hex()
-        return bytes.fromhex(await self._parts.store.put_setting("secret", fresh, keep=True))
+        if self._secret is None:
+            fresh = self._parts.random_bytes(_SECRET_BYTES).hex()
+            self._secret = bytes.fromhex(await self._parts.store.put_setting("secret", fresh, keep=True))
+        return self._secret
 
     # facts
 

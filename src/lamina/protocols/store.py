@@ -177,6 +177,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """What a worker has to know of a session, read from one state."""
+
+    session: Session
+    summaries: tuple[Summary, ...]  # live, by what they cover
+    messages: tuple[Message, ...]  # from the cursor on, with some before it
+    facts: tuple[Fact, ...]  # said in these messages, whatever their status
+    unread: tuple[Message, ...]  # the next ones to read for facts, as `unread` gives them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FoldCommit:
     """One fold, committed whole or not at all, and only if no other fold came first (`expect` is its version)."""
 
@@ -664,8 +675,12 @@ class Store(Protocol):
         """
         ...
 
-    async def commit(self, commit: FoldCommit) -> bool:
-        """Commit a fold; False if another came first."""
+    async def workload(self, session_id: str, *, before: int, limit: int, unread: int) -> Workload | None:
+        """What there is to do in a session: so many messages from the cursor on, and before it, and so many unread."""
+        ...
+
+    async def commit(self, *commits: FoldCommit) -> bool:
+        """Commit folds of one session, each made after the one before; False if another came first."""
         ...
 
     async def commit_digest(self, digest: Summary) -> bool: ...

@@ -9,7 +9,14 @@ from lamina.values.fact import ConflictRule
 from lamina.values.summary import Source, Summary
 
 
-async def commit(tx: Transaction, commit: FoldCommit) -> bool:
+async def commit(tx: Transaction, *commits: FoldCommit) -> bool:
+    for one in commits:
+        if not await _commit(tx, one):
+            return False
+    return True
+
+
+async def _commit(tx: Transaction, commit: FoldCommit) -> bool:
     moved = await tx.execute(
         "update sessions set cursor = :cursor, version = version + 1, attempts = 0, retry_us = null,"
         " aside = 0, reason = null, cursor_turn = coalesce((select max(turn) from messages where tenant = :tenant"

@@ -72,7 +72,7 @@ class RelationalStore(Tenant):
 
     summaries = read(summaries_sql.summaries)
     digests = read(summaries_sql.digests)
-    commit = write(folding_sql.commit, lambda commit: About(session=commit.session_id))
+    commit = write(folding_sql.commit, lambda *commits: About(session=commits[0].session_id))
     commit_digest = write(folding_sql.commit_digest, lambda digest: About(user=digest.user_id))
     swap = write(folding_sql.swap, lambda swap: About(session=swap.session_id))
     put_proposal = write(
@@ -103,6 +103,7 @@ class RelationalStore(Tenant):
     put_vectors = write(vectors_sql.put_vectors, lambda user_id, *_, **__: About(user=user_id))
     drop_vectors = write_again(vectors_sql.drop_vectors)
     view = read(views_sql.view)
+    workload = read(views_sql.workload)
     contents = read(contents_sql.contents)
     find_words = read(views_sql.find_words)
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from lamina.log.window import take_back
-from lamina.protocols.store import Reach, View, WordMatches
-from lamina.storage import changes_sql, facts_sql, sessions_sql, summaries_sql
+from lamina.protocols.store import Reach, View, WordMatches, Workload
+from lamina.storage import changes_sql, facts_sql, messages_sql, sessions_sql, summaries_sql
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
 from lamina.storage.shared import skipped, weights, whole_messages, whole_summaries
 from lamina.storage.transaction import DamagedIndex, Row, Transaction
-from lamina.values.message import Message
+from lamina.values.message import Message, Span
 from lamina.values.session import Session
 from lamina.values.summary import Summary
 
@@ -25,6 +25,21 @@ async def view(tx: Transaction, user_id: str, session_id: str | None, reach: Rea
         digest=digests[0] if digests else None,
         facts=tuple(await facts_sql.standing_facts(tx, user_id)),
         cuts=(await changes_sql.counts(tx, user_id))[1],
+    )
+
+
+async def workload(tx: Transaction, session_id: str, *, before: int, limit: int, unread: int) -> Workload | None:
+    session = await sessions_sql.session(tx, session_id)
+    if session is None:
+        return None
+    counters = session.counters
+    span = Span(first=max(1, counters.cursor + 1 - before), last=min(counters.cursor + limit, counters.messages))
+    return Workload(
+        session=session,
+        summaries=tuple(await summaries_sql.summaries(tx, session_id, live=True)),
+        messages=tuple(await messages_sql.messages(tx, session_id, span)),
+        facts=tuple(await facts_sql.facts(tx, session_id=session_id, span=span)),
+        unread=tuple(await messages_sql.messages(tx, session_id, unread=True, limit=unread)),
     )
 
 

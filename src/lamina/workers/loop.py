@@ -6,14 +6,14 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from lamina.errors import LaminaError, ModelError, StoreError
 from lamina.folding.digest import Digester
-from lamina.folding.due import Fold
-from lamina.folding.fold import Compactor
+from lamina.folding.due import Fold, read_before
+from lamina.folding.fold import Compactor, FoldRun, Step
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.consolidate import Consolidation
 from lamina.knowledge.extract import Reader
@@ -21,10 +21,8 @@ from lamina.knowledge.fact_drafts import is_unread
 from lamina.log.pages import every_user, require_session, single
 from lamina.maintenance.integrity import faults
 from lamina.parts import Parts, Progress
-from lamina.protocols.store import Claim, FoldCommit, Reach
+from lamina.protocols.store import Claim, FoldCommit, Workload
 from lamina.values.report import FoldDone, Settled
-from lamina.values.session import Session
-from lamina.values.summary import Summary
 from lamina.workers.slots import Slot, is_gone
 
 logger = logging.getLogger("lamina.fold")
@@ -32,6 +30,7 @@ logger = logging.getLogger("lamina.fold")
 
 _SWEEP_SECONDS = 60.0
 _GATHER_SECONDS = 0.05  # vectors are given in batches, not after each message
+_FIRST_LOOK = 256  # unfolded messages read at first; doubled while no fold is found
 _QUICK_SECONDS = 0.2  # a session that is done sooner is not noted on its own
 
 
@@ -176,7 +175,7 @@ class Worker:
                 if claim is None:
                     return
                 self._signal_free_slot()
-                await self._process(claim, thorough=False, slot=slot)
+                await self._process(claim, _Task(), slot)
 
     async def _embed(self) -> int:
         """Give vectors to what has none yet; how many. Without them words still find everything."""
@@ -209,7 +208,7 @@ class Worker:
         await self._accesses.flush()
         archived = await self._sweep()
         async with asyncio.timeout(timeout):
-            done = await self._work_off(progress)
+            done = await self._work_off(_Task(thorough=True, progress=progress))
         digests = await self._refresh_digests(timeout)
         await self._tidy()
         async with asyncio.timeout(timeout):
@@ -224,21 +223,33 @@ class Worker:
             vectors=vectors,
         )
 
-    async def settle_sessions(self, user_id: str, sessions: Sequence[str], progress: Progress | None = None) -> None:
-        """Work until nothing is due in these sessions of a user, then renew the user's digest; touches no others."""
-        if sessions:
-            await self._work_off(progress, sessions)
-        await self._digester.refresh(user_id, thorough=True)
+    async def settle_sessions(
+        self, user_id: str, sessions: Sequence[str], progress: Progress | None = None, *, digest: bool = True
+    ) -> list[str]:
+        """Work until nothing is due in these sessions of a user; gives their live summaries. Touches no others.
 
-    async def _work_off(self, progress: Progress | None, only: Sequence[str] | None = None) -> Settled:
+        With `digest`, the user's digest is renewed, too.
+        """
+        task = _Task(thorough=True, progress=progress, digest=digest)
+        if sessions:
+            await self._work_off(task, sessions)
+        if digest and not task.live:
+            await self._digester.refresh(user_id, thorough=True)
+        for session_id in sessions:
+            if session_id not in task.live:  # another worker did it
+                task.live[session_id] = [one.id for one in await self._parts.store.summaries(session_id)]
+        return [summary_id for session_id in sessions for summary_id in task.live[session_id]]
+
+    async def _work_off(self, task: "_Task", only: Sequence[str] | None = None) -> Settled:
         """Work until nothing is due, in all sessions or in some, here or with other workers."""
         done = Settled(folds=0, digests=0, archived=0)
-        await self._revoke_dead_leases(only)
-        while not self._stopping:
+        if only is None:
+            await self._revoke_dead_leases()
+        while not self._stopping and (only is None or not task.live.keys() >= {*only}):
             async with self._parts.turns:
                 claim = await self._claim(self._parts.owner, impatient=True, skip=done.failed, only=only)
                 if claim is not None:
-                    outcome = await self._process(claim, thorough=True, progress=progress, before=done.folds)
+                    outcome = await self._process(claim, replace(task, before=done.folds))
             if claim is not None:
                 done = replace(
                     done,
@@ -268,7 +279,7 @@ class Worker:
                     break
                 async with self._parts.turns:
                     claim = await self._claim(self._parts.owner, impatient=True, only=[session_id])
-                    outcome = None if claim is None else await self._process(claim, thorough=False)
+                    outcome = None if claim is None else await self._process(claim, _Task())
                 if outcome is None:
                     await asyncio.sleep(0.02)
                 else:
@@ -297,20 +308,12 @@ class Worker:
         until = now + timedelta(seconds=self._parts.patience.lease_seconds)
         return await self._parts.store.claim(owner, now, until, impatient=impatient, skip=skip, only=only)
 
-    async def _process(
-        self,
-        claim: Claim,
-        *,
-        thorough: bool,
-        progress: Progress | None = None,
-        before: int = 0,
-        slot: Slot | None = None,
-    ) -> Settled:
+    async def _process(self, claim: Claim, task: "_Task", slot: Slot | None = None) -> Settled:
         """Everything that is due in one session, for as long as the lease is ours."""
         if slot is not None:
             slot.take(claim.session.id)
         keeper = asyncio.create_task(self._keep_lease(claim, slot))
-        working = asyncio.create_task(self._work(claim, thorough, progress, before))
+        working = asyncio.create_task(self._work(claim, task))
         good = False
         try:
             await asyncio.wait({keeper, working}, return_when=asyncio.FIRST_COMPLETED)
@@ -324,33 +327,85 @@ class Worker:
             if slot is not None:
                 slot.release(failed=not good)
 
-    async def _work(self, claim: Claim, thorough: bool, progress: Progress | None, before: int) -> tuple[bool, Settled]:
+    async def _work(self, claim: Claim, task: "_Task") -> tuple[bool, Settled]:
         """Whether all went well, and what was done; a failure is logged, counted and tried again later."""
-        folds = facts = 0
+        done = _Done()
         try:
-            facts, unread = await self._read(claim.session.id)
-            while (step := await self._next(claim.session.id)) is not None:
-                folds += await self._fold(*step)
-                if progress is not None:
-                    progress(before + folds, 0)
-            digests = await self._digester.refresh(claim.session.user_id, thorough=thorough)
+            load = await self._read(claim.session.id, done)
+            await self._fold(load, task, done)
+            digests = task.digest and await self._digester.refresh(claim.session.user_id, thorough=task.thorough)
         except asyncio.CancelledError:
             # still due, and free at once: as if it had been touched since the claim
             await self._parts.store.release(replace(claim, touch=-1))
             raise
         except Exception as error:  # noqa: BLE001 - whatever a plug-in throws is a failed fold, still due
-            return False, await self._fail(claim, error, folds)
-        if unread is not None:
-            return False, await self._fail(claim, unread, folds)
+            return False, await self._fail(claim, error, done.folds)
+        if done.unread is not None:
+            return False, await self._fail(claim, done.unread, done.folds)
         await self._parts.store.release(claim)
-        return True, Settled(folds=folds, digests=int(digests), archived=0, facts=facts)
+        task.live[claim.session.id] = done.live
+        return True, Settled(folds=done.folds, digests=int(digests), archived=0, facts=done.facts)
 
-    async def _read(self, session_id: str) -> tuple[int, ModelError | None]:
-        """Facts found; and what kept them from being found, which must not keep the session from being folded."""
+    async def _load(self, session_id: str, limit: int = _FIRST_LOOK) -> Workload | None:
+        """What there is to do in a session; raises StoreError if its summaries do not stand for all that was folded."""
+        before, unread = read_before(self._parts.profile), self.reader.batch
+        load = await self._parts.store.workload(session_id, before=before, limit=limit, unread=unread)
+        if load is not None:
+            covered = [summary.covers for summary in load.summaries if summary.covers]
+            if fault := next(faults(covered, load.session.counters.cursor), None):
+                raise StoreError(f"session {session_id}: {fault}; `repair` writes them again from the log")
+        return load
+
+    async def _read(self, session_id: str, done: "_Done") -> Workload | None:
+        """Read all that was not read for facts. A model that fails must not keep the session from being folded."""
+        profile = self._parts.profile
+        load = await self._load(session_id)
+        while load is not None and (load.unread or is_unread(profile, load.session.counters)):
+            try:
+                done.facts += await self.reader.read(load.session, load.unread)
+            except ModelError as error:
+                done.unread = error
+                break
+            load = await self._load(session_id)
+        return load
+
+    async def _fold(self, load: Workload | None, task: "_Task", done: "_Done") -> None:
+        """Make and commit all folds that are due."""
+        limit = _FIRST_LOOK
+        while load is not None:
+            session = load.session
+            whole = session.counters.cursor + limit >= session.counters.messages
+            run = FoldRun(self._compactor, session, load.summaries, load.messages, load.facts, whole=whole)
+            before = done.folds
+            while steps := await self._next_folds(run):
+                if not await self._parts.store.commit(*(step.commit for step in steps)):
+                    logger.info("fold_overtaken", extra={"session": session.id, "version": session.counters.version})
+                    whole = False
+                    break
+                for step in steps:
+                    self._report(step)
+                    done.folds += 1
+                    if task.progress is not None:
+                        task.progress(task.before + done.folds, 0)
+            if whole:
+                done.live = [summary.id for summary in run.live]
+                return
+            limit = limit * 2 if done.folds == before else _FIRST_LOOK
+            load = await self._load(session.id, limit)
+
+    async def _next_folds(self, run: FoldRun) -> list[Step]:
+        """Folds to commit together: all that are due, or one if it was written by a model that takes its time."""
+        steps: list[Step] = []
         try:
-            return await self.reader.read(session_id), None
-        except ModelError as error:
-            return 0, error
+            while (step := await run.next()) is not None:
+                steps.append(step)
+                if self._parts.summariser is not self._parts.offline:
+                    break
+        except Exception:
+            if not steps:
+                raise
+            # what was made before is committed; the same fold is tried again, and its failure raised
+        return steps
 
     async def _fail(self, claim: Claim, error: Exception, folds: int) -> Settled:
         patience = self._parts.patience
@@ -384,36 +439,6 @@ class Worker:
             except LaminaError as error:  # the next renewal may succeed; if none does, another worker takes over
                 logger.info("lease_not_renewed", extra={"session": claim.session.id, "reason": str(error)})
 
-    async def _next(self, session_id: str) -> tuple[Session, list[Summary], Fold] | None:
-        view = await self._view(session_id)
-        if view is None:
-            return None
-        session, live = view
-        fold = await self._compactor.due(session, live)
-        return None if fold is None else (session, live, fold)
-
-    async def _view(self, session_id: str) -> tuple[Session, list[Summary]] | None:
-        """A session with its live summaries; raises StoreError if these do not stand for all that was folded."""
-        session = single(await self._parts.store.sessions(ids=[session_id]))
-        if session is None:
-            return None
-        live = await self._parts.store.summaries(session_id)
-        if _fault(session, live):  # a fold may have come between the two reads: one look at both will tell
-            view = await self._parts.store.view(session.user_id, session_id, Reach(tokens=0))
-            session, live = view.session or session, list(view.summaries)
-        if fault := _fault(session, live):
-            raise StoreError(f"session {session_id}: {fault}; `repair` writes them again from the log")
-        return session, live
-
-    async def _fold(self, session: Session, live: list[Summary], fold: Fold) -> int:
-        started = time.perf_counter()
-        commit = await self._compactor.prepare(session, live, fold)
-        if not await self._parts.store.commit(commit):
-            logger.info("fold_overtaken", extra={"session": session.id, "version": session.counters.version})
-            return 0
-        self._report(session, live, fold, commit, time.perf_counter() - started)
-        return 1
-
     def _notify(self, fold: Fold, before: int, commit: FoldCommit, seconds: float) -> None:
         if self._parts.on_fold is not None:
             recipe = commit.summary.recipe
@@ -427,7 +452,8 @@ class Worker:
             )
             self._parts.on_fold(done)
 
-    def _report(self, session: Session, live: list[Summary], fold: Fold, commit: FoldCommit, seconds: float) -> None:
+    def _report(self, step: Step) -> None:
+        session, live, fold, commit, seconds = step
         counters, covered = session.counters, commit.summary.turns
         before = counters.unfolded_tokens + sum(summary.tokens for summary in live)
         self._notify(fold, before, commit, seconds)
@@ -463,8 +489,25 @@ class Worker:
         return len(archived)
 
 
-def _fault(session: Session, live: list[Summary]) -> str | None:
-    return next(faults([summary.covers for summary in live if summary.covers], session.counters.cursor), None)
+@dataclass(slots=True)
+class _Task:
+    """How a session is to be worked on."""
+
+    thorough: bool = False  # also renew a digest of which only the messages have changed
+    progress: Progress | None = None
+    before: int = 0  # folds of other sessions, for `progress`
+    digest: bool = True  # renew the user's digest
+    live: dict[str, list[str]] = field(default_factory=dict)  # live summaries of sessions in which nothing is left
+
+
+@dataclass(slots=True)
+class _Done:
+    """What was done in a session so far."""
+
+    folds: int = 0
+    facts: int = 0
+    unread: ModelError | None = None  # why it could not be read for facts
+    live: list[str] = field(default_factory=list)
 
 
 def _reason(error: Exception) -> str:

@@ -23,6 +23,7 @@ from lamina.protocols.store import (
     Swap,
     View,
     WordMatches,
+    Workload,
 )
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
@@ -291,7 +292,24 @@ class OracleStore(OracleQueue):
 
     # folding
 
-    async def commit(self, commit: FoldCommit) -> bool:
+    async def workload(self, session_id: str, *, before: int, limit: int, unread: int) -> Workload | None:
+        kept = self._sessions.get(session_id)
+        if kept is None:
+            return None
+        counters = kept.session.counters
+        span = Span(first=max(1, counters.cursor + 1 - before), last=min(counters.cursor + limit, counters.messages))
+        return Workload(
+            session=kept.session,
+            summaries=tuple(await self.summaries(session_id)),
+            messages=tuple(await self.messages(session_id, span)),
+            facts=tuple(await self.facts(session_id=session_id, span=span)),
+            unread=tuple(await self.messages(session_id, unread=True, limit=unread)),
+        )
+
+    async def commit(self, *commits: FoldCommit) -> bool:
+        return all(self._commit(one) for one in commits)
+
+    def _commit(self, commit: FoldCommit) -> bool:
         kept = self._sessions.get(commit.session_id)
         if kept is None or kept.session.counters.version != commit.expect:
             return False

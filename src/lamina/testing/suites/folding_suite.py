@@ -116,6 +116,32 @@ class Folding(Suite):
         assert single(await store.summaries(ids=["y"], live=False)) is None
         assert not await store.commit(a_fold("s9", late, expect=0, cursor=4))
 
+    async def test_folds_of_a_session_are_committed_together(self, store: Store) -> None:
+        """Each stands on the one before; if another came first, none of them is kept."""
+        await self.begun(store, "s1")
+        first = a_fold("s1", a_summary("x", "s1", Span(first=1, last=2)), expect=0, cursor=2)
+        second = a_fold("s1", a_summary("y", "s1", Span(first=1, last=4)), expect=1, cursor=4, retire=("x",))
+        assert await store.commit(first, second)
+        assert (await session_of(store, "s1")).counters.version == 2
+        assert [summary.id for summary in await store.summaries("s1")] == ["y"]
+        before = await store.audit("s1")
+        assert not await store.commit(first, second)
+        assert await store.audit("s1") == before
+        assert await is_whole(store, "s1")
+
+    async def test_a_workload_has_all_that_a_worker_needs(self, store: Store) -> None:
+        """Messages around the cursor, live summaries, and what is to be read; None if there is no session."""
+        await self.begun(store, "s1")
+        await store.commit(a_fold("s1", a_summary("x", "s1", Span(first=1, last=2)), expect=0, cursor=2))
+        load = await store.workload("s1", before=1, limit=1, unread=3)
+        assert load is not None
+        assert load.session == await session_of(store, "s1")
+        assert [summary.id for summary in load.summaries] == ["x"]
+        assert [message.seq for message in load.messages] == [2, 3]
+        assert list(load.unread) == await store.messages("s1", unread=True, limit=3)
+        assert len(load.unread) == 3
+        assert await store.workload("s9", before=1, limit=1, unread=1) is None
+
     async def test_changed_rules_make_everything_pending(self, store: Store) -> None:
         """Also what a worker holds at that moment."""
         await self.begun(store, "s1", "s2")
