@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from lamina.context.build import ContextBuilder
 from lamina.documents.documents import Documents
@@ -186,10 +186,12 @@ class AsyncMemory:
         self._importing = asyncio.Lock()
         self._noted = follows
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and not name.startswith("__"):  # what `open` would have set
-            raise LaminaError("this memory is not open; use `async with AsyncMemory(...)` or `await memory.open()`")
-        raise AttributeError(name)
+    if not TYPE_CHECKING:  # to type checkers, a misspelt verb is an error
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") and not name.startswith("__"):  # what `open` would have set
+                raise LaminaError("this memory is not open; use `async with AsyncMemory(...)` or `await memory.open()`")
+            raise AttributeError(name)
 
     def __repr__(self) -> str:
         return f"AsyncMemory({self._place!r}, tenant={self._options.tenant!r})"

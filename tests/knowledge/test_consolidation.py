@@ -3,14 +3,16 @@
 import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.knowledge.consolidation_plan import Plan, Rules, fading, plan
-from lamina.values.fact import EPISODE_KINDS, Consolidated, Episode, Fact, Fading
+from lamina import Memory
+from lamina.knowledge.consolidation_plan import Plan, Rules, fading, moved_links, plan
+from lamina.values.fact import EPISODE_KINDS, Consolidated, Episode, Fact, Fading, Link
 from lamina.values.message import Span
 from tests.growth import calls, growth, quarters
 
@@ -262,6 +264,47 @@ def test_episodes_fade_join_and_are_capped() -> None:
     assert found.result == Consolidated(
         decayed=1, merged_episodes=("e2",), dropped_episodes=("e3",), tokens_reclaimed=5
     )
+
+
+def test_links_follow_merged_episodes() -> None:
+    """Those of an episode that was merged lead to the one it went into; none leads to what is gone or to itself."""
+    given_episodes = [
+        episode(1, 1, significance=0.6),
+        episode(2, 2),
+        episode(3, 9, significance=0.4, linked=("e2", "f1")),
+        episode(4, 20, significance=0.1),
+    ]
+    found = plan([], given_episodes, NOW, Rules(most_episodes=2))
+    assert found.into == {"e2": "e1"}
+    assert {one.id: one.linked for one in found.episodes}["e3"] == ("e1", "f1")
+
+    def link(source: str, target: str, kind: str = "related_to", strength: float = 1.0) -> Link:
+        return Link(source=source, target=target, type=kind, strength=strength, created_at=NOW)
+
+    links = [
+        link("f1", "e2"),  # moves
+        link("e1", "e2"),  # would lead to itself
+        link("e2", "e4"),  # that one is dropped
+        link("f2", "e1", strength=0.5),
+        link("f2", "e2", strength=0.9),  # the stronger one stays
+        link("e1", "f3", "part_of"),
+        link("f3", "e2", "part_of"),  # would go in a circle
+    ]
+    moved = moved_links(links, found.into, found.drop_episodes)
+    assert moved == [link("f1", "e1"), link("f2", "e1", strength=0.9)]
+
+
+def test_no_link_dangles_after_a_consolidation(tmp_path: Path) -> None:
+    """In the store, too: what was linked to a merged episode is reached from the one it went into."""
+    with Memory(tmp_path / "a.db", profile="project", worker=False) as memory:
+        memory.add([{"role": "user", "content": "We moved the archive."}, {"role": "assistant", "content": "Good."}])
+        kept = memory.add_episode("default:main", "decision_made", "The archive moves", significance=0.9)
+        gone = memory.add_episode("default:main", "decision_made", "The archive moves on", significance=0.5)
+        fact = memory.remember("The archive is in Porto")
+        memory.link(fact.id, gone.id, "supports")
+        assert memory.consolidate("default").merged_episodes == (gone.id,)
+        assert [(link.source, link.target) for link in memory.why(fact.id).links] == [(fact.id, kept.id)]
+        assert [node.id for node in memory.graph(fact.id).nodes] == [fact.id, kept.id]
 
 
 def test_nothing_to_do() -> None:

@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -258,3 +259,21 @@ def test_looking_with_another_profile_changes_nothing(tmp_path):
         memory.add("hello again", session_id="s")
     with Memory(tmp_path / "a.db", worker=False) as memory:
         assert memory.profile.name == "chunked"
+
+
+def test_a_misspelt_verb_is_an_error_to_type_checkers():
+    """mypy reads this file: an ignore that it does not need is an error, too."""
+    blocking = Memory(":memory:", worker=False)
+    with pytest.raises(AttributeError, match="serach"):
+        blocking.serach("tea")  # type: ignore[attr-defined]
+    blocking.close()
+    with pytest.raises(AttributeError, match="serach"):
+        AsyncMemory(":memory:").serach("tea")  # type: ignore[attr-defined]
+
+
+def test_every_attribute_of_the_awaited_memory_is_documented():
+    """Also what only services use."""
+    page = (Path(__file__).parents[2] / "docs/reference/python.md").read_text("utf-8")
+    for name in vars(AsyncMemory):
+        if not name.startswith("_") and name != "from_parts":  # which takes what is not public
+            assert f"`{name}`" in page or f"`{name}(" in page, name

@@ -502,3 +502,13 @@ def read_damaged(path):
     with opened(path) as memory:
         memory.messages("s1")
         memory.verify()
+
+
+@pytest.mark.parametrize("place", ["first = 1, last = -1", "first = -7, last = -5"])
+def test_forgetting_ends_where_summaries_do_not_say_what_they_cover(file, place):
+    """All of them are dropped and written again from the messages."""
+    file.run(f"update summaries set {place} where session_id = 's2'")
+    with opened(file.path) as memory:
+        assert memory.forget(message_id="s2-3").messages == ("s2-3",)
+        assert memory.verify("s2").ok
+        assert memory.summaries("s2")

@@ -1,15 +1,16 @@
 """The plan of a consolidation: decay brought up to date, faded facts archived, duplicates and episodes merged."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from lamina.knowledge.circular_links import ORDERED, circles
 from lamina.knowledge.decay import HALF_LIFE_DAYS, freshness
 from lamina.knowledge.duplicates import find_duplicates
 from lamina.knowledge.episodes import cap_episodes, merge_episodes
 from lamina.knowledge.fact_words import describe_fact
 from lamina.profiles import Profile
-from lamina.values.fact import Consolidated, Episode, Fact, Fading
+from lamina.values.fact import Consolidated, Episode, Fact, Fading, Link
 
 _PLACES = 6
 _NOTEWORTHY = 0.001  # change of decay
@@ -46,6 +47,7 @@ class Plan:
     facts: tuple[Fact, ...] = ()
     episodes: tuple[Episode, ...] = ()
     drop_episodes: tuple[str, ...] = ()
+    into: Mapping[str, str] = field(default_factory=dict)  # merged episode -> the one that it went into
     result: Consolidated = field(default_factory=Consolidated)
 
 
@@ -158,26 +160,56 @@ def _verdicts(
 def _episodes(episodes: Sequence[Episode], now: datetime, rules: Rules) -> Plan:
     before = {episode.id: episode for episode in episodes}
     after = dict(before)
-    joined: list[str] = []
+    into: dict[str, str] = {}
     for episode, others in merge_episodes(episodes):
         after[episode.id] = episode
         for other in others:
             del after[other.id]
-            joined.append(other.id)
+            into[other.id] = episode.id
     for episode in tuple(after.values()):
         decay = _fresh(episode, now, rules)
         if _differs(decay, episode.decay):
             after[episode.id] = replace(episode, decay=decay)
     keep, drop = cap_episodes(tuple(after.values()), rules.most_episodes)
     dropped = tuple(episode.id for episode in drop)
+    keep = tuple(_relink(episode, into, frozenset(dropped)) for episode in keep)
     tokens = sum(episode.tokens for episode in episodes) - sum(episode.tokens for episode in keep)
     return Plan(
         episodes=tuple(episode for episode in keep if episode != before[episode.id]),
-        drop_episodes=(*joined, *dropped),
+        drop_episodes=(*into, *dropped),
+        into=into,
         result=Consolidated(
             decayed=sum(_differs(episode.decay, before[episode.id].decay) for episode in keep),
-            merged_episodes=tuple(joined),
+            merged_episodes=tuple(into),
             dropped_episodes=dropped,
             tokens_reclaimed=tokens,
         ),
     )
+
+
+def _relink(episode: Episode, into: Mapping[str, str], dropped: frozenset[str]) -> Episode:
+    """An episode that names none that is gone: merged ones by the one they went into."""
+    linked = dict.fromkeys(into.get(one, one) for one in episode.linked)
+    return replace(episode, linked=tuple(one for one in linked if one != episode.id and one not in dropped))
+
+
+def moved_links(links: Sequence[Link], into: Mapping[str, str], gone: Collection[str]) -> list[Link]:
+    """The links of merged episodes as links of those they went into, but for those that would go in a circle.
+
+    `gone` are all episodes that are dropped.
+    """
+    known = {
+        (link.source, link.target, link.type): link for link in links if not into.keys() & {link.source, link.target}
+    }
+    moved: list[Link] = []
+    for link in links:
+        new = replace(link, source=into.get(link.source, link.source), target=into.get(link.target, link.target))
+        key = (new.source, new.target, new.type)
+        if new == link or new.source == new.target or new.source in gone or new.target in gone:
+            continue
+        if key in known and known[key].strength >= new.strength:
+            continue
+        if new.type not in ORDERED or next(circles([*known.values(), new]), None) is None:
+            known[key] = new
+            moved.append(new)
+    return moved

@@ -53,8 +53,10 @@ def fact_from_draft(
 
 
 def is_faithful(draft: FactDraft, message: Message | None) -> bool:
-    """Whether a draft says what a user's message says, word for word, and something at all."""
+    """Whether a draft says what a user's message says, word for word, and ends after it begins."""
     if message is None or message.role != "user" or not draft.value.strip() or not draft.quote:
         return False
+    if draft.until is not None and draft.until <= (draft.since or message.created_at) and draft.holds:
+        return False  # it would never hold
     sure = 0.0 <= draft.confidence <= 1.0 and 0.0 <= draft.importance <= 1.0
     return sure and draft.category in TYPES and message.text[draft.start : draft.end] == draft.quote

@@ -221,22 +221,28 @@ async def _forget_appends(tx: Transaction, message_ids: set[str]) -> None:
 
 
 async def unfold_from(tx: Transaction, session_id: str, seq: int, gone: Losses) -> None:
-    """Drop every summary that covers this message or a later one; what those were folded from is live again."""
+    """Drop every summary that covers this message or a later one; what those were folded from is live again.
+
+    From message 0 on, all are dropped, also damaged ones that do not say what they cover.
+    """
     doomed = await tx.rows(
-        "select id, status from summaries where tenant = ? and session_id = ? and last >= ? order by place",
-        (tx.tenant, session_id, seq),
+        "select id, status from summaries where tenant = :tenant and session_id = :session"
+        " and (last >= :seq or :seq = 0) order by place",
+        {"tenant": tx.tenant, "session": session_id, "seq": seq},
     )
     ids = [summary_id for summary_id, _ in doomed]
     gone.summaries.extend(ids)
     await drop_summaries(tx, ids, gone)
     await _orphan(tx, session_id, [summary_id for summary_id, status in doomed if status == "replaced"])
     live = await tx.rows(
-        "select id, first, last, status from summaries where tenant = ? and session_id = ? and (status = 'live'"
+        "select id, coalesce(first, 0), coalesce(last, 0), status from summaries where tenant = ? and session_id = ?"
+        " and (status = 'live'"
         " or (status = 'folded' and folded_into in (select value from json_each(?)))) order by first",
         (tx.tenant, session_id, tx.listed(ids)),
     )
     cursor = max((last for _, _, last, _ in live), default=0)
-    if next(faults([Span(first=first, last=last) for _, first, last, _ in live], cursor), None):
+    senseless = any(not 1 <= first <= last for _, first, last, _ in live)
+    if senseless or next(faults([Span(first=first, last=last) for _, first, last, _ in live], cursor), None):
         await unfold_from(tx, session_id, 0, gone)
         return
     await _revive(tx, [summary_id for summary_id, _, _, status in live if status == "folded"])

@@ -313,8 +313,7 @@ async def _is_reworded(tx: Transaction, user_id: str, episode: Episode) -> bool:
 async def _put_episodes(tx: Transaction, commit: FactsCommit) -> bool:
     """Put, change and drop episodes; whether a known one is told in other words now."""
     await drop_episodes(tx, commit.user_id, commit.drop_episodes)
-    if commit.reading is not None:  # they told of what was forgotten
-        await unlink(tx, commit.drop_episodes)
+    await unlink(tx, commit.drop_episodes)
     await tx.many(
         "insert into episodes (tenant, id, user_id, session_id, anchor, kind, significance, happened_us, accesses,"
         " accessed_at, decay, record, digest) values (:tenant, :id, :user_id, :session_id, :anchor, :kind,"
@@ -327,6 +326,7 @@ async def _put_episodes(tx: Transaction, commit: FactsCommit) -> bool:
     if commit.most_episodes is not None and commit.episodes:
         _, drop = cap_episodes(await episodes(tx, commit.user_id), commit.most_episodes)
         await drop_episodes(tx, commit.user_id, [episode.id for episode in drop])
+        await unlink(tx, [episode.id for episode in drop])
     return cut
 
 

@@ -145,7 +145,7 @@ class OracleErasure(OracleVectors):
 
     def _unfold_from(self, kept: Kept, seq: int, gone: Gone) -> None:
         session_id = kept.session.id
-        doomed = {row.id: row.status for row in self._own_summaries(session_id) if (row.last or 0) >= seq}
+        doomed = {row.id: row.status for row in self._own_summaries(session_id) if not seq or (row.last or 0) >= seq}
         gone.summaries += doomed
         for summary_id in doomed:
             del self._summaries[summary_id]

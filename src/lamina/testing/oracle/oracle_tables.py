@@ -281,8 +281,7 @@ class OracleTables:
         """Put, change and drop episodes; whether a known one is told in other words now."""
         cut = False
         self._drop_episodes(commit.user_id, commit.drop_episodes)
-        if commit.reading is not None:  # they told of what was forgotten
-            self._unlink(commit.drop_episodes)
+        self._unlink(commit.drop_episodes)
         for episode in commit.episodes:
             anchor = _anchor(episode)
             if episode.id not in self._episodes and (anchor is None or anchor not in self._anchors.values()):
@@ -297,7 +296,10 @@ class OracleTables:
                 self._episodes[episode.id] = replace(episode, accesses=old.accesses, accessed_at=old.accessed_at)
         if commit.most_episodes is not None and commit.episodes:
             own = [one for one in self._episodes.values() if one.user_id == commit.user_id]
-            self._drop_episodes(commit.user_id, [one.id for one in cap_episodes(own, commit.most_episodes)[1]])
+            dropped = self._drop_episodes(
+                commit.user_id, [one.id for one in cap_episodes(own, commit.most_episodes)[1]]
+            )
+            self._unlink(dropped)
         return cut
 
     def _drop_episodes(self, user_id: str, ids: Iterable[str]) -> list[str]:
