@@ -183,7 +183,7 @@ def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
     endpoint = _endpoint(llm, chosen)
     kinds = {
         "summariser": ("summaries", "lamina.models.llm.llm_summariser", "LlmSummariser"),
-        "extractor": ("facts", "lamina.models.llm.llm_fact_extractor", "LlmExtractor"),
+        "extractor": ("facts", "lamina.models.llm.llm_fact_extractor", "LlmFactExtractor"),
         "episode_extractor": ("episodes", "lamina.models.llm.llm_episode_extractor", "LlmEpisodeExtractor"),
     }
     models = {name: _backend(module, kind)(endpoint) for name, (use, module, kind) in kinds.items() if use in llm.use}
@@ -196,7 +196,7 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
     counter = chosen.counter or _backend("lamina.models.token_counters", "best_counter")()
     static = _backend("lamina.models.embeddings.static", "StaticEmbedder")()
     offline = _backend("lamina.models.offline.summarisation.extractive_summariser", "OfflineSummariser")(counter)
-    extractor = _backend("lamina.models.offline.fact_extraction.fact_extractor", "OfflineExtractor")()
+    extractor = _backend("lamina.models.offline.fact_extraction.fact_extractor", "OfflineFactExtractor")()
     episode_extractor = _backend(
         "lamina.models.offline.episode_extraction.episode_extractor", "OfflineEpisodeExtractor"
     )()

@@ -10,7 +10,7 @@ import pytest
 from lamina import ModelError
 from lamina.knowledge.fact_drafts import is_faithful
 from lamina.models.llm.llm_episode_extractor import LlmEpisodeExtractor
-from lamina.models.llm.llm_fact_extractor import LlmExtractor, category_of, key_of, value_of
+from lamina.models.llm.llm_fact_extractor import LlmFactExtractor, category_of, key_of, value_of
 from lamina.protocols.models import EpisodeDraft, FactDraft
 from lamina.testing.llm_server import Answer, LlmServer, Said, data_of, sensible
 from lamina.values.message import Message
@@ -32,7 +32,7 @@ def answer(*facts: dict[str, Any]) -> str:
 
 async def found(server: LlmServer, messages: Sequence[Message]) -> list[FactDraft]:
     async with endpoint_to(server) as endpoint:
-        drafts = await LlmExtractor(endpoint).extract(messages)
+        drafts = await LlmFactExtractor(endpoint).extract(messages)
     by_id = {message.id: message for message in messages}
     assert all(is_faithful(draft, by_id[draft.message_id]) for draft in drafts)
     return drafts

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.facts import FACTS, message, score
 from lamina.language.dates import period
-from lamina.models.offline.fact_extraction.fact_extractor import OfflineExtractor, facts_in
+from lamina.models.offline.fact_extraction.fact_extractor import OfflineFactExtractor, facts_in
 from lamina.models.offline.fact_extraction.grammar import grammars
 from lamina.models.offline.fact_extraction.read_sentence import MAX_QUOTE
 from tests.growth import repeated, times_longer
@@ -238,7 +238,7 @@ def test_only_users_are_heard():
     """Only user messages are read, each fact names its message."""
     said = [message("I live in Rome.", role="assistant"), message("I live in Rome.", role="tool")]
     own = message("I live in Bonn.", name="own")
-    drafts = asyncio.run(OfflineExtractor().extract([*said, own]))
+    drafts = asyncio.run(OfflineFactExtractor().extract([*said, own]))
     assert [(draft.message_id, draft.quote) for draft in drafts] == [("own", "I live in Bonn")]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.embeddings.wordpiece import UNKNOWN, WordPiece, bert_uncased, vocabulary
+from lamina.models.embeddings.wordpiece import UNKNOWN, WordPiece, bert_uncased
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,6 @@ def test_words_do_not_look_across_a_space(left, right):
 
 def test_the_longest_piece_wins():
     """A word is split from its start into the longest pieces there are, or not at all."""
-    pieces = WordPiece(vocabulary([UNKNOWN, "un", "u", "##happ", "##h", "##y"]))
+    pieces = WordPiece({piece: at for at, piece in enumerate([UNKNOWN, "un", "u", "##happ", "##h", "##y"])})
     assert pieces.encode("unhappy") == [1, 3, 5]
     assert pieces.encode("unhappily") == [pieces.unknown]

@@ -77,7 +77,7 @@ def period(
 ) -> tuple[datetime | None, datetime | None]:
     """Since when and until when something holds, by the phrases that begin within these places of a text.
 
-    `ahead` says that what nothing else places is still to come, and ends it. The first is before the second.
+    `ahead` says that a time that nothing else fixes is in the future, and is an end. The first is before the second.
     """
     since = until = 0
     now = at.date().toordinal()

@@ -98,18 +98,13 @@ def _blocks(text: str) -> Iterator[tuple[Kind, int, int]]:
 def _line_block(line: str, start: int, end: int) -> tuple[Kind, int, int] | None:
     if _RULE.fullmatch(line):
         return None
-    for kind, pattern in _LINE_KINDS:
-        mark = pattern.match(line)
-        if mark:
+    for kind, pattern in _LINE_KINDS.items():
+        if mark := pattern.match(line):
             return kind, start + mark.end(), end
     return "prose", start, end
 
 
-_LINE_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("heading", _HEADING),
-    ("item", _MARKER),
-    ("quote", _QUOTE),
-)
+_LINE_KINDS: dict[Kind, re.Pattern[str]] = {"heading": _HEADING, "item": _MARKER, "quote": _QUOTE}
 
 
 def _goes_on(text: str, block: tuple[Kind, int, int], fresh: tuple[Kind, int, int]) -> bool:

@@ -71,18 +71,17 @@ class ExactCounter:
     def _encoder(self) -> Callable[[str], list[int]]:
         with self._lock:
             if self._encode is None:
-                self._encode = self._load().encode_ordinary
+                self._encode = _load(self._tiktoken).encode_ordinary
         return self._encode
 
-    def _load(self) -> Any:
-        packed = resources.files("lamina.models").joinpath("vocabulary/o200k_base.tiktoken.gz").read_bytes()
-        ranks = {}
-        for line in gzip.decompress(packed).splitlines():
-            token, rank = line.split()
-            ranks[base64.b64decode(token)] = int(rank)
-        return self._tiktoken.Encoding(
-            name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={}, explicit_n_vocab=len(ranks)
-        )
+
+def _load(tiktoken: Any) -> Any:
+    packed = resources.files("lamina.models").joinpath("vocabulary/o200k_base.tiktoken.gz").read_bytes()
+    lines = (line.split() for line in gzip.decompress(packed).splitlines())
+    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    return tiktoken.Encoding(
+        name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={}, explicit_n_vocab=len(ranks)
+    )
 
 
 class EstimatingCounter:

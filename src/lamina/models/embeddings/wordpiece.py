@@ -2,7 +2,7 @@
 
 import gzip
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import resources
 
@@ -14,15 +14,10 @@ _MAX_CACHED = 1 << 16  # words whose pieces are kept at hand
 
 # Ideographs, each of which is a word: first and last of each block.
 _IDEOGRAPHS = (
-    (0x4E00, 0x9FFF),
-    (0x3400, 0x4DBF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
-    (0x2B920, 0x2CEAF),  # BERT's tokeniser leaves a gap here
-    (0xF900, 0xFAFF),
-    (0x2F800, 0x2FA1F),
-)
+    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
+    (0x2B920, 0x2CEAF),  # BERT's tokeniser leaves a gap before this one
+    (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
 
 # Accents and controls; not what is unassigned yet, so that a newer Python reads old texts alike.
 _DROPPED = {"Mn", "Cc", "Cf", "Co", "Cs"}
@@ -32,8 +27,7 @@ class _Characters(dict[int, str]):
     """What each character of a decomposed text becomes, computed when first met."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = found = _simplify(chr(code))
-        return found
+        return self.setdefault(code, _simplify(chr(code)))
 
 
 def _simplify(character: str) -> str:
@@ -89,13 +83,8 @@ class WordPiece:
         return tuple(found)
 
 
-def vocabulary(lines: Iterable[str]) -> dict[str, int]:
-    """The vocabulary of a file that has one piece a line."""
-    return {line: number for number, line in enumerate(lines)}
-
-
 @cache
 def bert_uncased() -> WordPiece:
     """The vocabulary of BERT uncased, which all-MiniLM-L6-v2 shares."""
     packed = resources.files("lamina.models.embeddings").joinpath("uncased.txt.gz").read_bytes()
-    return WordPiece(vocabulary(gzip.decompress(packed).decode().splitlines()))
+    return WordPiece({piece: number for number, piece in enumerate(gzip.decompress(packed).decode().splitlines())})

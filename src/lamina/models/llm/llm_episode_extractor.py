@@ -7,7 +7,7 @@ from lamina.language.words import terms
 from lamina.models.llm.ask import ask_for_list, gather
 from lamina.models.llm.endpoint import Endpoint
 from lamina.models.llm.json_answers import find_quote, items_in, number_in, place_in, text_in, words_or_none
-from lamina.models.llm.openai_api import Reply, list_schema
+from lamina.models.llm.openai_api import INTEGER, NUMBER, TEXT, TEXT_OR_NULL, Reply, list_schema
 from lamina.protocols.models import EpisodeDraft
 from lamina.values.fact import EPISODE_KINDS, EpisodeKind
 from lamina.values.message import Message
@@ -19,32 +19,17 @@ _MAX_ANSWER_TOKENS = 2_500
 _MAX_TITLE, _MAX_SUMMARY, _MAX_CONTEXT = 80, 400, 200
 _MIN_GROUNDED = 0.4  # share of an episode's terms that the messages must have
 _ROLES = frozenset(("user", "assistant"))
-_SCHEMA = list_schema(
-    "episodes",
-    {
-        "message": {"type": "integer"},
-        "kind": {"type": "string", "enum": list(EPISODE_KINDS)},
-        "title": {"type": "string"},
-        "summary": {"type": "string"},
-        "context": {"type": "string"},
-        "outcome": {"type": ["string", "null"]},
-        "valence": {"type": "number"},
-        "significance": {"type": "number"},
-    },
-)
+_PROPERTIES = {
+    "message": INTEGER, "kind": {**TEXT, "enum": list(EPISODE_KINDS)}, "title": TEXT, "summary": TEXT, "context": TEXT,
+    "outcome": TEXT_OR_NULL, "valence": NUMBER, "significance": NUMBER,
+}  # fmt: skip
+_SCHEMA = list_schema("episodes", _PROPERTIES)
 _KINDS: Mapping[str, EpisodeKind] = {
-    "decision": "decision_made",
-    "solution": "problem_solved",
-    "solved": "problem_solved",
-    "milestone": "breakthrough",
-    "insight": "breakthrough",
-    "issue": "issue_identified",
-    "problem": "issue_identified",
-    "completed": "task_completed",
-    "task": "task_completed",
-    "change_of_direction": "pivot",
-    **{kind: kind for kind in get_args(EpisodeKind)},
-}
+    "decision": "decision_made", "solution": "problem_solved", "solved": "problem_solved",
+    "milestone": "breakthrough", "insight": "breakthrough", "issue": "issue_identified",
+    "problem": "issue_identified", "completed": "task_completed", "task": "task_completed",
+    "change_of_direction": "pivot", **{kind: kind for kind in get_args(EpisodeKind)},
+}  # fmt: skip
 
 
 class LlmEpisodeExtractor:

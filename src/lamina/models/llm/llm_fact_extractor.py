@@ -8,7 +8,7 @@ from lamina.knowledge.fact_words import CATEGORIES, normalise_value
 from lamina.models.llm.ask import InvalidAnswer, ask_for_list, gather
 from lamina.models.llm.endpoint import Endpoint
 from lamina.models.llm.json_answers import find_quote, items_in, moment_in, number_in, place_in, text_in, words_or_none
-from lamina.models.llm.openai_api import Reply, list_schema
+from lamina.models.llm.openai_api import BOOLEAN, INTEGER, NUMBER, TEXT, TEXT_OR_NULL, Reply, list_schema
 from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
@@ -17,20 +17,11 @@ _MAX_TOKENS = 6_000  # of messages in one question
 _MAX_ANSWER_TOKENS = 3_000
 _MAX_VALUE = 300
 _MAX_KEY = 60
-_NULL_TEXT = {"type": ["string", "null"]}
-_PROPERTIES: Mapping[str, Any] = {
-    "message": {"type": "integer"},
-    "category": {"type": "string", "enum": list(CATEGORIES)},
-    "key": _NULL_TEXT,
-    "value": {"type": "string"},
-    "quote": {"type": "string"},
-    "confidence": {"type": "number"},
-    "importance": {"type": "number"},
-    "holds": {"type": "boolean"},
-    "since": _NULL_TEXT,
-    "until": _NULL_TEXT,
-    "reason": _NULL_TEXT,
-}
+_PROPERTIES = {
+    "message": INTEGER, "category": {**TEXT, "enum": list(CATEGORIES)}, "key": TEXT_OR_NULL, "value": TEXT,
+    "quote": TEXT, "confidence": NUMBER, "importance": NUMBER, "holds": BOOLEAN, "since": TEXT_OR_NULL,
+    "until": TEXT_OR_NULL, "reason": TEXT_OR_NULL,
+}  # fmt: skip
 
 
 _SCHEMA = list_schema("facts", _PROPERTIES)
@@ -57,7 +48,7 @@ _SECRET = re.compile(
 _LONG_NUMBER = re.compile(r"(?:\d[ -]?){12,}")
 
 
-class LlmExtractor:
+class LlmFactExtractor:
     """Finds what users say of themselves; a fact whose quote nobody said is dropped."""
 
     batch = 20  # messages that are read between two commits
@@ -86,7 +77,7 @@ def _groups(messages: Sequence[Message]) -> Iterator[list[Message]]:
     group: list[Message] = []
     tokens = 0
     for message in messages:
-        if group and (len(group) >= LlmExtractor.batch or tokens + message.tokens > _MAX_TOKENS):
+        if group and (len(group) >= LlmFactExtractor.batch or tokens + message.tokens > _MAX_TOKENS):
             yield group
             group, tokens = [], 0
         group.append(message)

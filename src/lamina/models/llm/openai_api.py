@@ -35,6 +35,13 @@ class Schema:
     form: Mapping[str, Any]
 
 
+TEXT: Mapping[str, Any] = {"type": "string"}
+TEXT_OR_NULL: Mapping[str, Any] = {"type": ["string", "null"]}
+NUMBER: Mapping[str, Any] = {"type": "number"}
+INTEGER: Mapping[str, Any] = {"type": "integer"}
+BOOLEAN: Mapping[str, Any] = {"type": "boolean"}
+
+
 def list_schema(name: str, properties: Mapping[str, Any]) -> Schema:
     """The schema of an object with one list of objects that have these properties."""
     item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -17,7 +17,7 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\n|(?<=:)[ \t]*\n")
 _MAX_CHARACTERS = 20_000  # of a message; what follows is mostly pasted
 
 
-class OfflineExtractor:
+class OfflineFactExtractor:
     """Extracts lasting facts that users state in the first person; none where it is unsure."""
 
     name = "offline-grammar-1"

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
 from lamina.errors import ConfigError
 from lamina.models.offline.fact_extraction.masking import Markers
 from lamina.models.offline.fact_extraction.patterns import Index, Pattern, compile_pattern
 
+T = TypeVar("T")
 Table = Mapping[str, Any]
 
 
@@ -131,13 +132,16 @@ def grammar(data: Table) -> Grammar:
     words = data["words"]
     classes = {name: _expand(text, words) for name, text in words.items()}
     slots = {name: _slot(kind, classes) for name, kind in data["slots"].items()}
+    full_forms, merges = data.get("contractions", {}), data.get("merges", {})
+    phrases = [(tuple(phrase.split()), word) for word, text in merges.items() for phrase in _set(text)]
+    phrases.sort(key=lambda entry: (-len(" ".join(entry[0])), entry))
     return Grammar(
         language=data["language"],
         evidence=_set(data["evidence"]),
         fallback=data.get("fallback", False),
-        whole={word: tuple(full.split()) for word, full in data.get("contractions", {}).items()},
+        whole={word: tuple(full.split()) for full, words in full_forms.items() for word in _set(words)},
         endings=data.get("endings", {}),
-        merges=_merges(data.get("merges", {})),
+        merges=_by_first_word((phrase, (phrase, word)) for phrase, word in phrases),
         clauses=_clause_words(data["clauses"], classes),
         numbers=_set(data["numbers"]),
         time_leads=_set(data["time_leads"]),
@@ -151,11 +155,10 @@ def grammar(data: Table) -> Grammar:
     )
 
 
-def _merges(data: Mapping[str, str]) -> Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]:
-    found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for phrase, word in sorted(data.items(), key=lambda entry: -len(entry[0])):
-        parts = tuple(phrase.split())
-        found.setdefault(parts[0], []).append((parts, word))
+def _by_first_word(entries: Iterable[tuple[tuple[str, ...], T]]) -> Mapping[str, tuple[T, ...]]:
+    found: dict[str, list[T]] = {}
+    for phrase, entry in entries:
+        found.setdefault(phrase[0], []).append(entry)
     return {first: tuple(entries) for first, entries in found.items()}
 
 
@@ -169,13 +172,6 @@ def _expand(text: str, words: Mapping[str, str]) -> str:
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(part.strip() for part in text.split(",") if part.strip())
-
-
-def _openers(text: str) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-    found: dict[str, list[tuple[str, ...]]] = {}
-    for phrase in sorted((tuple(part.split()) for part in _set(text)), key=lambda part: (-len(part), part)):
-        found.setdefault(phrase[0], []).append(phrase)
-    return {first: tuple(phrases) for first, phrases in found.items()}
 
 
 def _word_lists(names: Sequence[str], classes: Mapping[str, str]) -> frozenset[str]:
@@ -215,10 +211,12 @@ def _hints(among: frozenset[str], matches: Sequence[Pattern]) -> frozenset[str]:
 def _clause_words(data: Table, classes: Mapping[str, str]) -> ClauseWords:
     lists: dict[str, Any] = {name: _set(_expand(data.get(name, ""), classes)) for name in _CLAUSE_LISTS}
     continues, negations = data.get("continues", {}), data.get("negations", {})
+    phrases = (tuple(part.split()) for part in _set(data.get("openers", "")))
+    openers = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
     return ClauseWords(
         **lists,
         continues={tuple(start.split()): _set(_expand(text, classes)) for start, text in continues.items()},
-        openers=_openers(data.get("openers", "")),
+        openers=_by_first_word((phrase, phrase) for phrase in openers),
         negations=tuple((tuple(words.split()), tuple(left.split())) for words, left in negations.items()),
     )
 
@@ -262,14 +260,10 @@ def _require_slot_words(pattern: Pattern, slots: Mapping[str, SlotKind]) -> Patt
 
 
 def _template(entry: Table, importance: Mapping[str, float]) -> Template:
-    plain = {name: entry[name] for name in ("holds", "negatable", "again", "asks", "timeless") if name in entry}
-    return Template(
-        emissions=tuple(_emissions(entry, importance)), confidence=float(entry.get("confidence", 0.8)), **plain
-    )
-
-
-def _emissions(entry: Table, importance: Mapping[str, float]) -> Iterable[Emission]:
+    emissions: list[Emission] = []
     for part in (entry, *entry.get("also", ())):
         category, key = part.get("category", entry.get("category", "")), part.get("key")
         weight = importance.get(key or "", importance.get((key or "").split(" ")[0], importance.get(category, 0.6)))
-        yield Emission(category=category, key=key, value=part.get("value", ""), importance=float(weight))
+        emissions.append(Emission(category=category, key=key, value=part.get("value", ""), importance=float(weight)))
+    plain = {name: entry[name] for name in ("holds", "negatable", "again", "asks", "timeless") if name in entry}
+    return Template(emissions=tuple(emissions), confidence=float(entry.get("confidence", 0.8)), **plain)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -64,8 +64,7 @@ class OfflineSummariser:
     def write(self, task: SummaryTask) -> SummaryDraft:
         """The summary of a task, within its cap."""
         plan = _plan(task)
-        text = self._fit_cap(plan, task)
-        return SummaryDraft(text=text, topics=topics(plan.items))
+        return SummaryDraft(text=self._fit_cap(plan, task), topics=topics(plan.items))
 
     def _fit_cap(self, plan: _Plan, task: SummaryTask) -> str:
         if task.cap <= 0 or not plan.items:
@@ -135,23 +134,15 @@ def _plan(task: SummaryTask) -> _Plan:
     fresh = len(task.summaries) + 1
     statements += statements_of_messages(task.messages, fresh)
     statements = _close_questions(statements, fresh)
-    own = () if task.sections or task.kind != "compress" else summary_headings(task.previous or "")
-    if own:
-        return _compression(statements, own, task)
-    return _Plan(
-        items=_score(statements, task.keep),
-        headings=task.sections,
-        hide_empty=False,
-        shares=_shares(task, fresh),
-    )
-
-
-def _compression(statements: Sequence[Statement], headings: tuple[str, ...], task: SummaryTask) -> _Plan:
-    """A summary with headings of its own keeps them, and something under each."""
-    places = {heading: at for at, heading in enumerate(headings)}
-    grouped = [replace(one, source=places.get(one.heading, 0)) for one in statements]
-    shares = dict.fromkeys(range(len(headings)), _FOLD_SHARE / len(headings))
-    return _Plan(items=_score(grouped, task.keep), headings=headings, hide_empty=True, shares=shares)
+    headings = () if task.sections or task.kind != "compress" else summary_headings(task.previous or "")
+    if headings:  # a summary with headings of its own keeps them, and something under each
+        grouped = [
+            replace(one, source=headings.index(one.heading) if one.heading in headings else 0) for one in statements
+        ]
+        shares = dict.fromkeys(range(len(headings)), _FOLD_SHARE / len(headings))
+        return _Plan(items=_score(grouped, task.keep), headings=headings, hide_empty=True, shares=shares)
+    items = _score(statements, task.keep)
+    return _Plan(items=items, headings=task.sections, hide_empty=False, shares=_shares(task, fresh))
 
 
 def _shares(task: SummaryTask, fresh: int) -> dict[int, float]:
@@ -190,16 +181,11 @@ def _score(statements: Sequence[Statement], keep: Sequence[str]) -> tuple[Scored
         replace(item, factor=item.factor * WEIGHTS.superseded) if at in overtaken else item
         for at, item in enumerate(kept)
     ]
-    wanted = [(fold(value), f"keep {value}") for value in keep if value.strip()]
-    if not wanted:
-        return tuple(items)
-    return tuple(_with_kept_words(item, wanted) for item in items)
-
-
-def _with_kept_words(item: Scored, wanted: Iterable[tuple[str, str]]) -> Scored:
-    text = fold(item.statement.text)
-    found = {key: _KEEP_VALUE for value, key in wanted if value in text}
-    return replace(item, stems={**item.stems, **found}, factor=max(item.factor, 1.0)) if found else item
+    for at, item in enumerate(items if keep else ()):
+        text = fold(item.statement.text)
+        if found := {f"keep {word}": _KEEP_VALUE for word in keep if word.strip() and fold(word) in text}:
+            items[at] = replace(item, stems={**item.stems, **found}, factor=max(item.factor, 1.0))
+    return tuple(items)
 
 
 def _close_questions(statements: Sequence[Statement], fresh: int) -> list[Statement]:
@@ -275,8 +261,9 @@ def _best_heading(item: Scored, headings: Sequence[str]) -> int:
     if item.statement.heading in headings:
         return headings.index(item.statement.heading)
     scores = [_heading_score(item, heading) for heading in headings]
-    best = max(scores)
-    return scores.index(best) if best > 0 else _catch_all(headings)
+    if max(scores) > 0:
+        return scores.index(max(scores))
+    return next((at for word in _CATCH_ALL for at, heading in enumerate(headings) if word in fold(heading)), 0)
 
 
 def _heading_score(item: Scored, heading: str) -> float:
@@ -287,11 +274,3 @@ def _heading_score(item: Scored, heading: str) -> float:
     if item.statement.open and "open" in wanted:
         fit += 2 * _OVERLAP
     return fit + _OVERLAP * sum(key in item.stems for key in stems)
-
-
-def _catch_all(headings: Sequence[str]) -> int:
-    for word in _CATCH_ALL:
-        for at, heading in enumerate(headings):
-            if word in fold(heading):
-                return at
-    return 0

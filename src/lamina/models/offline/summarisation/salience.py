@@ -79,7 +79,9 @@ def score_statements(statements: Sequence[Statement]) -> list[Scored]:
     seen_old = 0
     carried: tuple[tuple[int, int], tuple[str, ...]] = ((-1, -1), ())
     for statement, own in zip(statements, keys, strict=True):
-        cues = _cues(statement)
+        cues = labels(statement.tokens, lexicon().cues)
+        if "identity" not in cues and _INTRODUCED.search(statement.text):
+            cues = (*cues, "identity")
         line = (statement.source, statement.line)
         if carried[0] == line and not statement.asks:
             cues = tuple(dict.fromkeys(cues + carried[1]))
@@ -103,11 +105,6 @@ def content_stems(tokens: Sequence[str]) -> list[str]:
         for token in tokens
         if token not in stop and (len(token) > 1 or not token.isascii() or token.isdigit())
     ]
-
-
-def _cues(statement: Statement) -> tuple[str, ...]:
-    cues = labels(statement.tokens, lexicon().cues)
-    return (*cues, "identity") if "identity" not in cues and _INTRODUCED.search(statement.text) else cues
 
 
 def _announcement(cues: Sequence[str]) -> tuple[str, ...]:

@@ -127,6 +127,7 @@ def without_opener(text: str, names: frozenset[str] = frozenset()) -> str:
 
 
 def _is_name(token: str, names: frozenset[str]) -> bool:
+    """Whether it is one of the names, or the beginning of one."""
     return token in names or (len(token) >= _MIN_NAME and any(name.startswith(token) for name in names))
 
 
