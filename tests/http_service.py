@@ -20,7 +20,7 @@ from lamina.server import middleware
 from lamina.server.app import create_app, store_options
 from lamina.server.audit import Audits
 from lamina.server.metrics import Metrics
-from lamina.server.serve import uvicorn_config
+from lamina.server.serve import service_config
 from lamina.settings import Settings
 from lamina.tenancy.open_tenants import tenants
 from tests.waiting import CEILING, wait_until
@@ -106,7 +106,7 @@ def serving(settings, *, failing=(), **options):
     app = create_app(settings, **options)
     for error in failing:
         app.add_api_route(f"/v1/fail/{type(error).__name__}", failure(error))
-    server = Server(uvicorn_config(app, settings, host="127.0.0.1", port=0, grace_s=5))
+    server = Server(service_config(app, settings, host="127.0.0.1", port=0, grace_s=5))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     wait_until(lambda: server.started or not thread.is_alive())

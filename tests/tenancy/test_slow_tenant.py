@@ -64,7 +64,7 @@ async def test_requests_go_on_while_another_tenant_is_looked_through(held, gate,
     running = [asyncio.create_task(LONG[verb](slow, tmp_path)) for _ in range(4)]
     await until(lambda: gate.held)
     async with asyncio.timeout(CEILING):
-        assert (await held.admit(secret)).tenant == "quick"
+        assert (await held.check_key(secret)).tenant == "quick"
         await quick.add("I moved to Lisbon.", user_id="ann", session_id="quick-1")
         assert len(await quick.messages("quick-1")) == 2
         assert await quick.search("Lisbon", user_id="ann")
@@ -86,8 +86,8 @@ async def test_a_key_is_looked_up_once_for_many_requests(held, monkeypatch):
 
     monkeypatch.setattr(type(held._store), "find_key", find_key)
     monkeypatch.setattr("lamina.tenancy.keys._BELIEVED_S", CEILING)
-    assert all([await held.admit(secret) for _ in range(100)])
+    assert all([await held.check_key(secret) for _ in range(100)])
     assert looked == 1
     await held.keys("quick").revoke(key.id)
-    assert await held.admit(secret) is None
+    assert await held.check_key(secret) is None
     assert looked == 2

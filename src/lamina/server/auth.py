@@ -67,7 +67,7 @@ async def authenticate(service: Service, headers: dict[str, str], *, proxied: bo
         secret = None
     if secret is None and not await service.tenants.has_keys():
         return Caller(service.tenant, "admin")
-    key = None if secret is None else await service.tenants.admit(secret)
+    key = None if secret is None else await service.tenants.check_key(secret)
     return None if key is None else Caller(key.tenant, key.role, key)
 
 

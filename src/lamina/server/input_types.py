@@ -104,7 +104,7 @@ FilledLine = Annotated[str, Field(min_length=1, max_length=20_000, json_schema_e
 TrimmedLine = Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra={"pattern": r"^\S[\s\S]*\S$"})]
 Text = Annotated[str, Field(max_length=1_000_000)]
 Item = TypeVar("Item")
-Some = Annotated[list[Item], Field(max_length=MAX_WORDS, fail_fast=True)]  # the first that is wrong is told, not all
+Some = Annotated[list[Item], Field(max_length=MAX_WORDS, fail_fast=True)]  # the first error is reported, not all
 PROMPT_NAMES = sorted({name for profile in PROFILES.values() for name in profile.prompts.values()})
 ProfileName = Annotated[str, Field(max_length=MAX_ID, json_schema_extra={"enum": sorted(PROFILES)})]
 Weights = Annotated[

@@ -127,7 +127,7 @@ class SummariesQuery(Parameters):
 
 
 class OutlineQuery(Parameters):
-    parts: Annotated[int, Field(ge=1, le=MAX_PARTS, description="most stretches of the log")] = 200
+    parts: Annotated[int, Field(ge=1, le=MAX_PARTS, description="Maximum number of stretches of the log.")] = 200
 
 
 class ContextRequest(
@@ -202,7 +202,7 @@ class FactsQuery(KnowledgeQuery):
 class NewFact(
     Body, json_schema_extra={"examples": [{"text": "We ship on Fridays", "type": "constraint", "tags": ["release"]}]}
 ):
-    """A memory told by hand."""
+    """A memory stored by hand."""
 
     text: FilledLine
     type: Annotated[FactType, Field(description="Type of the memory.")] = next(iter(FACT_TYPES))
@@ -290,7 +290,7 @@ class ForgetRequest(
 
 
 class NewKey(Body, json_schema_extra={"examples": [{"name": "my app", "role": "write", "expires": "90d"}]}):
-    """Who gets in, and how long."""
+    """The name, role and lifetime of a new key."""
 
     name: Annotated[
         str,
@@ -350,7 +350,7 @@ class NewMilestone(Body, json_schema_extra={"examples": [{"title": "Chose Lisbon
 class NewEpisode(
     Body, json_schema_extra={"examples": [{"kind": "decision_made", "title": "Chose Lisbon", "significance": 0.8}]}
 ):
-    """A moment that mattered, told by hand."""
+    """An episode stored by hand."""
 
     kind: EpisodeKind
     title: FilledLine

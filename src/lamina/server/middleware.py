@@ -96,7 +96,7 @@ class _Response:
 
 
 class Middleware:
-    """Stands before the routes."""
+    """The checks and limits before the routes."""
 
     def __init__(self, app: ASGIApp, *, service: Service, rules: Rules) -> None:
         self._app = app

@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Scope
 from lamina.memory import AsyncMemory
 from lamina.server.app import create_app, start, store_options
 from lamina.server.auth import Caller
-from lamina.server.idle_connections import connection_protocol
 from lamina.server.metrics import Metrics
+from lamina.server.uvicorn_config import uvicorn_config
 from lamina.settings import Settings
 from lamina.tenancy.open_tenants import tenants
 from lamina.values.access_key import KeyRole
@@ -56,22 +56,20 @@ def tenant_and_role(scope: Scope) -> tuple[str, KeyRole]:
     return caller.tenant, caller.role
 
 
-def uvicorn_config(
+def service_config(
     app: ASGIApp, settings: Settings, *, host: str, port: int, grace_s: int = _GRACE_S
 ) -> uvicorn.Config:
-    """How uvicorn serves it: no content in logs, and a bound of time and number for idle connections."""
+    """How uvicorn serves the service under its settings."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    idle = max(settings.max_concurrent_requests, _MIN_IDLE)
-    return uvicorn.Config(
+    max_idle = min(max(settings.max_concurrent_requests, _MIN_IDLE), files // 2)
+    return uvicorn_config(
         app,
+        header_seconds=settings.header_seconds,
+        max_idle=max_idle,
+        grace_s=grace_s,
         host=host,
         port=port,
-        http=connection_protocol(settings.header_seconds, min(idle, files // 2)),
-        log_config=None,
-        access_log=False,
-        server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=grace_s,
     )
 
 
@@ -96,7 +94,7 @@ async def serve(
             path: await stack.enter_async_context(make(opened.engine, tenant_and_role)) for path, make in mounts.items()
         }
         app = create_app(settings, host=host, worker=worker, opened=opened, metrics=metrics, mounts=others)
-        server = _Server(uvicorn_config(app, settings, host=host, port=port))
+        server = _Server(service_config(app, settings, host=host, port=port))
         server.announce = announce
         loop = asyncio.get_running_loop()
         ending: set[asyncio.Task[None]] = set()

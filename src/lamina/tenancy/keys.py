@@ -120,15 +120,15 @@ def lasting(given: str) -> timedelta:
     return lasts
 
 
-class Door:
-    """Lets keys of all tenants in. A key is looked up once a second, so that no request waits for the look-up."""
+class KeyChecker:
+    """Checks keys of all tenants. A key is looked up once a second, so that no request waits for the look-up."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[bytes, tuple[float, ApiKey]] = {}  # by hash: until when it is believed, the key
         self._changes = 0
 
-    async def admit(self, secret: str, now: datetime) -> ApiKey | None:
+    async def check(self, secret: str, now: datetime) -> ApiKey | None:
         """The key of whichever tenant, if it is valid; its use is noted, to the hour."""
         key = await self._find(hash_secret(secret)) if secret.startswith(PREFIX) else None
         if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
@@ -152,7 +152,7 @@ class Door:
     async def _note(self, key: ApiKey, wanted: bytes, at: datetime) -> None:
         if wanted in self._known:
             self._known[wanted] = (self._known[wanted][0], replace(key, used_at=at))
-        with suppress(StoreError):  # a note is no reason to turn somebody away
+        with suppress(StoreError):  # a note is no reason to refuse a key
             await self._store.for_tenant(key.tenant).update_key(key.id, used_at=at)
 
     def forget(self) -> None:

@@ -10,7 +10,7 @@ from lamina.log.messages import check_tenant
 from lamina.memory import AsyncMemory, close_all
 from lamina.protocols.store import Store
 from lamina.tenancy.changes import Watch
-from lamina.tenancy.keys import Door, Keys
+from lamina.tenancy.keys import KeyChecker, Keys
 from lamina.values.access_key import ApiKey
 
 _SECRET_BYTES = 32
@@ -39,7 +39,7 @@ class Tenants:
         self._engines: dict[str, AsyncMemory] = {}
         self._opening = asyncio.Lock()
         self._keyed = False
-        self._door = Door(store)
+        self._key_checker = KeyChecker(store)
         self._watches: dict[str, Watch] = {}
         self._secrets: dict[str, bytes] = {}
         self._watching = True
@@ -110,13 +110,13 @@ class Tenants:
 
     def _keys_changed(self) -> None:
         """Look keys up again, also of those who listen."""
-        self._door.forget()
+        self._key_checker.forget()
         self._good.clear()
         for watch in self._watches.values():
             watch.nudge()
 
-    async def still_lets_in(self, key: ApiKey | None) -> bool:
-        """Whether a key would still do, as of a second ago; who came without one may stay until there is one."""
+    async def is_still_valid(self, key: ApiKey | None) -> bool:
+        """Whether a key is still valid, as of a second ago; None, no key, is until there is one."""
         if key is None:
             return not await self.has_keys()
         now = self._now()
@@ -129,13 +129,13 @@ class Tenants:
         return until is None or until > now
 
     async def has_keys(self) -> bool:
-        """Whether there is, or was, any key; once there is one, nobody comes in without."""
+        """Whether there is, or was, any key; once there is one, every request needs one."""
         self._keyed = self._keyed or bool(await self._store.tenants(with_keys=True))
         return self._keyed
 
-    async def admit(self, secret: str) -> ApiKey | None:
+    async def check_key(self, secret: str) -> ApiKey | None:
         """The key of this secret, if it is valid now."""
-        return await self._door.admit(secret, self._now())
+        return await self._key_checker.check(secret, self._now())
 
     async def __aenter__(self) -> Self:
         return self

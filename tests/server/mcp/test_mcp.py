@@ -578,10 +578,10 @@ def test_http_lets_in_who_may_call(address, headers, status):
         pytest.param(["--http", "--host", "memory.example"], "can be reached from other machines", id="a-name"),
         pytest.param(["--http", "--host", "::", "--token", "short"], "16 characters", id="short-token"),
         pytest.param(["--http", "--token", "with space"], "without spaces", id="odd-token"),
-        pytest.param(["--token", TOKEN], "are for --http", id="token-without-http"),
+        pytest.param(["--token", TOKEN], "need --http", id="token-without-http"),
     ],
 )
-def test_a_door_that_would_stand_open_is_refused(cli, words, said):
+def test_an_address_that_others_can_reach_needs_a_long_token(cli, words, said):
     done = cli("mcp", *words)
     assert (done.code, said in done.err) == (2, True)
 

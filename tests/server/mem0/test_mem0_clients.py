@@ -442,7 +442,7 @@ def test_everything_of_somebody_is_erased(client, asked, left):
     assert {one["name"] for one in client.users()["results"] if one["type"] == "user"} == left
     if asked.get("run_id") in {"r1", "*"} and "app_id" not in asked:
         assert texts(client.get_all(filters={"user_id": "alex"})) == ["likes tea"]
-    with pytest.raises(Exception, match="whose memories shall go"):
+    with pytest.raises(Exception, match="whose memories to delete"):
         client.delete_all()
 
 

@@ -21,9 +21,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lamina.errors import InputError, LaminaError
 from lamina.memory import AsyncMemory
-from lamina.server.idle_connections import connection_protocol
 from lamina.server.mcp.handlers import ToolHandlers
 from lamina.server.mcp.protocol import server_for
+from lamina.server.uvicorn_config import uvicorn_config
 
 PATH = "/mcp"
 
@@ -149,14 +149,12 @@ async def _http(plan: Plan, address: HttpAddress, announce: Callable[[str], None
                 streamable_http_path=PATH, host=address.host, transport_security=address.security
             )
             server = uvicorn.Server(
-                uvicorn.Config(
+                uvicorn_config(
                     LimitStreams(app) if address.token is None else RequireToken(LimitStreams(app), address.token),
-                    access_log=False,
-                    http=connection_protocol(_HEAD_S, _MAX_IDLE),
+                    header_seconds=_HEAD_S,
+                    max_idle=_MAX_IDLE,
+                    grace_s=_GRACE_S,
                     lifespan="on",
-                    log_config=None,
-                    server_header=False,
-                    timeout_graceful_shutdown=_GRACE_S,
                     ws="none",
                 )
             )
@@ -171,7 +169,7 @@ async def _http(plan: Plan, address: HttpAddress, announce: Callable[[str], None
 
 
 def _is_cut_off(record: logging.LogRecord) -> bool:
-    """Whether it tells of a stream that a client held open to the end, which is no error then."""
+    """Whether it is about a stream that a client had open at the end, which is no error then."""
     return record.getMessage().startswith("ASGI callable returned without completing")
 
 

@@ -102,7 +102,7 @@ def _transcript(messages: Sequence[Data]) -> str:
 
 
 def session_page(found: Conversation) -> str:
-    """A conversation as markdown; what was said stands in quotes, so that it cannot pass for the page's own."""
+    """A conversation as markdown; messages are quoted, so that they cannot look like the page's own text."""
     about = found.session
     days = f"{about.started_at.date()} to {about.last_at.date()}"
     counted = f"{about.status}, {about.counters.messages} messages, {days}"

@@ -26,15 +26,15 @@ _EVERYBODY = dict.fromkeys((*ENTITIES, "app_id"), "*")
 
 
 def _check_count(given: Any) -> Any:
-    """Count before anything is looked at: what is wrong with a million items need not be told of each."""
+    """Count before anything is checked: one error for a million wrong items."""
     if isinstance(given, list | dict) and len(given) > _MAX_ITEMS:
-        raise PydanticCustomError("too_long", "up to {most} items are allowed", {"most": _MAX_ITEMS})
+        raise PydanticCustomError("too_long", "up to {max} items are allowed", {"max": _MAX_ITEMS})
     return given
 
 
 def _check_size(given: dict[str, Any]) -> dict[str, Any]:
     if len(json.dumps(given)) > MAX_OBJECT:
-        raise PydanticCustomError("too_long", "as JSON, it has up to {most} characters", {"most": MAX_OBJECT})
+        raise PydanticCustomError("too_long", "as JSON, it has up to {max} characters", {"max": MAX_OBJECT})
     return given
 
 
@@ -92,7 +92,7 @@ class ScopedRequest(Mem0Request):
 
 
 class AddRequest(ScopedRequest):
-    """Messages, and what is told with them."""
+    """Messages, and what goes with them."""
 
     messages: Text | dict[str, Any] | Few[Text | dict[str, Any]]
     metadata: Metadata | None = None

@@ -61,7 +61,7 @@ async def add(memory: AsyncMemory, body: AddRequest, *, waits: bool) -> Json:
 
 
 async def _settle(memory: AsyncMemory, session_id: str) -> bool:
-    """Whether memories are made of all messages of a session, in time."""
+    """Wait until memories are made of all messages of a session; False if that takes too long."""
     try:
         await memory.settle(_WAIT_S, session_id=session_id)
     except TimeoutError:
@@ -234,10 +234,10 @@ async def _forget(memory: AsyncMemory, fact_id: str) -> Receipt:
 
 
 async def erase_all(memory: AsyncMemory, wanted: Filter) -> list[Receipt]:
-    """Forget what is wanted: users and runs with everything that was said, else each memory."""
+    """Forget what a filter selects: users and runs with all their messages, else each memory."""
     asked = fields_in(wanted)
     if not asked & set(ENTITIES):
-        raise InputError("say whose memories shall go: user_id, agent_id or run_id; '*' for everybody's")
+        raise InputError("say whose memories to delete: user_id, agent_id or run_id; '*' for everybody's")
     if asked == {"user_id"}:
         named = users_in(wanted)
         users = await memory.users() if named is None else sorted(named)

@@ -1,1 +1,1 @@
-"""Speaks the OpenAI API to clients, asks the real endpoint, and remembers what is said on the way."""
+"""A proxy of the OpenAI API: adds memory to requests, asks the real endpoint, and stores the conversation."""

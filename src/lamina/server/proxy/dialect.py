@@ -33,7 +33,7 @@ class StreamReader(ABC):
 
     @abstractmethod
     def reply(self) -> ChatMessage | None:
-        """The reply so far as a message for the log; None if nothing was said."""
+        """The reply so far as a message for the log; None if there is none."""
 
 
 class Dialect(ABC):

@@ -143,7 +143,7 @@ class Exchange:
         await self._add([{**reply, "metadata": metadata}], None)
 
     async def _compare(self, messages: Sequence[ChatMessage]) -> tuple[View, int]:
-        """Find out what is new; gives what was read, and the number of the first message that was compared."""
+        """Find what is new; returns the view, and the number of the first message that was compared."""
         read = len(messages) + _MAX_OTHERS
         view = await self.engine.contexts.read(
             self.scope.user_id, self.scope.session_id, self.engine.profile, self.budget, min_messages=read
@@ -185,7 +185,7 @@ class Exchange:
         return memory
 
     def _turn(self, messages: Sequence[ChatMessage]) -> bytes:
-        """What the steps of one turn have in common: whose it is, how it is asked, and all up to the question."""
+        """What the steps of one turn have in common: the scope, the budget, and all up to the question."""
         signs = json.dumps([sign(one) for one in messages]).encode()
         asked = repr((self.engine.tenant, self.scope, self.budget)).encode()
         return hashlib.sha256(asked + signs).digest()

@@ -31,7 +31,7 @@ _RETRY_HEADER = "x-stainless-retry-count"  # what the official clients say when 
 
 
 class Proxy:
-    """Stands between clients and the endpoint."""
+    """Answers clients by asking the endpoint, with memory or without."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings = settings

@@ -21,7 +21,7 @@ _UPSTREAM_PREFIX = "conv_"  # how the ids of conversations begin that the endpoi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestScope:
-    """The user, session and agent that are meant; `kept_upstream`: the endpoint has the session's messages itself."""
+    """The user, session and agent of a request; `kept_upstream`: the endpoint has the session's messages itself."""
 
     user_id: str
     session_id: str

@@ -37,7 +37,7 @@ class Freed(BaseModel):
 
 @routes.post("/forget", tags=["forgetting"], operation_id="forget")
 async def forget(memory: Writer, body: ForgetRequest) -> Receipt:
-    """Erase for good, with all that was derived, and write the rest anew; the receipt says what was done."""
+    """Erase for good, with all that was derived, and rebuild the rest; the receipt says what was done."""
     params = body.model_dump(exclude={"message_ids"})
     return await memory.forget(message_id=body.message_ids, **params)
 
@@ -63,7 +63,7 @@ async def verify(memory: Admin, body: SessionSelection) -> Report:
 
 @routes.post("/settle", tags=["upkeep"], operation_id="settle")
 async def settle(memory: Writer, body: SettleRequest) -> Settled:
-    """Wait until nothing is due: every fold made, every digest written."""
+    """Wait until nothing is due: every fold done, every digest written."""
     return await memory.settle(body.timeout)
 
 
@@ -87,25 +87,25 @@ async def get_backlog(memory: Reader) -> Backlog:
 
 @routes.get("/workers", tags=["upkeep"], operation_id="list_workers")
 async def list_workers(memory: Reader) -> Page[WorkerNote]:
-    """Who is at work on this tenant's sessions."""
+    """The workers on this tenant's sessions."""
     return whole_list(await memory.workers())
 
 
 @routes.post("/repair", tags=["upkeep"], operation_id="repair")
 async def repair(memory: Admin, body: SessionSelection) -> Report:
-    """Make anew what is derived and damaged; the report says what was mended and what cannot be."""
+    """Rebuild what is derived and damaged; the report says what was repaired and what cannot be."""
     return await memory.repair(body.session_id)
 
 
 @routes.post("/retry", tags=["upkeep"], operation_id="retry")
 async def retry(memory: Writer, body: SessionSelection) -> Freed:
-    """Have a session that was set aside, or all of them, be worked on again."""
+    """Let workers try again a session that was set aside, or all of them."""
     return Freed(sessions=await memory.retry(body.session_id))
 
 
 @routes.post("/sessions/{session_id}/regenerate", tags=["upkeep"], operation_id="regenerate", status_code=201)
 async def regenerate(memory: Writer, session_id: PathId, body: RegenerateRequest) -> Proposal:
-    """Write the summaries and facts of a session anew beside the old ones; nothing changes until it is accepted."""
+    """Write new summaries and facts of a session next to the old ones; nothing changes until it is accepted."""
     return await memory.regenerate(session_id, body.first, prompts=body.prompts)
 
 

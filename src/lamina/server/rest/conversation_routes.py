@@ -88,7 +88,7 @@ async def change_session(
 ) -> Session:
     """End, pause, archive a session, or make it active again."""
     if body.outcome is not None and body.status != "ended":
-        raise InputError("an outcome is told with the status `ended`")
+        raise InputError("an outcome goes with the status `ended`")
     expect = await choose_tag(tags, lambda: memory.session(session_id))
     verbs = {"paused": memory.pause, "archived": memory.archive, "active": memory.resume}
     if body.status == "ended":
@@ -109,7 +109,7 @@ async def list_summaries(
 
 @routes.get("/sessions/{session_id}/outline", tags=["sessions"], operation_id="get_outline")
 async def get_outline(memory: Reader, session_id: PathId, params: Annotated[OutlineQuery, Query()]) -> Outline:
-    """A session as strata, without its words: its log in stretches, and every summary above it."""
+    """The outline of a session, without its text: its log in stretches, and every summary of it."""
     return await memory.outline(session_id, params.parts)
 
 
@@ -129,7 +129,7 @@ async def search(memory: Reader, body: SearchRequest) -> Page[Hit]:
 
 @routes.post("/search/explained", tags=["recall"], operation_id="search_explained")
 async def search_explained(memory: Reader, body: ExplainedSearchRequest) -> Explained:
-    """A search with how it went: hits also below the least score, counts, and the time that each step took."""
+    """A search with its steps: hits also below the minimum score, counts, and the time of each step."""
     return await memory.search_explained(**body.model_dump())
 
 

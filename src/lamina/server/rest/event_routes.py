@@ -52,7 +52,7 @@ async def _stream(
     yield f"retry: {_RETRY_MS}\n" + ("" if last else f"id: {watch.place()}\n") + "\n"
     sent_at = time.monotonic()
     async for event in watch.listen(last, LOOK_S):
-        if not await service.tenants.still_lets_in(caller.key):
+        if not await service.tenants.is_still_valid(caller.key):
             return
         if event is None and time.monotonic() - sent_at >= _HEARTBEAT_S:
             sent_at = time.monotonic()

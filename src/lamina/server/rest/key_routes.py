@@ -17,7 +17,7 @@ routes = APIRouter(prefix="/v1", dependencies=KEY_SECURITY)
 
 
 class MadeKey(BaseModel):
-    """A key that was just made, with the words that open the door."""
+    """A new key, with its secret."""
 
     key: str = Field(description="The key itself; it is not shown again.")
     id: str
@@ -29,7 +29,7 @@ class MadeKey(BaseModel):
 
 
 class Tenant(BaseModel):
-    """Whose memories are kept apart."""
+    """A tenant; memories of tenants are separate."""
 
     tenant: str
 
@@ -49,7 +49,7 @@ async def list_keys(caller: AdminCaller, request: Request, params: Annotated[Lis
 
 @routes.delete("/keys/{key_id}", tags=["keys"], operation_id="revoke_key")
 async def revoke_key(caller: AdminCaller, request: Request, key_id: PathId) -> ApiKey:
-    """Let a key in no longer, from the next request on; it stays in the list."""
+    """Revoke a key, from the next request on; it stays in the list."""
     keys = _keys(request, caller.tenant)
     await keys.revoke(key_id)
     return next(key for key in await keys.all() if key.id == key_id)
@@ -59,7 +59,7 @@ async def revoke_key(caller: AdminCaller, request: Request, key_id: PathId) -> A
 async def rotate_key(
     caller: AdminCaller, request: Request, response: Response, key_id: PathId, body: KeyRotation
 ) -> MadeKey:
-    """Make a successor with the same name and role; the old key is let in for the `overlap`, or no longer."""
+    """Make a successor with the same name and role; the old key is accepted for the `overlap`, or no longer."""
     keys = _keys(request, caller.tenant)
     return _show_once(*await keys.rotate(key_id, overlap=_time(body.overlap), lasts=_time(body.expires)), response)
 

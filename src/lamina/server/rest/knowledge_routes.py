@@ -37,7 +37,7 @@ async def list_users(memory: Reader, params: Annotated[ListQuery, Query()]) -> P
 
 @routes.get("/users/{user_id}/facts", tags=["facts"], operation_id="list_facts")
 async def list_facts(memory: Reader, user_id: PathId, params: Annotated[FactsQuery, Query()]) -> Page[Fact]:
-    """What holds of a user now, or held then, the most important first; with `statuses`, all that have one of them."""
+    """The facts that are true of a user now, or were then, most important first; with `statuses`, all of these."""
     found = await memory.facts(user_id, **params.model_dump(exclude={"cursor", "limit"}))
     return paginate(found, "facts", params)
 
@@ -76,7 +76,7 @@ async def change_fact(memory: Writer, fact_id: PathId, body: FactChange, tags: I
 
 @routes.delete("/facts/{fact_id}", tags=["facts"], operation_id="retract_fact")
 async def retract_fact(memory: Writer, fact_id: PathId, tags: IfMatch, response: Response) -> Fact:
-    """Say that a fact never held; its history tells. To erase it for good: `POST /v1/forget`."""
+    """Mark a fact as never true; it stays in the history. To erase it for good: `POST /v1/forget`."""
     expect = await choose_tag(tags, lambda: memory.fact(fact_id, record_access=False))
     fact = await memory.retract(fact_id, expect=expect)
     set_etag(response, fact)
@@ -91,7 +91,7 @@ async def get_fact_history(memory: Reader, fact_id: PathId) -> Page[Fact]:
 
 @routes.get("/facts/{fact_id}/why", tags=["facts"], operation_id="explain_fact")
 async def explain_fact(memory: Reader, fact_id: PathId) -> Why:
-    """Where a fact comes from, word for word, and why it stands as it does."""
+    """Where a fact comes from, word for word, and why it has its status."""
     return await memory.why(fact_id)
 
 
@@ -110,7 +110,7 @@ async def get_profile(memory: Reader, user_id: PathId, params: Annotated[Profile
 
 @routes.get("/users/{user_id}/digest", tags=["users"], operation_id="get_digest")
 async def get_digest(memory: Reader, user_id: PathId) -> Summary:
-    """What a new session of this user hears of the last ones."""
+    """The summary of the last sessions, for a new session of this user."""
     found = await memory.digest(user_id)
     if found is None:
         raise NotFound("this user has no digest yet; one is written when a session ends")

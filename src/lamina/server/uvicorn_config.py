@@ -1,8 +1,10 @@
-"""A connection on which no request comes is closed: uvicorn itself would wait for ever."""
+"""How uvicorn serves: a connection on which no request comes is closed; uvicorn itself would wait for ever."""
 
 import asyncio
 from typing import Any
 
+import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -62,9 +64,20 @@ class TimedConnection(H11Protocol):
         super().connection_lost(exc)
 
 
-def connection_protocol(seconds: float, max_idle: int) -> type[asyncio.Protocol]:
-    """A protocol for uvicorn: the head of a request arrives within so many seconds.
+def uvicorn_config(app: ASGIApp, *, header_seconds: float, max_idle: int, grace_s: int, **more: Any) -> uvicorn.Config:
+    """No content in logs; the headers of a request arrive within so many seconds.
 
-    Of connections that wait for one, there are up to `max_idle`; then the one that has waited longest is closed.
+    Up to `max_idle` connections wait for a request; then the one that has waited longest is closed.
     """
-    return type("TimedConnection", (TimedConnection,), {"idle": IdleConnections(seconds, max_idle)})
+    protocol: type[asyncio.Protocol] = type(
+        "TimedConnection", (TimedConnection,), {"idle": IdleConnections(header_seconds, max_idle)}
+    )
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=grace_s,
+        **more,
+    )
