@@ -3,6 +3,8 @@
 import socket
 import threading
 from contextlib import contextmanager
+from http.client import parse_headers
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 import pytest
 
@@ -18,33 +20,24 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 
 def endpoint(*answers):
     """Reads whole requests and answers them by turns, where None is to hang up. Gives its URL and what it read."""
     read, left = [], list(answers)
-    listener = socket.create_server(("127.0.0.1", 0))
 
-    def talk(line):
-        with line, line.makefile("rb") as stream:
-            while head := b"".join(iter(stream.readline, b"\r\n")):
-                lengths = [line[15:] for line in head.lower().splitlines() if line.startswith(b"content-length:")]
-                length = int(lengths[0]) if lengths else 0
-                read.append(tuple(head.decode().split(" ")[:2]))
-                stream.read(length)
+    class Handler(StreamRequestHandler):
+        def handle(self):
+            while request := self.rfile.readline().decode():
+                read.append(tuple(request.split(" ")[:2]))
+                self.rfile.read(int(parse_headers(self.rfile).get("Content-Length", 0)))
                 answer = left.pop(0) if left else ANSWER
                 if answer is None:
                     return
-                line.sendall(answer)
+                self.wfile.write(answer)
 
-    def listen():
-        while True:
-            try:
-                line, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=talk, args=(line,), daemon=True).start()
-
-    threading.Thread(target=listen, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1", read
-    finally:
-        listener.close()
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, args=(0.02,)).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/v1", read
+        finally:
+            server.shutdown()
 
 
 @pytest.mark.parametrize("before", [0, 1], ids=["fresh-connection", "kept-connection"])
