@@ -7,7 +7,7 @@ import pytest
 
 from lamina.errors import LaminaError
 from lamina.log.pages import single
-from lamina.protocols.store import Access, Claim, Copyable, Reach, Store
+from lamina.protocols.store import Access, Claim, Reach, Store
 from lamina.testing.postgres_server import SERVICE
 from lamina.testing.samples import (
     RULE,
@@ -93,7 +93,6 @@ def calls(session, row, raw):
         "put_vectors": lambda s: s.put_vectors("ann", "e", 0, {"m1": b"x", "f1": b"x"}, 99),
         "unembedded_users": lambda s: s.unembedded_users("e", 9),
         "embedders": lambda s: s.embedders(),
-        "drop_vectors": lambda s: s.drop_vectors("e"),
         "claim": lambda s: s.claim("w2", at(60), at(61), impatient=True),
         "renew": lambda s: s.renew(claim, at(99)),
         "release": lambda s: s.release(claim),
@@ -155,10 +154,7 @@ def calls(session, row, raw):
     }  # fmt: skip
 
 
-VERBS = sorted(
-    {name for port in (Store, Copyable) for name, _ in inspect.getmembers(port, inspect.iscoroutinefunction)}
-    - {"open", "close"}
-)
+VERBS = sorted({name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)} - {"open", "close"})
 USER_TABLES = (
     "facts", "episodes", "milestones", "proposals", "links", "forgotten", "embedded", "changes", "summaries", "vectors",
 )  # fmt: skip

@@ -401,10 +401,6 @@ class Stores(RuleBasedStateMachine):
         else:
             assert self.both(lambda store: store.put_vectors(user, embedder, todo.cuts, vectors, upto)) is True
 
-    @rule(embedder=EMBEDDERS)
-    def drop_vectors(self, embedder):
-        self.both(lambda store: store.drop_vectors(embedder))
-
     @rule(user=USERS, since=st.integers(0, 60))
     def changes(self, user, since):
         self.both(lambda store: store.changes(user, since))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lamina.errors import Conflict, NotFound, StoreError
 from lamina.parts import Progress
-from lamina.protocols.store import Copyable, RawRow, Store
+from lamina.protocols.store import RawRow, Store
 from lamina.values.report import Copied
 
 TENANT_TABLES = ("settings", "appends", "receipts", "costs")
@@ -41,7 +41,7 @@ class Counted:
 class Copy:
     """Brings a target to what a source holds, user by user."""
 
-    def __init__(self, source: Copyable, target: Copyable) -> None:
+    def __init__(self, source: Store, target: Store) -> None:
         self._source, self._target = source, target
 
     async def run(self, identity: str, rounds: int, progress: Progress | None = None) -> Copied:
@@ -143,21 +143,21 @@ class Copy:
         return counts, differing
 
 
-async def _every(store: Copyable) -> list[str]:
+async def _every(store: Store) -> list[str]:
     found: list[str] = []
     while users := await store.users(everyone=True, after=found[-1] if found else "", limit=_USERS):
         found += users
     return found
 
 
-async def _pages(store: Copyable, session_id: str, table: str, after: int = 0) -> AsyncIterator[list[RawRow]]:
+async def _pages(store: Store, session_id: str, table: str, after: int = 0) -> AsyncIterator[list[RawRow]]:
     """Rows of a session without their places."""
     while rows := await store.session_rows(session_id, table, after, _PAGE):
         yield [row[1:] for row in rows]
         after = rows[-1][0]
 
 
-async def _fingerprint(store: Copyable, user_id: str, counts: dict[str, int]) -> str:
+async def _fingerprint(store: Store, user_id: str, counts: dict[str, int]) -> str:
     """A digest of every row of a user; counts them by table."""
     digest = hashlib.sha256()
 

@@ -184,7 +184,7 @@ class Workload:
     summaries: tuple[Summary, ...]  # live, by what they cover
     messages: tuple[Message, ...]  # from the cursor on, with some before it
     facts: tuple[Fact, ...]  # said in these messages, whatever their status
-    unread: tuple[Message, ...]  # the next ones to read for facts, as `unread` gives them
+    unread: tuple[Message, ...]  # the next ones to read for facts, as `messages` gives them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -434,33 +434,9 @@ class Audit:
     unindexed: tuple[str, ...] = field(default=())  # ids that the word index lacks, or has too many of
 
 
-class Store(Protocol):
-    """Keeps one tenant's log and what is derived from it. Every verb is one transaction.
+class LogStore(Protocol):
+    """What was said: messages in sessions."""
 
-    Raises Conflict, NotFound and StoreError as `lamina.errors` says. A damaged row is skipped with a warning.
-    """
-
-    tenant: str
-    inline: bool  # its verbs may also be driven without an event loop, in any thread
-    clean: Scrub  # what `scrub` comes to when nothing is in its way
-
-    async def open(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-    # tenants
-    async def tenants(self, *, with_keys: bool = False) -> list[str]:
-        """The tenants that have written something, or that have or had a key, by name."""
-        ...
-
-    def for_tenant(self, tenant: str, *, maintenance: bool = False) -> "Store":
-        """The same data for another tenant. It is open while this store is; closing it leaves this one open.
-
-        With `maintenance` it is for work that reads much, which does not keep requests waiting.
-        """
-        ...
-
-    # the log
     async def append(self, append: Append) -> Appended: ...
 
     async def messages(
@@ -478,7 +454,6 @@ class Store(Protocol):
         """
         ...
 
-    # sessions
     async def sessions(
         self,
         *,
@@ -526,12 +501,27 @@ class Store(Protocol):
         """Give a session another status; raises Stale if it has not the expected tag."""
         ...
 
+    async def age_sessions(self, status: Literal["ended", "archived"], before: datetime, at: datetime) -> list[str]:
+        """End active sessions that were last touched before, or archive folded ones that ended before; their ids."""
+        ...
+
     async def add_milestone(self, milestone: Milestone) -> None: ...
 
     async def milestones(self, session_id: str) -> list[Milestone]: ...
 
-    # reading
+    async def users(self, *, limit: int = 1000, after: str | None = None, everyone: bool = False) -> list[str]:
+        """Users who have a session or a fact, by id; `everyone`: of whom there is anything."""
+        ...
+
+
+class LayerStore(Protocol):
+    """What was made of it: summaries, digests, and proposals to write them again."""
+
     async def view(self, user_id: str, session_id: str | None, reach: Reach) -> View: ...
+
+    async def workload(self, session_id: str, *, before: int, limit: int, unread: int) -> Workload | None:
+        """What there is to do in a session: so many messages from the cursor on, and before it, and so many unread."""
+        ...
 
     async def summaries(
         self,
@@ -546,6 +536,28 @@ class Store(Protocol):
 
     async def digests(self, user_id: str) -> list[Summary]: ...
 
+    async def commit(self, *commits: FoldCommit) -> bool:
+        """Commit folds of one session, each made after the one before; False if another came first."""
+        ...
+
+    async def commit_digest(self, digest: Summary) -> bool: ...
+
+    async def swap(self, swap: Swap) -> bool:
+        """Exchange summaries; False if a fold or an erasure came first."""
+        ...
+
+    async def unfold(self, session_id: str, rule: ConflictRule) -> None:
+        """Drop everything derived from the session's messages; folding and reading start over."""
+        ...
+
+    async def drop_digests(self, user_id: str) -> None: ...
+
+    async def put_proposal(self, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
+        """Store a proposal; False if something of its session was forgotten since it had so many erasures."""
+        ...
+
+    async def proposals(self, session_id: str | None = None) -> list[ProposalRow]: ...
+
     async def outline(self, session_id: str, parts: int) -> Outline:
         """A session as strata, in at most so many parts. Raises NotFound."""
         ...
@@ -553,6 +565,10 @@ class Store(Protocol):
     async def stats(self, user_id: str | None = None, *, days: int) -> Stats:
         """How much there is of everything, of a user or of all; growth for at most so many days, the newest."""
         ...
+
+
+class KnowledgeStore(Protocol):
+    """What is known of users: facts, episodes, and links between them."""
 
     async def facts(
         self,
@@ -573,13 +589,47 @@ class Store(Protocol):
 
     async def links(self, user_id: str) -> list[Link]: ...
 
-    async def users(self, *, limit: int = 1000, after: str | None = None, everyone: bool = False) -> list[str]:
-        """Users who have a session or a fact, by id; `everyone`: of whom there is anything."""
+    async def commit_facts(self, commit: FactsCommit) -> bool:
+        """Commit facts and episodes; False if what was read, or is to be joined, was read or erased in between.
+
+        Raises NotFound for a session that is gone, Stale if a fact has not the expected tag.
+        """
         ...
+
+    async def note_accesses(self, accesses: Sequence[Access]) -> None:
+        """Count uses of facts and episodes, which are as fresh as new afterwards."""
+        ...
+
+
+class ForgettingStore(Protocol):
+    """What is taken away, with receipts of it."""
+
+    clean: Scrub  # what `scrub` comes to when nothing is in its way
+
+    async def contents(
+        self, user_id: str, session_id: str | None = None, *, after: tuple[str, int] | None = None, limit: int = 500
+    ) -> Contents:
+        """A page of all that is stored of a user or of one session of theirs; the next one is `after` its `next`."""
+        ...
+
+    async def erase(self, erasure: Erasure) -> Erased:
+        """Take away, or say what would go. Raises Conflict if a message has changed since it was read."""
+        ...
+
+    async def scrub(self) -> Scrub:
+        """Do away with old bytes in the files; "dead" if that is not possible now, e.g. because others read them."""
+        ...
+
+    async def receipts(self) -> list[ReceiptRow]:
+        """All receipts, the oldest first."""
+        ...
+
+
+class IndexStore(Protocol):
+    """What search reads: words, vectors, and what has changed."""
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches: ...
 
-    # meaning
     async def changes(self, user_id: str, since: int) -> Changes:
         """What has changed since the user's changes had that count; cheap if nothing has.
 
@@ -616,6 +666,10 @@ class Store(Protocol):
         """
         ...
 
+    async def unembedded_users(self, embedder: str, limit: int) -> list[str]:
+        """Users whose memory has changed beyond what has vectors of this embedder, by id."""
+        ...
+
     async def put_vectors(
         self, user_id: str, embedder: str, cuts: int, vectors: Mapping[str, bytes], upto: int | None
     ) -> bool:
@@ -627,19 +681,14 @@ class Store(Protocol):
         """
         ...
 
-    async def unembedded_users(self, embedder: str, limit: int) -> list[str]:
-        """Users whose memory has changed beyond what has vectors of this embedder, by id."""
-        ...
-
     async def embedders(self) -> dict[str, int]:
         """The embedders that there are vectors of, and how many."""
         ...
 
-    async def drop_vectors(self, embedder: str) -> None:
-        """Drop all vectors of an embedder that nobody works with any more."""
-        ...
 
-    # folding
+class QueueStore(Protocol):
+    """What is to be done, and which workers are at it."""
+
     async def claim(
         self,
         owner: str,
@@ -675,58 +724,6 @@ class Store(Protocol):
         """
         ...
 
-    async def workload(self, session_id: str, *, before: int, limit: int, unread: int) -> Workload | None:
-        """What there is to do in a session: so many messages from the cursor on, and before it, and so many unread."""
-        ...
-
-    async def commit(self, *commits: FoldCommit) -> bool:
-        """Commit folds of one session, each made after the one before; False if another came first."""
-        ...
-
-    async def commit_digest(self, digest: Summary) -> bool: ...
-
-    # facts and episodes
-    async def commit_facts(self, commit: FactsCommit) -> bool:
-        """Commit facts and episodes; False if what was read, or is to be joined, was read or erased in between.
-
-        Raises NotFound for a session that is gone, Stale if a fact has not the expected tag.
-        """
-        ...
-
-    async def note_accesses(self, accesses: Sequence[Access]) -> None:
-        """Count uses of facts and episodes, which are as fresh as new afterwards."""
-        ...
-
-    # making anew
-    async def swap(self, swap: Swap) -> bool:
-        """Exchange summaries; False if a fold or an erasure came first."""
-        ...
-
-    async def put_proposal(self, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
-        """Store a proposal; False if something of its session was forgotten since it had so many erasures."""
-        ...
-
-    async def proposals(self, session_id: str | None = None) -> list[ProposalRow]: ...
-
-    # forgetting
-    async def contents(
-        self, user_id: str, session_id: str | None = None, *, after: tuple[str, int] | None = None, limit: int = 500
-    ) -> Contents:
-        """A page of all that is stored of a user or of one session of theirs; the next one is `after` its `next`."""
-        ...
-
-    async def erase(self, erasure: Erasure) -> Erased:
-        """Take away, or say what would go. Raises Conflict if a message has changed since it was read."""
-        ...
-
-    async def scrub(self) -> Scrub:
-        """Do away with old bytes in the files; "dead" if that is not possible now, e.g. because others read them."""
-        ...
-
-    async def receipts(self) -> list[ReceiptRow]:
-        """All receipts, the oldest first."""
-        ...
-
     async def pending(self, skip: Sequence[str] = (), only: Sequence[str] | None = None) -> int:
         """How many sessions may be due or are in work, without those to skip; with `only`, of these.
 
@@ -744,7 +741,6 @@ class Store(Protocol):
         """Free every lease of a worker that is known to be dead."""
         ...
 
-    # workers
     async def backlog(self, now: datetime, embedder: str | None = None) -> Backlog:
         """What there is to do; `unembedded` counts users without all vectors of that embedder."""
         ...
@@ -759,7 +755,28 @@ class Store(Protocol):
 
     async def drop_worker(self, worker_id: str) -> None: ...
 
-    # keys of the service
+
+class AdminStore(Protocol):
+    """Tenants, keys, costs, settings and repairs."""
+
+    tenant: str
+    inline: bool  # its verbs may also be driven without an event loop, in any thread
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def tenants(self, *, with_keys: bool = False) -> list[str]:
+        """The tenants that have written something, or that have or had a key, by name."""
+        ...
+
+    def for_tenant(self, tenant: str, *, maintenance: bool = False) -> "Store":
+        """The same data for another tenant. It is open while this store is; closing it leaves this one open.
+
+        With `maintenance` it is for work that reads much, which does not keep requests waiting.
+        """
+        ...
+
     async def add_key(
         self, key: ApiKey, hashed: bytes, *, replaces: str | None = None, until: datetime | None = None
     ) -> bool:
@@ -784,19 +801,12 @@ class Store(Protocol):
         """Let a key in no longer, or note when it was last used; False if there is none."""
         ...
 
-    # costs
-
     async def add_cost(self, entry: LedgerEntry) -> None:
         """Count a call of a model, for this tenant."""
         ...
 
     async def costs(self, since: date | None = None) -> list[Cost]:
         """What models have cost, by day, purpose and model."""
-        ...
-
-    # keeping house
-    async def age_sessions(self, status: Literal["ended", "archived"], before: datetime, at: datetime) -> list[str]:
-        """End active sessions that were last touched before, or archive folded ones that ended before; their ids."""
         ...
 
     async def setting(self, key: str) -> str | None: ...
@@ -818,12 +828,6 @@ class Store(Protocol):
         """
         ...
 
-    async def unfold(self, session_id: str, rule: ConflictRule) -> None:
-        """Drop everything derived from the session's messages; folding and reading start over."""
-        ...
-
-    async def drop_digests(self, user_id: str) -> None: ...
-
 
 RawRow = tuple[Any, ...]
 
@@ -836,12 +840,8 @@ class Standing:
     sessions: Mapping[str, str]  # of each
 
 
-class Copyable(Protocol):
-    """A store whose rows can be copied as they are. Sessions are put first, then their user, then the tenant."""
-
-    tenant: str
-
-    async def users(self, *, limit: int = 1000, after: str | None = None, everyone: bool = False) -> list[str]: ...
+class TransferStore(Protocol):
+    """Rows as they are, to copy them. Sessions are put first, then their user, then the tenant."""
 
     async def standing(self, user_id: str) -> Standing: ...
 
@@ -880,8 +880,19 @@ class Copyable(Protocol):
         """Exactly these rows, in this order."""
         ...
 
-    async def setting(self, key: str) -> str | None: ...
 
-    async def put_setting(self, key: str, value: str, *, keep: bool = False) -> str: ...
+class Store(
+    LogStore,
+    LayerStore,
+    KnowledgeStore,
+    ForgettingStore,
+    IndexStore,
+    QueueStore,
+    AdminStore,
+    TransferStore,
+    Protocol,
+):
+    """Keeps one tenant's log and what is derived from it. Every verb is one transaction.
 
-    async def scrub(self) -> Scrub: ...
+    Raises Conflict, NotFound and StoreError as `lamina.errors` says. A damaged row is skipped with a warning.
+    """

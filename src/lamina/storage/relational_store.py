@@ -101,7 +101,6 @@ class RelationalStore(Tenant):
     unembedded = read(vectors_sql.unembedded)
     unembedded_users = read(vectors_sql.unembedded_users)
     put_vectors = write(vectors_sql.put_vectors, lambda user_id, *_, **__: About(user=user_id))
-    drop_vectors = write_again(vectors_sql.drop_vectors)
     view = read(views_sql.view)
     workload = read(views_sql.workload)
     contents = read(contents_sql.contents)

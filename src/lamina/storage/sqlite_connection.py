@@ -15,9 +15,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from lamina.coroutines import run_without_loop
+from lamina.coroutines import NEVER_WAITS
 from lamina.errors import FORKED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
-from lamina.storage.sqlite_unused import RawFile, identity
+from lamina.storage.sqlite_wipe import RawFile, identity
 from lamina.storage.transaction import NOBODY, About, Row, Values, WordIndex, Work
 
 T = TypeVar("T")
@@ -247,8 +247,13 @@ class SqliteDatabase:
 
     def _finish(self, work: Work[T], connection: sqlite3.Connection) -> T:
         """The result of work in which nothing ever waits."""
-        transaction = SqliteTransaction(connection, self._tenant, self._words)
-        return run_without_loop(cast("Coroutine[Any, Any, T]", work(transaction)))
+        running = cast("Coroutine[Any, Any, T]", work(SqliteTransaction(connection, self._tenant, self._words)))
+        try:
+            running.send(None)  # in this frame: every transaction passes here
+        except StopIteration as stop:
+            return cast("T", stop.value)
+        running.close()
+        raise RuntimeError(NEVER_WAITS)
 
 
 async def _pause(seconds: float) -> None:

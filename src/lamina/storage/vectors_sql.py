@@ -206,11 +206,6 @@ async def _places(tx: Transaction, user_id: str, ids: Sequence[str]) -> dict[str
     return {item_id: (session_id, seq) for item_id, session_id, seq in found}
 
 
-async def drop_vectors(tx: Transaction, embedder: str) -> None:
-    for table in ("vectors", "embedded"):
-        await tx.execute(f"delete from {table} where tenant = ? and embedder = ?", (tx.tenant, embedder))
-
-
 async def vector_problems(tx: Transaction) -> list[Problem]:
     """Vectors of what is not there, or not that user's."""
     found = await tx.rows(

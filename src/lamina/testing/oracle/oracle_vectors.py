@@ -126,10 +126,3 @@ class OracleVectors(OracleTables):
         self._embedded = {key: noted for key, noted in self._embedded.items() if key[1] != user_id}
         if (seen := self._changes.pop(user_id, None)) is not None:
             self._beginning = max(self._beginning, *seen) + 1
-
-    async def drop_vectors(self, embedder: str) -> None:
-        for item_id, made in list(self._vectors.items()):
-            made.pop(embedder, None)
-            if not made:
-                del self._vectors[item_id]
-        self._embedded = {key: noted for key, noted in self._embedded.items() if key[0] != embedder}

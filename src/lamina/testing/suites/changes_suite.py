@@ -147,7 +147,6 @@ NEITHER = [
     pytest.param(_dry_run, id="dry_run"),
     pytest.param(lambda s: s.scrub(), id="scrub"),
     pytest.param(embedded, id="vectors"),
-    pytest.param(lambda s: s.drop_vectors("e"), id="drop-vectors"),
     pytest.param(lambda s: s.erase(an_erasure(user=True, user_id="carl")), id="someone-else"),
     pytest.param(lambda s: s.append(an_append("s9", a_draft("x"), user_id="carl")), id="of-someone-else"),
 ]

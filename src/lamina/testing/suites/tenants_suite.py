@@ -153,7 +153,6 @@ class Tenants(Suite):
             pytest.param(lambda n: n.scrub(), id="scrub"),
             pytest.param(lambda n: n.rebuild(), id="reindex"),
             pytest.param(lambda n: n.put_vectors("ann", "e", 0, {"m1": b"x", "f1": b"x"}, 99), id="put_vectors"),
-            pytest.param(lambda n: n.drop_vectors("e"), id="drop_vectors"),
         ],
     )
     async def test_no_writing_verb_crosses_tenants(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lamina.storage.sqlite_connection import Connections
-from lamina.storage.sqlite_unused import RawFile
+from lamina.storage.sqlite_wipe import RawFile
 
 SIZES = (1, 2, 10, 50, 200, 600)  # repetitions of a word: some rows fill a fraction of a page, some need several
 
