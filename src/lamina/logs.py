@@ -13,13 +13,13 @@ class JsonLines(logging.Formatter):
     """A log record as JSON: time, level, logger, action and whatever the action tells."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
+        extra = {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "action": record.getMessage(),
-            **told,
+            **extra,
         }
         if record.exc_info:
             line["error"] = _describe(record.exc_info[1])
@@ -39,9 +39,9 @@ def log_to_stderr(level: str) -> None:
     """Write Lamina's logs of this level and above to standard error, and what its driver and its server have to say."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    least = logging.getLevelNamesMapping()[level.upper()]
-    others = max(least, logging.WARNING)
-    for name, lowest in (("lamina", least), ("psycopg", others), ("mcp", others), ("uvicorn", others)):
+    minimum = logging.getLevelNamesMapping()[level.upper()]
+    others = max(minimum, logging.WARNING)
+    for name, lowest in (("lamina", minimum), ("psycopg", others), ("mcp", others), ("uvicorn", others)):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.setLevel(lowest)

@@ -19,7 +19,7 @@ from lamina.documents.documents import Documents
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.folding.regenerate import Regeneration
 from lamina.forgetting import receipts
-from lamina.forgetting.forget import Forgetting
+from lamina.forgetting.forget import Forgetting, Plan
 from lamina.forgetting.retention import Retention
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.episodes import KEY_MOMENT, milestone_of
@@ -682,7 +682,7 @@ class AsyncMemory:
         """Store a memory by hand. With a `key`, it takes the place of what that key had; told twice, it is one."""
         with span("create_memory", "remember", self.tenant):
             await self._note_profile()
-            told = self._knowledge.build_fact(
+            fact = self._knowledge.build_fact(
                 text,
                 user_id=check_id(user_id, "user_id"),
                 type=type,
@@ -694,7 +694,7 @@ class AsyncMemory:
                 valid_from=valid_from,
                 valid_until=valid_until,
             )
-            return await self._knowledge.remember(told)
+            return await self._knowledge.remember(fact)
 
     async def update(
         self,
@@ -882,23 +882,24 @@ class AsyncMemory:
                 raise InputError(f"forget one thing at a time; {named} with {session_id=}, {user_id=} is not clear")
             if (first is None) != (last is None) or (first is not None and (session_id is None or named)):
                 raise InputError("first and last are given together, with the session_id they count in")
-            forget, how = self._forgetting, {"dry_run": dry_run, "progress": progress}
+            if session_id is not None and user_id is not None and text is None and first is None:
+                raise InputError("give session_id for one session, or user_id for everything of a user, not both")
+            forgetting = self._forgetting
             if message_id:
-                ids = [message_id] if isinstance(message_id, str) else list(message_id)
-                return await forget.messages(ids, **how)  # type: ignore[arg-type]
-            if fact_id:
-                return await forget.fact(fact_id, **how)  # type: ignore[arg-type]
-            if text is not None:
-                return await forget.text(text, user_id or DEFAULT_USER, session_id, **how)  # type: ignore[arg-type]
-            if session_id is not None and first is not None and last is not None:
-                return await forget.span(session_id, as_span(first, last), **how)  # type: ignore[arg-type]
-            if session_id is not None:
-                if user_id is not None:
-                    raise InputError("give session_id for one session, or user_id for everything of a user, not both")
-                return await forget.session(session_id, **how)  # type: ignore[arg-type]
-            if user_id is not None:
-                return await forget.user(check_id(user_id, "user_id"), **how)  # type: ignore[arg-type]
-            raise InputError("say what to forget: message_id, session_id, fact_id, text or user_id")
+                plan = await forgetting.messages([message_id] if isinstance(message_id, str) else list(message_id))
+            elif fact_id:
+                plan = await forgetting.fact(fact_id)
+            elif text is not None:
+                plan = await forgetting.text(text, user_id or DEFAULT_USER, session_id)
+            elif session_id is not None and first is not None and last is not None:
+                plan = await forgetting.span(session_id, as_span(first, last))
+            elif session_id is not None:
+                plan = await forgetting.session(session_id)
+            elif user_id is not None:
+                plan = Plan(user_id=check_id(user_id, "user_id"), target="a user", user=True)
+            else:
+                raise InputError("say what to forget: message_id, session_id, fact_id, text or user_id")
+            return await forgetting.execute(plan, dry_run=dry_run, progress=progress)
 
     async def receipts(self) -> list[Receipt]:
         """What was forgotten so far, the oldest first: how much and when, never what."""
@@ -958,8 +959,8 @@ class AsyncMemory:
         """
         await self._note_profile()
         async with self._importing, self._resting():
-            taken: Imported = await self._transfer().read(Path(path), user_id, progress, whole=whole)
-        return taken
+            imported: Imported = await self._transfer().read(Path(path), user_id, progress, whole=whole)
+        return imported
 
     async def copy_to(
         self,

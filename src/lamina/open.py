@@ -161,24 +161,16 @@ async def _know_dimensions(store: Store, embedder: Embedder | None) -> None:
         embedder.dimensions = int(known)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Remote:
-    """The models of an llm that are wanted."""
-
-    summariser: Summariser | None = None
-    extractor: Extractor | None = None
-    episode_extractor: EpisodeExtractor | None = None
-
-
 def _keep_costs(model: Any, llm: Llm, store: Store) -> None:
     """Have a model's calls counted in the store, unless its ledger was chosen."""
     if llm.ledger is None:
         model.endpoint.ledger = StoreLedger(store)
 
 
-def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
+def _remote(store: Store, chosen: Options, profile: Profile) -> dict[str, Any]:
+    """The models of the llm that are wanted, by the name of their option."""
     if chosen.llm is None:
-        return _Remote()
+        return {}
     llm = replace(chosen.llm, model=chosen.llm.model or profile.summarizer_model)
     endpoint = _endpoint(llm, chosen)
     kinds = {
@@ -189,7 +181,7 @@ def _remote(store: Store, chosen: Options, profile: Profile) -> _Remote:
     models = {name: _backend(module, kind)(endpoint) for name, (use, module, kind) in kinds.items() if use in llm.use}
     for model in models.values():
         _keep_costs(model, llm, store)
-    return _Remote(**models)
+    return models
 
 
 async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Parts:
@@ -205,10 +197,10 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
     return Parts(
         store=store,
         counter=counter,
-        summariser=chosen.summariser or remote.summariser or offline,
+        summariser=chosen.summariser or remote.get("summariser") or offline,
         offline=offline,
-        extractor=chosen.extractor or remote.extractor or extractor,
-        episode_extractor=chosen.episode_extractor or remote.episode_extractor or episode_extractor,
+        extractor=chosen.extractor or remote.get("extractor") or extractor,
+        episode_extractor=chosen.episode_extractor or remote.get("episode_extractor") or episode_extractor,
         offline_extractor=extractor,
         offline_episode_extractor=episode_extractor,
         embedder=embedder,
@@ -266,8 +258,8 @@ def grants(location: str, role: str) -> str:
     store = _store(location, Options())
     if not hasattr(store, "grants"):
         raise InputError(f"{location} needs no grants; give the URL of a PostgreSQL store ({_URLS})")
-    told: str = store.grants(role)
-    return told
+    sql: str = store.grants(role)
+    return sql
 
 
 async def copy_store(source: Store, target: Store, rounds: int, progress: Progress | None) -> Copied:

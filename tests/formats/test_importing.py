@@ -451,7 +451,7 @@ def test_facts_of_dropped_messages_come_back(tmp_path: Path) -> None:
     clock.advance(days=9)
     engine: Any = memory._memory
     assert memory._loop is not None
-    memory._loop.run(engine._forgetting.retain())
+    memory._loop.run(engine._retention.run())
     before = everything(memory, tmp_path / "a.jsonl")
     assert any(row.get("content") == "[dropped]" for row in records(tmp_path / "a.jsonl"))
     copy = opened(tmp_path / "copy.db", clock, profile=kept_short)

@@ -212,7 +212,7 @@ class CrashingStore:
         self._left = after
         self._effect = effect
 
-    def for_maintenance(self) -> "CrashingStore":
+    def for_tenant(self, _tenant: str, *, maintenance: bool = False) -> "CrashingStore":
         return self
 
     def __getattr__(self, name: str) -> Any:

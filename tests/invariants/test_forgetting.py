@@ -98,11 +98,11 @@ def a_case(seed: int, folder: Path) -> Case:
     return case
 
 
-def asked(case: Case, verb: str, *values: Any) -> Any:
+def asked(case: Case, verb: str, *values: Any, **named: Any) -> Any:
     """What the store itself says."""
     store = case.memory._memory._parts.store
     try:
-        getattr(store, verb)(*values).send(None)
+        getattr(store, verb)(*values, **named).send(None)
     except StopIteration as stop:
         return stop.value
     raise AssertionError("a store waited for an event loop")
@@ -129,8 +129,8 @@ def embed(case: Case) -> None:
 def there(case: Case) -> dict[str, object]:
     """What can be searched now."""
     items = [
-        *asked(case, "messages_by_id", list(case.vectors)),
-        *asked(case, "live_summaries", USER),
+        *asked(case, "messages", ids=list(case.vectors)),
+        *asked(case, "summaries", user_id=USER),
         *asked(case, "facts", USER),
         *asked(case, "episodes", USER),
     ]
@@ -193,7 +193,7 @@ def vectors_left(case: Case, kind: str, place: str) -> list[bytes]:
     lost = {item_id: vector for item_id, (vector, made_of) in case.vectors.items() if now.get(item_id) != made_of}
     assert lost or kind == "fact", place
     assert [item_id for item_id, vector in lost.items() if vector in files] == [], place
-    for message in asked(case, "messages_by_id", list(case.vectors.keys() - lost.keys())):
+    for message in asked(case, "messages", ids=list(case.vectors.keys() - lost.keys())):
         assert case.vectors[message.id][0] in files, f"{place}: the vector of {message.id} was not to go"
     if kind == "user":
         assert lost.keys() == case.vectors.keys(), place

@@ -120,7 +120,7 @@ class Everything:
                 httpx2.AsyncClient(timeout=CEILING) as caller,
                 Client(streamable_http_client(f"{self.client.base_url}/mcp", http_client=caller)) as client,
             ):
-                return {f"mcp {name} {i}": str(await client.call_tool(name, {**given, "user": self.user}))
+                return {f"mcp {name} {i}": str(await client.call_tool(name, {**given, "user_id": self.user}))
                         for i, (name, given) in enumerate(calls)}  # fmt: skip
 
         return asyncio.run(run())
@@ -131,7 +131,7 @@ class Everything:
             ("get_context", {"query": self.question}),
             ("list_facts", {}),
             ("list_sessions", {}),
-            *[("get_session", {"session": session}) for session in self.ids["session_id"]],
+            *[("get_session", {"session_id": session}) for session in self.ids["session_id"]],
             *[("memory_history", {"fact_id": fact}) for fact in self.ids["fact_id"]],
         )
 

@@ -206,12 +206,12 @@ def _next_period(schedule: Periodic, cursor_turn: int) -> int:
 
 @_cut.register
 def _(schedule: Periodic, counters: Counters, summary_tokens: int, tail: Sequence[Message]) -> _Cut | None:
-    due = _next_period(schedule, counters.cursor_turn)
-    for now, turn, told in _turn_ends(tail):
-        if turn >= due:
-            end = _fit(tail, now, _last_of_turn(tail, due - schedule.keep))
+    period = _next_period(schedule, counters.cursor_turn)
+    for now, turn, due in _turn_ends(tail):
+        if turn >= period:
+            end = _fit(tail, now, _last_of_turn(tail, period - schedule.keep))
             if end is not None and end < now:
-                return _Cut(end=end, reads_from=counters.cursor + 1, due=told)
+                return _Cut(end=end, reads_from=counters.cursor + 1, due=due)
     return None
 
 
@@ -224,12 +224,12 @@ def _(schedule: Threshold, counters: Counters, summary_cap: int | None) -> bool:
 @_cut.register
 def _(schedule: Threshold, counters: Counters, summary_tokens: int, tail: Sequence[Message]) -> _Cut | None:
     running = _Running(tail)
-    for now, turn, told in _turn_ends(tail):
+    for now, turn, due in _turn_ends(tail):
         if summary_tokens + running.up_to(now) <= schedule.tokens:
             continue
         end = _before_kept(tail, now, turn, schedule.keep)
         if end is not None:
-            return _Cut(end=end, reads_from=counters.cursor + 1, due=told)
+            return _Cut(end=end, reads_from=counters.cursor + 1, due=due)
     return None
 
 
@@ -241,13 +241,13 @@ def _(schedule: Batches, counters: Counters, summary_cap: int | None) -> bool:
 @_cut.register
 def _(schedule: Batches, counters: Counters, summary_tokens: int, tail: Sequence[Message]) -> _Cut | None:
     running = _Running(tail)
-    for now, turn, told in _turn_ends(tail):
+    for now, turn, due in _turn_ends(tail):
         turns = turn - counters.cursor_turn
         large = turns >= schedule.least and running.up_to(now) >= schedule.tokens
         if large or turns >= schedule.most:
             end = _fit(tail, now, now)
             if end is not None:
-                return _Cut(end=end, reads_from=counters.cursor + 1, due=told)
+                return _Cut(end=end, reads_from=counters.cursor + 1, due=due)
     return None
 
 
@@ -259,7 +259,7 @@ def _(schedule: PastWindow, counters: Counters, summary_cap: int | None) -> bool
 @_cut.register
 def _(schedule: PastWindow, counters: Counters, summary_tokens: int, tail: Sequence[Message]) -> _Cut | None:
     running = _Running(tail)
-    for now, turn, told in _turn_ends(tail):
+    for now, turn, due in _turn_ends(tail):
         if running.up_to(now) <= schedule.tokens:
             continue
         end = _before_kept(tail, now, turn, schedule.keep)
@@ -267,7 +267,7 @@ def _(schedule: PastWindow, counters: Counters, summary_tokens: int, tail: Seque
             least = running.up_to(end) * schedule.least
             seen = [message for message in tail if message.seq <= now]
             allowed = {m.seq for m in seen if m.seq <= end and running.up_to(m.seq) >= least}
-            return _Cut(end=_topic_shift(seen, allowed, end), reads_from=counters.cursor + 1, due=told)
+            return _Cut(end=_topic_shift(seen, allowed, end), reads_from=counters.cursor + 1, due=due)
     return None
 
 

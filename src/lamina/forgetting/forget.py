@@ -66,10 +66,10 @@ class Forgetting:
         self._reader = reader
         self._settle = settle
 
-    # what is meant
+    # what is meant: each gives a plan to execute
 
-    async def messages(self, ids: Sequence[str], *, dry_run: bool, progress: Progress | None) -> Receipt:
-        """Forget whole messages, of one user."""
+    async def messages(self, ids: Sequence[str]) -> Plan:
+        """Whole messages, of one user."""
         known = {message.id: message for message in await self._parts.store.messages(ids=ids)}
         for message_id in ids:
             if message_id not in known:
@@ -81,38 +81,22 @@ class Forgetting:
             raise DoesNotFit("give messages of one user at a time")
         plan = Plan(user_id=users.pop(), target=f"{len(found)} messages")
         plan.rewrites = [self.empty_message(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
-        return await self.execute(plan, dry_run=dry_run, progress=progress)
+        return plan
 
-    async def span(self, session_id: str, span: Span, *, dry_run: bool, progress: Progress | None) -> Receipt:
-        """Forget consecutive messages of a session."""
+    async def span(self, session_id: str, span: Span) -> Plan:
+        """Consecutive messages of a session."""
         session = await require_session(self._parts.store, session_id)
         found = await self._parts.store.messages(session_id, span)
         plan = Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of a session")
         plan.rewrites = [self.empty_message(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
-        return await self.execute(plan, dry_run=dry_run, progress=progress)
+        return plan
 
-    async def session(self, session_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
+    async def session(self, session_id: str) -> Plan:
         session = await require_session(self._parts.store, session_id)
-        plan = Plan(user_id=session.user_id, target="a session", sessions=[session_id])
-        return await self.execute(plan, dry_run=dry_run, progress=progress)
+        return Plan(user_id=session.user_id, target="a session", sessions=[session_id])
 
-    async def documents(self, found: Sequence[Session], *, unless_used: bool = False) -> int:
-        """Forget sessions that tell nothing to any digest; how many. With `unless_used`, those not used since then."""
-        gone = 0
-        for user_id, own in _by_user(found).items():
-            touched = {session.id: session.touched_at for session in own} if unless_used else {}
-            plan = Plan(user_id=user_id, target="documents", sessions=[one.id for one in own], derived=False)
-            plan.unless_touched = touched
-            receipt = await self.execute(plan, dry_run=False, progress=None)
-            gone += len(receipt.sessions)
-        return gone
-
-    async def user(self, user_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
-        plan = Plan(user_id=user_id, target="a user", user=True)
-        return await self.execute(plan, dry_run=dry_run, progress=progress)
-
-    async def fact(self, fact_id: str, *, dry_run: bool, progress: Progress | None) -> Receipt:
-        """Forget one value: wherever it was said as this fact, its words are taken out of the message.
+    async def fact(self, fact_id: str) -> Plan:
+        """One value: wherever it was said as this fact, its words are taken out of the message.
 
         The receipt names the messages that have the value elsewhere.
         """
@@ -135,12 +119,10 @@ class Forgetting:
                 if redact.mentions(body, metadata, words):
                     plan.mentions.append(message.id)
         plan.rewrites.sort(key=lambda change: said_in.index(change.message_id))
-        return await self.execute(plan, dry_run=dry_run, progress=progress)
+        return plan
 
-    async def text(
-        self, wanted: str, user_id: str, session_id: str | None, *, dry_run: bool, progress: Progress | None
-    ) -> Receipt:
-        """Forget every message that has the words, and whatever else has them, however they are written."""
+    async def text(self, wanted: str, user_id: str, session_id: str | None) -> Plan:
+        """Every message that has the words, and whatever else has them, however they are written."""
         if not isinstance(wanted, str) or len(find.needle(wanted)) < _MIN_LENGTH:
             raise InputError(f"text must have at least {_MIN_LENGTH} characters, so that not everything matches")
         if session_id is not None:
@@ -155,7 +137,7 @@ class Forgetting:
         if first is not None:
             _match_derived(plan, wanted, first)
             plan.digest_due = plan.digest_due or session_id is not None
-        return await self.execute(plan, dry_run=dry_run, progress=progress)
+        return plan
 
     async def _pages(self, user_id: str, session_id: str | None = None) -> AsyncIterator[Contents]:
         """All that is stored of a user or a session, page by page."""
@@ -167,7 +149,7 @@ class Forgetting:
 
     # carrying it out
 
-    async def execute(self, plan: Plan, *, dry_run: bool, progress: Progress | None) -> Receipt:
+    async def execute(self, plan: Plan, *, dry_run: bool = False, progress: Progress | None = None) -> Receipt:
         """Erase, scrub the files, then write again what is left of what was derived, in the affected sessions only."""
         erasure = Erasure(
             user_id=plan.user_id,
@@ -217,6 +199,17 @@ class Forgetting:
     async def _live(self, sessions: Collection[str]) -> list[str]:
         found = [await self._parts.store.summaries(session_id) for session_id in sorted(sessions)]
         return [summary.id for summaries in found for summary in summaries]
+
+    async def documents(self, found: Sequence[Session], *, unless_used: bool = False) -> int:
+        """Forget sessions that tell nothing to any digest; how many. With `unless_used`, those not used since then."""
+        gone = 0
+        for user_id, own in _by_user(found).items():
+            touched = {session.id: session.touched_at for session in own} if unless_used else {}
+            plan = Plan(user_id=user_id, target="documents", sessions=[one.id for one in own], derived=False)
+            plan.unless_touched = touched
+            receipt = await self.execute(plan)
+            gone += len(receipt.sessions)
+        return gone
 
     # pieces
 

@@ -50,4 +50,4 @@ class Retention:
         return dropped
 
     async def _drop(self, plan: Plan) -> int:
-        return len((await self._forgetting.execute(plan, dry_run=False, progress=None)).messages)
+        return len((await self._forgetting.execute(plan)).messages)

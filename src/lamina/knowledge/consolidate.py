@@ -1,6 +1,7 @@
 """Consolidation: memories decay, fade into the archive, and are merged; on demand, and by schedule in the worker."""
 
 import logging
+from dataclasses import fields
 from datetime import datetime
 
 from lamina.knowledge.consolidation_plan import fading, moved_links, plan, rules_of
@@ -28,7 +29,7 @@ class Consolidation:
         users = [user_id] if user_id is not None else [one async for one in every_user(self._parts.store)]
         done = Consolidated()
         for number, one in enumerate(users, 1):
-            done = _together(done, await self._one(one))
+            done = _add(done, await self._one(one))
             if progress is not None:
                 progress(number, len(users))
         return done
@@ -86,12 +87,6 @@ class Consolidation:
         return done
 
 
-def _together(one: Consolidated, other: Consolidated) -> Consolidated:
-    return Consolidated(
-        decayed=one.decayed + other.decayed,
-        archived=one.archived + other.archived,
-        merged=one.merged + other.merged,
-        merged_episodes=one.merged_episodes + other.merged_episodes,
-        dropped_episodes=one.dropped_episodes + other.dropped_episodes,
-        tokens_reclaimed=one.tokens_reclaimed + other.tokens_reclaimed,
-    )
+def _add(one: Consolidated, other: Consolidated) -> Consolidated:
+    sums = {field.name: getattr(one, field.name) + getattr(other, field.name) for field in fields(one)}
+    return Consolidated(**sums)

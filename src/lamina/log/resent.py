@@ -9,7 +9,7 @@ from lamina.log.messages import text_of
 
 
 class Sign(NamedTuple):
-    """By what a message is known again, though clients trim it or number tool calls anew."""
+    """By what a message is known again, though clients trim it or renumber tool calls."""
 
     role: str
     text: str
@@ -17,10 +17,10 @@ class Sign(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resent:
-    """Which messages of those told are new, and from where on the log was told again, by their places."""
+    """Which of the sent messages are new, and from where on the log was sent again, by their places."""
 
     new: tuple[int, ...]
-    seen: int | None  # place in what is kept; None: nothing was told again
+    seen: int | None  # place in what is kept; None: nothing was sent again
     answered: bool  # the newest was kept before, with a reply: this is another try
 
 
@@ -28,20 +28,20 @@ def sign(body: Mapping[str, Any]) -> Sign:
     return Sign(str(body.get("role")), " ".join(text_of(body).split()))
 
 
-def compare(told: Sequence[Sign], kept: Sequence[Sign], *, gone: Collection[int] = (), retried: bool = False) -> Resent:
-    """Compare what a client told with the end of the log, where the words at the places in `gone` were forgotten.
+def compare(sent: Sequence[Sign], kept: Sequence[Sign], *, gone: Collection[int] = (), retried: bool = False) -> Resent:
+    """Compare what a client sent with the end of the log, where the words at the places in `gone` were forgotten.
 
     In doubt a message is new: one that is kept twice does less harm than one that is lost. So one message alone is
     known only if the log ends with it, or if the client said that it tries again. But what stands where something was
     forgotten is what was forgotten.
     """
-    if not told:
+    if not sent:
         return Resent(new=(), seen=None, answered=False)
-    last = len(told) - 1
-    places = _places(told, kept, gone)
+    last = len(sent) - 1
+    places = _places(sent, kept, gone)
     known = max(places, default=-1)
-    new = [i for i in range(last) if i not in places and (i > known or told[i].role == "user")]
-    again = _again(told, kept, places, retried=retried)
+    new = [i for i in range(last) if i not in places and (i > known or sent[i].role == "user")]
+    again = _again(sent, kept, places, retried=retried)
     if again is None:
         new.append(last)
     else:
@@ -53,15 +53,15 @@ def compare(told: Sequence[Sign], kept: Sequence[Sign], *, gone: Collection[int]
     )
 
 
-def _places(told: Sequence[Sign], kept: Sequence[Sign], gone: Collection[int]) -> dict[int, int]:
-    """Where the log has what was told before the newest message; the latest place if there are several."""
-    earlier = told[:-1]
+def _places(sent: Sequence[Sign], kept: Sequence[Sign], gone: Collection[int]) -> dict[int, int]:
+    """Where the log has what was sent before the newest message; the latest place if there are several."""
+    earlier = sent[:-1]
     places: dict[int, int] = {}
     backwards = SequenceMatcher(None, earlier[::-1], kept[::-1], autojunk=False)
     for block in backwards.get_matching_blocks():
         for i in range(block.size):
             places[len(earlier) - 1 - block.a - i] = len(kept) - 1 - block.b - i
-    _place_forgotten(told, kept, places, set(gone))
+    _place_forgotten(sent, kept, places, set(gone))
     for place, one in enumerate(earlier):  # a reply that the client shortened is the same reply
         before = places.get(place - 1)
         if place in places or one.role != "assistant" or before is None:
@@ -71,29 +71,29 @@ def _places(told: Sequence[Sign], kept: Sequence[Sign], gone: Collection[int]) -
     return places
 
 
-def _place_forgotten(told: Sequence[Sign], kept: Sequence[Sign], places: dict[int, int], gone: set[int]) -> None:
+def _place_forgotten(sent: Sequence[Sign], kept: Sequence[Sign], places: dict[int, int], gone: set[int]) -> None:
     """Find what was forgotten by its neighbours, or by the end of the log, since its words say nothing any more."""
 
     def find(place: int, at: int) -> None:
-        if place not in places and at in gone and kept[at].role == told[place].role:
+        if place not in places and at in gone and kept[at].role == sent[place].role:
             places[place] = at
             gone.discard(at)
 
-    last = len(told) - 1
+    last = len(sent) - 1
     for place in range(1, last):
         if place - 1 in places:
             find(place, places[place - 1] + 1)
-    end = len(kept) - 1 if kept[-1:] == told[-1:] else len(kept)
+    end = len(kept) - 1 if kept[-1:] == sent[-1:] else len(kept)
     for place in reversed(range(last)):
         if place + 1 == last or place + 1 in places:
             find(place, (end if place + 1 == last else places[place + 1]) - 1)
 
 
-def _again(told: Sequence[Sign], kept: Sequence[Sign], places: Mapping[int, int], *, retried: bool) -> int | None:
+def _again(sent: Sequence[Sign], kept: Sequence[Sign], places: Mapping[int, int], *, retried: bool) -> int | None:
     """Where the log has the newest message already."""
-    newest = told[-1]
-    if len(told) > 1:
-        before = places.get(len(told) - 2)
+    newest = sent[-1]
+    if len(sent) > 1:
+        before = places.get(len(sent) - 2)
         following = None if before is None else before + 1
         return following if following is not None and kept[following : following + 1] == [newest] else None
     if kept and kept[-1] == newest:
@@ -104,10 +104,10 @@ def _again(told: Sequence[Sign], kept: Sequence[Sign], places: Mapping[int, int]
     return said[-1] if said and kept[said[-1]] == newest else None
 
 
-def _first_seen(kept: Sequence[Sign], told: set[int]) -> int | None:
-    """From where on the client told all that users said; replies may have been made or dropped on the way."""
-    first, place = None, max(told, default=-1)
-    while place >= 0 and (place in told or kept[place].role != "user"):
-        first = place if place in told else first
+def _first_seen(kept: Sequence[Sign], sent: set[int]) -> int | None:
+    """From where on the client sent all that users said; replies may have been made or dropped on the way."""
+    first, place = None, max(sent, default=-1)
+    while place >= 0 and (place in sent or kept[place].role != "user"):
+        first = place if place in sent else first
         place -= 1
     return first

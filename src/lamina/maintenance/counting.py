@@ -59,15 +59,15 @@ def totals(sessions: Iterable[Session]) -> Totals:
 def build_stats(
     sums: Totals,
     said: Iterable[DayMessages],
-    told: Iterable[DaySummaries],
+    written: Iterable[DaySummaries],
     learnt: Iterable[DayFacts],
     *,
     episodes: int,
     days: int,
 ) -> Stats:
     """Counts of every store in one shape; growth for at most so many days, the newest that have something."""
-    told, learnt = list(told), list(learnt)
-    summaries = _summaries(told)
+    written, learnt = list(written), list(learnt)
+    summaries = _summaries(written)
     live = sum(one.tokens for one in summaries if one.status == "live" and one.kind != "digest")
     return Stats(
         sessions=sums.sessions,
@@ -77,13 +77,13 @@ def build_stats(
         summaries=summaries,
         facts=_facts(learnt),
         episodes=episodes,
-        growth=_growth(said, told, learnt, days),
+        growth=_growth(said, written, learnt, days),
     )
 
 
-def _summaries(told: Iterable[DaySummaries]) -> tuple[SummaryCount, ...]:
+def _summaries(written: Iterable[DaySummaries]) -> tuple[SummaryCount, ...]:
     found: dict[tuple[str, int, str], SummaryCount] = {}
-    for one in told:
+    for one in written:
         key = (one.kind, one.layer, one.status)
         before = found.get(key)
         found[key] = SummaryCount(
@@ -107,7 +107,7 @@ def _facts(learnt: Iterable[DayFacts]) -> tuple[FactCount, ...]:
 
 
 def _growth(
-    said: Iterable[DayMessages], told: Iterable[DaySummaries], learnt: Iterable[DayFacts], days: int
+    said: Iterable[DayMessages], written: Iterable[DaySummaries], learnt: Iterable[DayFacts], days: int
 ) -> tuple[Growth, ...]:
     found: dict[date, Growth] = {}
 
@@ -119,11 +119,11 @@ def _growth(
         found[one.day] = replace(
             day, messages=day.messages + one.number, message_tokens=day.message_tokens + one.tokens
         )
-    for written in told:
-        if written.day is not None:
-            day = of(written.day)
-            found[written.day] = replace(
-                day, summaries=day.summaries + written.number, summary_tokens=day.summary_tokens + written.tokens
+    for summary in written:
+        if summary.day is not None:
+            day = of(summary.day)
+            found[summary.day] = replace(
+                day, summaries=day.summaries + summary.number, summary_tokens=day.summary_tokens + summary.tokens
             )
     for fact in learnt:
         day = of(fact.day)

@@ -43,5 +43,5 @@ async def tenants(location: str | Path, **options: Any) -> AsyncIterator[Tenants
         async def make_engine(own: Store) -> AsyncMemory:
             return AsyncMemory.from_parts(await opened.parts(own, chosen.profile), worker=chosen.worker)
 
-        async with Tenants(opened.store, make_engine, now=chosen.now, new_id=new_id, random_bytes=os.urandom) as held:
-            yield held
+        async with Tenants(opened.store, make_engine, now=chosen.now, new_id=new_id, random_bytes=os.urandom) as found:
+            yield found

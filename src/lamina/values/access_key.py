@@ -6,8 +6,6 @@ from typing import Literal, get_args
 from lamina.frozen import dataclass
 
 KeyRole = Literal["read", "write", "admin"]
-
-
 KEY_ROLES: tuple[KeyRole, ...] = get_args(KeyRole)  # each may do what those before it may
 
 

@@ -10,8 +10,6 @@ from lamina.values.codec import encode
 from lamina.values.message import Message, Span
 
 FactType = Literal["fact", "decision", "preference", "entity", "procedure", "constraint", "goal"]
-
-
 FACT_TYPES: Mapping[FactType, float] = {  # with the importance that a memory told by hand has by default
     "fact": 0.5,
     "decision": 0.7,
@@ -24,10 +22,7 @@ FACT_TYPES: Mapping[FactType, float] = {  # with the importance that a memory to
 
 
 FactStatus = Literal["candidate", "active", "superseded", "retracted", "conflicted", "archived", "evidence"]
-
-
 FACT_STATUSES: tuple[FactStatus, ...] = get_args(FactStatus)
-
 
 Verdict = Literal["promoted", "demoted", "retracted", "archived", "merged"]
 
@@ -122,8 +117,6 @@ class Link:
 
 
 EpisodeKind = Literal["decision_made", "problem_solved", "breakthrough", "issue_identified", "task_completed", "pivot"]
-
-
 EPISODE_KINDS: tuple[EpisodeKind, ...] = get_args(EpisodeKind)
 
 

@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from lamina.frozen import dataclass
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
-
-
 ROLES: tuple[Role, ...] = ("system", "developer", "user", "assistant", "tool")
 
 

@@ -10,8 +10,6 @@ from lamina.values.message import Message
 from lamina.values.summary import Summary
 
 Status = Literal["active", "paused", "ended", "archived"]
-
-
 STATUSES: tuple[Status, ...] = ("active", "paused", "ended", "archived")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from lamina.errors import LaminaError, ModelError, StoreError
 from lamina.folding.digest import Digester
-from lamina.folding.due import Fold, read_before
+from lamina.folding.due import read_before
 from lamina.folding.fold import Compactor, FoldRun, Step
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.consolidate import Consolidation
@@ -21,7 +21,7 @@ from lamina.knowledge.fact_drafts import is_unread
 from lamina.log.pages import every_user, require_session, single
 from lamina.maintenance.integrity import faults
 from lamina.parts import Parts, Progress
-from lamina.protocols.store import Claim, FoldCommit, Workload
+from lamina.protocols.store import Claim, Workload
 from lamina.values.report import FoldDone, Settled
 from lamina.workers.slots import Slot, is_gone
 
@@ -99,7 +99,7 @@ class Worker:
         try:
             while not self._stopping:
                 self._wakened.clear()
-                await self._round()
+                await self._guard(self._round())
                 await self._slots[0].report()
                 if self._wakened.is_set():  # new work came in the meantime: let its vectors be a batch
                     await asyncio.sleep(_GATHER_SECONDS)
@@ -153,9 +153,6 @@ class Worker:
 
     async def _round(self) -> None:
         """All that is due now."""
-        await self._guard(self._do_all())
-
-    async def _do_all(self) -> None:
         if time.monotonic() >= self._next_sweep:
             self._next_sweep = time.monotonic() + _SWEEP_SECONDS
             await self._revoke_dead_leases()
@@ -439,24 +436,21 @@ class Worker:
             except LaminaError as error:  # the next renewal may succeed; if none does, another worker takes over
                 logger.info("lease_not_renewed", extra={"session": claim.session.id, "reason": str(error)})
 
-    def _notify(self, fold: Fold, before: int, commit: FoldCommit, seconds: float) -> None:
+    def _report(self, step: Step) -> None:
+        session, live, fold, commit, seconds = step
+        counters, covered = session.counters, commit.summary.turns
+        before = counters.unfolded_tokens + sum(summary.tokens for summary in live)
+        summary, recipe = commit.summary, commit.summary.recipe
         if self._parts.on_fold is not None:
-            recipe = commit.summary.recipe
             done = FoldDone(
                 layer=fold.layer,
                 tokens_before=before,
-                tokens_after=commit.summary.tokens,
+                tokens_after=summary.tokens,
                 seconds=seconds,
                 model=recipe.model,
                 fallback=recipe.fallback is not None,
             )
             self._parts.on_fold(done)
-
-    def _report(self, step: Step) -> None:
-        session, live, fold, commit, seconds = step
-        counters, covered = session.counters, commit.summary.turns
-        before = counters.unfolded_tokens + sum(summary.tokens for summary in live)
-        self._notify(fold, before, commit, seconds)
         logger.info(
             "folded",
             extra={
@@ -468,10 +462,10 @@ class Worker:
                 "messages_folded": max(0, commit.cursor - counters.cursor),
                 "turns_folded": max(0, covered.last - counters.cursor_turn) if covered and fold.reads else 0,
                 "tokens_before": before,
-                "tokens_after": commit.summary.tokens,
+                "tokens_after": summary.tokens,
                 "seconds": round(seconds, 4),
-                "model": commit.summary.recipe.model,
-                "fallback": commit.summary.recipe.fallback is not None,
+                "model": recipe.model,
+                "fallback": recipe.fallback is not None,
             },
         )
 
