@@ -16,7 +16,7 @@ import uuid_utils
 from lamina.errors import InputError
 from lamina.log.messages import check_tenant
 from lamina.models.llm.costs import StoreLedger
-from lamina.models.llm.options import OPENAI, USES, Llm, Price
+from lamina.models.llm.llm_options import OPENAI, USES, Llm, Price
 from lamina.parts import Parts, Patience, Progress
 from lamina.profiles import DEFAULT, Profile, as_profile, profile_kept
 from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Summariser, TokenCounter

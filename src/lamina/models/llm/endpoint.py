@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from lamina.errors import InputError, MissingExtra, ModelError
+from lamina.models.llm.llm_options import Llm
 from lamina.models.llm.openai_api import (
     WAYS,
     Ask,
@@ -28,7 +29,6 @@ from lamina.models.llm.openai_api import (
     response_format,
     response_reply,
 )
-from lamina.models.llm.options import Llm
 from lamina.models.llm.pacing import Breaker, Bucket, backoff, retry_after
 from lamina.models.token_counters import best_counter
 from lamina.profiles import Hosted
