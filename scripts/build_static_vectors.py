@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from lamina.models.embeddings.bert import Bert, read_tensors
 from lamina.models.embeddings.minilm import HEADS, SHA256, WEIGHTS
 from lamina.models.embeddings.wordpiece import bert_uncased
-from scripts.teaching import taught
+from scripts.teaching import train
 
 TARGET = Path(__file__).parents[1] / "src/lamina/models/embeddings"
 VOCABULARY = "vocab.txt"
@@ -85,12 +85,12 @@ def build(folder: Path, texts: Sequence[str]) -> None:
     wanted = []
     for place in range(0, len(read), 1024):
         wanted.append(model.mean_vectors([[start, *pieces, end] for pieces in read[place : place + 1024]]))
-        told("read", place, len(read))
-    rows = taught(
+        report("read", place, len(read))
+    rows = train(
         rows,
         [[piece - first for piece in pieces] for pieces in read],
         np.concatenate(wanted),
-        lambda *far: told("taught", *far),
+        lambda *far: report("taught", *far),
     )
 
     sizes = (np.abs(rows).max(axis=1) / STEPS).astype(np.float32)
@@ -110,7 +110,7 @@ def check(path: Path, wanted: str) -> None:
         sys.exit(f"{path.name} has sha256 {found}, not {wanted}: not taken")
 
 
-def told(what: str, done: int, of: int) -> None:
+def report(what: str, done: int, of: int) -> None:
     print(f"\r{what} {done:,} of {of:,}    ", end="", flush=True)
 
 

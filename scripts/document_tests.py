@@ -26,7 +26,7 @@ names it. `python -m scripts.document_tests` writes this page.
 """
 
 
-def held() -> Iterator[tuple[str, int, str, str]]:
+def features() -> Iterator[tuple[str, int, str, str]]:
     """Document, feature, file and test."""
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -38,9 +38,9 @@ def held() -> Iterator[tuple[str, int, str, str]]:
 
 def page() -> str:
     lines = [_HEAD]
-    for document, features in groupby(sorted(set(held())), key=lambda row: row[0]):
+    for document, found in groupby(sorted(set(features())), key=lambda row: row[0]):
         lines += [f"## {document}: {TITLES[document]}", "", "| feature | tests |", "|---|---|"]
-        for feature, rows in groupby(features, key=lambda row: row[1]):
+        for feature, rows in groupby(found, key=lambda row: row[1]):
             tests = "; ".join(name.removeprefix("test_").replace("_", " ") for *_, name in rows)
             lines.append(f"| {document}.{feature} | {tests} |")
         lines.append("")

@@ -137,7 +137,7 @@ class Reader:
         return Query(question=read_, vector=vector, words=words, one_space=one_space)
 
 
-def fitted(examples: Sequence[Example], columns: Sequence[int]) -> Any:
+def fit(examples: Sequence[Example], columns: Sequence[int]) -> Any:
     """The weights of some columns; those that would count against a message, and must not, count nothing."""
     kept = list(range(len(columns)))
     while True:
@@ -195,7 +195,7 @@ def _free(examples: Sequence[Example], columns: Sequence[int]) -> Any:
     return weights
 
 
-def measured(example: Example, values: Any) -> dict[str, float]:
+def measures(example: Example, values: Any) -> dict[str, float]:
     """Recall at 10, and whether all that is wanted is packed into a budget, counted roughly in characters."""
     order = np.argsort(-values, kind="stable")
     found = {"R@10": example.gold[order[:10]].sum() / example.gold.sum()}
@@ -211,28 +211,28 @@ def measured(example: Example, values: Any) -> dict[str, float]:
     return found
 
 
-def crossed(examples: Sequence[Example], columns: Sequence[int], folds: int) -> dict[str, dict[str, float]]:
+def cross_validate(examples: Sequence[Example], columns: Sequence[int], folds: int) -> dict[str, dict[str, float]]:
     """Measures by set, each conversation judged by weights fitted without it."""
     totals: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     names = sorted({example.conversation for example in examples}, key=lambda name: zlib.crc32(name.encode()))
     fold_of = {name: place % folds for place, name in enumerate(names)}
     for fold in range(folds):
-        weights = fitted([one for one in examples if fold_of[one.conversation] != fold], columns)
+        weights = fit([one for one in examples if fold_of[one.conversation] != fold], columns)
         for example in examples:
             if fold_of[example.conversation] == fold:
-                for measure, value in measured(example, example.table[:, columns] @ weights).items():
+                for measure, value in measures(example, example.table[:, columns] @ weights).items():
                     totals[example.set][measure].append(value)
     return {name: {key: 100 * float(np.mean(values)) for key, values in of.items()} for name, of in totals.items()}
 
 
-def ablated(examples: Sequence[Example], folds: int) -> None:
+def ablate(examples: Sequence[Example], folds: int) -> None:
     """What is lost without each part."""
-    whole = crossed(examples, range(2 * len(NAMES)), folds)
+    whole = cross_validate(examples, range(2 * len(NAMES)), folds)
     print_table("all", whole)
     for part, names in {**PARTS, **ACROSS}.items():
         gone = {NAMES.index(name) for name in names}
         columns = [column for column in range(2 * len(NAMES)) if column % len(NAMES) not in gone]
-        without = crossed(examples, columns, folds)
+        without = cross_validate(examples, columns, folds)
         lost = {name: {key: whole[name][key] - value for key, value in of.items()} for name, of in without.items()}
         print_table(f"gain of {part}", lost)
 
@@ -242,7 +242,7 @@ def print_table(title: str, measures: dict[str, dict[str, float]]) -> None:
         print(f"{title:22s} {name:24s}", " ".join(f"{key}={value:5.1f}" for key, value in of.items()), flush=True)
 
 
-def calibrated(examples: Sequence[Example], weights: Any) -> tuple[float, float]:
+def calibrate(examples: Sequence[Example], weights: Any) -> tuple[float, float]:
     """Slope and offset of how likely a message of some value answers: logistic regression, by Newton's method."""
     values = np.concatenate([example.table @ weights for example in examples])
     gold = np.concatenate([example.gold for example in examples]).astype(float)
@@ -264,8 +264,8 @@ def write_rows(path: Path, rows: dict[str, Any]) -> None:
 
 
 def write(examples: Sequence[Example], path: Path) -> None:
-    weights = fitted(examples, range(2 * len(NAMES)))
-    slope, offset = calibrated(examples, weights)
+    weights = fit(examples, range(2 * len(NAMES)))
+    slope, offset = calibrate(examples, weights)
     rows: dict[str, Any] = {"slope": round(slope, 5), "offset": round(offset, 5)}
     for place, name in enumerate(NAMES):  # for people who talk with each other, and for a user with an assistant
         rows[name] = [round(float(weights[place + more]), 4) for more in (0, len(NAMES))]
@@ -289,9 +289,9 @@ def main() -> None:
             print(f"\r{data.name}: {place} of {len(data.conversations)} conversations", end="", flush=True)
         print()
     if given.ablate:
-        ablated(examples, given.folds)
+        ablate(examples, given.folds)
     elif not given.write:
-        print_table("held out", crossed(examples, range(2 * len(NAMES)), given.folds))
+        print_table("held out", cross_validate(examples, range(2 * len(NAMES)), given.folds))
     if given.write:
         write(examples, WEIGHTS / f"weights_{given.embedder}.json")
 

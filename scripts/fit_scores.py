@@ -120,14 +120,14 @@ def texts(asker: Asker, files: Iterable[str], most: int, messages: int) -> Itera
             chance.shuffle(own)
             others = [pair for pair in every if pair[0].id != one.id]
             foreign = chance.sample(others, min(len(others), len(own[:each])))
-            kept = shortened(one, own[:each], messages)
+            kept = shorten(one, own[:each], messages)
             own = [question for question in own[:each] if question.gold <= kept.session_of().keys()]
             yield from _texts(asker, data.name, kept, own, foreign[: len(own)], chance)
             print(f"\r{data.name}: {place} of {len(conversations)} conversations", end="", flush=True)
         print()
 
 
-def shortened(one: Conversation, own: Sequence[Question], most: int) -> Conversation:
+def shorten(one: Conversation, own: Sequence[Question], most: int) -> Conversation:
     """About so many messages of a conversation: the sessions that answer its questions first, then the others."""
     wanted = {key for question in own for key in question.gold}
     kept, size = set[str](), 0
@@ -154,7 +154,7 @@ def _texts(
     last, names = max(message.said_at for message in messages), tuple(index.speakers)
     session = index.session.all
     asked = [(question, False) for question in own]
-    asked += [(replace(question, text=_renamed(question.text, other, names)), True) for other, question in foreign]
+    asked += [(replace(question, text=_rename(question.text, other, names)), True) for other, question in foreign]
     for question, strange in asked:
         right = np.array([not strange and key in question.gold for key in index.ids])
         some = [int(row) for row in chance.sample(range(len(right)), 3)]
@@ -176,7 +176,7 @@ def _texts(
                 )
 
 
-def _renamed(text: str, other: Conversation, names: Sequence[str]) -> str:
+def _rename(text: str, other: Conversation, names: Sequence[str]) -> str:
     """A question about the people of one conversation, as if it were about those of another."""
     theirs = sorted({message.name for session in other.sessions for message in session.messages if message.name})
     for name, new in zip(theirs, names, strict=False):
@@ -296,7 +296,7 @@ def _text(fact: Any) -> str:
     return " ".join(filter(None, (fact["category"], line, more)))
 
 
-def fitted(examples: Sequence[Example]) -> Any:
+def fit(examples: Sequence[Example]) -> Any:
     """Weights of the measures: logistic regression, by Newton's method; each set counts the same."""
     sizes = {name: sum(one.set == name for one in examples) for name in {one.set for one in examples}}
     table = np.concatenate([one.table for one in examples]).astype(np.float64)
@@ -315,18 +315,18 @@ def fitted(examples: Sequence[Example]) -> Any:
     return found
 
 
-def predicted(example: Example, weights: Any) -> Any:
+def predict(example: Example, weights: Any) -> Any:
     return falling(1 / (1 + np.exp(-np.clip(example.table @ weights, -9, 9))))
 
 
-def crossed(examples: Sequence[Example]) -> list[tuple[Example, Any]]:
+def cross_validate(examples: Sequence[Example]) -> list[tuple[Example, Any]]:
     """Each example with its scores by weights that were fitted without its conversation."""
     names = sorted({one.conversation for one in examples}, key=lambda name: zlib.crc32(name.encode()))
     fold_of = {name: place % FOLDS for place, name in enumerate(names)}
     found: list[tuple[Example, Any]] = []
     for fold in range(FOLDS):
-        weights = fitted([one for one in examples if fold_of[one.conversation] != fold])
-        found += [(one, predicted(one, weights)) for one in examples if fold_of[one.conversation] == fold]
+        weights = fit([one for one in examples if fold_of[one.conversation] != fold])
+        found += [(one, predict(one, weights)) for one in examples if fold_of[one.conversation] == fold]
     return found
 
 
@@ -354,16 +354,16 @@ def _reaching(scores: Any) -> str:
 def tell(said: Sequence[Example], known: Sequence[Example]) -> tuple[Any, Any]:
     """Show how the scores hold, and give the weights for texts and for facts."""
     plain = [one for one in known if one.set == "said" and one.conversation == "fit"]
-    held_out = [pair for pair in crossed([*said, *plain]) if pair[0].set != "said"]
+    held_out = [pair for pair in cross_validate([*said, *plain]) if pair[0].set != "said"]
     for name in dict.fromkeys(one.set for one in said):
         show(name, [pair for pair in held_out if pair[0].set == name])
     show("all texts", held_out)
-    of_texts = fitted([*said, *plain])
-    of_facts = fitted([one for one in known if one.conversation == "fit" and one.set != "said"])
+    of_texts = fit([*said, *plain])
+    of_facts = fit([one for one in known if one.conversation == "fit" and one.set != "said"])
     for half in ("fit", "held"):
         for name, weights in (("facts", of_facts), ("facts among texts", of_facts), ("said", of_texts)):
             of_half = [one for one in known if one.conversation == half and one.set == name]
-            show(f"{name}, half {half}", [(one, predicted(one, weights)) for one in of_half])
+            show(f"{name}, half {half}", [(one, predict(one, weights)) for one in of_half])
     return of_texts, of_facts
 
 

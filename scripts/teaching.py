@@ -17,7 +17,7 @@ SEED = 1
 Rows = NDArray[np.float32]
 
 
-def taught(
+def train(
     rows: Rows, texts: Sequence[Sequence[int]], wanted: Rows, tell: Callable[[int, int], None] = lambda *_: None
 ) -> Rows:
     """The rows, changed so that sums of a text's rows are alike where the wanted vectors of the texts are.
@@ -36,7 +36,7 @@ def taught(
         if place == 0:
             order = random.permutation(len(texts))
         batch = order[place : place + BATCH]
-        used, counts = _counted([texts[one] for one in batch])
+        used, counts = _count([texts[one] for one in batch])
         slope = counts.T @ _slope(counts @ rows[used], wanted[batch])
         adam.step(used, slope, RATE * min(1.0, step / EASE_IN) * max(LAST, 1 - step / steps))
         tell(step + 1, steps)
@@ -66,7 +66,7 @@ def _normal(rows: Rows) -> tuple[Rows, Rows]:
     return rows / lengths, lengths
 
 
-def _counted(texts: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], Rows]:
+def _count(texts: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], Rows]:
     """The rows that are used, and how often each text has each of them."""
     owners = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     used, places = np.unique(np.concatenate([np.asarray(text) for text in texts]), return_inverse=True)

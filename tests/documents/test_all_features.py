@@ -2,14 +2,14 @@
 
 import pytest
 
-from scripts.document_tests import TESTS, held, page
+from scripts.document_tests import TESTS, features, page
 
 FEATURES = {"000": 11, "001": 21, "002": 11, "003": 12, "004": 11}
 
 
 @pytest.fixture(scope="module")
 def found():
-    return {(document, feature) for document, feature, *_ in held()}
+    return {(document, feature) for document, feature, *_ in features()}
 
 
 @pytest.mark.parametrize("document", FEATURES)

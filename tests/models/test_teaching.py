@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scripts import teaching
-from scripts.teaching import taught
+from scripts.teaching import train
 from tests.sizes import share
 
 PIECES = 60
@@ -37,7 +37,7 @@ def learnt(lesson):
     """The rows after the lesson, and what was told of its progress."""
     told: list[tuple[int, int]] = []
     rows, texts, wanted = lesson
-    return taught(rows, texts, wanted, lambda *far: told.append(far)), told
+    return train(rows, texts, wanted, lambda *far: told.append(far)), told
 
 
 def told_apart(rows, texts, wanted):
@@ -65,5 +65,5 @@ def test_what_no_text_has_stays(lesson, learnt):
 
 def test_the_same_each_time(lesson, learnt):
     after, told = learnt
-    assert np.array_equal(after, taught(*lesson))
+    assert np.array_equal(after, train(*lesson))
     assert told[-1][0] == told[-1][1] > 0
