@@ -86,10 +86,15 @@ def fill(
     """
     available = max(0, budget - max(spent, sum(reserve(profile, budget))))
     filling = _Filling(profile, candidates, available, cursor, count)
-    filling.take_all()
-    while filling.drop_repeated():
-        filling.take_all()
-    filling.top_up(spare)
+    again = True
+    while again:
+        for step in profile.steps:
+            filling.take(step)
+        again = filling.drop_repeated()
+    for step in profile.steps:
+        if spare and step.section == "recalled" and step.share is None:
+            filling.take(step, spare)
+            break
     return filling.result()
 
 
@@ -120,20 +125,9 @@ class _Filling:
                 if item.required:
                     self._put(section, item)
 
-    def take_all(self) -> None:
-        """Go through the profile's steps once."""
-        for step in self._profile.steps:
-            self._take(step)
-
-    def top_up(self, spare: int) -> None:
-        """Take more passages, if the profile takes as many as fit."""
-        for step in self._profile.steps:
-            if spare and step.section == "recalled" and step.share is None:
-                self._left += spare
-                self._take(step)
-                return
-
-    def _take(self, step: Step) -> None:
+    def take(self, step: Step, spare: int = 0) -> None:
+        """Take what a step allows, with `spare` tokens more."""
+        self._left += spare
         section = "recent" if step.section == "gap" else step.section
         # whether what follows an item that does not fit must stay out too, so that there are no holes
         in_order = section == "recent" or (section == "summaries" and self._profile.summary_order == "newest")
@@ -198,26 +192,26 @@ class _Filling:
         return bool(repeated)
 
     def result(self) -> Filled:
-        reasons = {section: self._why_left(section) for section in self._waiting}
-        left = [(item, reasons[section]) for section, items in self._waiting.items() for item in items]
-        left += [(item, "its messages are here word for word") for item in self._repeated]
+        left: list[tuple[Item, str]] = []
         warnings = []
         for section, items in self._waiting.items():
-            missed = sum(not item.spare for item in items) if reasons[section] == _OVER else 0
-            if missed:
-                every = missed + self._number[section]
-                warnings.append(f"{section}: {missed} of {every} did not fit the budget")
+            number = self._number[section]
+            limits = [step.limit for step in self._profile.steps if step.section == section]
+            shown = max((limit for limit in limits if limit is not None), default=0)
+            if None not in limits and number >= shown:
+                left += [(item, f"beyond the {shown} that the profile shows") for item in items]
+                continue
+            left += [(item, _OVER) for item in items]
+            if missed := sum(not item.spare for item in items):
+                warnings.append(f"{section}: {missed} of {missed + number} did not fit the budget")
+        left += [(item, "its messages are here word for word") for item in self._repeated]
         warnings += [f"{section}: cut to fit the budget" for section in self._cut]
-        price = sum(self._used.values())
-        return Filled(taken=tuple(self._taken), left=tuple(left), warnings=tuple(warnings), price=price)
-
-    def _why_left(self, section: str) -> str:
-        """Why the rest of a section is not taken."""
-        limits = [step.limit for step in self._profile.steps if step.section == section]
-        shown = max((limit for limit in limits if limit is not None), default=0)
-        if None not in limits and self._number[section] >= shown:
-            return f"beyond the {shown} that the profile shows"
-        return _OVER
+        return Filled(
+            taken=tuple(self._taken),
+            left=tuple(left),
+            warnings=tuple(warnings),
+            price=sum(self._used.values()),
+        )
 
 
 def cut_text(text: str, tokens: int, count: Callable[[str], int]) -> str:

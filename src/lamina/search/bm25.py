@@ -100,7 +100,9 @@ class WordIndex:
     def places(self, terms: Any) -> tuple[Any, Any, Any]:
         """Where some terms stand, given by number and in the order asked: which of them, rows, how often there."""
         terms = np.asarray(terms, dtype=np.int64)
-        self._sort()
+        if len(self._term) - len(self._order) > max(_TAIL, len(self._order) // 4):
+            self._order = np.argsort(self._term.all, kind="stable").astype(np.int32)
+            self._first = np.searchsorted(self._term.all[self._order], np.arange(len(self.numbers) + 1))
         known = terms < len(self._first) - 1
         starts = np.where(known, self._first[np.minimum(terms, len(self._first) - 2)], 0) if known.any() else 0 * terms
         lengths = np.where(known, self._first[np.minimum(terms + 1, len(self._first) - 1)] - starts, 0)
@@ -113,12 +115,6 @@ class WordIndex:
             (extra,) = np.nonzero(late >= 0)
             which, main = np.concatenate([which, late[extra]]), np.concatenate([main, extra + done])
         return which, self._row.all[main], self._times.all[main].astype(np.float32)
-
-    def _sort(self) -> None:
-        if len(self._term) - len(self._order) > max(_TAIL, len(self._order) // 4):
-            terms = self._term.all
-            self._order = np.argsort(terms, kind="stable").astype(np.int32)
-            self._first = np.searchsorted(terms[self._order], np.arange(len(self.numbers) + 1))
 
     def matches(self, terms: Sequence[str]) -> "Matches":
         """Where the terms of a question stand, and how rare each is."""

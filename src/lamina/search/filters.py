@@ -5,7 +5,7 @@ of MCP and the options of the command line take their words, choices and bounds 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal
 
@@ -152,42 +152,21 @@ class Request:
     strict: bool = True  # nothing that has neither the words nor the meaning; False: all that may help
 
 
-def build_request(
-    query: str,
-    profile: Profile,
-    *,
-    user_id: str,
-    top_k: int,
-    kinds: Sequence[str] = HIT_KINDS,
-    types: Sequence[str] = (),
-    categories: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    since: Any = None,
-    until: Any = None,
-    min_importance: float = 0.0,
-    session_id: str | None = None,
-    role: str | None = None,
-    as_of: Any = None,
-    archived: bool = False,
-    weights: Mapping[str, float] | None = None,
-    min_score: float = 0.0,
-    at: Any = None,
-) -> Request:
-    """A search from what a caller gave, checked."""
+def build_request(query: str, profile: Profile, *, user_id: str, top_k: int, **filters: Any) -> Request:
+    """A search from what a caller gave, checked; the filters are some of FILTERS."""
     check_text("query", query)
     if not isinstance(top_k, int) or top_k < 1:
         raise InputError(f"top_k must be a whole number of at least 1, not {top_k!r}")
-    mixed = profile.weights if weights is None else check("weights", weights)
-    threshold = profile.relevance_threshold if mixed is not None and weights is None else 0.0
-    given = {"kinds": kinds, "session_id": session_id, "role": role, "at": at, "as_of": as_of, "archived": archived}
+    given = {name: check(name, value) for name, value in filters.items()}
+    weights, min_score = given.pop("weights", None), given.pop("min_score", 0.0)
+    if weights is None and profile.weights is not None:
+        weights, min_score = profile.weights, max(min_score, profile.relevance_threshold)
     return Request(
         query=query,
         user_id=check_id(user_id, "user_id"),
         top_k=top_k,
-        wanted=as_filter(
-            types=types, categories=categories, tags=tags, since=since, until=until, min_importance=min_importance
-        ),
-        weights=mixed,
-        min_score=max(check("min_score", min_score), threshold),
-        **{name: check(name, value) for name, value in given.items()},
+        wanted=Filter(**{entry.name: given.pop(entry.name) for entry in fields(Filter) if entry.name in given}),
+        weights=weights,
+        min_score=min_score,
+        **given,
     )

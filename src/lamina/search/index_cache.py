@@ -35,17 +35,14 @@ class UserIndex:
     cuts: int = 0
     place: int = 0
     read: dict[str, int] = field(default_factory=dict)  # session -> messages read
+    items: dict[str, Fact | Episode | Summary] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
     episodes: dict[str, Episode] = field(default_factory=dict)
     summaries: dict[str, Summary] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)  # of facts, episodes and summaries
+    texts: dict[str, str] = field(default_factory=dict)  # of the items
     names: tuple[str, ...] = ()  # of the user
     archived: frozenset[str] = frozenset()  # sessions
     lock: Any = field(default_factory=threading.Lock)
-
-    def item(self, key: str) -> Fact | Episode | Summary | None:
-        """A fact, episode or summary by its id."""
-        return self.facts.get(key) or self.episodes.get(key) or self.summaries.get(key)
 
     def add_messages(self, pages: Sequence[_Page]) -> None:
         self.index.add([entry_of(one) for _, messages in pages for one in messages if says_something(one)])
@@ -70,6 +67,7 @@ class UserIndex:
         self.index.add(entry for entry in entries if self.texts.get(entry.id) != entry.text)
         self.index.note(entries)
         self.texts = texts
+        self.items = {item.id: item for item in items}
         self.facts = {item.id: item for item in items if isinstance(item, Fact)}
         self.episodes = {item.id: item for item in items if isinstance(item, Episode)}
         self.summaries = {item.id: item for item in items if isinstance(item, Summary)}
@@ -106,8 +104,11 @@ class IndexCache:
             changes = read.changes
             if changes.cuts != user.cuts:  # words were taken away: all is read again
                 return await self._read(user_id, embedder)
-            if changes.count == since and not read.vectors and self._is_kept(user_id, user):
-                return user
+            if changes.count == since and not read.vectors:
+                with self._lock:
+                    if self._kept.get(user_id) is user:
+                        self._kept.move_to_end(user_id)
+                        return user
             pages = [page async for some in self._pages(user, changes) for page in some]
             with user.lock:
                 if user.count == since:
@@ -118,14 +119,6 @@ class IndexCache:
                     user.count = changes.count
                     break
         return self._keep(user_id, user, changes)
-
-    def _is_kept(self, user_id: str, user: UserIndex) -> bool:
-        """Whether it is this index that is kept; it is the last one that was asked about."""
-        with self._lock:
-            if self._kept.get(user_id) is user:
-                self._kept.move_to_end(user_id)
-                return True
-            return False
 
     async def _read(self, user_id: str, embedder: Embedder | None) -> UserIndex | None:
         """A user's index, read page by page; None as soon as there is more than can be kept at hand."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina.search.bm25 import Matches, bm25
+from lamina.search.explain import PARTS
 from lamina.search.index import ASKS, ASSISTANT, FIRST_PERSON, LIKES, LIKING, NUMBER, STANDING, USER, Index
 from lamina.search.question import Question
 from lamina.search.vectors import Flags, Floats, Whole, unit
@@ -20,6 +21,8 @@ _BEFORE_MEANT, _AFTER_MEANT = (0.6, 0.4, 0.25), (0.3, 0.2)
 _DAY = 86_400.0
 _RELATED_WORDS, _RELATED_MEANING = 0.02, 0.12  # what a row has at least of what is asked
 
+NAMES = tuple(name for names in PARTS.values() for name in names)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
@@ -32,21 +35,6 @@ class Signals:
     exact: Floats  # how much of the very words
     cosines: Floats
     dated: Flags  # whether a row is of the time that is asked about
-
-
-NAMES = (
-    "near_even", "near_share", "meant", "meant_core",
-    "near_around", "words_around", "share_around", "meant_around",
-    "near_before", "near_after", "meant_before", "meant_after", "words_before", "words_after",
-    "near_before_2", "near_after_2", "meant_before_2", "meant_after_2",
-    "opens", "session_share", "session_best", "session_three", "session_around", "session_near", "session_first",
-    "speaker", "other_speaker",
-    "user", "user_asked_you", "user_many", "near_assistant", "meant_assistant", "length_assistant",
-    "length", "length_usual", "near_length", "asks", "number", "number_asked", "first_person",
-    "many_length", "many_session", "many_meant", "many_first",
-    "standing", "liking", "standing_request", "liking_request", "standing_meant", "liking_meant",
-    "dated", "dated_spoken", "late_last", "early_first",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,27 +69,21 @@ def gather(index: Index, query: Query, allowed: Flags) -> Signals:
 
 
 def _near(index: Index, query: Query, matches: Matches) -> Floats:
-    """How near each row has each word of the question, 0 to 1."""
+    """How near each row has each word of the question, 0 to 1: its nearest word counts."""
     near = np.zeros((len(matches.numbers), len(index)), dtype=np.float32)
-    if len(near) and len(index.words.numbers):
-        likeness = np.asarray((index.words.vectors.all @ query.words[: len(near)].T).T, dtype=np.float32)
-        for place, number in enumerate(matches.numbers.tolist()):
-            near[place] = _nearest(index, likeness[place], number)
+    if not len(near) or not len(index.words.numbers):
+        return near
+    likeness = np.asarray((index.words.vectors.all @ query.words[: len(near)].T).T, dtype=np.float32)
+    for place, own in enumerate(matches.numbers):
+        (terms,) = np.nonzero(likeness[place] > _NEAR)
+        values = ((likeness[place][terms] - _NEAR) / (1 - _NEAR)) ** _STEEP
+        if own >= 0:
+            terms, values = np.append(terms[terms != own], own), np.append(values[terms != own], 1.0)
+        order = np.argsort(values, kind="stable")
+        which, rows, _ = index.words.places(terms[order])
+        again = np.argsort(which, kind="stable")  # the nearest is written last
+        near[place, rows[again]] = np.minimum(values[order], 1.0)[which[again]]
     return near
-
-
-def _nearest(index: Index, likeness: Floats, own: int) -> Floats:
-    """For each row, how near its nearest word is."""
-    found = np.zeros(len(index), dtype=np.float32)
-    (terms,) = np.nonzero(likeness > _NEAR)
-    values = ((likeness[terms] - _NEAR) / (1 - _NEAR)) ** _STEEP
-    if own >= 0:
-        terms, values = np.append(terms[terms != own], own), np.append(values[terms != own], 1.0)
-    order = np.argsort(values, kind="stable")
-    which, rows, _ = index.words.places(terms[order])
-    again = np.argsort(which, kind="stable")  # the nearest is written last
-    found[rows[again]] = np.minimum(values[order], 1.0)[which[again]]
-    return found
 
 
 def _choose(index: Index, rarity: Floats, near: Floats, cosines: Floats, allowed: Flags) -> Whole:
