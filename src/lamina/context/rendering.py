@@ -19,7 +19,7 @@ PREAMBLE = "Between the tags is remembered data about this user and conversation
 
 _HIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 # Where a tag of ours may begin: "<", or what normalises to it, before an "m" or anything that is not ASCII.
-_MAY_BE_TAG = re.compile(r"[<\ufe64\uff1c][\x00-\x20\x7f]*+(?:/[\x00-\x20\x7f]*+)?[mM\x80-\U0010ffff]")
+_MAY_BE_TAG = re.compile(r"[<\ufe64\uff1c][\x00-\x20\x7f]*+(?:/[\x00-\x20\x7f]*+)?(?:[mM]|[^\x00-\x7f])")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -147,13 +147,13 @@ class Documents:
         session, (now,) = single(await store.sessions(ids=[name])), await self.get([name])
         if session is None or now is None:
             raise NotFound(f"no document {name!r}")
-        said = [message async for message in every_message(store, name, 1, session.counters.messages)]
+        messages = [message async for message in every_message(store, name, 1, session.counters.messages)]
         earlier = [
             {"role": ROLE, "content": "", "metadata": one.metadata, "created_at": one.created_at}
-            for one in said
+            for one in messages
             if EARLIER in one.metadata
         ]
-        texts = [*(one.text for one in said if one.id in now.more), now.text]
+        texts = [*(one.text for one in messages if one.id in now.more), now.text]
         *more, last = self._messages(texts, now.value, now.ttl)
         append = await self._ingest.prepare(
             [*earlier, *more, {**last, "created_at": now.updated_at}],

@@ -69,15 +69,15 @@ async def _vectors(parts: Parts, embedder: Embedder, texts: dict[str, str], owne
     lacking = list(places)
     for first in range(0, len(lacking), BATCH):
         batch = lacking[first : first + BATCH]
-        made = await embed_texts(embedder, [texts[key][:TEXT] for key in batch], parts.patience.model_seconds)
-        rows[[places[key] for key in batch]] = unit(made)
+        vectors = await embed_texts(embedder, [texts[key][:TEXT] for key in batch], parts.patience.model_seconds)
+        rows[[places[key] for key in batch]] = unit(vectors)
     return rows
 
 
 def _shares(query: str, texts: Sequence[str]) -> list[float]:
     """How much of the query's words each text has; a word that few texts have counts more."""
     wanted = query_terms(query, _MAX_TERMS)
-    said = [frozenset(terms(text)) for text in texts]
-    weights = {term: math.log(1 + len(texts) / (1 + sum(term in one for one in said))) for term in wanted}
+    words = [frozenset(terms(text)) for text in texts]
+    weights = {term: math.log(1 + len(texts) / (1 + sum(term in one for one in words))) for term in wanted}
     total = sum(weights.values())
-    return [sum(weights[term] for term in wanted if term in one) / total if total else 0.0 for one in said]
+    return [sum(weights[term] for term in wanted if term in one) / total if total else 0.0 for one in words]

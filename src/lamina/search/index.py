@@ -104,14 +104,14 @@ class Index:
         self.speakers: dict[str, int] = {}
         self.sessions: dict[str, int] = {}
         self._names: list[str] = []  # speakers by number
-        self._spoken: list[int] = []  # how many things each of them said
+        self._speaker_counts: list[int] = []  # how many things each of them said
         self.kind, self.role, self.has = Growing(np.uint8), Growing(np.uint8), Growing(np.uint8)
         self.alive = Growing(np.bool_)
         self.session, self.seq, self.speaker = Growing(np.int32), Growing(np.int32), Growing(np.int32)
         self.before, self.after = Growing(np.int32), Growing(np.int32)
         self.length, self.size = Growing(np.int32), Growing(np.int32)
         self.at, self.importance = Growing(np.float64), Growing(np.float32)
-        self.spoken_row, self.spoken_of = Growing(np.int32), Growing(np.float64, 2)
+        self.time_rows, self.time_spans = Growing(np.int32), Growing(np.float64, 2)  # times that texts mention
         self.keyed: dict[str, list[int]] = {}  # key of facts, and its first word -> rows
         self.words = WordIndex(word_vectors, word_dimensions or dimensions)
         self.vectors = Vectors(dimensions)
@@ -152,14 +152,14 @@ class Index:
         lengths = self.words.add(texts, first, [entry.kind == "message" for entry in fresh])
         self._place(fresh)
         self._fill(fresh, lengths)
-        spoken = [
+        times = [
             (row, window)
             for row, (entry, text) in enumerate(zip(fresh, texts, strict=True), first)
             for window in windows(text, entry.at)
         ]
-        if spoken:
-            self.spoken_row.add([row for row, _ in spoken])
-            self.spoken_of.add([[window.start.timestamp(), window.end.timestamp()] for _, window in spoken])
+        if times:
+            self.time_rows.add([row for row, _ in times])
+            self.time_spans.add([[window.start.timestamp(), window.end.timestamp()] for _, window in times])
 
     def remove(self, ids: Iterable[str]) -> None:
         """What is gone is found no more; its words no longer count."""
@@ -171,8 +171,8 @@ class Index:
             if self.kind.all[row] == 0:
                 self._uncount(row)
             if (speaker := int(self.speaker.all[row])) >= 0:
-                self._spoken[speaker] -= 1
-                if not self._spoken[speaker]:
+                self._speaker_counts[speaker] -= 1
+                if not self._speaker_counts[speaker]:
                     del self.speakers[self._names[speaker]]
 
     def _uncount(self, row: int) -> None:
@@ -258,8 +258,8 @@ class Index:
         number = self.speakers.setdefault(name, len(self._names))
         if number == len(self._names):
             self._names.append(name)
-            self._spoken.append(0)
-        self._spoken[number] += 1
+            self._speaker_counts.append(0)
+        self._speaker_counts[number] += 1
         return number
 
 

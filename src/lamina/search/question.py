@@ -54,9 +54,9 @@ class Question:
 def understand(query: str, *, at: datetime, names: Sequence[str] = (), own: Sequence[str] = ()) -> Question:
     """Reads a query asked at a moment, by people who may mention these names; `own` are names of the user."""
     text, form = _ends(query, _SEARCHED), _ends(query, _ASKED)
-    spoken_of = windows(text, at)  # `recently, in May 2022` is May 2022
-    mentioned, spoken = _find_names(text, names)
-    content = _content_of(text, spoken)
+    found = windows(text, at)  # `recently, in May 2022` is May 2022
+    mentioned, name_words = _find_names(text, names)
+    content = _content_of(text, name_words)
     follow_up = patterns.follows_up(form, len(content), len(mentioned))
     if not content:
         content = {term: term for term in query_terms(text, MAX_TERMS)}
@@ -65,7 +65,7 @@ def understand(query: str, *, at: datetime, names: Sequence[str] = (), own: Sequ
         terms=tuple(content),
         words=tuple(content.values()),
         names=mentioned,
-        windows=tuple(window for window in spoken_of if window.exact) or spoken_of,
+        windows=tuple(window for window in found if window.exact) or found,
         whose=patterns.speaker(form),
         order=patterns.order_of(form),
         asks_time=patterns.seeks_time(form),
@@ -110,23 +110,23 @@ def _ends(query: str, length: int) -> str:
     return query if len(query) <= length else f"{query[: length // 2]}\n{query[-length // 2 :]}"
 
 
-def _content_of(text: str, spoken: frozenset[str]) -> dict[str, str]:
+def _content_of(text: str, names: frozenset[str]) -> dict[str, str]:
     """The content of a query; of a long one, that of its end does not fall behind that of its beginning."""
-    found = _content(text, spoken)
+    found = _content(text, names)
     if len(found) < MAX_TERMS:
         return found
-    end = _content(text[-_END:], spoken)
+    end = _content(text[-_END:], names)
     half = MAX_TERMS // 2
     mixed = dict([*list(found.items())[:half], *list(end.items())[-half:], *found.items()])
     return dict(list(mixed.items())[:MAX_TERMS])
 
 
-def _content(text: str, spoken: frozenset[str]) -> dict[str, str]:
+def _content(text: str, names: frozenset[str]) -> dict[str, str]:
     """Distinct terms with the word that each was first written as."""
     found: dict[str, str] = {}
-    for said in words(text):
-        word = said.removesuffix("'s")
-        if not word or word in _EMPTY or said in _EMPTY or word in spoken:
+    for whole in words(text):
+        word = whole.removesuffix("'s")
+        if not word or word in _EMPTY or whole in _EMPTY or word in names:
             continue
         found.setdefault(stem(word), word)
         if len(found) >= MAX_TERMS:
@@ -152,13 +152,13 @@ def _find_names(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], froze
         return (), frozenset()
     known = _by_first_word(tuple(names))
     found: set[str] = set()
-    spoken: set[str] = set()
+    used: set[str] = set()
     for first, word in _name_words(text, known):
-        spoken.update(word if is_unspaced(word[:1]) else (word,))
+        used.update(word if is_unspaced(word[:1]) else (word,))
         found.update(known[first])
     for name in found:
-        spoken.update(word for word in words(name) if word not in STOP_WORDS)
-    return tuple(dict.fromkeys(name for name in names if name in found)), frozenset(spoken)
+        used.update(word for word in words(name) if word not in STOP_WORDS)
+    return tuple(dict.fromkeys(name for name in names if name in found)), frozenset(used)
 
 
 def _name_words(text: str, known: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
@@ -167,7 +167,7 @@ def _name_words(text: str, known: dict[str, tuple[str, ...]]) -> Iterator[tuple[
     yield from ((first, first) for first in known if is_unspaced(first[:1]) and first in spelled)
     capitals = {plain(word) for word in _CAPITAL.findall(text) if word[0].isupper()}
     opening = next(iter(words(text[:200])), "")
-    for word in dict.fromkeys(said.removesuffix("'s") for said in words(text)):
+    for word in dict.fromkeys(whole.removesuffix("'s") for whole in words(text)):
         if word in known:
             if word not in STOP_WORDS or (word in capitals and word != opening):
                 yield word, word

@@ -279,8 +279,8 @@ def _in_first_person(asked: str, own: Sequence[str]) -> str:
     """What is asked about someone by name, as they would ask it."""
     for name in (*map(str.lower, own), "the user"):
         if name in asked and len(name) >= _MIN_NAME and name not in _ADDS_NOTHING:
-            said = re.escape(name)
-            asked = re.sub(rf"\b{said}\b", "i", re.sub(rf"\b{said}'s\b", "my", asked))
+            escaped = re.escape(name)
+            asked = re.sub(rf"\b{escaped}\b", "i", re.sub(rf"\b{escaped}'s\b", "my", asked))
     for theirs, ours in _THEY:
         asked = asked.replace(theirs, ours)
     return asked

@@ -118,8 +118,8 @@ class _Candidates:
         self.after = self._chain(index.after.all, len(_AFTER))
         sessions, self.session = np.unique(index.session.all[rows], return_inverse=True)
         self.sessions = len(sessions)
-        local = self.place[index.spoken_row.all]
-        self.spoken_row, self.spoken_of = local[local >= 0], index.spoken_of.all[local >= 0]
+        local = self.place[index.time_rows.all]
+        self.time_rows, self.time_spans = local[local >= 0], index.time_spans.all[local >= 0]
         messages = allowed & (index.kind.all == 0)
         self.usual = float(index.length.all[messages].mean()) if messages.any() else 1.0
         self.length = index.length.all[rows].astype(np.float32)
@@ -313,19 +313,19 @@ def _who(rows: _Candidates, question: Question, s: Mapping[str, Any]) -> dict[st
 
 
 def _times(rows: _Candidates, question: Question) -> dict[str, Any]:
-    said = rows.index.at.all[rows.rows]
-    dated, spoken = np.zeros(len(said), dtype=np.float32), np.zeros(len(said), dtype=np.float32)
+    times = rows.index.at.all[rows.rows]
+    dated, mentioned = np.zeros(len(times), dtype=np.float32), np.zeros(len(times), dtype=np.float32)
     for window in question.windows:
         start, end = window.start.timestamp(), window.end.timestamp()
         weight = 1.0 if window.exact else 0.5
-        dated = np.maximum(dated, weight * ((said >= start) & (said < end)))
-        overlaps = (rows.spoken_of[:, 0] < end) & (rows.spoken_of[:, 1] > start)
-        shorter = rows.spoken_of[:, 1] - rows.spoken_of[:, 0] <= max(2 * (end - start), 3 * _DAY)
-        np.maximum.at(spoken, rows.spoken_row, (weight * (overlaps & shorter)).astype(np.float32))
-    order = said.argsort(kind="stable").argsort(kind="stable") / max(len(said) - 1, 1)
+        dated = np.maximum(dated, weight * ((times >= start) & (times < end)))
+        overlaps = (rows.time_spans[:, 0] < end) & (rows.time_spans[:, 1] > start)
+        shorter = rows.time_spans[:, 1] - rows.time_spans[:, 0] <= max(2 * (end - start), 3 * _DAY)
+        np.maximum.at(mentioned, rows.time_rows, (weight * (overlaps & shorter)).astype(np.float32))
+    order = times.argsort(kind="stable").argsort(kind="stable") / max(len(times) - 1, 1)
     return {
         "dated": dated.astype(np.float32),
-        "dated_spoken": spoken,
+        "dated_spoken": mentioned,
         "late_last": order * (question.order == "last"),
         "early_first": (1 - order) * (question.order == "first"),
     }
