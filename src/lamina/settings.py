@@ -54,7 +54,7 @@ def _number(kind: type[int] | type[float], *, zero: bool = False) -> Callable[[A
             number = -1 if isinstance(given, bool) or (kind is int and isinstance(given, float)) else kind(given)
         except (TypeError, ValueError, OverflowError):
             number = -1
-        if not 0 <= number < float("inf") or not (number or zero):
+        if not number >= 0 or number == (float("inf") if zero else 0):
             raise ValueError(f"takes {what}, not {given!r}")
         return number
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lamina import Memory
-from lamina.cli.demo_knowledge import CARD, WISH
+from lamina.cli.demo import CARD, WISH
 from lamina.story import USER, questions, story
 from tests.command_line import LAMINA, plain_environ
 from tests.waiting import CEILING

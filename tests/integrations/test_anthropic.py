@@ -110,7 +110,7 @@ def test_no_path_leads_out(path, problem):
 
 
 def test_a_file_of_too_many_lines_is_not_shown(monkeypatch):
-    monkeypatch.setattr(anthropic, "_MOST_LINES", 3)
+    monkeypatch.setattr(anthropic, "_MAX_LINES", 3)
     with Memory(":memory:", worker=False, embedder="none") as memory:
         tool = LaminaMemoryTool(memory)
         run(tool, "create", PREFS, file_text="1\n2\n3\n4")

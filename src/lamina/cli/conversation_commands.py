@@ -101,7 +101,7 @@ def _import_text(done: Imported) -> str:
 def export_(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(help=_TARGETS)],
-    session: options.Session = None,
+    session: options.OnlySession = None,
     user: options.OnlyUser = None,
     as_json: options.Json = False,
 ) -> None:
@@ -154,7 +154,7 @@ def search(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="A question, or words to look for.")],
     user: options.User = None,
-    session: options.Session = None,
+    session: options.OnlySession = None,
     top: Annotated[int, typer.Option("--top", "-k", help="How many hits.")] = 10,
     kind: Annotated[list[str] | None, filter_option("kinds", "--kind")] = None,
     role: Annotated[str | None, filter_option("role", "--role")] = None,

@@ -190,7 +190,7 @@ def _cells(span: Span, messages: int) -> range:
 def stats(found: Stats) -> RenderableType:
     """How much is stored: a line, then summaries, facts and the last days if there are any."""
     total = f"{found.sessions:,} sessions, {found.messages:,} messages with {found.tokens:,} tokens"
-    current = f"{found.at_hand_tokens:,} tokens in live summaries and messages without one"
+    current = f"{found.at_hand_tokens:,} tokens in live summaries and unfolded messages"
     parts: list[RenderableType] = [f"{total}; {current}; {found.episodes:,} episodes"]
     if found.summaries:
         rows = [(one.kind, f"{one.layer}", one.status, one.count, one.tokens) for one in found.summaries]

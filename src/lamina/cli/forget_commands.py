@@ -39,6 +39,8 @@ def forget(
     as_json: options.Json = False,
 ) -> None:
     """Erase permanently, with everything that was derived from it, and show the receipt."""
+    if not any((message, session, fact, text is not None, user)):
+        raise InputError("say what to forget: --message, --session, --fact, --text or --user")
     confirms = not (dry_run or yes)
     if confirms and (text == "-" or not sys.stdin.isatty()):
         raise InputError("forgetting cannot be undone; give --yes, or look first with --dry-run")

@@ -88,12 +88,12 @@ def _check(context: typer.Context, title: str, as_json: bool, work: Callable[[Me
 
 
 @commands.command()
-def verify(context: typer.Context, session: options.Session = None, as_json: options.Json = False) -> None:
+def verify(context: typer.Context, session: options.OnlySession = None, as_json: options.Json = False) -> None:
     """Check everything that is stored: hashes, coverage, counters, provenance, indexes, receipts."""
     _check(context, "verifying", as_json, lambda memory, report: memory.verify(session, progress=report))
 
 
 @commands.command()
-def repair(context: typer.Context, session: options.Session = None, as_json: options.Json = False) -> None:
+def repair(context: typer.Context, session: options.OnlySession = None, as_json: options.Json = False) -> None:
     """Rebuild derived data that is damaged."""
     _check(context, "repairing", as_json, lambda memory, report: memory.repair(session, progress=report))

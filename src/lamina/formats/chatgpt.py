@@ -7,19 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from lamina.errors import InputError
-from lamina.formats.foreign_values import (
-    Calls,
-    call,
-    call_id,
-    clean_text,
-    content_hash,
-    identifier,
-    join_id,
-    object_at,
-    objects,
-    require_object,
-    timestamp,
-)
+from lamina.formats import foreign_values as foreign
+from lamina.formats.foreign_values import Calls, call, call_id, identifier, join_id, object_at
 from lamina.formats.json_lines import Conversion, Record, message_record
 from lamina.values.codec import json_kind
 
@@ -35,7 +24,7 @@ def convert(data: Any, name: str) -> Conversion:
     """Each conversation as a session; what was not visible at its end is left out and counted."""
     skipped: Counter[str] = Counter()
     records: list[Record] = []
-    for place, conversation in objects(data, name, "conversation"):
+    for place, conversation in foreign.objects(data, name, "conversation"):
         records += _conversation(conversation, place, skipped)
     return Conversion(records=records, skipped=+skipped)
 
@@ -59,8 +48,8 @@ def _conversation(conversation: dict[str, Any], place: str, skipped: Counter[str
         bool(node.get("message")) for key, node in mapping.items() if key not in visible
     )
     session_id = identifier(conversation.get("conversation_id")) or identifier(conversation.get("id"))
-    session_id = session_id or f"chatgpt-{content_hash(conversation.get('create_time'), path[:2])}"
-    at = timestamp(conversation.get("create_time"), f"{place}: create_time")
+    session_id = session_id or f"chatgpt-{foreign.content_hash(conversation.get('create_time'), path[:2])}"
+    at = foreign.timestamp(conversation.get("create_time"), f"{place}: create_time")
     reader = _Reader(session_id, f"{place} ({session_id})", skipped, at)
     messages = [found for key in path if (found := _message(mapping[key].get("message"), key, reader))]
     if not messages:
@@ -73,7 +62,7 @@ def _mapping(conversation: dict[str, Any], place: str) -> _Mapping:
     mapping = conversation.get("mapping")
     if not isinstance(mapping, dict):
         raise InputError(f"{place} has no mapping of messages; a ChatGPT export has one in each conversation")
-    return {key: require_object(node, f"{place}, node {key!r}") for key, node in mapping.items()}
+    return {key: foreign.require_object(node, f"{place}, node {key!r}") for key, node in mapping.items()}
 
 
 def _path(mapping: _Mapping, current: Any, place: str) -> list[str]:
@@ -111,7 +100,7 @@ def _title(conversation: dict[str, Any], messages: list[Record], reader: _Reader
         "id": join_id(reader.session_id, "title"),
         "session_id": reader.session_id,
         "turn": int(any(one["role"] == "user" for one in messages)),
-        "title": clean_text(title, reader.skipped),
+        "title": foreign.clean_text(title, reader.skipped),
         "created_at": at,
     }
 
@@ -120,9 +109,9 @@ def _message(message: Any, key: str, reader: _Reader) -> Record | None:
     if message is None:
         return None
     place = f"{reader.place}, node {key!r}"
-    message = require_object(message, f"{place}: message")
-    content = require_object(message.get("content") or {}, f"{place}: content")
-    reader.at = timestamp(message.get("create_time"), f"{place}: create_time") or reader.at
+    message = foreign.require_object(message, f"{place}: message")
+    content = foreign.require_object(message.get("content") or {}, f"{place}: content")
+    reader.at = foreign.timestamp(message.get("create_time"), f"{place}: create_time") or reader.at
     text, attachments = _text(content, place, reader.skipped)
     if (reason := _skip_reason(message, content, text)) is not None:
         reader.skipped[reason] += 1
@@ -185,7 +174,7 @@ def _text(content: dict[str, Any], place: str, skipped: Counter[str]) -> tuple[s
         raise InputError(f"{place}: parts must be a list, not {json_kind(parts)}")
     attachments = [part for part in parts if isinstance(part, dict) and not isinstance(part.get("text"), str)]
     texts = [_part(part, place) for part in parts if part is not None]
-    return clean_text("\n".join(text for text in texts if text), skipped), attachments
+    return foreign.clean_text("\n".join(text for text in texts if text), skipped), attachments
 
 
 def _part(part: Any, place: str) -> str:

@@ -48,7 +48,7 @@ class Importer:
     def __init__(self, parts: Parts, reader: Reader, user_id: str | None, forgotten: Forgotten) -> None:
         self._parts = parts
         self._store = parts.store
-        self._ingest = Ingest(parts, lambda: None)  # the worker is told at the end
+        self._ingest = Ingest(parts, lambda: None)  # the worker is woken at the end
         self._user_id = user_id
         self._forgotten = forgotten
         self._tally = Tally()
@@ -79,7 +79,8 @@ class Importer:
             await self._finish()
         except (InputError, Conflict) as error:
             await self._finish()
-            raise type(error)(f"{error}; everything before it was imported") from None
+            done = "everything before it" if number else "nothing"
+            raise type(error)(f"{error}; {done} was imported") from None
         if progress is not None:
             progress(number, number)
         names = ("messages", "duplicates", "summaries", "facts", "episodes", "links", "milestones")
@@ -156,7 +157,7 @@ class Importer:
         return record
 
     def _own_session(self, session_id: Any) -> Any:
-        """The id that a session has here: another user's main session becomes one of whoever gets it."""
+        """The id that a session has here: another user's main session becomes an ordinary session of the new owner."""
         if isinstance(session_id, str) and self._user_id is not None:
             return own_session_id(session_id, self._user_id)
         return self._renamed.get(session_id, session_id) if isinstance(session_id, str) else session_id

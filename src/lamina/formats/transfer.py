@@ -44,9 +44,9 @@ class Transfer:
             if suffix == ".md" and session_id is not None:
                 return await self._export.markdown(target, session_id)
         except OSError as error:
-            raise InputError(f"{target} cannot be written: {error}") from None
+            raise InputError(f"{target} cannot be written: {error.strerror or error}") from None
         if suffix == ".md":
-            raise InputError("a markdown file has one session; give its session_id, or export to .jsonl")
+            raise InputError("a markdown file has one session; give its session_id (--session), or export to .jsonl")
         raise InputError(
             f"{target} ends in {target.suffix!r}; everything goes to a .jsonl file or, as readable JSON, to a folder "
             "(a name without a suffix, or a folder that exists), one session also to a .md file"
@@ -69,7 +69,7 @@ class Transfer:
                 return await importer.run(records(), progress, 0, {})
             return await importer.run(records(), progress, len(conversion.records), conversion.skipped)
         except OSError as error:
-            raise InputError(f"{source} cannot be read: {error}") from None
+            raise InputError(f"{source} cannot be read: {error.strerror or error}") from None
 
     async def _convert(self, source: Path, user_id: str | None) -> Conversion | None:
         """The records of a file that is read at once; None for our JSON Lines, which are read line by line."""

@@ -26,14 +26,14 @@ except ImportError as error:
 P = ParamSpec("P")
 ROOT = "/memories"
 _TITLE = "memories"
-_MOST_LINES = 999_999
+_MAX_LINES = 999_999
 _AROUND = 2  # lines shown before and after a change
 _DEPTH = 2  # levels of a listing
 _UNIT = 1024
 
 
 def _answer_errors(verb: Callable[P, str]) -> Callable[P, str]:
-    """What Lamina refuses, as an error that the model is told."""
+    """Turn an InputError into a ToolError, which the model sees."""
 
     @functools.wraps(verb)
     def call(*args: P.args, **kwargs: P.kwargs) -> str:
@@ -194,7 +194,7 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
 
 
 class LaminaAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """The same for the awaited client."""
+    """The same for the async client."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class LaminaAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 def _check_path(path: Any) -> str:
-    """A path under the root, without detours."""
+    """The normalised path, which must be under the root."""
     if not isinstance(path, str) or not f"{path}/".startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
     if "\0" in path:
@@ -246,8 +246,8 @@ def _missing(path: str) -> ToolError:
 
 def _render(path: str, text: str, view_range: Sequence[int] | None) -> str:
     lines = text.split("\n")
-    if len(lines) > _MOST_LINES:
-        raise ToolError(f"File {path} exceeds maximum line limit of {_MOST_LINES:,} lines.")
+    if len(lines) > _MAX_LINES:
+        raise ToolError(f"File {path} exceeds maximum line limit of {_MAX_LINES:,} lines.")
     first, last = 1, len(lines)
     if view_range and len(view_range) == 2:  # noqa: PLR2004 - from and to
         first = max(1, view_range[0])
@@ -257,7 +257,7 @@ def _render(path: str, text: str, view_range: Sequence[int] | None) -> str:
 
 
 def _number_lines(lines: Sequence[str], first: int) -> list[str]:
-    return [f"{number:>{len(str(_MOST_LINES))}}\t{line}" for number, line in enumerate(lines, first)]
+    return [f"{number:>{len(str(_MAX_LINES))}}\t{line}" for number, line in enumerate(lines, first)]
 
 
 def _lines_of(text: str, wanted: str) -> list[int]:

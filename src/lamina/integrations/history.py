@@ -1,15 +1,34 @@
-"""A session read as a framework wants to see it: without what was forgotten."""
+"""What the integrations share: sessions without forgotten messages, tool calls, either kind of memory awaited."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import json
 from contextlib import suppress
 from typing import Any
 
-from lamina import Memory, NotFound
+from lamina import AsyncMemory, Memory, NotFound
 from lamina.values.message import Message
 
-Call = Callable[..., Awaitable[Any]]
 _PAGE = 200
 _GONE = ("[forgotten]", "[dropped]")
+
+
+class AwaitedMemory:
+    """The verbs of an `AsyncMemory`, or those of a `Memory` in a thread, to be awaited."""
+
+    def __init__(self, memory: AsyncMemory | Memory) -> None:
+        self._memory = memory
+
+    async def __call__(self, verb: str, *args: Any, **kwargs: Any) -> Any:
+        call = getattr(self._memory, verb)
+        if isinstance(self._memory, AsyncMemory):
+            return await call(*args, **kwargs)
+        return await asyncio.to_thread(call, *args, **kwargs)
+
+
+def tool_call(call_id: Any, name: str, arguments: Any) -> dict[str, Any]:
+    """A tool call as a chat message has it."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}
 
 
 def is_there(message: Message) -> bool:
@@ -31,7 +50,7 @@ def forget_session(memory: Memory, session_id: str) -> None:
         memory.forget(session_id=session_id)
 
 
-async def newest(call: Call, session_id: str, limit: int | None) -> list[Message]:
+async def newest(call: AwaitedMemory, session_id: str, limit: int | None) -> list[Message]:
     """The last messages of a session that are still there, in order; all of them without a limit.
 
     None of a session that is not there, or is forgotten meanwhile.

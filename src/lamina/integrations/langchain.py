@@ -2,12 +2,11 @@
 
 import asyncio
 import inspect
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lamina import InputError, Memory, MissingExtra
-from lamina.integrations.history import everything, forget_session
+from lamina.integrations.history import everything, forget_session, tool_call
 from lamina.values.hit import Hit
 from lamina.values.message import Message
 
@@ -65,7 +64,7 @@ class LaminaChatMessageHistory(BaseChatMessageHistory):
 class LaminaRetriever(BaseRetriever):
     """What Lamina recalls for a question, as documents; `filters` are those of `Memory.search`.
 
-    Arguments of `invoke` go before those of the retriever: `user_id`, `top_k`, `filters`, or a filter by its name.
+    Arguments of `invoke` override those of the retriever: `user_id`, `top_k`, `filters`, or a filter by its name.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -110,7 +109,7 @@ def _document(hit: Hit, user_id: str) -> Document:
 
 
 def _chat(message: BaseMessage) -> dict[str, Any]:
-    """A message in the shape of a chat, so that its words are found, with the whole of it in the metadata."""
+    """A message as a chat message, which search finds, with the original in its metadata."""
     metadata = {_MESSAGE: message_to_dict(message)}
     if isinstance(message, ToolMessage):
         return {
@@ -120,14 +119,10 @@ def _chat(message: BaseMessage) -> dict[str, Any]:
     known = role if role in _ROLES.values() else _ROLES.get(role.removesuffix("MessageChunk").lower(), _OTHERS)
     chat = {"role": known, "content": message.content, "metadata": metadata}
     if isinstance(message, AIMessage) and message.tool_calls:
-        chat["tool_calls"] = [
-            {"id": call["id"], "type": "function",
-             "function": {"name": call["name"], "arguments": json.dumps(call["args"], ensure_ascii=False)}}
-            for call in message.tool_calls
-        ]  # fmt: skip
+        chat["tool_calls"] = [tool_call(call["id"], call["name"], call["args"]) for call in message.tool_calls]
     return chat
 
 
 def _to_langchain(message: Message) -> list[BaseMessage]:
-    kept = message.metadata.get(_MESSAGE)
-    return messages_from_dict([kept]) if isinstance(kept, dict) else convert_to_messages([message.to_openai()])
+    stored = message.metadata.get(_MESSAGE)
+    return messages_from_dict([stored]) if isinstance(stored, dict) else convert_to_messages([message.to_openai()])

@@ -1,4 +1,4 @@
-"""A `BaseStore` of LangGraph whose items are kept, found and forgotten by Lamina."""
+"""A `BaseStore` of LangGraph whose items Lamina stores, searches and forgets."""
 
 import asyncio
 import json
@@ -41,9 +41,9 @@ _ROOT = f"{_TITLE}:"  # before the namespace of a name
 _KEY = "|"  # between the namespace and the key of a name
 _END = "/"  # behind each label of a namespace
 _ESCAPED = str.maketrans({"%": "%25", _END: "%2F", _KEY: "%7C"})
-_LONGEST_PIECE = 200  # characters of a filter's text that a database looks for
+_MAX_PIECE = 200  # characters of a filter's text that a database looks for
 _SWEEP_MINUTES = 5.0
-_MOST_MINUTES = 60.0 * 24 * 366 * 1000
+_MAX_MINUTES = 60.0 * 24 * 366 * 1000
 _ORDER: Mapping[str, Callable[[float, float], bool]] = {
     "$gt": operator.gt,
     "$gte": operator.ge,
@@ -123,7 +123,7 @@ class LaminaStore(BaseStore):
         return results
 
     def _answer(self, op: Op, got: Document | None, renewed: list[Document]) -> Result:
-        """The answer to an operation; notes the documents whose time to live begins anew."""
+        """The answer to an operation; collects the documents whose time to live starts again."""
         match op:
             case GetOp():
                 renewed += [got] if got is not None and op.refresh_ttl else []
@@ -159,13 +159,13 @@ class LaminaStore(BaseStore):
     # time to live
 
     def sweep_ttl(self) -> int:
-        """Forget the items whose time is over; how many there were. Nothing returns them before that, either."""
+        """Forget expired items; returns how many. No read returns them before that, either."""
         return self._documents.sweep(_ROOT)
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> None:
-        """Sweep again and again in a thread of its own, until `stop_ttl_sweeper` or the memory is closed.
+        """Sweep repeatedly in a thread, until `stop_ttl_sweeper` or the memory is closed.
 
-        With `sweep_interval_minutes` in the `TTLConfig` it is started by itself.
+        With `sweep_interval_minutes` in the `TTLConfig` it starts automatically.
         """
         configured = (self.ttl_config or {}).get("sweep_interval_minutes")
         minutes = sweep_interval_minutes or configured or _SWEEP_MINUTES
@@ -178,7 +178,7 @@ class LaminaStore(BaseStore):
             self._sweeper.start()
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Have the thread end; False if it has not within so many seconds."""
+        """Stop the thread; False if it still runs after `timeout` seconds."""
         self._stop.set()
         if self._sweeper is not None:
             self._sweeper.join(timeout)
@@ -186,7 +186,7 @@ class LaminaStore(BaseStore):
 
 
 def _sweep_on(reference: "weakref.ref[LaminaStore]", stop: threading.Event, seconds: float) -> None:
-    """Sweep as long as there is the store and its memory is open."""
+    """Sweep as long as the store exists and its memory is open."""
     while not stop.wait(seconds):
         store = reference()
         if store is None:
@@ -229,7 +229,7 @@ def _item(document: Document) -> dict[str, Any]:
 
 
 def _check(op: Any) -> None:
-    """Refuse what cannot be asked or put, before anything of a batch is done; labels as LangGraph's own verbs do."""
+    """Refuse wrong operations before any of a batch is done; labels are checked as in LangGraph's own stores."""
     match op:
         case GetOp() | PutOp():
             if not op.namespace:
@@ -266,7 +266,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _common(conditions: Iterable[MatchCondition]) -> Namespace:
-    """The labels with which every namespace must begin that fits."""
+    """The labels that every matching namespace begins with."""
     found: Namespace = ()
     for condition in conditions:
         if condition.match_type == "prefix":
@@ -337,7 +337,7 @@ def _check_ttl(given: TTLConfig | None) -> TTLConfig | None:
 
 
 def _is_span(minutes: Any) -> bool:
-    return isinstance(minutes, int | float) and not isinstance(minutes, bool) and 0 < minutes < _MOST_MINUTES
+    return isinstance(minutes, int | float) and not isinstance(minutes, bool) and 0 < minutes < _MAX_MINUTES
 
 
 # filters
@@ -357,11 +357,11 @@ def _at(value: Any, key: str) -> Any:
 
 
 def _pieces(wanted: Mapping[str, Any]) -> Iterator[str]:
-    """Texts that a value must have to fit, as they are in its JSON: a database leaves the rest out."""
+    """Texts that the JSON of a matching value contains, so that the database can skip other rows."""
     for one in wanted.values():
         text = one.get("$eq") if isinstance(one, Mapping) else one
         if isinstance(text, str) and text:
-            piece = json.dumps(text, ensure_ascii=False)[1:-1][:_LONGEST_PIECE]
+            piece = json.dumps(text, ensure_ascii=False)[1:-1][:_MAX_PIECE]
             if _is_unicode(piece):
                 yield piece
 
@@ -375,7 +375,7 @@ def _check_operators(wanted: Mapping[str, Any]) -> None:
 
 
 def _equals(value: Any, wanted: Any) -> bool:
-    """Whether a value is as a filter wants it: the same, the same in parts, or in the order that operators say."""
+    """Whether a value matches a filter: equal, equal in parts, or by an operator."""
     if isinstance(wanted, Mapping):
         if any(str(key).startswith("$") for key in wanted):
             return all(_holds(value, name, than) for name, than in wanted.items())

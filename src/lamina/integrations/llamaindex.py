@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from lamina import InputError, Memory, MissingExtra, NotFound
-from lamina.integrations.history import everything, forget_session
+from lamina.integrations.history import everything, forget_session, tool_call
 from lamina.values.message import Message, Span
 
 try:
@@ -42,7 +42,7 @@ class LaminaMemory(BaseMemory):
 
     @classmethod
     def from_defaults(cls, memory: Memory | None = None, **kwargs: Any) -> Self:
-        """A memory with `session_id`, and if you like `user_id`, `budget` and a `chat_history` to begin with."""
+        """A memory with `session_id`, and optionally `user_id`, `budget` and a `chat_history` to begin with."""
         if memory is None:
             raise InputError("give the Memory that keeps it: LaminaMemory.from_defaults(memory=..., session_id=...)")
         history = kwargs.pop("chat_history", None)
@@ -68,14 +68,14 @@ class LaminaMemory(BaseMemory):
         budget = self._remaining(initial_token_count)
         context = self._memory.context(asked, user_id=self.user_id, session_id=self.session_id, budget=budget)
         shown, verbatim = context.messages, context.manifest.coverage.verbatim
-        kept = {json.dumps(message.to_openai()): message for span in verbatim for message in self._messages(span)}
-        newest = max(kept.values(), key=lambda message: message.seq, default=None)
+        stored = {json.dumps(message.to_openai()): message for span in verbatim for message in self._messages(span)}
+        newest = max(stored.values(), key=lambda message: message.seq, default=None)
         is_put = newest is not None and newest.role == "user" and newest.text == asked
         if shown and shown[-1] == {"role": "user", "content": asked} and not is_put:
-            shown = shown[:-1]  # whoever asks will put it there
+            shown = shown[:-1]  # the caller will put it there
         keys = [json.dumps(message) for message in shown]
         return [
-            _to_llamaindex(kept[key]) if key in kept else _from_chat(message)
+            _to_llamaindex(stored[key]) if key in stored else _from_chat(message)
             for key, message in zip(keys, shown, strict=True)
         ]
 
@@ -110,7 +110,7 @@ class LaminaMemory(BaseMemory):
             self._memory.add(chat, user_id=self.user_id, session_id=self.session_id)
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Forget what is there, then put these; if they only go on from it, the rest is appended."""
+        """Replace all messages; if these begin with the stored ones, only the rest is appended."""
         known = self.get_all()
         if known and messages[: len(known)] == known:
             self.put_messages(messages[len(known) :])
@@ -138,17 +138,20 @@ def _question(given: Any) -> str | None:
 
 
 def _chat(message: ChatMessage) -> dict[str, Any]:
-    """A message in the shape of a chat, so that its words are found, with the whole of it in the metadata."""
+    """A message as a chat message, which search finds, with the original in its metadata."""
     metadata = {_MESSAGE: message.model_dump(mode="json")}
     words = [_words(block) for block in message.blocks]
     chat: dict[str, Any] = {"content": "\n".join(text for text in words if text), "metadata": metadata}
     call = message.additional_kwargs.get("tool_call_id")
     if message.role is MessageRole.TOOL:
         return chat | ({"role": "tool", "tool_call_id": call} if isinstance(call, str) else {"role": "developer"})
-    calls = [_call(block) for block in message.blocks if isinstance(block, ToolCallBlock) and block.tool_call_id]
-    return (
-        chat | {"role": _ROLES.get(message.role.value, message.role.value)} | ({"tool_calls": calls} if calls else {})
-    )
+    calls = [
+        tool_call(block.tool_call_id, block.tool_name, block.tool_kwargs)
+        for block in message.blocks
+        if isinstance(block, ToolCallBlock) and block.tool_call_id
+    ]
+    chat["role"] = _ROLES.get(message.role.value, message.role.value)
+    return chat | ({"tool_calls": calls} if calls else {})
 
 
 def _words(block: Any) -> str:
@@ -157,20 +160,10 @@ def _words(block: Any) -> str:
     return "" if isinstance(block, ToolCallBlock) else f"[{block.block_type}]"
 
 
-def _call(block: ToolCallBlock) -> dict[str, Any]:
-    given = block.tool_kwargs
-    arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return {
-        "id": block.tool_call_id,
-        "type": "function",
-        "function": {"name": block.tool_name, "arguments": arguments},
-    }
-
-
 def _to_llamaindex(message: Message) -> ChatMessage:
     """The message as it was put; one from elsewhere in the same form."""
-    kept = message.metadata.get(_MESSAGE)
-    return ChatMessage.model_validate(kept) if isinstance(kept, Mapping) else _from_chat(message.to_openai())
+    stored = message.metadata.get(_MESSAGE)
+    return ChatMessage.model_validate(stored) if isinstance(stored, Mapping) else _from_chat(message.to_openai())
 
 
 def _from_chat(message: Mapping[str, Any]) -> ChatMessage:

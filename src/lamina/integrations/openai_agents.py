@@ -1,12 +1,11 @@
-"""A `Session` of the OpenAI Agents SDK that is kept in Lamina."""
+"""A `Session` of the OpenAI Agents SDK that Lamina stores."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from lamina import AsyncMemory, Conflict, InputError, Memory, MissingExtra, NotFound
-from lamina.integrations.awaiting import Awaited
-from lamina.integrations.history import newest
+from lamina.integrations.history import AwaitedMemory, newest, tool_call
 from lamina.values.message import Message
 
 try:
@@ -16,11 +15,11 @@ except ImportError as error:
 
 _ITEM = "openai_agents"  # the key in a message's metadata
 _ROLES = ("system", "developer", "user", "assistant")
-_BESIDE = ("id", "created_at", "metadata", "model")  # keys of an item that a stored message has for itself
+_RESERVED = ("id", "created_at", "metadata", "model")  # keys of an item that a stored message has for itself
 
 
 class LaminaSession:
-    """The items of one conversation: kept losslessly, given back as they were, or as what is remembered of them.
+    """The items of one conversation: stored without a loss, returned as they were, or as what is remembered of them.
 
     With `remembered`, `get_items()` gives what Lamina would show a model: the newest items word for word, with what it
     knows and recalls in developer items, within `budget` tokens.
@@ -41,7 +40,7 @@ class LaminaSession:
         self.session_id = session_id
         self.user_id = user_id
         self.session_settings = _settings(session_settings)
-        self._call = Awaited(memory)
+        self._call = AwaitedMemory(memory)
         self._remembered = remembered
         self._budget = budget
 
@@ -64,7 +63,7 @@ class LaminaSession:
             await self._call("add", messages, user_id=self.user_id, session_id=self.session_id)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the newest item out and forget it, with whatever was made of it; of many who ask, each gets another."""
+        """Remove and forget the newest item, with all derived from it; concurrent callers get different items."""
         while found := await newest(self._call, self.session_id, 1):
             (message,) = found
             with suppress(Conflict, NotFound):  # another took it, or cleared the session, first
@@ -82,7 +81,7 @@ class LaminaSession:
     async def recall(
         self, history: list[TResponseInputItem], new: list[TResponseInputItem]
     ) -> list[TResponseInputItem]:
-        """A `session_input_callback`: what is remembered for the new input takes the place of the history."""
+        """A `session_input_callback`: replaces the history by what is remembered for the new input."""
         said = [item for item in new if isinstance(item, dict) and item.get("role") == "user"]
         query = _words(said[-1].get("content")) if said else ""
         history[:] = await self._recall_items(query or None)  # in place, so that none of it is stored as new
@@ -108,29 +107,29 @@ def _settings(given: SessionSettings | dict[str, Any] | None) -> SessionSettings
 
 
 def _message(item: Any) -> dict[str, Any]:
-    """An item as a chat message whose words can be found; what such a message has no place for is kept beside it."""
+    """An item as a chat message that search finds; fields that such a message does not have go into its metadata."""
     if not isinstance(item, Mapping):
         raise InputError(f"an item must be a dict such as {{'role': 'user', 'content': 'hi'}}, not {item!r:.80}")
     if item.get("role") in _ROLES and isinstance(item.get("content"), str | list):
-        beside = {key: item[key] for key in _BESIDE if key in item}
-        body = {key: value for key, value in item.items() if key not in _BESIDE}
-        return {**body, "metadata": {_ITEM: {"beside": beside}}}
+        reserved = {key: item[key] for key in _RESERVED if key in item}
+        body = {key: value for key, value in item.items() if key not in _RESERVED}
+        return {**body, "metadata": {_ITEM: {"beside": reserved}}}
     return {**_chat(item), "metadata": {_ITEM: {"whole": dict(item)}}}
 
 
 def _chat(item: Mapping[str, Any]) -> dict[str, Any]:
-    """What a call, its output, a thought or another item is in a chat."""
+    """A call, its output, reasoning or another item as a chat message."""
     kind, call = str(item.get("type", "item")), item.get("call_id")
     if not isinstance(call, str):
         return {"role": "assistant", "content": "" if kind == "reasoning" else f"[{kind}]"}
     if kind.endswith("_output"):
         return {"role": "tool", "tool_call_id": call, "content": _words(item.get("output")) or f"[{kind}]"}
     given = item.get("arguments", item.get("input"))
-    function = {"name": str(item.get("name", kind)), "arguments": given if isinstance(given, str) else "{}"}
+    arguments = given if isinstance(given, str) else "{}"
     return {
         "role": "assistant",
         "content": None,
-        "tool_calls": [{"id": call, "type": "function", "function": function}],
+        "tool_calls": [tool_call(call, str(item.get("name", kind)), arguments)],
     }
 
 
@@ -142,11 +141,11 @@ def _words(content: Any) -> str:
 
 
 def _original_items(message: Message) -> list[Any]:
-    """The item that a message was made from; of a message from elsewhere, the items that say the same."""
-    kept = message.metadata.get(_ITEM)
-    if not isinstance(kept, Mapping):
+    """The item that a message was made from; for other messages, items with the same content."""
+    stored = message.metadata.get(_ITEM)
+    if not isinstance(stored, Mapping):
         return [*_items(message.body)] or [{"role": message.role, "content": ""}]
-    return [dict(kept["whole"])] if "whole" in kept else [{**message.to_openai(), **kept["beside"]}]
+    return [dict(stored["whole"])] if "whole" in stored else [{**message.to_openai(), **stored["beside"]}]
 
 
 def _items(message: Mapping[str, Any]) -> Iterator[Any]:
