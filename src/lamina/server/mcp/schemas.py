@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -23,7 +24,9 @@ def select(model: type[BaseModel], *names: str, required: tuple[str, ...] = ()) 
     return {name: (field.annotation, field) for name, field in fields.items()}
 
 
+@cache
 def tool_schema(model: type[BaseModel]) -> Schema:
+    """The schema of a model; it is built once."""
     whole = model.model_json_schema()
     return _simplify(whole, whole.get("$defs", {}))
 
