@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Memory
-from lamina.knowledge.consolidation_plan import Plan, Rules, fading, moved_links, plan
+from lamina.knowledge.consolidation_plan import Plan, Rules, fading, plan, redirect_links
 from lamina.values.fact import EPISODE_KINDS, Consolidated, Episode, Fact, Fading, Link
 from lamina.values.message import Span
 from tests.growth import calls, growth, quarters
@@ -290,7 +290,7 @@ def test_links_follow_merged_episodes() -> None:
         link("e1", "f3", "part_of"),
         link("f3", "e2", "part_of"),  # would go in a circle
     ]
-    moved = moved_links(links, found.into, found.drop_episodes)
+    moved = redirect_links(links, found.into, found.drop_episodes)
     assert moved == [link("f1", "e1"), link("f2", "e1", strength=0.9)]
 
 

@@ -60,7 +60,7 @@ def build_receipt(erasure: Erasure, erased: Erased) -> Receipt:
     )
 
 
-def blocked_marks(erasure: Erasure, gone: Iterable[Fact]) -> list[bytes]:
+def marks_to_block(erasure: Erasure, gone: Iterable[Fact]) -> list[bytes]:
     """Marks of the values that are not to be extracted again: those of facts that were to go, if the user stays."""
     if erasure.user or erasure.secret is None:
         return []

@@ -4,7 +4,7 @@ import logging
 from dataclasses import fields
 from datetime import datetime
 
-from lamina.knowledge.consolidation_plan import fading, moved_links, plan, rules_of
+from lamina.knowledge.consolidation_plan import fading, plan, redirect_links, rules_of
 from lamina.knowledge.extract import Reader
 from lamina.log.erased import is_emptied_episode
 from lamina.log.pages import cuts_of, every_user
@@ -47,7 +47,7 @@ class Consolidation:
                     change=tuple(planned.facts),
                     change_episodes=tuple(planned.episodes),
                     drop_episodes=tuple(planned.drop_episodes),
-                    links=tuple(moved_links(await store.links(user_id), planned.into, planned.drop_episodes)),
+                    links=tuple(redirect_links(await store.links(user_id), planned.into, planned.drop_episodes)),
                     cuts=cuts,
                 )
             )

@@ -193,7 +193,7 @@ def _relink(episode: Episode, into: Mapping[str, str], dropped: frozenset[str]) 
     return replace(episode, linked=tuple(one for one in linked if one != episode.id and one not in dropped))
 
 
-def moved_links(links: Sequence[Link], into: Mapping[str, str], gone: Collection[str]) -> list[Link]:
+def redirect_links(links: Sequence[Link], into: Mapping[str, str], gone: Collection[str]) -> list[Link]:
     """The links of merged episodes as links of those they went into, but for those that would go in a circle.
 
     `gone` are all episodes that are dropped.

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import date
 from typing import NamedTuple
 
-from lamina.values.session import Session
 from lamina.values.statistics import FactCount, Growth, Stats, SummaryCount
 
 
@@ -43,17 +42,6 @@ class DayFacts(NamedTuple):
     status: str
     day: date
     number: int
-
-
-def totals(sessions: Iterable[Session]) -> Totals:
-    """The sums over these sessions."""
-    counters = [session.counters for session in sessions]
-    return Totals(
-        len(counters),
-        sum(one.messages for one in counters),
-        sum(one.tokens for one in counters),
-        sum(one.unfolded_tokens for one in counters),
-    )
 
 
 def build_stats(

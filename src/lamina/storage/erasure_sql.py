@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from lamina.errors import Conflict, NotFound
-from lamina.forgetting.receipts import FIRST_RECEIPT, blocked_marks, build_receipt, receipt_row, sign
+from lamina.forgetting.receipts import FIRST_RECEIPT, build_receipt, marks_to_block, receipt_row, sign
 from lamina.forgetting.redact import remaining_episode, remaining_facts
 from lamina.knowledge.conflicts import new_slots
 from lamina.log import chain
@@ -53,7 +53,7 @@ async def erase(tx: Transaction, erasure: Erasure) -> Erased:
         await _erase_digests(tx, erasure.user_id, gone)
         await _drop_proposals(tx, erasure.user_id)
     await facts_sql.unlink(tx, [*gone.fact_ids, *gone.episodes])
-    marks = blocked_marks(erasure, gone.facts)
+    marks = marks_to_block(erasure, gone.facts)
     await tx.many(
         "insert into forgotten (tenant, user_id, mark) values (?, ?, ?) on conflict do nothing",
         [(tx.tenant, erasure.user_id, mark) for mark in marks],

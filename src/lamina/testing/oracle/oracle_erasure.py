@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lamina.documents.versions import earlier_version
 from lamina.errors import Conflict, NotFound
-from lamina.forgetting.receipts import FIRST_RECEIPT, blocked_marks, build_receipt, receipt_row, sign
+from lamina.forgetting.receipts import FIRST_RECEIPT, build_receipt, marks_to_block, receipt_row, sign
 from lamina.forgetting.redact import remaining_episode, remaining_facts
 from lamina.knowledge.conflicts import new_slots
 from lamina.log import chain
@@ -57,7 +57,7 @@ class OracleErasure(OracleVectors):
         self._facts |= {fact_id: replace(self._facts[fact_id], slot=slot) for fact_id, slot in renamed.items()}
         slots = {(self._facts[fact_id].category, slot) for fact_id, slot in renamed.items()}
         self._resolve(erasure.user_id, slots, erasure.rule)
-        marks = blocked_marks(erasure, gone.facts)
+        marks = marks_to_block(erasure, gone.facts)
         self._forgotten |= {(erasure.user_id, mark) for mark in marks}
         self._sweep()
         if erasure.user:
