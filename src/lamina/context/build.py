@@ -229,9 +229,9 @@ def _fit(draft: Draft, sections: Mapping[str, Sequence[Item]]) -> _Trial:
     while (trial := _try(draft, sections, room)).tokens > draft.budget:
         if all(item.required for item in trial.filled.taken):
             raise BudgetTooSmall(draft.budget, trial.tokens)
-        room = min(room, draft.fixed_tokens + trial.filled.price) - (trial.tokens - draft.budget)
+        room = min(room, draft.base_tokens + trial.filled.price) - (trial.tokens - draft.budget)
     # more passages, since all together take less than each counted alone
-    spare, limit = 0, draft.budget - max(0, sum(reserve(draft.profile, draft.budget)) - draft.fixed_tokens)
+    spare, limit = 0, draft.budget - max(0, sum(reserve(draft.profile, draft.budget)) - draft.base_tokens)
     for _ in range(_TOP_UPS):
         left = limit - trial.tokens
         if left < _SHORTEST or not trial.filled.lacks("recalled"):
@@ -248,7 +248,7 @@ def _fit(draft: Draft, sections: Mapping[str, Sequence[Item]]) -> _Trial:
 def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare: int = 0) -> _Trial:
     count = draft.counter.count
     messages, cursor = (s.counters.messages, s.counters.cursor) if (s := draft.view.session) else (0, 0)
-    filled = fill(draft.profile, sections, room, draft.fixed_tokens, cursor, count, spare)
+    filled = fill(draft.profile, sections, room, draft.base_tokens, cursor, count, spare)
     taken: dict[str, list[Item]] = {}
     for item in sorted(filled.taken, key=_reading_order):
         taken.setdefault(item.section, []).append(item)

@@ -41,7 +41,7 @@ class Draft:
     counter: TokenCounter
 
     @cached_property
-    def fixed_tokens(self) -> int:
+    def base_tokens(self) -> int:
         """What system prompt, query and sources take."""
         texts = [self.system or "", self.query or "", *self.sources]
         return sum(self.counter.count(text) + MESSAGE_OVERHEAD + REPLY_OVERHEAD for text in texts if text)

@@ -31,6 +31,7 @@ from lamina.values.hit import Hit, Stage
 logger = logging.getLogger("lamina.recall")
 
 _EMBEDDED = 4_000  # characters of a query that are embedded
+_ANY = Filter()  # restricts nothing
 _QUICK = 2.0  # seconds that a query waits for its vector; then words answer alone
 
 
@@ -40,7 +41,15 @@ class Found(NamedTuple):
     hits: list[tuple[Hit, float]]
     considered: int  # rows that the filters let through
     related: int  # of these, rows that have anything to do with the query
-    stages: tuple[Stage, ...]
+    marks: Sequence[tuple[str, float]]  # steps, and when each ended
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """How long each step took; a step that comes twice is one."""
+        seconds: dict[Any, float] = {}
+        for (_, before), (name, now) in pairwise(self.marks):
+            seconds[name] = seconds.get(name, 0.0) + now - before
+        return tuple(Stage(name=name, ms=round(took * 1000, 3)) for name, took in seconds.items())
 
 
 class Search:
@@ -63,7 +72,7 @@ class Search:
         question = with_context(understand(request.query, at=at, names=names, own=own), request.before)
         marks.append(("understand", time.perf_counter()))
         if not question.terms:
-            return Found([], 0, 0, _stages(marks))
+            return Found([], 0, 0, marks)
         vector = await self._vector(question, embedder)
         marks.append(("embed", time.perf_counter()))
         if user is None:
@@ -73,7 +82,8 @@ class Search:
         words = comparable(question.words, self._parts.lexicon.word_vectors)
         one_space = embedder is not None and embedder.name == self._parts.lexicon.name
         query = Query(question=question, vector=vector, words=words, one_space=one_space)
-        uses = await self._uses(request)
+        by_use = request.weights is not None and request.weights.get("access")
+        uses = await self._uses(request.user_id) if by_use else {}
         space = None if vector is None or embedder is None else embedder.name
         half_life_days = self._parts.profile.half_life_days
         with user.lock, one_thread():
@@ -81,7 +91,7 @@ class Search:
         marks.append(("rank", time.perf_counter()))
         hits = await self._hits(user, ranking.best, request)
         marks.append(("read", time.perf_counter()))
-        return Found(hits, ranking.considered, ranking.related, _stages(marks))
+        return Found(hits, ranking.considered, ranking.related, marks)
 
     async def _embedder(self) -> Embedder | None:
         """The embedder to search by: the one that was chosen, or static vectors until all has its vectors."""
@@ -103,11 +113,9 @@ class Search:
             return None
         return unit(np.asarray(found[0], dtype=np.float32))
 
-    async def _uses(self, request: Request) -> Mapping[str, int]:
-        """How often each memory was used by now, if that counts: for an index, being used is no change."""
-        if not request.weights or not request.weights.get("access"):
-            return {}
-        store, user_id = self._parts.store, request.user_id
+    async def _uses(self, user_id: str) -> Mapping[str, int]:
+        """How often each memory was used by now: for an index, being used is no change."""
+        store = self._parts.store
         used: list[Fact | Episode] = [*await store.facts(user_id), *await store.episodes(user_id)]
         return {item.id: item.accesses for item in used}
 
@@ -120,14 +128,6 @@ class Search:
         return hits[: request.top_k]
 
 
-def _stages(marks: Sequence[tuple[str, float]]) -> tuple[Stage, ...]:
-    """How long each step took; a step that comes twice is one."""
-    seconds: dict[Any, float] = {}
-    for (_, before), (name, now) in pairwise(marks):
-        seconds[name] = seconds.get(name, 0.0) + now - before
-    return tuple(Stage(name=name, ms=round(took * 1000, 3)) for name, took in seconds.items())
-
-
 def _allow(user: UserIndex, request: Request, at: datetime) -> Flags:
     """Which rows the request's filters let through."""
     index, wanted = user.index, request.wanted
@@ -138,7 +138,7 @@ def _allow(user: UserIndex, request: Request, at: datetime) -> Flags:
         allowed &= index.at.all < wanted.until.timestamp()
     if request.role is not None:
         allowed &= (index.role.all == ROLES.get(request.role, OTHER)) & (index.kind.all == 0)
-    if wanted.for_facts:
+    if wanted != _ANY and wanted.for_facts:
         allowed &= index.kind.all == KINDS.index("fact")
     if request.session_id is not None:
         allowed &= np.isin(index.session.all, _sessions(user, {request.session_id}))
@@ -162,6 +162,6 @@ def _hidden(user: UserIndex, request: Request, at: datetime) -> AbstractSet[str]
     valid = {fact.id for fact in holding(user.facts.values(), request.as_of or at)}
     if request.archived:
         valid |= {fact.id for fact in user.facts.values() if fact.status == "archived"}
-    wanted = {key for key in valid if request.wanted.takes(user.facts[key])} if request.wanted != Filter() else valid
+    wanted = {key for key in valid if request.wanted.takes(user.facts[key])} if request.wanted != _ANY else valid
     significant = {key for key, one in user.episodes.items() if one.significance >= request.wanted.min_importance}
     return (user.facts.keys() - wanted) | (user.episodes.keys() - significant)
