@@ -342,7 +342,7 @@ def test_an_interrupted_command_says_how_to_go_on(cli, monkeypatch):
     monkeypatch.setattr(measure, "measure", stopped)
     done = cli("bench", "recall", CHAT)
     assert done.code == 130
-    assert "--resume goes on from there" in done.err
+    assert "--resume continues from there" in done.err
 
 
 def test_other_commands_do_not_load_it():
