@@ -10,6 +10,7 @@ QUICK := architecture context folding forgetting formats knowledge language log 
   search storage tenancy workers
 PROGRAMS := $(BIN)/python scripts/programs.py
 export PYTHONHASHSEED ?= random
+unexport PYTHONDONTWRITEBYTECODE  # the tests start some 200 processes, which need not compile everything anew
 
 .PHONY: help demo quick test test-all check static bench page screenshots lock fix clean
 

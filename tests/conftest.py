@@ -8,6 +8,7 @@ import gc
 import logging
 import ssl
 import sys
+import threading
 from pathlib import PurePath
 
 import httpx2
@@ -18,7 +19,7 @@ from scripts.programs import PGBOUNCER
 from tests import sizes  # noqa: F401 - loads the profile of Hypothesis
 from tests.bouncer import bouncer
 from tests.places import Backend, Database, Databases, Files, needed
-from tests.waiting import CEILING
+from tests.waiting import CEILING, wait_until
 
 for kind in ("connect", "read", "write", "pool"):  # on a busy machine an answer may take longer than the usual 5 s
     setattr(httpx2._config.DEFAULT_TIMEOUT_CONFIG, kind, CEILING)
@@ -125,6 +126,19 @@ def any_place(request, tmp_path):
     if request.param is Backend.MEMORY:
         return lambda _="": ":memory:"
     return Files(tmp_path) if request.param is Backend.SQLITE else Databases(request.getfixturevalue("databases"))
+
+
+def own_threads() -> set[threading.Thread]:
+    """Those that a test started without giving them a name."""
+    return {thread for thread in threading.enumerate() if thread.name.startswith("Thread-")}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def threads():
+    """The threads that a module starts end with it: one that goes on would slow down every test after it."""
+    before = own_threads()
+    yield
+    wait_until(lambda: own_threads() <= before, "all threads of the module have ended")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -10,6 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
 from types import FunctionType, TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
@@ -22,6 +23,7 @@ from lamina.profiles import Profile
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_CLOSED = "this memory is closed; open it again with Memory(path)"
 
 
 class _Loop:
@@ -29,15 +31,36 @@ class _Loop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="lamina", daemon=True)
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="lamina", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        with self._lock:
+            if self._stopped:
+                work.close()
+                raise LaminaError(_CLOSED)
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except CancelledError:
+            raise LaminaError("this memory was closed before the call had ended; its work stays due") from None
 
     def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+
+    def _run(self) -> None:
+        """Run until `stop`. The calls that other threads then wait for are cancelled."""
+        self._loop.run_forever()
+        self._loop.run_until_complete(asyncio.sleep(0))  # starts what was handed over last
+        while tasks := asyncio.all_tasks(self._loop):
+            for task in tasks:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.wait(tasks))
         self._loop.close()
 
 
@@ -139,7 +162,7 @@ class Memory:
         """The loop that is to run a verb; None: it is run in the caller's thread."""
         if self._loop is None:
             work.close()
-            raise LaminaError("this memory is closed; open it again with Memory(path)")
+            raise LaminaError(_CLOSED)
         if os.getpid() != self._process:
             work.close()
             raise LaminaError(FORKED.format("this memory"))

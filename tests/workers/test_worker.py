@@ -5,12 +5,13 @@ import logging
 import random
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from lamina import PROFILES, AsyncMemory, Memory, ModelError, NotFound
+from lamina import PROFILES, AsyncMemory, LaminaError, Memory, ModelError, NotFound
 from lamina.folding.fold import NO_WORDS
 from lamina.parts import Patience
 from lamina.testing import FakeClock, FakeSummariser, WordCounter
@@ -391,6 +392,24 @@ def test_nobody_waits_for_a_model_that_hangs(tmp_path, location):
     if location != ":memory:":
         with Memory(place, profile=PROFILE, counter=WordCounter(), worker=False) as memory:
             assert memory.settle(timeout=CEILING).folds > 0
+
+
+def test_a_call_in_another_thread_ends_when_the_memory_is_closed(tmp_path):
+    """It is told so; what it waited for stays due."""
+    hanging = FakeSummariser("hangs")
+    with ThreadPoolExecutor() as pool:
+        with Memory(
+            tmp_path / "a.db", profile=PROFILE, counter=WordCounter(), summariser=hanging, worker=False
+        ) as memory:
+            for number in range(4):
+                memory.add(turn(number), user_id="ann", session_id="s1")
+            waiting = [pool.submit(memory.settle), pool.submit(memory.settle)]
+            assert hanging.started.wait(CEILING)
+        for one in waiting:
+            with pytest.raises(LaminaError, match="closed"):
+                one.result(CEILING)
+        with pytest.raises(LaminaError, match="closed"):
+            memory.settle()
 
 
 # the same log, the same layers
