@@ -30,7 +30,7 @@ from benchmarks.run import conversation
 from lamina.memory import AsyncMemory
 from lamina.profiles import PROFILES
 from lamina.storage import postgres_connection
-from lamina.storage.postgres_dialect import translated
+from lamina.storage.postgres_names import adapt
 from lamina.testing.postgres_server import SERVICE, Server
 
 mpl.use("Agg")
@@ -152,11 +152,11 @@ def folded(location: str, processes: int) -> float:
 async def against_bare_sql(location: str, seconds: float) -> dict[str, float]:
     """A context, and the same statements with the same values sent by the driver alone."""
     sent: list[tuple[bytes, Any]] = []
-    done = postgres_connection.PostgresTransaction._done  # noqa: SLF001 - what it sends is what is compared
+    run = postgres_connection.PostgresTransaction._run  # noqa: SLF001 - what it sends is what is compared
 
     async def recorded(self: Any, statement: str, values: Any) -> Any:
-        sent.append((translated(statement, self._names.prefix).encode(), values or None))
-        return await done(self, statement, values)
+        sent.append((adapt(statement, self._names.prefix), values or None))
+        return await run(self, statement, values)
 
     async with AsyncMemory(location, worker=False, profile=PLAIN) as memory:
         await memory.add(list(conversation(400)), user_id="me", session_id="mine")
@@ -166,9 +166,9 @@ async def against_bare_sql(location: str, seconds: float) -> dict[str, float]:
             await memory.context(user_id="me", session_id="mine", budget=BUDGET)
 
         await context()
-        postgres_connection.PostgresTransaction._done = recorded  # type: ignore[method-assign]  # noqa: SLF001
+        postgres_connection.PostgresTransaction._run = recorded  # type: ignore[method-assign]  # noqa: SLF001
         await context()
-        postgres_connection.PostgresTransaction._done = done  # type: ignore[method-assign]  # noqa: SLF001
+        postgres_connection.PostgresTransaction._run = run  # type: ignore[method-assign]  # noqa: SLF001
         url = location.split("&lamina", maxsplit=1)[0]
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from lamina.storage.postgres import PostgresStore
-from lamina.storage.postgres_dialect import TABLES
+from lamina.storage.postgres_names import TABLES
 from lamina.testing.postgres_server import SERVICE
 from scripts.programs import Program
 from tests.waiting import CEILING

@@ -21,9 +21,9 @@ from lamina.search.vectors import pack
 from lamina.storage.migrations import steps
 from lamina.storage.postgres import PostgresStore
 from lamina.storage.postgres_connection import Held
-from lamina.storage.postgres_dialect import translated
 from lamina.storage.postgres_errors import named
 from lamina.storage.postgres_migrations import grants, oldest_code
+from lamina.storage.postgres_names import adapt
 from lamina.testing import WordCounter
 from lamina.testing.postgres_server import SERVICE
 from lamina.testing.samples import a_draft, a_fact, a_milestone, a_rewrite, an_append, an_erasure, at, some_facts
@@ -184,16 +184,16 @@ async def test_long_values_fit_into_the_indexes(store):
     assert await is_whole(store, "s1")
 
 
-def test_sql_is_translated():
-    """Values, lists and hints; nothing in quotes or of the same name is touched."""
-    sql = (
-        "select messages from sessions where tenant = ? and id not in (select value from json_each(:ids)) order by +id"
+def test_statements_get_the_drivers_marks_and_the_prefix():
+    """Nothing in quotes or of the same name is touched."""
+    assert adapt("select messages from sessions where tenant = ? and id = any(:ids)", "p_") == (
+        b"select messages from p_sessions where tenant = %s and id = any(%(ids)s)"
     )
-    assert (
-        translated(sql, "p_") == "select messages from p_sessions where tenant = %s and id <> all(%(ids)s) order by id"
+    assert adapt("update sessions set a = '%' where sessions.b = :b and c::int % 2 = 0", "p_") == (
+        b"update p_sessions set a = '%%' where p_sessions.b = %(b)s and c::int %% 2 = 0"
     )
-    assert translated("update sessions set a = '%' where sessions.b = :b", "p_") == (
-        "update p_sessions set a = '%%' where p_sessions.b = %(b)s"
+    assert adapt("select 'from sessions? It''s :b.' from sessions as s", "p_") == (
+        b"select 'from sessions? It''s :b.' from p_sessions as s"
     )
 
 
@@ -458,6 +458,19 @@ async def test_a_heavy_user_can_have_an_index(database, store):
     finally:
         await store.drop_user_index("ann", "e")  # the database is another test's next
     assert [await store.nearest("ann", "e", one, 20) for one in asked] == exact
+
+
+async def test_a_user_of_any_name_can_have_an_index(store):
+    """The id is a part of the statement, where marks of values and names of tables mean nothing."""
+    user = "what? :now 100% it's from sessions \\"
+    vectors = dict(zip(("m1", "m2", "m3"), pack(np.eye(3, 64)), strict=True))
+    await store.append(an_append("s1", *map(a_draft, vectors), user_id=user))
+    assert await store.put_vectors(user, "e", 0, vectors, None)
+    await store.index_user(user, "e")
+    try:
+        assert await store.nearest(user, "e", vectors["m2"], 1) == ["m2"]
+    finally:
+        await store.drop_user_index(user, "e")  # the database is another test's next
 
 
 # forgetting

@@ -163,8 +163,8 @@ async def put_session_rows(tx: Transaction, user_id: str, session_id: str, table
         mine = "where tenant = ? and session_id = ?"
         await tx.execute(f"update messages set unread = 0 {mine} and unread = 1", (tx.tenant, session_id))
         await tx.execute(
-            f"update messages set unread = 1 {mine} and seq in (select value from json_each(?))",
-            (tx.tenant, session_id, tx.listed([seq for (seq,) in rows])),
+            f"update messages set unread = 1 {mine} and seq {tx.among('?')}",
+            (tx.tenant, session_id, tx.array([seq for (seq,) in rows])),
         )
     elif table == "vectors":
         await _put_vectors(tx, rows)

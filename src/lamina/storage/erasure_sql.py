@@ -14,10 +14,15 @@ from lamina.protocols.store import Erased, Erasure, FactRow, MessageRow, Receipt
 from lamina.storage import changes_sql, facts_sql, sessions_sql, summaries_sql
 from lamina.storage.relational_rows import FACT, MESSAGE, fact_columns, from_us, message_row, to_us
 from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_episodes, whole_facts
-from lamina.storage.transaction import Transaction
+from lamina.storage.transaction import Sql, Transaction
 from lamina.values.fact import Fact
 from lamina.values.message import Span
 from lamina.values.session import Session
+
+_IDS_OF_RESULT = Sql(
+    sqlite="json_each(case when json_valid(result) then result else '{}' end, '$.ids') as ids",
+    postgres="jsonb_array_elements_text(result -> 'ids') as ids (value)",
+)
 
 
 class DryRun(Exception):
@@ -203,18 +208,15 @@ async def _erase_happened(tx: Transaction, erasure: Erasure, gone: Losses) -> No
         again.update(*(one.message_ids for one in told.values() if one.origin == "said"))
     again -= {change.message_id for change in erasure.rewrites if change.whole}
     await tx.execute(
-        "update messages set unread = 1 where tenant = ? and id in (select value from json_each(?))",
-        (tx.tenant, tx.listed(sorted(again))),
+        f"update messages set unread = 1 where tenant = ? and id {tx.among('?')}",
+        (tx.tenant, tx.array(sorted(again))),
     )
 
 
 async def _forget_appends(tx: Transaction, message_ids: set[str]) -> None:
     """An append that is tried again stays known, but its fingerprint tells nothing any more, nor does its key."""
-    brought = (
-        " tenant = ? and exists (select 1 from json_each(case when json_valid(result) then result else '{}' end,"
-        " '$.ids') as told where told.value in (select value from json_each(?)))"
-    )
-    key = (tx.tenant, tx.listed(sorted(message_ids)))
+    brought = f" tenant = ? and exists (select 1 from {tx.pick(_IDS_OF_RESULT)} where ids.value {tx.among('?')})"
+    key = (tx.tenant, tx.array(sorted(message_ids)))
     own = (len(OWN_KEY), OWN_KEY)
     await tx.execute(f"delete from appends where {brought} and substr(key, 1, ?) = ?", (*key, *own))
     await tx.execute(f"update appends set fingerprint = ? where {brought}", (FORGOTTEN_APPEND, *key))
@@ -237,8 +239,8 @@ async def unfold_from(tx: Transaction, session_id: str, seq: int, gone: Losses) 
     live = await tx.rows(
         "select id, coalesce(first, 0), coalesce(last, 0), status from summaries where tenant = ? and session_id = ?"
         " and (status = 'live'"
-        " or (status = 'folded' and folded_into in (select value from json_each(?)))) order by first",
-        (tx.tenant, session_id, tx.listed(ids)),
+        f" or (status = 'folded' and folded_into {tx.among('?')})) order by first",
+        (tx.tenant, session_id, tx.array(ids)),
     )
     cursor = max((last for _, _, last, _ in live), default=0)
     senseless = any(not 1 <= first <= last for _, first, last, _ in live)
@@ -259,8 +261,8 @@ async def _orphan(tx: Transaction, session_id: str, gone: Sequence[str]) -> None
     """What was folded into a replaced summary that is gone was replaced with it."""
     await tx.execute(
         "update summaries set status = 'replaced', folded_into = null where tenant = ? and session_id = ?"
-        " and status = 'folded' and folded_into in (select value from json_each(?))",
-        (tx.tenant, session_id, tx.listed(gone)),
+        f" and status = 'folded' and folded_into {tx.among('?')}",
+        (tx.tenant, session_id, tx.array(gone)),
     )
 
 
@@ -339,9 +341,8 @@ async def _next_generation(tx: Transaction, erased: Session) -> None:
 
 async def _delete_appends(tx: Transaction, session_id: str) -> None:
     await tx.execute(
-        "delete from appends where tenant = :tenant and exists (select 1 from"
-        " json_each(case when json_valid(result) then result else '{}' end, '$.ids') as told where"
-        " told.value in (select id from messages where tenant = :tenant and session_id = :session))",
+        f"delete from appends where tenant = :tenant and exists (select 1 from {tx.pick(_IDS_OF_RESULT)} where"
+        " ids.value in (select id from messages where tenant = :tenant and session_id = :session))",
         {"tenant": tx.tenant, "session": session_id},
     )
 
@@ -359,9 +360,8 @@ async def _erase_user(tx: Transaction, user_id: str, gone: Losses) -> None:
 
 async def erase_facts(tx: Transaction, user_id: str, ids: Sequence[str], gone: Losses) -> None:
     found = await tx.rows(
-        f"select {FACT} from facts where tenant = ? and user_id = ? and id in (select value from json_each(?))"
-        " order by id",
-        (tx.tenant, user_id, tx.listed(ids)),
+        f"select {FACT} from facts where tenant = ? and user_id = ? and id {tx.among('?')} order by id",
+        (tx.tenant, user_id, tx.array(ids)),
     )
     gone.facts.extend(whole_facts(FactRow(*row) for row in found))
     gone.fact_ids.extend(row[0] for row in found)
@@ -389,9 +389,9 @@ async def erase_episodes(tx: Transaction, user_id: str, ids: Sequence[str], gone
 
 async def _erase_milestones(tx: Transaction, erasure: Erasure, gone: Losses) -> None:
     deleted = await tx.execute(
-        "delete from milestones where tenant = :tenant and id in (select value from json_each(:ids)) and exists"
+        f"delete from milestones where tenant = :tenant and id {tx.among(':ids')} and exists"
         " (select 1 from sessions s where s.tenant = :tenant and s.id = session_id and s.user_id = :user)",
-        {"tenant": tx.tenant, "ids": tx.listed(erasure.milestones), "user": erasure.user_id},
+        {"tenant": tx.tenant, "ids": tx.array(erasure.milestones), "user": erasure.user_id},
     )
     gone.milestones += deleted
 

@@ -21,11 +21,16 @@ from lamina.storage.shared import (
     whole_episodes,
     whole_facts,
 )
-from lamina.storage.transaction import Transaction
+from lamina.storage.transaction import Sql, Transaction
 from lamina.values.fact import ConflictRule, Episode, Fact, Link
 from lamina.values.message import Span
 
 Slot = tuple[str, str]  # category and slot
+
+_OF_SLOT = Sql(
+    sqlite="slot = :slot",
+    postgres="slot_hash = md5(cast(:slot as text)) and slot = :slot",  # a slot may be too long for an index
+)
 
 
 async def facts(
@@ -58,7 +63,7 @@ async def raw_facts(
     elif session_id is not None:
         where += " and session_id = :session"
     if ids is not None:
-        where, values["ids"] = f"{where} and id in (select value from json_each(:ids))", tx.listed(ids)
+        where, values["ids"] = f"{where} and id {tx.among(':ids')}", tx.array(ids)
     found = await tx.rows(f"select {FACT} from facts where tenant = :tenant{where} order by id", values)
     return [FactRow(*row) for row in found]
 
@@ -82,10 +87,10 @@ async def raw_episodes(
 ) -> list[EpisodeRow]:
     where = "" if user_id is None else " and user_id = :user"
     where += "" if session_id is None else " and session_id = :session"
-    where += "" if ids is None else " and id in (select value from json_each(:ids))"
+    where += "" if ids is None else f" and id {tx.among(':ids')}"
     found = await tx.rows(
         f"select {EPISODE} from episodes where tenant = :tenant{where} order by happened_us, id",
-        {"tenant": tx.tenant, "user": user_id, "session": session_id, "ids": tx.listed(ids or ())},
+        {"tenant": tx.tenant, "user": user_id, "session": session_id, "ids": tx.array(ids or ())},
     )
     return [EpisodeRow(*row) for row in found]
 
@@ -149,8 +154,8 @@ async def _overtaken(tx: Transaction, commit: FactsCommit) -> bool:
         return True
     needed = joined(commit)
     (left,) = await tx.one(
-        "select count(*) from episodes where tenant = ? and id in (select value from json_each(?))",
-        (tx.tenant, tx.listed(sorted(needed))),
+        f"select count(*) from episodes where tenant = ? and id {tx.among('?')}",
+        (tx.tenant, tx.array(sorted(needed))),
     )
     return left < len(needed) or (commit.reading is not None and not await _read_on(tx, commit.reading))
 
@@ -164,8 +169,8 @@ async def _read_on(tx: Transaction, reading: Reading) -> bool:
         return False
     await tx.execute(
         "update messages set unread = 0 where tenant = ? and session_id = ? and unread = 1"
-        " and (seq in (select value from json_each(?)) or (seq > ? and seq <= ?))",
-        (tx.tenant, reading.session_id, tx.listed(reading.again), reading.expect, reading.upto),
+        f" and (seq {tx.among('?')} or (seq > ? and seq <= ?))",
+        (tx.tenant, reading.session_id, tx.array(reading.again), reading.expect, reading.upto),
     )
     return True
 
@@ -190,7 +195,7 @@ async def _stand(tx: Transaction, new: Sequence[Fact], commit: FactsCommit) -> b
     slot = {"tenant": tx.tenant, "user": new[0].user_id, "category": new[0].category, "slot": new[0].slot}
     found = await tx.row(
         f"select {FACT} from facts where tenant = :tenant and user_id = :user and category = :category"
-        " and slot = :slot and status = 'active'",
+        f" and {tx.pick(_OF_SLOT)} and status = 'active'",
         slot,
     )
     holds = None if found is None else next(whole_facts([FactRow(*found)]), None)
@@ -207,7 +212,7 @@ async def _stand(tx: Transaction, new: Sequence[Fact], commit: FactsCommit) -> b
     since = {**slot, "since": to_us(holds.learnt_at)}
     conflicted, versions = await tx.one(
         "select count(case when status = 'conflicted' then 1 end), max(version) from facts where tenant = :tenant"
-        " and user_id = :user and category = :category and slot = :slot and learnt_us >= :since",
+        f" and user_id = :user and category = :category and {tx.pick(_OF_SLOT)} and learnt_us >= :since",
         since,
     )
     if conflicted:
@@ -222,10 +227,10 @@ async def _others_behind(tx: Transaction, new: Sequence[Fact], slot: Mapping[str
     first = new[0]
     found = await tx.row(
         "select 1 from facts as f where f.tenant = :tenant and f.user_id = :user and f.category = :category"
-        " and f.slot = :slot and f.learnt_us >= :learnt and f.id not in (select value from json_each(:new))"
+        f" and {tx.pick(_OF_SLOT)} and f.learnt_us >= :learnt and not f.id {tx.among(':new')}"
         " and (f.learnt_us > :learnt or f.message_id is null or f.session_id <> :session"
         " or (select m.seq from messages as m where m.tenant = :tenant and m.id = f.message_id) >= :seq) limit 1",
-        {**slot, "learnt": to_us(first.learnt_at), "new": tx.listed([fact.id for fact in new]),
+        {**slot, "learnt": to_us(first.learnt_at), "new": tx.array([fact.id for fact in new]),
          "session": first.session_id or "", "seq": first.seq},
     )  # fmt: skip
     return found is not None
@@ -236,8 +241,8 @@ async def _change_facts(tx: Transaction, user_id: str, facts: Sequence[Fact]) ->
     if not facts:
         return False
     found = await tx.rows(
-        f"select {FACT} from facts where tenant = ? and user_id = ? and id in (select value from json_each(?))",
-        (tx.tenant, user_id, tx.listed([fact.id for fact in facts])),
+        f"select {FACT} from facts where tenant = ? and user_id = ? and id {tx.among('?')}",
+        (tx.tenant, user_id, tx.array([fact.id for fact in facts])),
     )
     stored = {fact.id: fact for fact in whole_facts(map(FactRow._make, found))}
     placed = [said_where(stored.get(fact.id), fact) for fact in facts]
@@ -253,9 +258,8 @@ async def _change_facts(tx: Transaction, user_id: str, facts: Sequence[Fact]) ->
 
 async def drop_facts(tx: Transaction, user_id: str, ids: Iterable[str]) -> set[Slot]:
     gone = await tx.rows(
-        "delete from facts where tenant = ? and user_id = ? and id in (select value from json_each(?))"
-        " returning category, slot",
-        (tx.tenant, user_id, tx.listed(ids)),
+        f"delete from facts where tenant = ? and user_id = ? and id {tx.among('?')} returning category, slot",
+        (tx.tenant, user_id, tx.array(ids)),
     )
     return {(category, slot) for category, slot in gone}
 
@@ -266,9 +270,8 @@ async def resolve_slots(tx: Transaction, user_id: str, slots: Iterable[Slot], ru
     if not wanted:
         return
     every = await tx.rows(
-        f"select {FACT} from facts where tenant = :tenant and user_id = :user"
-        " and slot in (select value from json_each(:slots))",
-        {"tenant": tx.tenant, "user": user_id, "slots": tx.listed(sorted({slot for _, slot in wanted}))},
+        f"select {FACT} from facts where tenant = :tenant and user_id = :user and slot {tx.among(':slots')}",
+        {"tenant": tx.tenant, "user": user_id, "slots": tx.array(sorted({slot for _, slot in wanted}))},
     )
     found = defaultdict[Slot, list[FactRow]](list)
     for row in map(FactRow._make, every):
@@ -340,8 +343,8 @@ async def change_episodes(tx: Transaction, user_id: str, episodes: Sequence[Epis
 
 async def drop_episodes(tx: Transaction, user_id: str, ids: Sequence[str]) -> list[str]:
     gone = await tx.rows(
-        "delete from episodes where tenant = ? and user_id = ? and id in (select value from json_each(?)) returning id",
-        (tx.tenant, user_id, tx.listed(ids)),
+        f"delete from episodes where tenant = ? and user_id = ? and id {tx.among('?')} returning id",
+        (tx.tenant, user_id, tx.array(ids)),
     )
     return [row[0] for row in gone]
 
@@ -360,9 +363,8 @@ async def _put_links(tx: Transaction, user_id: str, links: Sequence[Link]) -> No
 
 async def unlink(tx: Transaction, ids: Sequence[str]) -> None:
     await tx.execute(
-        "delete from links where tenant = :tenant and (source in (select value from json_each(:ids))"
-        " or target in (select value from json_each(:ids)))",
-        {"tenant": tx.tenant, "ids": tx.listed(ids)},
+        f"delete from links where tenant = :tenant and (source {tx.among(':ids')} or target {tx.among(':ids')})",
+        {"tenant": tx.tenant, "ids": tx.array(ids)},
     )
 
 

@@ -42,7 +42,7 @@ async def messages(
         return await _unread(tx, session_id, _ALL if limit is None else limit)
     where = "" if session_id is None else " and session_id = :session"
     where += "" if span is None else " and seq between :first and :last"
-    where += "" if ids is None else " and id in (select value from json_each(:ids))"
+    where += "" if ids is None else f" and id {tx.among(':ids')}"
     order = "" if session_id is None else " order by seq"
     found = await tx.rows(
         f"select {MESSAGE} from messages where tenant = :tenant{where}{order} limit :limit",
@@ -51,7 +51,7 @@ async def messages(
             "session": session_id,
             "first": span.first if span else 0,
             "last": span.last if span else 0,
-            "ids": tx.listed(ids or ()),
+            "ids": tx.array(ids or ()),
             "limit": _ALL if limit is None else limit,
         },
     )
@@ -126,8 +126,8 @@ async def _keep_versions(tx: Transaction, session: Session, salt: bytes, gone: e
 
 
 async def _facts_said_in(tx: Transaction, message_ids: Sequence[str]) -> list[str]:
-    sql = "select id from facts where tenant = ? and message_id in (select value from json_each(?))"
-    return [row[0] for row in await tx.rows(sql, (tx.tenant, tx.listed(message_ids)))]
+    sql = f"select id from facts where tenant = ? and message_id {tx.among('?')}"
+    return [row[0] for row in await tx.rows(sql, (tx.tenant, tx.array(message_ids)))]
 
 
 async def _episodes_told_in(tx: Transaction, session: Session, message_ids: Sequence[str]) -> list[str]:
@@ -186,8 +186,8 @@ async def stored_messages(tx: Transaction, ids: Sequence[str]) -> dict[str, Mess
     if not ids:
         return {}
     found = await tx.rows(
-        f"select {MESSAGE} from messages where tenant = ? and id in (select value from json_each(?))",
-        (tx.tenant, tx.listed(ids)),
+        f"select {MESSAGE} from messages where tenant = ? and id {tx.among('?')}",
+        (tx.tenant, tx.array(ids)),
     )
     return {row.id: row for row in map(message_row, found)}
 

@@ -17,11 +17,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from lamina.errors import FORKED, StoreBusy, StoreError
-from lamina.storage.postgres_dialect import Names, translated
 from lamina.storage.postgres_errors import AGAIN, Pooled, is_lost, named
+from lamina.storage.postgres_names import Names, adapt
 from lamina.storage.postgres_options import PostgresOptions
 from lamina.storage.postgres_words import PostgresWords
-from lamina.storage.transaction import NOBODY, About, Row, Values, WordIndex, Work
+from lamina.storage.transaction import NOBODY, About, Row, Sql, Values, WordIndex, Work
 
 T = TypeVar("T")
 Connection = psycopg.AsyncConnection[Row]
@@ -53,30 +53,36 @@ class PostgresTransaction:
         self.tenant = tenant
         self.words: WordIndex = PostgresWords(tenant)
 
-    async def _done(self, statement: str, values: Values) -> psycopg.AsyncCursor[Row]:
-        return await self._connection.execute(translated(statement, self._names.prefix).encode(), values or None)
+    async def _run(self, statement: str, values: Values) -> psycopg.AsyncCursor[Row]:
+        return await self._connection.execute(adapt(statement, self._names.prefix), values or None)
 
     async def rows(self, sql: str, values: Values = ()) -> list[Row]:
-        return await (await self._done(sql, values)).fetchall()
+        return await (await self._run(sql, values)).fetchall()
 
     async def row(self, sql: str, values: Values = ()) -> Row | None:
-        return await (await self._done(sql, values)).fetchone()
+        return await (await self._run(sql, values)).fetchone()
 
     async def one(self, sql: str, values: Values = ()) -> Row:
         return (await self.rows(sql, values))[0]
 
     async def execute(self, sql: str, values: Values = ()) -> int:
-        return (await self._done(sql, values)).rowcount
+        return (await self._run(sql, values)).rowcount
 
     async def many(self, sql: str, values: Sequence[Values]) -> None:
         if len(values) == 1:
-            await self._done(sql, values[0])
+            await self._run(sql, values[0])
         elif values:
             async with self._connection.cursor() as cursor:
-                await cursor.executemany(translated(sql, self._names.prefix).encode(), values)
+                await cursor.executemany(adapt(sql, self._names.prefix), values)
 
-    def listed(self, values: Iterable[Any]) -> list[Any]:
+    def pick(self, text: Sql) -> str:
+        return text.postgres
+
+    def array(self, values: Iterable[Any]) -> list[Any]:
         return list(values)
+
+    def among(self, values: str) -> str:
+        return f"= any({values})"
 
     async def insert_vectors(self, rows: Sequence[Row]) -> None:
         await self.many(

@@ -9,8 +9,8 @@ from psycopg import sql
 from lamina.errors import SchemaTooNew
 from lamina.storage.migrations import steps
 from lamina.storage.postgres_connection import Connection, PostgresDatabase
-from lamina.storage.postgres_dialect import Names
 from lamina.storage.postgres_errors import named, without_extension
+from lamina.storage.postgres_names import Names
 
 _OLDEST_CODE = re.compile(r"^-- oldest code: (\d+)$", re.MULTILINE)
 _VECTOR = (
@@ -77,7 +77,7 @@ async def _step(connection: Connection, names: Names) -> bool:
         for number, _, script in steps("postgres"):
             if number > version:
                 await _use_extension(connection, names)
-                await connection.execute(names.filled(script).encode())
+                await connection.execute(names.fill(script).encode())
                 noted = f"insert into {names.table('schema_versions')} (version, oldest_code) values (%s, %s)"
                 await connection.execute(noted.encode(), (number, oldest_code(script)))
                 return True
@@ -116,4 +116,4 @@ def _path(names: Names, extension: str | None) -> str:
 def grants(role: str, schema: str = "lamina", prefix: str = "") -> str:
     """The statements that let another role use a store, for its owner to run."""
     script = resources.files("lamina.storage").joinpath("sql", "postgres_grants.sql").read_text("utf-8")
-    return Names(schema, prefix).filled(script).replace("~role", sql.Identifier(role).as_string(None))
+    return Names(schema, prefix).fill(script).replace("~role", sql.Identifier(role).as_string(None))

@@ -56,7 +56,7 @@ class PostgresWords:
 
     async def _drop(self, tx: Transaction, table: str, user_id: str, place: int, text: str | None) -> None:
         """By its terms, which is quick; what else there may be of it goes by a look at all of the user's."""
-        known = "" if text is None else " and term in (select value from json_each(:terms))"
+        known = "" if text is None else " and term = any(:terms)"
         await tx.execute(
             f"delete from {table} where tenant = :tenant and user_id = :user and place = :place{known}",
             {"tenant": self._tenant, "user": user_id, "place": place, "terms": sorted(tokens(text or ""))},

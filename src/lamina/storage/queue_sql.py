@@ -26,11 +26,11 @@ async def claim(
         f"select touch, {SESSION} from sessions where tenant = :tenant and pending = 1 and aside = 0"
         " and (lease_us is null or lease_us < :now) "
         " and (:impatient = 1 or retry_us is null or retry_us <= :now)"
-        " and id not in (select value from json_each(:skip))"
-        " and (:all = 1 or id in (select value from json_each(:only)))"
+        f" and not id {tx.among(':skip')}"
+        f" and (:all = 1 or id {tx.among(':only')})"
         " order by touched_us, id limit 1" + tx.free,
-        {"tenant": tx.tenant, "now": to_us(now), "impatient": int(impatient), "skip": tx.listed(skip),
-         "all": int(only is None), "only": tx.listed(only or ())},
+        {"tenant": tx.tenant, "now": to_us(now), "impatient": int(impatient), "skip": tx.array(skip),
+         "all": int(only is None), "only": tx.array(only or ())},
     )  # fmt: skip
     if found is None:
         return None
@@ -88,9 +88,9 @@ async def requeue(tx: Transaction, session_id: str | None = None, *, set_aside: 
 async def pending(tx: Transaction, skip: Sequence[str] = (), only: Sequence[str] | None = None) -> int:
     found = await tx.one(
         "select count(*) from sessions where tenant = :tenant and pending = 1 and aside = 0"
-        " and id not in (select value from json_each(:skip))"
-        " and (:all = 1 or id in (select value from json_each(:only)))",
-        {"tenant": tx.tenant, "skip": tx.listed(skip), "all": int(only is None), "only": tx.listed(only or ())},
+        f" and not id {tx.among(':skip')}"
+        f" and (:all = 1 or id {tx.among(':only')})",
+        {"tenant": tx.tenant, "skip": tx.array(skip), "all": int(only is None), "only": tx.array(only or ())},
     )
     return int(found[0])
 

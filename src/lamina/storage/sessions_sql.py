@@ -16,10 +16,12 @@ from lamina.storage.shared import (
     stale,
     whole_messages,
 )
-from lamina.storage.transaction import Row, Transaction
+from lamina.storage.transaction import Row, Sql, Transaction
 from lamina.values.session import Milestone, Session, Status
 
 _SESSION, _MESSAGE = SESSION.split(", "), MESSAGE.split(", ")
+
+_POSITION = Sql(sqlite="instr", postgres="strpos")
 
 
 async def note_tenant(tx: Transaction) -> None:
@@ -78,7 +80,7 @@ async def sessions(
     after: str | None = None,
 ) -> list[Session]:
     where = "" if after is None else " and id > :after"
-    where += "" if ids is None else " and id in (select value from json_each(:ids))"
+    where += "" if ids is None else f" and id {tx.among(':ids')}"
     where += "" if user_id is None else " and user_id = :user"
     where += "" if status is None else " and status = :status"
     where += " and turns > 0" if newest else ""
@@ -88,7 +90,7 @@ async def sessions(
         {
             "tenant": tx.tenant,
             "after": after,
-            "ids": tx.listed(ids or ()),
+            "ids": tx.array(ids or ()),
             "user": user_id,
             "status": status,
             "limit": limit,
@@ -107,8 +109,8 @@ async def newest_messages(
     limit: int = 1000,
 ) -> list[Newest]:
     if ids is not None:
-        where = "s.id in (select value from json_each(:ids)) order by s.id"
-        return _newest(await _ends(tx, where, {"ids": tx.listed(ids)}))
+        where = f"s.id {tx.among(':ids')} order by s.id"
+        return _newest(await _ends(tx, where, {"ids": tx.array(ids)}))
     pieces = {f"has{number}": f"%{escaped(piece)}%" for number, piece in enumerate(has)}
     wanted = "".join(f" and m.metadata like :{name} escape '!'" for name in pieces)
     where = f"s.id > :after and s.id < :end{wanted} order by s.id limit :limit"
@@ -131,7 +133,7 @@ async def first_sessions(tx: Transaction, prefix: str, mark: str) -> list[str]:
         "(select id from sessions where tenant = :tenant and id > {} and id < :end"
         " and messages > 0 order by id limit 1)"
     )
-    at = "instr(substr(found.id, :start), :mark)"
+    at = f"{tx.pick(_POSITION)}(substr(found.id, :start), :mark)"
     leap = f"case when {at} = 0 then found.id else substr(found.id, 1, :start + {at} - 2) || :behind end"
     values = {"prefix": prefix, "end": behind(prefix), "start": len(prefix) + 1, "mark": mark}
     found = await tx.rows(
@@ -146,8 +148,8 @@ async def first_sessions(tx: Transaction, prefix: str, mark: str) -> list[str]:
 async def touch_sessions(tx: Transaction, ids: Sequence[str], at: datetime) -> None:
     await tx.execute(
         "update sessions set touched_us = :at where tenant = :tenant and id in (select id from sessions"
-        " where tenant = :tenant and id in (select value from json_each(:ids)) order by id" + tx.ordered + ")",
-        {"at": to_us(at), "tenant": tx.tenant, "ids": tx.listed(ids)},
+        f" where tenant = :tenant and id {tx.among(':ids')} order by id" + tx.ordered + ")",
+        {"at": to_us(at), "tenant": tx.tenant, "ids": tx.array(ids)},
     )
 
 

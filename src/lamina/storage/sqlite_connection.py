@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 from lamina.coroutines import NEVER_WAITS
 from lamina.errors import FORKED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from lamina.storage.sqlite_wipe import RawFile, identity
-from lamina.storage.transaction import NOBODY, About, Row, Values, WordIndex, Work
+from lamina.storage.transaction import NOBODY, About, Row, Sql, Values, WordIndex, Work
 
 T = TypeVar("T")
 
@@ -350,8 +350,14 @@ class SqliteTransaction:
     async def many(self, sql: str, values: Sequence[Values]) -> None:
         self._connection.executemany(sql, values)
 
-    def listed(self, values: Iterable[Any]) -> str:
+    def pick(self, text: Sql) -> str:
+        return text.sqlite
+
+    def array(self, values: Iterable[Any]) -> str:
         return json.dumps(list(values))
+
+    def among(self, values: str) -> str:
+        return f"in (select value from json_each({values}))"
 
     async def insert_vectors(self, rows: Sequence[Row]) -> None:
         self._connection.executemany(

@@ -9,7 +9,7 @@ from lamina.maintenance import outline as strata
 from lamina.protocols.store import Imprint, Mark
 from lamina.storage import sessions_sql
 from lamina.storage.shared import skipped
-from lamina.storage.transaction import Row, Transaction
+from lamina.storage.transaction import Row, Sql, Transaction
 from lamina.values.session import Session
 from lamina.values.statistics import Outline, Stats
 
@@ -20,9 +20,30 @@ _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC).date()
 _OF_THEIRS = " and session_id in (select id from sessions where tenant = :tenant and user_id = :user)"
 
 
-def _told(name: str) -> str:
-    """What the record of a summary says under a name; null if it cannot be read."""
-    return f"json_extract(case when json_valid(record) then record end, '$.{name}')"
+def _field(path: str) -> Sql:
+    """A field of a summary's record; null if it cannot be read.
+
+    PostgreSQL finds a key by its quotation marks: inside of a text, each has a backslash before it.
+    """
+    key = path.rpartition(".")[2]
+    return Sql(
+        sqlite=f"json_extract(case when json_valid(record) then record end, '$.{path}')",
+        postgres=f"""substring(record from '[{{,]"{key}":"{{0,1}}([^",}}]+)')""",
+    )
+
+
+def _utc_day(column: str) -> Sql:
+    """The day of a time in UTC; null if it is none."""
+    return Sql(
+        sqlite=f"date({column})",
+        postgres=f"case when {column} ~ '^[0-9-]{{10}}T[0-9:.]+[+-][0-9:]+$'"
+        f" then to_char(cast({column} as timestamptz) at time zone 'utc', 'YYYY-MM-DD') end",
+    )
+
+
+_TOKENS, _DUE = _field("tokens"), _field("recipe.details.due")
+_CREATED_AT, _UPDATED_AT = _field("created_at"), _field("updated_at")
+_DAY_CREATED, _DAY_UPDATED = _utc_day("created_at"), _utc_day("updated_at")
 
 
 async def outline(tx: Transaction, session_id: str, parts: int) -> Outline:
@@ -30,13 +51,13 @@ async def outline(tx: Transaction, session_id: str, parts: int) -> Outline:
     imprints = [*_imprints(await _imprint_rows(tx, session_id))]
     seqs = strata.places_to_read(session.counters.messages, parts, imprints)
     marks = await _marks(tx, session, seqs)
-    return strata.build_outline(session, parts, marks, imprints, await _erased(tx, session))
+    return strata.build_outline(session, parts, marks, imprints, await _erased_seqs(tx, session))
 
 
 async def _imprint_rows(tx: Transaction, session_id: str) -> list[Row]:
     return await tx.rows(
         "select id, kind, layer, version, first, last, status, folded_into,"
-        f" {_told('tokens')}, {_told('recipe.details.due')}, {_told('created_at')}"
+        f" {tx.pick(_TOKENS)}, {tx.pick(_DUE)}, {tx.pick(_CREATED_AT)}"
         " from summaries where tenant = ? and session_id = ? and first is not null",
         (tx.tenant, session_id),
     )
@@ -47,11 +68,11 @@ async def _marks(tx: Transaction, session: Session, seqs: Sequence[int]) -> list
     found = await tx.rows(
         "with marked as (select seq, turn, created_at, coalesce(lag(seq) over (order by seq), 0) as before"
         " from messages where tenant = :tenant and session_id = :session"
-        " and seq in (select value from json_each(:seqs)))"
+        f" and seq {tx.among(':seqs')})"
         " select marked.seq, marked.turn, marked.created_at, (select cast(sum(tokens) as bigint) from messages"
         " where tenant = :tenant and session_id = :session and seq > marked.before and seq <= marked.seq)"
         " from marked order by marked.seq",
-        {"tenant": tx.tenant, "session": session.id, "seqs": tx.listed(seqs)},
+        {"tenant": tx.tenant, "session": session.id, "seqs": tx.array(seqs)},
     )
     marks, time = [], session.started_at.isoformat()
     for seq, turn, created_at, tokens in found:
@@ -60,7 +81,7 @@ async def _marks(tx: Transaction, session: Session, seqs: Sequence[int]) -> list
     return marks
 
 
-async def _erased(tx: Transaction, session: Session) -> list[int]:
+async def _erased_seqs(tx: Transaction, session: Session) -> list[int]:
     """The numbers of messages of which something was erased; no look where nothing ever was."""
     if not session.erasures:
         return []
@@ -87,18 +108,18 @@ async def stats(tx: Transaction, user_id: str | None = None, *, days: int) -> St
     (episodes,) = await tx.one(f"select count(*) from episodes where {own}", key)
     return counting.build_stats(
         counting.Totals._make(sums),
-        await _said_by_day(tx, key),
-        await _told_by_day(tx, own, key),
+        await _messages_by_day(tx, key),
+        await _summaries_by_day(tx, own, key),
         [counting.DayFacts(status, _FIRST_DAY + timedelta(days=day), number) for status, day, number in learnt],
         episodes=episodes,
         days=days,
     )
 
 
-async def _said_by_day(tx: Transaction, key: Mapping[str, str]) -> list[counting.DayMessages]:
+async def _messages_by_day(tx: Transaction, key: Mapping[str, str]) -> list[counting.DayMessages]:
     theirs = _OF_THEIRS if "user" in key else ""
     found = await tx.rows(
-        "select coalesce(date(created_at), substr(created_at, 1, 10)) as day, count(*),"
+        f"select coalesce({tx.pick(_DAY_CREATED)}, substr(created_at, 1, 10)) as day, count(*),"
         f" cast(sum(tokens) as bigint) from messages where tenant = :tenant{theirs} group by day",
         key,
     )
@@ -107,11 +128,11 @@ async def _said_by_day(tx: Transaction, key: Mapping[str, str]) -> list[counting
     ]
 
 
-async def _told_by_day(tx: Transaction, own: str, key: Mapping[str, str]) -> list[counting.DaySummaries]:
+async def _summaries_by_day(tx: Transaction, own: str, key: Mapping[str, str]) -> list[counting.DaySummaries]:
     found = await tx.rows(
-        "select kind, layer, status, coalesce(date(updated_at), substr(updated_at, 1, 10)) as day, count(*),"
+        f"select kind, layer, status, coalesce({tx.pick(_DAY_UPDATED)}, substr(updated_at, 1, 10)) as day, count(*),"
         " cast(coalesce(sum(tokens), 0) as bigint) from (select kind, layer, status,"
-        f" {_told('updated_at')} as updated_at, cast({_told('tokens')} as bigint) as tokens"
+        f" {tx.pick(_UPDATED_AT)} as updated_at, cast({tx.pick(_TOKENS)} as bigint) as tokens"
         f" from summaries where {own}) as written group by kind, layer, status, day",
         key,
     )
@@ -131,9 +152,9 @@ def _imprints(found: Sequence[Row]) -> Iterator[Imprint]:
             skipped("summaries", row[0], error)
 
 
-def _day(told: Any) -> date | None:
+def _day(time: Any) -> date | None:
     """The day of a time or a date; None if it is damaged."""
     try:
-        return datetime.fromisoformat(told).date()
+        return datetime.fromisoformat(time).date()
     except (TypeError, ValueError):
         return None

@@ -12,7 +12,7 @@ from lamina.storage.relational_rows import SUMMARY, summary_row
 from lamina.storage.shared import (
     whole_summaries,
 )
-from lamina.storage.transaction import Transaction
+from lamina.storage.transaction import UNINDEXED_ID, Transaction
 from lamina.values.summary import Summary
 
 _HIGHEST = 2**62
@@ -69,12 +69,12 @@ async def summaries(
 ) -> list[Summary]:
     where = "" if session_id is None else " and session_id = :session"
     where += "" if user_id is None else " and user_id = :user"
-    where += "" if ids is None else " and id in (select value from json_each(:ids))"
+    where += "" if ids is None else f" and id {tx.among(':ids')}"
     where += " and status = 'live'" if live else ""
     found = await tx.rows(
         f"select {SUMMARY} from summaries where tenant = :tenant{where}"
-        f" order by {'+id' if session_id is None else 'first, place'}",
-        {"tenant": tx.tenant, "session": session_id, "user": user_id, "ids": tx.listed(ids or ())},
+        f" order by {tx.pick(UNINDEXED_ID) if session_id is None else 'first, place'}",
+        {"tenant": tx.tenant, "session": session_id, "user": user_id, "ids": tx.array(ids or ())},
     )
     return list(whole_summaries(map(summary_row, found)))
 

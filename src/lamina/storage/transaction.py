@@ -1,7 +1,8 @@
 """The seam between the verbs, which are written once, and the databases that they are sent to.
 
-SQL is written in what SQLite and PostgreSQL have in common, with `?` or `:name` for values. A list is one value,
-made by `listed` and asked for as `in (select value from json_each(?))`, which PostgreSQL gets in its own words.
+SQL is written in what SQLite and PostgreSQL have in common, with `?` or `:name` for values. Where they differ, both
+texts stand beside each other as `Sql`, and `pick` gives that of the transaction's database. A list is one value, made
+by `array` and compared by `among`: `f"select id from facts where tenant = ? and id {tx.among('?')}"`.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -17,6 +18,17 @@ T = TypeVar("T")
 
 Values = tuple[Any, ...] | Mapping[str, Any]
 Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sql:
+    """A statement, or a piece of one, that the databases write differently."""
+
+    sqlite: str
+    postgres: str
+
+
+UNINDEXED_ID = Sql(sqlite="+id", postgres="id")  # keeps SQLite from the index of ids, where another one is better
 
 
 class Transaction(Protocol):
@@ -43,8 +55,16 @@ class Transaction(Protocol):
         """Run it once for each of the values."""
         ...
 
-    def listed(self, values: Iterable[Any]) -> Any:
+    def pick(self, text: Sql) -> str:
+        """The text for this database."""
+        ...
+
+    def array(self, values: Iterable[Any]) -> Any:
         """A list as one value."""
+        ...
+
+    def among(self, values: str) -> str:
+        """The condition that a column is one of an `array`, whose place in the statement is `?` or `:name`."""
         ...
 
     async def insert_vectors(self, rows: Sequence[Row]) -> None:

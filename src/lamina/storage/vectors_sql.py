@@ -14,7 +14,7 @@ from lamina.storage.shared import (
     whole_messages,
     whole_summaries,
 )
-from lamina.storage.transaction import Row, Transaction
+from lamina.storage.transaction import UNINDEXED_ID, Row, Sql, Transaction
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Message
 from lamina.values.report import Problem
@@ -23,6 +23,10 @@ from lamina.values.summary import Summary
 Item = Message | Summary | Fact | Episode
 
 _CHUNK = 4096  # vectors looked at in one go
+
+# without a hint, SQLite goes through all facts and episodes of the tenant
+_FACTS_BY_USER = Sql(sqlite="facts indexed by facts_by_user", postgres="facts")
+_EPISODES_BY_USER = Sql(sqlite="episodes indexed by episodes_by_user", postgres="episodes")
 
 _LACKING = (
     f"select {MESSAGE} from messages where tenant = :tenant and session_id = :session and seq > :after"
@@ -52,11 +56,11 @@ _STRAY = (
 async def vectors(
     tx: Transaction, user_id: str, embedder: str, after: int = 0, *, ids: Sequence[str] | None = None
 ) -> list[VectorRow]:
-    wanted = "place > :after" if ids is None else "item_id in (select value from json_each(:ids))"
+    wanted = "place > :after" if ids is None else f"item_id {tx.among(':ids')}"
     found = await tx.rows(
         "select place, item_id, vector from vectors where tenant = :tenant and user_id = :user"
         f" and embedder = :embedder and {wanted} order by place",
-        {"tenant": tx.tenant, "user": user_id, "embedder": embedder, "after": after, "ids": tx.listed(ids or ())},
+        {"tenant": tx.tenant, "user": user_id, "embedder": embedder, "after": after, "ids": tx.array(ids or ())},
     )
     return list(map(VectorRow._make, found))
 
@@ -92,10 +96,10 @@ async def _derived_lacking(tx: Transaction, key: Mapping[str, Any]) -> list[Item
         "where {0}.tenant = :tenant and {0}.user_id = :user and not exists (select 1 from vectors as v"
         " where v.tenant = :tenant and v.item_id = {0}.id and v.embedder = :embedder)"
     )
-    behind = "and +id > :after order by +id limit :limit"
-    # without being told, SQLite goes through all facts and episodes of the tenant
-    facts = f"facts indexed by facts_by_user {lacking.format('facts')} and status <> 'evidence'"
-    episodes = f"episodes indexed by episodes_by_user {lacking.format('episodes')}"
+    item_id = tx.pick(UNINDEXED_ID)
+    behind = f"and {item_id} > :after order by {item_id} limit :limit"
+    facts = f"{tx.pick(_FACTS_BY_USER)} {lacking.format('facts')} and status <> 'evidence'"
+    episodes = f"{tx.pick(_EPISODES_BY_USER)} {lacking.format('episodes')}"
     kinds: tuple[tuple[str, Callable[[Iterable[Row]], Iterator[Item]]], ...] = (
         (f"select {SUMMARY} from summaries {lacking.format('summaries')} and status = 'live' {behind}", _summaries),
         (f"select {FACT} from {facts} {behind}", _facts),
@@ -186,22 +190,22 @@ async def put_vectors(
 
 async def drop_vectors_of(tx: Transaction, embedder: str, ids: Iterable[str]) -> None:
     await tx.execute(
-        "delete from vectors where tenant = ? and embedder = ? and item_id in (select value from json_each(?))",
-        (tx.tenant, embedder, tx.listed(ids)),
+        f"delete from vectors where tenant = ? and embedder = ? and item_id {tx.among('?')}",
+        (tx.tenant, embedder, tx.array(ids)),
     )
 
 
 async def _places(tx: Transaction, user_id: str, ids: Sequence[str]) -> dict[str, tuple[str | None, int | None]]:
     """Which of these the user has, and may have a vector; of messages, the session and the number."""
-    wanted = "tenant = :tenant and user_id = :user and id in (select value from json_each(:ids))"
+    wanted = f"tenant = :tenant and user_id = :user and id {tx.among(':ids')}"
     found = await tx.rows(
         f"select id, cast(null as text), cast(null as bigint) from summaries where {wanted} and status = 'live'"
         f" union all select id, cast(null as text), cast(null as bigint) from facts where {wanted}"
         f" union all select id, cast(null as text), cast(null as bigint) from episodes where {wanted}"
         " union all select m.id, m.session_id, m.seq from messages as m join sessions as s"
         " on s.tenant = m.tenant and s.id = m.session_id where m.tenant = :tenant and s.user_id = :user"
-        " and m.id in (select value from json_each(:ids))",
-        {"tenant": tx.tenant, "user": user_id, "ids": tx.listed(ids)},
+        f" and m.id {tx.among(':ids')}",
+        {"tenant": tx.tenant, "user": user_id, "ids": tx.array(ids)},
     )
     return {item_id: (session_id, seq) for item_id, session_id, seq in found}
 

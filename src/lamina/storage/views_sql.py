@@ -85,17 +85,17 @@ async def _match_words(tx: Transaction, user_id: str, terms: Sequence[str], limi
 
 async def _messages_at(tx: Transaction, places: Sequence[int]) -> list[Message]:
     found = await tx.rows(
-        f"select {MESSAGE} from messages where tenant = ? and place in (select value from json_each(?)) order by place",
-        (tx.tenant, tx.listed(places)),
+        f"select {MESSAGE} from messages where tenant = ? and place {tx.among('?')} order by place",
+        (tx.tenant, tx.array(places)),
     )
     return list(whole_messages(map(message_row, found)))
 
 
 async def _summaries_at(tx: Transaction, places: Sequence[int]) -> list[Summary]:
     found = await tx.rows(
-        f"select {SUMMARY} from summaries where tenant = ? and place in (select value from json_each(?))"
+        f"select {SUMMARY} from summaries where tenant = ? and place {tx.among('?')}"
         " and status = 'live' order by place",
-        (tx.tenant, tx.listed(places)),
+        (tx.tenant, tx.array(places)),
     )
     return list(whole_summaries(map(summary_row, found)))
 
