@@ -291,7 +291,7 @@ async def test_workers_share_the_users_among_them(opened: Callable[..., Any]) ->
             await asyncio.sleep(0)
 
     await asyncio.gather(work(), work(), work())
-    assert not await memory._parts.store.unembedded_users(tiny.name, 1000)
+    assert not await memory._parts.store.users(unembedded=tiny.name, limit=1000)
     assert 120 <= len(tiny.seen) < 160
 
 
@@ -309,7 +309,8 @@ async def test_no_embedder_at_all(opened: Callable[..., Any]) -> None:
     memory = await opened("none")
     await say(memory, *SAID)
     assert (await memory.settle()).vectors == 0
-    assert not await memory._parts.store.embedders()
+    rows = memory._parts.store._database.read(lambda tx: tx.rows("select 1 from vectors"))
+    assert not await rows
     assert await best(memory, "basil pasta") == (SAID[2], 0.0)
     assert (await best(memory, "dog"))[0] == SAID[0]
     mixed = await memory.search("pasta", user_id=USER, weights={"semantic": 1, "keyword": 1}, explain=True)

@@ -156,11 +156,11 @@ def test_facts_of_schema_1_are_read_again(store):
 def test_everything_of_schema_1_needs_a_vector(store):
     """Every user is due once, and every session is one that changed."""
     assert asyncio.run(store.changes("ann", 0)) == Changes(count=1, cuts=0, sessions=(ChangedSession("s1", 6),))
-    assert asyncio.run(store.unembedded_users("e", 9)) == ["ann"]
+    assert asyncio.run(store.users(unembedded="e", limit=9)) == ["ann"]
     asyncio.run(embedded(store))
     messages = {draft.id for number in (1, 2, 3) for draft in a_turn(number)}
     assert asyncio.run(with_vectors(store)) == {"ab", "digest-ann-1", *messages}
-    assert asyncio.run(store.unembedded_users("e", 9)) == asyncio.run(store.check()) == []
+    assert asyncio.run(store.users(unembedded="e", limit=9)) == asyncio.run(store.check()) == []
 
 
 def test_workers_find_the_tenants_of_schema_1(store):

@@ -39,7 +39,7 @@ async def shown(store, log, numbers):
         [(row.item_id, row.vector) for row in await store.vectors("ann", "e", 0)],
         [await store.nearest("ann", "e", vector, limit) for vector in asked for limit in (1, 7, 99)],
         [item.id for item in (await store.unembedded("ann", "e", 999)).items],
-        await store.unembedded_users("e", 9),
+        await store.users(unembedded="e", limit=9),
     ]
 
 

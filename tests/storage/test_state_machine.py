@@ -501,7 +501,7 @@ class Stores(RuleBasedStateMachine):
             for embedder in ("e1", "e2"):  # in order of their places, which are the store's to choose
                 read[user].append([row[1:] for row in driven(store.vectors(user, embedder, 0))])
         read["backlog"] = driven(store.backlog(at(self.minutes), "e1"))
-        read["due"] = [driven(store.unembedded_users(embedder, 9)) for embedder in ("e1", "e2")]
+        read["due"] = [driven(store.users(unembedded=embedder, limit=9)) for embedder in ("e1", "e2")]
         for session in read["sessions"]:
             read[f"session {session.id}"] = [
                 driven(store.audit(session.id)),
@@ -558,7 +558,7 @@ class Stores(RuleBasedStateMachine):
                     assert sum(fact.status == "active" for fact in slot) <= 1
 
 
-SHOWN = ("sessions", "users", "pending", "leases", "proposals", "receipts", "embedders")
+SHOWN = ("sessions", "users", "pending", "leases", "proposals", "receipts")
 SHOWN_OF_USERS = ("digests", "facts", "episodes", "links")
 
 TestStores = Stores.TestCase

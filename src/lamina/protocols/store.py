@@ -354,15 +354,6 @@ class ChangedSession(NamedTuple):
     messages: int  # how many it has
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """What has changed of a user's memory since an earlier look; neither number ever goes back."""
-
-    count: int  # grows with every change of anything searchable of the user
-    cuts: int  # grows when words were taken away or rewritten: what was read before must be read again
-    sessions: tuple[ChangedSession, ...]  # with messages added or changed since, by id
-
-
 class VectorRow(NamedTuple):
     place: int  # grows: what came later has a higher one
     item_id: str
@@ -370,13 +361,15 @@ class VectorRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexChanges:
-    """What an index of a user's memory has to read again, but for the messages; all of one moment."""
+class Changes:
+    """What has changed of a user's memory since an earlier look, all of one moment; neither number ever goes back."""
 
-    changes: Changes
-    vectors: tuple[VectorRow, ...]
-    items: tuple[Summary | Fact | Episode, ...] | None  # all that is searchable; None if nothing has changed
-    archived: frozenset[str]  # sessions, if something has changed
+    count: int  # grows with every change of anything searchable of the user
+    cuts: int  # grows when words were taken away or rewritten: what was read before must be read again
+    sessions: tuple[ChangedSession, ...] = ()  # with messages added or changed since, by id
+    vectors: tuple[VectorRow, ...] = ()  # if an embedder was named
+    items: tuple[Summary | Fact | Episode, ...] | None = None  # if asked for: all; None if nothing has changed
+    archived: frozenset[str] = frozenset()  # sessions, with `items`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -509,8 +502,18 @@ class LogStore(Protocol):
 
     async def milestones(self, session_id: str) -> list[Milestone]: ...
 
-    async def users(self, *, limit: int = 1000, after: str | None = None, everyone: bool = False) -> list[str]:
-        """Users who have a session or a fact, by id; `everyone`: of whom there is anything."""
+    async def users(
+        self,
+        *,
+        limit: int = 1000,
+        after: str | None = None,
+        everyone: bool = False,
+        unembedded: str | None = None,
+    ) -> list[str]:
+        """Users who have a session or a fact, by id; `everyone`: of whom there is anything.
+
+        `unembedded`: only those whose memory has changed beyond what has vectors of this embedder.
+        """
         ...
 
 
@@ -630,15 +633,15 @@ class IndexStore(Protocol):
 
     async def find_words(self, user_id: str, terms: Sequence[str], limit: int) -> WordMatches: ...
 
-    async def changes(self, user_id: str, since: int) -> Changes:
+    async def changes(
+        self, user_id: str, since: int, *, items: bool = False, embedder: str | None = None, after: int = 0
+    ) -> Changes:
         """What has changed since the user's changes had that count; cheap if nothing has.
 
-        Of a user who is not there both numbers are 0, or past those of all users that were forgotten.
+        With `items`, all summaries, facts and episodes are read if something has changed. With an embedder, its vectors
+        behind the place `after` are read. Of a user who is not there both numbers are 0, or past those of all users
+        that were forgotten.
         """
-        ...
-
-    async def index_changes(self, user_id: str, since: int, embedder: str | None, after: int) -> IndexChanges:
-        """What has changed since that count, with vectors behind that place, and all summaries, facts and episodes."""
         ...
 
     async def change_counts(self) -> dict[str, int]:
@@ -666,10 +669,6 @@ class IndexStore(Protocol):
         """
         ...
 
-    async def unembedded_users(self, embedder: str, limit: int) -> list[str]:
-        """Users whose memory has changed beyond what has vectors of this embedder, by id."""
-        ...
-
     async def put_vectors(
         self, user_id: str, embedder: str, cuts: int, vectors: Mapping[str, bytes], upto: int | None
     ) -> bool:
@@ -679,10 +678,6 @@ class IndexStore(Protocol):
         is a summary that is no longer live; an older vector of the same embedder is replaced, at a new place. `upto`
         is the count of changes up to which everything has vectors now; None if there is more to come.
         """
-        ...
-
-    async def embedders(self) -> dict[str, int]:
-        """The embedders that there are vectors of, and how many."""
         ...
 
 

@@ -34,7 +34,7 @@ class Embedding:
         """Those without all vectors, as many as there are now; other workers are likely to be at other ones."""
         left = None
         while left is None or left > 0:
-            users = await self._parts.store.unembedded_users(self._embedder.name, _USERS)
+            users = await self._parts.store.users(unembedded=self._embedder.name, limit=_USERS)
             left = len(users) if left is None else left
             if not users:
                 return
@@ -46,7 +46,7 @@ class Embedding:
     async def embed_all(self) -> int:
         """Give every user's memory its vectors; how many there were to give."""
         given = 0
-        while users := await self._parts.store.unembedded_users(self._embedder.name, _USERS):
+        while users := await self._parts.store.users(unembedded=self._embedder.name, limit=_USERS):
             for user_id in users:
                 given += await self.embed_user(user_id)
             if len(users) < _USERS:

@@ -3,14 +3,14 @@
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from lamina.knowledge.fact_words import names
 from lamina.log.erased import says_something
 from lamina.parts import Parts
 from lamina.protocols.models import Embedder
-from lamina.protocols.store import Changes, IndexChanges, VectorRow
+from lamina.protocols.store import Changes, VectorRow
 from lamina.search.index import Index, entry_of, marks_of
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Message, Span
@@ -54,7 +54,7 @@ class UserIndex:
             self.index.set_vectors({row.item_id: row.vector for row in vectors})
             self.place = vectors[-1].place
 
-    def set_items(self, read: IndexChanges) -> None:
+    def set_items(self, read: Changes) -> None:
         """Take over all summaries, facts and episodes; a fact that is only evidence counts if it was there before."""
         items = [
             one
@@ -100,11 +100,12 @@ class IndexCache:
             return await self._read(user_id, embedder)
         for _ in range(_TRIES):
             since = user.count
-            read = await self._parts.store.index_changes(user_id, since, user.embedder, user.place)
-            changes = read.changes
+            changes = await self._parts.store.changes(
+                user_id, since, items=True, embedder=user.embedder, after=user.place
+            )
             if changes.cuts != user.cuts:  # words were taken away: all is read again
                 return await self._read(user_id, embedder)
-            if changes.count == since and not read.vectors:
+            if changes.count == since and not changes.vectors:
                 with self._lock:
                     if self._kept.get(user_id) is user:
                         self._kept.move_to_end(user_id)
@@ -114,8 +115,8 @@ class IndexCache:
                 if user.count == since:
                     user.add_messages(pages)
                     if changes.count != since:
-                        user.set_items(read)
-                    user.add_vectors(read.vectors)
+                        user.set_items(changes)
+                    user.add_vectors(changes.vectors)
                     user.count = changes.count
                     break
         return self._keep(user_id, user, changes)
@@ -132,14 +133,13 @@ class IndexCache:
         if not self._make_room(user_id, min_bytes, changes):
             return None
         # items and vectors as of one moment; all messages that they are of are read after them
-        read = await store.index_changes(user_id, -1, user.embedder, user.place)
-        changes = read.changes
+        changes = await store.changes(user_id, -1, items=True, embedder=user.embedder, after=user.place)
         async for pages in self._pages(user, changes):
             user.add_messages(pages)
             if not self._make_room(user_id, user.index.nbytes, changes):
                 return None
-        user.set_items(read)
-        user.add_vectors(read.vectors)
+        user.set_items(changes)
+        user.add_vectors(changes.vectors)
         user.count, user.cuts = changes.count, changes.cuts
         return self._keep(user_id, user, changes)
 
@@ -162,7 +162,7 @@ class IndexCache:
             for session_id, places in wanted.items()
             for span in _spans(places)
         ]
-        items = await store.index_changes(user_id, -1, None, 0)
+        items = await store.changes(user_id, -1, items=True)
         user.add_messages(pages)
         user.set_items(items)
         if user.embedder is not None:
@@ -214,7 +214,7 @@ class IndexCache:
         with self._lock:
             if needed > self._parts.cache_bytes:
                 self._drop(user_id)
-                self._large[user_id] = replace(changes, sessions=())
+                self._large[user_id] = Changes(count=changes.count, cuts=changes.cuts)
                 return False
             while self._used - self._sizes.get(user_id, 0) + needed > self._parts.cache_bytes:
                 self._drop(next(user for user in self._kept if user != user_id))

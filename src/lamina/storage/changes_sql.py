@@ -2,20 +2,7 @@
 
 from collections.abc import Iterable
 
-from lamina.protocols.store import ChangedSession, Changes
-from lamina.storage.transaction import UNINDEXED_ID, Transaction
-
-
-async def changes(tx: Transaction, user_id: str, since: int) -> Changes:
-    count, cuts = await counts(tx, user_id)
-    if count <= since:
-        return Changes(count=count, cuts=cuts, sessions=())
-    found = await tx.rows(
-        "select id, messages from sessions where tenant = ? and user_id = ? and changed > ?"
-        f" order by {tx.pick(UNINDEXED_ID)}",
-        (tx.tenant, user_id, since),
-    )
-    return Changes(count=count, cuts=cuts, sessions=tuple(ChangedSession(*row) for row in found))
+from lamina.storage.transaction import Transaction
 
 
 async def change_counts(tx: Transaction) -> dict[str, int]:

@@ -92,14 +92,11 @@ class RelationalStore(Tenant):
 
     # search
 
-    changes = read(changes_sql.changes)
-    index_changes = read(index_sql.index_changes)
+    changes = read(index_sql.changes)
     change_counts = read(changes_sql.change_counts)
     vectors = read(vectors_sql.vectors)
     nearest = read(vectors_sql.nearest)
-    embedders = read(vectors_sql.embedders)
     unembedded = read(vectors_sql.unembedded)
-    unembedded_users = read(vectors_sql.unembedded_users)
     put_vectors = write(vectors_sql.put_vectors, lambda user_id, *_, **__: About(user=user_id))
     view = read(views_sql.view)
     workload = read(views_sql.workload)

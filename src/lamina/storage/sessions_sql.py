@@ -50,12 +50,34 @@ async def generation(tx: Transaction) -> int:
     return 0 if found is None else int(found[0])
 
 
-async def users(tx: Transaction, *, limit: int = 1000, after: str | None = None, everyone: bool = False) -> list[str]:
+async def users(
+    tx: Transaction,
+    *,
+    limit: int = 1000,
+    after: str | None = None,
+    everyone: bool = False,
+    unembedded: str | None = None,
+) -> list[str]:
+    if unembedded is not None:
+        return await _unembedded_users(tx, unembedded, after or "", limit)
     tables = ("sessions", "facts", "changes", "forgotten") if everyone else ("sessions", "facts")
     found = await tx.rows(
         " union ".join(f"select user_id from {table} where tenant = :tenant and user_id > :after" for table in tables)
         + " order by 1 limit :limit",
         {"tenant": tx.tenant, "after": after or "", "limit": limit},
+    )
+    return [row[0] for row in found]
+
+
+async def _unembedded_users(tx: Transaction, embedder: str, after: str, limit: int) -> list[str]:
+    # what is noted of a user is never above their count, so as long as the sums agree nobody is due
+    found = await tx.rows(
+        "select user_id from changes where tenant = :tenant and user_id > :after"
+        " and (select sum(count) from changes where tenant = :tenant) >"
+        " (select coalesce(sum(count), 0) from embedded where tenant = :tenant and embedder = :embedder)"
+        " and count > coalesce((select e.count from embedded as e where e.tenant = :tenant"
+        " and e.embedder = :embedder and e.user_id = changes.user_id), 0) order by user_id limit :limit",
+        {"tenant": tx.tenant, "embedder": embedder, "after": after, "limit": limit},
     )
     return [row[0] for row in found]
 

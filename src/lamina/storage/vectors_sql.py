@@ -1,7 +1,7 @@
 """Vectors: what has one, what needs one. Triggers take each away with what it was made of."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from lamina.protocols.store import EpisodeRow, FactRow, Unembedded, VectorRow
 from lamina.storage import changes_sql
@@ -77,11 +77,6 @@ async def nearest(tx: Transaction, user_id: str, embedder: str, vector: bytes, l
     return best.ids
 
 
-async def embedders(tx: Transaction) -> dict[str, int]:
-    sql = "select embedder, count(*) from vectors where tenant = ? group by embedder order by embedder"
-    return dict(cast("list[tuple[str, int]]", await tx.rows(sql, (tx.tenant,))))
-
-
 async def unembedded(tx: Transaction, user_id: str, embedder: str, limit: int) -> Unembedded:
     count, cuts = await changes_sql.counts(tx, user_id)
     key = {"tenant": tx.tenant, "user": user_id, "embedder": embedder, "limit": limit + 1}
@@ -147,19 +142,6 @@ async def _last_with_vector(tx: Transaction, key: Mapping[str, Any]) -> int:
         key,
     )
     return int(seq)
-
-
-async def unembedded_users(tx: Transaction, embedder: str, limit: int) -> list[str]:
-    # what is noted of a user is never above their count, so as long as the sums agree nobody is due
-    found = await tx.rows(
-        "select user_id from changes where tenant = :tenant"
-        " and (select sum(count) from changes where tenant = :tenant) >"
-        " (select coalesce(sum(count), 0) from embedded where tenant = :tenant and embedder = :embedder)"
-        " and count > coalesce((select e.count from embedded as e where e.tenant = :tenant"
-        " and e.embedder = :embedder and e.user_id = changes.user_id), 0) order by user_id limit :limit",
-        {"tenant": tx.tenant, "embedder": embedder, "limit": limit},
-    )
-    return [row[0] for row in found]
 
 
 async def put_vectors(

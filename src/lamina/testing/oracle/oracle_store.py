@@ -14,9 +14,10 @@ from lamina.protocols.store import (
     Append,
     Appended,
     Audit,
+    ChangedSession,
+    Changes,
     Contents,
     FoldCommit,
-    IndexChanges,
     Newest,
     ProposalRow,
     Reach,
@@ -140,17 +141,26 @@ class OracleStore(OracleQueue):
         ]
         return list(whole_messages(found[:limit]))
 
-    # sessions
+    # changes
 
-    async def index_changes(self, user_id: str, since: int, embedder: str | None, after: int) -> IndexChanges:
-        found = await self.changes(user_id, since)
-        rows = [] if embedder is None else await self.vectors(user_id, embedder, after)
-        if found.count <= since:
-            return IndexChanges(changes=found, vectors=tuple(rows), items=None, archived=frozenset())
+    async def changes(
+        self, user_id: str, since: int, *, items: bool = False, embedder: str | None = None, after: int = 0
+    ) -> Changes:
+        count, cuts = self._counted(user_id)
+        rows = () if embedder is None else tuple(await self.vectors(user_id, embedder, after))
+        if count <= since:
+            return Changes(count=count, cuts=cuts, vectors=rows)
+        changed = [
+            ChangedSession(session_id, kept.session.counters.messages)
+            for session_id, kept in sorted(self._sessions.items())
+            if kept.session.user_id == user_id and kept.changed > since
+        ]
+        found = Changes(count=count, cuts=cuts, sessions=tuple(changed), vectors=rows)
+        if not items:
+            return found
         archived = await self.sessions(user_id=user_id, status="archived", limit=1_000_000)
-        return IndexChanges(
-            changes=found,
-            vectors=tuple(rows),
+        return replace(
+            found,
             items=(*self._live_summaries(user_id), *await self.facts(user_id), *await self.episodes(user_id)),
             archived=frozenset(session.id for session in archived),
         )

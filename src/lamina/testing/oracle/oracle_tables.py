@@ -182,10 +182,21 @@ class OracleTables:
         own = [link for owner, link in self._links.values() if owner == user_id]
         return sorted(own, key=lambda link: (link.created_at.isoformat(), link.source, link.target, link.type))
 
-    async def users(self, *, limit: int = 1000, after: str | None = None) -> list[str]:
+    async def users(
+        self, *, limit: int = 1000, after: str | None = None, unembedded: str | None = None
+    ) -> list[str]:
         known = {kept.session.user_id for kept in self._sessions.values()}
         known |= {fact.user_id for fact in self._facts.values()}
+        if unembedded is not None:
+            known = set(self._unembedded_users(unembedded))
         return sorted(user_id for user_id in known if user_id > (after or ""))[:limit]
+
+    def _unembedded_users(self, embedder: str) -> list[str]:
+        return [
+            user_id
+            for user_id, (count, _) in sorted(self._changes.items())
+            if count > self._embedded.get((embedder, user_id), (0, 0))[0]
+        ]
 
     def _unread(self, session_id: str, limit: int | None) -> list[Message]:
         kept = self._sessions.get(session_id)

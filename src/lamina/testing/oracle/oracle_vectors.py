@@ -1,10 +1,9 @@
 """The reference store's changes and vectors."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from lamina.protocols.store import ChangedSession, Changes, Unembedded, VectorRow
+from lamina.protocols.store import Unembedded, VectorRow
 from lamina.storage.shared import Best, needs_vector, whole_messages, whole_summaries
 from lamina.testing.oracle.oracle_tables import Embedding, OracleTables
 from lamina.values.fact import Episode, Fact
@@ -14,15 +13,6 @@ from lamina.values.summary import Summary
 
 class OracleVectors(OracleTables):
     """Vectors of messages, live summaries, facts and episodes."""
-
-    async def changes(self, user_id: str, since: int) -> Changes:
-        count, cuts = self._counted(user_id)
-        changed = [
-            ChangedSession(session_id, kept.session.counters.messages)
-            for session_id, kept in sorted(self._sessions.items())
-            if kept.session.user_id == user_id and kept.changed > since
-        ]
-        return Changes(count=count, cuts=cuts, sessions=tuple(changed))
 
     async def change_counts(self) -> dict[str, int]:
         return {user_id: count for user_id, (count, _) in self._changes.items()}
@@ -50,9 +40,6 @@ class OracleVectors(OracleTables):
         best = Best(vector, limit)
         best.look([(row.item_id, row.vector) for row in await self.vectors(user_id, embedder, 0)])
         return best.ids
-
-    async def embedders(self) -> dict[str, int]:
-        return dict(Counter(embedder for made in self._vectors.values() for embedder in made))
 
     # what needs a vector
 
@@ -83,14 +70,6 @@ class OracleVectors(OracleTables):
                 made = {row.seq for row in kept.rows if self._has_vector(row.id, embedder)}
                 last = 0 if cut else max(made, default=0)
                 yield from whole_messages(row for row in kept.rows if row.seq > last and row.seq not in made)
-
-    async def unembedded_users(self, embedder: str, limit: int) -> list[str]:
-        due = [
-            user_id
-            for user_id, (count, _) in sorted(self._changes.items())
-            if count > self._embedded.get((embedder, user_id), (0, 0))[0]
-        ]
-        return due[:limit]
 
     # writing
 

@@ -229,7 +229,7 @@ class Changing(Suite):
         await store.erase(an_erasure(facts=("f1",)))
         await store.erase(an_erasure(user=True, receipt_id="r2"))
         assert await store.changes("ann", 0) == nothing
-        assert await store.unembedded_users("e", 9) == []
+        assert await store.users(unembedded="e", limit=9) == []
 
     async def test_counts_never_go_back(self, store: Store) -> None:
         """Not when a user is forgotten, nor when they come back: whoever has read before sees that all is other."""
@@ -240,7 +240,7 @@ class Changing(Suite):
             await store.erase(an_erasure(user=True, receipt_id=f"r{number}"))
             seen.append(await counted(store))
             assert (await store.changes("ann", 0)).sessions == ()
-            assert await store.unembedded_users("e", 9) == ["bob"]
+            assert await store.users(unembedded="e", limit=9) == ["bob"]
             appended = await store.append(an_append("s1", *a_turn(1)))
             seen.append(await counted(store))
             assert (await store.changes("ann", seen[-2][0])).sessions == (ChangedSession(appended.session.id, 2),)

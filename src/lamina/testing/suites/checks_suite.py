@@ -120,7 +120,7 @@ async def with_vectors(store: Store, user_id: str = "ann", embedder: str = "e") 
 
 async def meaning(store: Store) -> list[object]:
     """All that the verbs of meaning give of a tenant."""
-    shown: list[object] = [await store.embedders(), await store.unembedded_users("e", 99)]
+    shown: list[object] = [await store.users(unembedded="e", limit=99)]
     for user_id in ("ann", "bob"):
         shown += [
             await store.changes(user_id, 0),

@@ -128,8 +128,8 @@ class Vectors(Suite):
         await remembered(store)
         await embedded(store)
         await store.set_status("s1", "archived", at(90))
-        found = await store.index_changes("ann", 0, "e", 0)
-        assert found.changes == await store.changes("ann", 0)
+        found = await store.changes("ann", 0, items=True, embedder="e")
+        assert replace(found, vectors=(), items=None, archived=frozenset()) == await store.changes("ann", 0)
         assert list(found.vectors) == await store.vectors("ann", "e", 0)
         summaries, facts = await store.summaries(user_id="ann"), await store.facts("ann")
         searchable = [*(one.id for one in summaries), *(one.id for one in facts)]
@@ -137,9 +137,9 @@ class Vectors(Suite):
         assert sorted(item.id for item in found.items or ()) == sorted(searchable)
         assert found.archived == {"s1"}
         last = found.vectors[-1].place
-        again = await store.index_changes("ann", found.changes.count, "e", last)
+        again = await store.changes("ann", found.count, items=True, embedder="e", after=last)
         assert (again.items, again.vectors, again.archived) == (None, (), frozenset())
-        assert (await store.index_changes("ann", 0, None, 0)).vectors == ()
+        assert (await store.changes("ann", 0, items=True)).vectors == ()
 
     async def test_everything_searchable_needs_a_vector(self, store: Store) -> None:
         """What is derived first, then messages in their order; with the counts that it was read at."""
@@ -170,7 +170,7 @@ class Vectors(Suite):
         await store.erase(an_erasure(a_rewrite(await row_of(store, "s1", 4))))
         assert [item.id for item in (await embedded(store)).items] == ["f1", "m1"]
         assert (await store.unembedded("ann", "e", 9)).items == ()
-        assert await store.unembedded_users("e", 9) == []
+        assert await store.users(unembedded="e", limit=9) == []
 
     @pytest.mark.parametrize("limit", [1, 3, 7, 20])
     async def test_they_are_given_in_parts(self, store: Store, limit: int) -> None:
@@ -180,13 +180,13 @@ class Vectors(Suite):
         wanted = [item.id for item in (await store.unembedded("ann", "e", 99)).items]
         given: list[str] = []
         for _ in range(-(-len(wanted) // limit)):
-            assert await store.unembedded_users("e", 9) == ["ann"]
+            assert await store.users(unembedded="e", limit=9) == ["ann"]
             part = await embedded(store, limit=limit)
             given += [item.id for item in part.items]
             assert part.done == (len(given) == len(wanted))
         assert given == wanted
         assert await with_vectors(store) == set(wanted)
-        assert await store.unembedded_users("e", 9) == []
+        assert await store.users(unembedded="e", limit=9) == []
 
     async def test_what_is_new_needs_a_vector(self, store: Store) -> None:
         """And nothing else, in a session of many messages too; the user is due until it has one."""
@@ -195,35 +195,35 @@ class Vectors(Suite):
         await store.append(an_append("s2", *a_turn(1, "x")))
         await store.append(an_append("s1", *a_turn(5)))
         await store.commit_facts(some_facts(a_told_fact("f9", key="town")))
-        assert await store.unembedded_users("e", 9) == ["ann"]
+        assert await store.users(unembedded="e", limit=9) == ["ann"]
         found = await embedded(store, limit=2)
         assert ([item.id for item in found.items], found.done) == (["f9", "x1"], False)
         assert [item.id for item in (await embedded(store)).items] == ["x1-reply", "m5", "m5-reply"]
-        assert await store.unembedded_users("e", 9) == []
+        assert await store.users(unembedded="e", limit=9) == []
 
     async def test_a_change_without_words_is_noted(self, store: Store) -> None:
         """The user is due, but there is nothing to do."""
         await remembered(store)
         await embedded(store)
         await store.set_status("s1", "archived", at(9))
-        assert await store.unembedded_users("e", 9) == ["ann"]
+        assert await store.users(unembedded="e", limit=9) == ["ann"]
         assert (await embedded(store)).items == ()
-        assert await store.unembedded_users("e", 9) == []
+        assert await store.users(unembedded="e", limit=9) == []
 
     async def test_users_are_due_until_they_are_done(self, store: Store) -> None:
         """By id; what changed while vectors were made is still due."""
         for user_id in ("carl", "ann", "bob"):
             await store.append(an_append(f"s-{user_id}", *a_turn(1, user_id), user_id=user_id))
-        assert await store.unembedded_users("e", 2) == ["ann", "bob"]
+        assert await store.users(unembedded="e", limit=2) == ["ann", "bob"]
         found = await store.unembedded("bob", "e", 9)
         await store.append(an_append("s-bob", *a_turn(2, "bob"), user_id="bob"))
         vectors = {item.id: f"e {item.id}".encode() for item in found.items}
         assert await store.put_vectors("bob", "e", found.cuts, vectors, found.count)
         await embedded(store, "ann")
-        assert await store.unembedded_users("e", 9) == ["bob", "carl"]
+        assert await store.users(unembedded="e", limit=9) == ["bob", "carl"]
         assert [item.id for item in (await embedded(store, "bob")).items] == ["bob2", "bob2-reply"]
-        assert await store.unembedded_users("e", 9) == ["carl"]
-        assert await store.unembedded_users("other", 9) == ["ann", "bob", "carl"]
+        assert await store.users(unembedded="e", limit=9) == ["carl"]
+        assert await store.users(unembedded="other", limit=9) == ["ann", "bob", "carl"]
 
     async def test_a_late_note_takes_nothing_back(self, store: Store) -> None:
         """Of two at work, the slower one does not make what is done due again, nor beyond what there is."""
@@ -232,10 +232,10 @@ class Vectors(Suite):
         await store.append(an_append("s1", *a_turn(5)))
         await embedded(store)
         assert await store.put_vectors("ann", "e", old.cuts, {}, old.count)
-        assert await store.unembedded_users("e", 9) == []
+        assert await store.users(unembedded="e", limit=9) == []
         assert await store.put_vectors("ann", "e", old.cuts, {}, old.count + 99)
         await store.append(an_append("s1", *a_turn(6)))
-        assert await store.unembedded_users("e", 9) == ["ann"]
+        assert await store.users(unembedded="e", limit=9) == ["ann"]
 
     async def test_vectors_are_read_from_a_place_on(self, store: Store) -> None:
         """Whoever has seen all up to a place sees what came later, and no place comes twice, whatever went."""
@@ -268,11 +268,10 @@ class Vectors(Suite):
         await four_turns(store)
         await embedded(store)
         await embedded(store, embedder="other", limit=3)
-        assert await store.embedders() == {"e": 8, "other": 3}
         assert await with_vectors(store, embedder="other") == {"m1", "m1-reply", "m2"}
         assert await with_vectors(store) == set(MESSAGES)
-        assert await store.unembedded_users("e", 9) == []
-        assert await store.unembedded_users("other", 9) == ["ann"]
+        assert await store.users(unembedded="e", limit=9) == []
+        assert await store.users(unembedded="other", limit=9) == ["ann"]
 
     async def test_vectors_made_of_words_that_were_cut_are_refused(self, store: Store) -> None:
         """Nothing of them is stored, also if the user was forgotten and is back with the same ids."""
@@ -287,7 +286,7 @@ class Vectors(Suite):
         await four_turns(store)
         assert not await store.put_vectors("ann", "e", found.cuts, vectors, found.count)
         assert await with_vectors(store) == set()
-        assert await store.unembedded_users("e", 9) == ["ann"]
+        assert await store.users(unembedded="e", limit=9) == ["ann"]
 
     async def test_what_is_gone_meanwhile_is_passed_over(self, store: Store) -> None:
         """So is what is someone else's, and a summary that is no longer live; the rest is stored."""
@@ -338,7 +337,7 @@ class Vectors(Suite):
         await store.append(an_append("s1", *a_turn(5)))
         found = [item.id for _ in range(4) for item in (await embedded(store, limit=1)).items]
         assert found == ["a", "m2", "m5", "m5-reply"]
-        assert await store.unembedded_users("e", 9) == []
+        assert await store.users(unembedded="e", limit=9) == []
 
     async def test_words_cut_while_vectors_are_made_do_not_hide_others(self, store: Store) -> None:
         """Before the first time that all had vectors, too."""
