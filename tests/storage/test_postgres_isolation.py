@@ -7,7 +7,7 @@ import pytest
 
 from lamina.errors import LaminaError
 from lamina.log.pages import single
-from lamina.protocols.store import Access, Claim, Reach, Store
+from lamina.protocols.store import Access, Claim, Part, Reach, Store
 from lamina.testing.postgres_server import SERVICE
 from lamina.testing.samples import (
     RULE,
@@ -140,22 +140,22 @@ def calls(session, row, raw):
         "drop_digests": lambda s: s.drop_digests("ann"),
         "users (everyone)": lambda s: s.users(everyone=True, after="", limit=9),
         "standing": lambda s: s.standing("ann"),
-        "session_row": lambda s: s.session_row("s1"),
-        "session_rows": lambda s: s.session_rows("s1", "messages", 0, 9),
-        "user_rows": lambda s: s.user_rows("ann"),
-        "tenant_rows": lambda s: s.tenant_rows("settings"),
-        "reached": lambda s: s.reached("s1"),
-        "begin_session": lambda s: s.begin_session("s1", raw, anew=True),
-        "put_session_rows": lambda s: s.put_session_rows("ann", "s1", "summaries", []),
-        "end_session": lambda s: s.end_session("s1", raw),
-        "put_user": lambda s: s.put_user("ann", dict.fromkeys(USER_TABLES, ()), []),
-        "put_tenant_rows": lambda s: s.put_tenant_rows("settings", []),
+        "rows (session)": lambda s: s.rows(Part(session_id="s1", tables=("sessions", "messages"))),
+        "rows (user)": lambda s: s.rows(Part(user_id="ann")),
+        "rows (tenant)": lambda s: s.rows(Part(tables=("settings",))),
+        "chain_end": lambda s: s.chain_end("s1"),
+        "put_session (new)": lambda s: s.put_session("s1", raw, "new"),
+        "put_rows (session)": lambda s: s.put_rows(Part(user_id="ann", session_id="s1"), {"summaries": []}),
+        "put_session": lambda s: s.put_session("s1", raw, "whole"),
+        "put_rows (user)": lambda s: s.put_rows(Part(user_id="ann"), dict.fromkeys(USER_TABLES, ())),
+        "put_rows (tenant)": lambda s: s.put_rows(Part(), {"settings": []}),
     }  # fmt: skip
 
 
 VERBS = sorted({name for name, _ in inspect.getmembers(Store, inspect.iscoroutinefunction)} - {"open", "close"})
 USER_TABLES = (
     "facts", "episodes", "milestones", "proposals", "links", "forgotten", "embedded", "changes", "summaries", "vectors",
+    "sessions",
 )  # fmt: skip
 
 
@@ -189,9 +189,8 @@ async def both(database):
 async def test_no_verb_of_the_protocol_sees_or_changes_another_tenant(both):
     """Each as if there were no other tenant; a new verb without a case here fails."""
     full, empty = both
-    cases = calls(
-        single(await full.sessions(ids=["s1"])), (await full.audit("s1")).rows[0], await full.session_row("s1")
-    )
+    raw = (await full.rows(Part(session_id="s1", tables=("sessions",))))["sessions"][0][1:]
+    cases = calls(single(await full.sessions(ids=["s1"])), (await full.audit("s1")).rows[0], raw)
     assert sorted({case.split()[0] for case in cases}) == VERBS
     before = [*await everything(full), *await meaning(full), *await full.keys()]
     shown = {name: await told(case(empty)) for name, case in cases.items()}

@@ -3,16 +3,15 @@
 import hashlib
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
-from lamina.errors import Conflict, NotFound, StoreError
+from lamina.errors import Conflict, StoreError
 from lamina.parts import Progress
-from lamina.protocols.store import RawRow, Store
+from lamina.protocols.store import Part, RawRow, Store
 from lamina.values.report import Copied
 
 TENANT_TABLES = ("settings", "appends", "receipts", "costs")
-SESSION_TABLES = ("messages", "summaries", "vectors")
+SESSION_TABLES = ("sessions", "messages", "summaries", "vectors")
 _PAGE = 500  # rows
 _USERS = 200
 COPY = "copy"  # the setting that says how far a copy came
@@ -46,14 +45,14 @@ class Copy:
 
     async def run(self, identity: str, rounds: int, progress: Progress | None = None) -> Copied:
         """Copy until nothing differs, or so many rounds were made; then compare every row."""
-        await self._agreed(identity)
+        await self._identify(identity)
         await self._target.put_setting(COPY, _UNFINISHED)
         done, left = Counted(), 1
         for _ in range(max(rounds, 1)):
             if not (left := await self._round(done, progress)):
                 break
         await self._target.scrub()  # what was forgotten in the source since the last copy
-        rows, differing = await self._compared(progress)
+        rows, differing = await self._compare(progress)
         await self._target.put_setting(COPY, _WHOLE)
         return Copied(
             users=done.users,
@@ -64,7 +63,7 @@ class Copy:
             changing=left,
         )
 
-    async def _agreed(self, fresh: str) -> None:
+    async def _identify(self, fresh: str) -> None:
         """Refuse a target that has a memory of its own."""
         known = await self._source.setting(_IDENTITY)
         if known is None:
@@ -87,9 +86,10 @@ class Copy:
         for user_id in set(await _every(self._target)).difference(source):
             differed += await self._user(user_id, done)
         for table in TENANT_TABLES:
-            rows = await self._source.tenant_rows(table)
-            if rows != await self._target.tenant_rows(table):
-                await self._target.put_tenant_rows(table, rows)
+            part = Part(tables=(table,))
+            rows = await self._source.rows(part)
+            if rows != await self._target.rows(part):
+                await self._target.put_rows(part, rows)
         return differed
 
     async def _user(self, user_id: str, done: Counted) -> bool:
@@ -97,35 +97,34 @@ class Copy:
         wanted, there = await self._source.standing(user_id), await self._target.standing(user_id)
         if wanted == there:
             return False
-        for session_id, digest in wanted.sessions.items():
-            if there.sessions.get(session_id) != digest:
-                with suppress(NotFound):  # forgotten meanwhile
-                    await self._session(user_id, session_id, done)
-        rows = await self._source.user_rows(user_id)
-        await self._target.put_user(user_id, rows, list((await self._source.standing(user_id)).sessions))
+        for session_id, checksum in wanted.sessions.items():
+            if there.sessions.get(session_id) != checksum:
+                await self._session(user_id, session_id, done)
+        part = Part(user_id=user_id)
+        await self._target.put_rows(part, await self._source.rows(part))
         done.users += 1
         return True
 
     async def _session(self, user_id: str, session_id: str, done: Counted) -> None:
         source, target = self._source, self._target
-        row = await source.session_row(session_id)
-        if row is None:
-            raise NotFound(f"no session {session_id!r}")
-        there = await target.reached(session_id)
-        same = there[0] > 0 and await source.reached(session_id, there[0]) == there
-        await target.begin_session(session_id, row, anew=not same)
-        async for rows in _pages(source, session_id, "messages", there[0] if same else 0):
-            await target.put_session_rows(user_id, session_id, "messages", rows)
+        own = [row async for rows in _pages(source, session_id, "sessions") for row in rows]
+        if not own:
+            return  # forgotten meanwhile
+        there = await target.chain_end(session_id)
+        start = there[0] if there[0] and await source.chain_end(session_id, there[0]) == there else 0
+        await target.put_session(session_id, own[0], "unfinished" if start else "new")
+        async for rows in _pages(source, session_id, "messages", start):
+            await target.put_rows(Part(user_id=user_id, session_id=session_id), {"messages": rows})
             done.messages += len(rows)
         for table in ("unread", "summaries"):
             every = [row async for rows in _pages(source, session_id, table) for row in rows]
-            await target.put_session_rows(user_id, session_id, table, every)
+            await target.put_rows(Part(user_id=user_id, session_id=session_id), {table: every})
         async for rows in _pages(source, session_id, "vectors"):
-            await target.put_session_rows(user_id, session_id, "vectors", rows)
-        await target.end_session(session_id, row)
+            await target.put_rows(Part(user_id=user_id, session_id=session_id), {"vectors": rows})
+        await target.put_session(session_id, own[0], "whole")
         done.sessions += 1
 
-    async def _compared(self, progress: Progress | None) -> tuple[dict[str, int], list[str]]:
+    async def _compare(self, progress: Progress | None) -> tuple[dict[str, int], list[str]]:
         """Every row of both sides: how many there are by table, and whose differ."""
         counts: dict[str, int] = {}
         differing = []
@@ -136,9 +135,10 @@ class Copy:
             if progress is not None:
                 progress(place, len(users))
         for table in TENANT_TABLES:
-            rows = await self._source.tenant_rows(table)
-            counts[table] = len(rows)
-            if rows != await self._target.tenant_rows(table):
+            part = Part(tables=(table,))
+            rows = await self._source.rows(part)
+            counts[table] = len(rows[table])
+            if rows != await self._target.rows(part):
                 differing.append(f"({table})")
         return counts, differing
 
@@ -152,26 +152,27 @@ async def _every(store: Store) -> list[str]:
 
 async def _pages(store: Store, session_id: str, table: str, after: int = 0) -> AsyncIterator[list[RawRow]]:
     """Rows of a session without their places."""
-    while rows := await store.session_rows(session_id, table, after, _PAGE):
+    part = Part(session_id=session_id, tables=(table,))
+    while rows := (await store.rows(part, after=after, limit=_PAGE))[table]:
         yield [row[1:] for row in rows]
         after = rows[-1][0]
 
 
 async def _fingerprint(store: Store, user_id: str, counts: dict[str, int]) -> str:
-    """A digest of every row of a user; counts them by table."""
-    digest = hashlib.sha256()
+    """A checksum of every row of a user; counts them by table."""
+    checksum = hashlib.sha256()
 
     def take(table: str, rows: Sequence[RawRow]) -> None:
         counts[table] = counts.get(table, 0) + len(rows)
         for row in rows:
-            digest.update(json.dumps([table, row], default=lambda value: bytes(value).hex()).encode())
+            checksum.update(json.dumps([table, row], default=lambda value: bytes(value).hex()).encode())
 
-    for session_id in (await store.standing(user_id)).sessions:
-        row = await store.session_row(session_id)
-        take("sessions", [] if row is None else [(session_id, *row)])
+    of_user = await store.rows(Part(user_id=user_id))
+    for (session_id,) in of_user["sessions"]:
         for table in SESSION_TABLES:
             async for rows in _pages(store, session_id, table):
-                take(table, rows)
-    for table, of_user in (await store.user_rows(user_id)).items():
-        take(table, of_user)
-    return digest.hexdigest()
+                take(table, [(session_id, *row) for row in rows])
+    for table, some in of_user.items():
+        if table != "sessions":
+            take(table, some)
+    return checksum.hexdigest()

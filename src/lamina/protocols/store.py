@@ -829,10 +829,19 @@ RawRow = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Digests that tell whether two stores have the same of a user; "" where nothing is."""
+    """Checksums that tell whether two stores have the same of a user; "" where nothing is."""
 
     user: str  # of what belongs to no one session
     sessions: Mapping[str, str]  # of each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Rows to copy: of a session, of a user beyond their sessions, or of the tenant beyond its users."""
+
+    user_id: str | None = None
+    session_id: str | None = None
+    tables: tuple[str, ...] = ()  # of a session or the tenant; of a user it is always all of them
 
 
 class TransferStore(Protocol):
@@ -840,39 +849,26 @@ class TransferStore(Protocol):
 
     async def standing(self, user_id: str) -> Standing: ...
 
-    async def session_row(self, session_id: str) -> RawRow | None: ...
-
-    async def session_rows(self, session_id: str, table: str, after: int, limit: int) -> list[RawRow]:
-        """Messages, summaries or vectors of a session behind a place; each row begins with its own."""
-        ...
-
-    async def user_rows(self, user_id: str) -> Mapping[str, Sequence[RawRow]]:
-        """What belongs to a user and to no one session, by table."""
-        ...
-
-    async def tenant_rows(self, table: str) -> list[RawRow]: ...
-
-    async def reached(self, session_id: str, seq: int | None = None) -> tuple[int, bytes, int]:
+    async def chain_end(self, session_id: str, seq: int | None = None) -> tuple[int, bytes, int]:
         """The last message of a session, or that one: its number, its link of the chain, and the session's erasures.
 
         The number is 0 if it is not there.
         """
         ...
 
-    async def begin_session(self, session_id: str, row: RawRow, *, anew: bool) -> None:
-        """Have a session that is not complete yet; with `anew`, without what it had."""
+    async def rows(self, part: Part, *, after: int = 0, limit: int = 500) -> Mapping[str, Sequence[RawRow]]:
+        """Rows by table. Those of a session, behind a place, begin with their own; of a user, `sessions` are ids."""
         ...
 
-    async def put_session_rows(self, user_id: str, session_id: str, table: str, rows: Sequence[RawRow]) -> None: ...
+    async def put_rows(self, part: Part, rows: Mapping[str, Sequence[RawRow]]) -> None:
+        """Add messages or vectors of a session; of everything else have exactly these rows, in this order.
 
-    async def end_session(self, session_id: str, row: RawRow) -> None: ...
-
-    async def put_user(self, user_id: str, rows: Mapping[str, Sequence[RawRow]], sessions: Sequence[str]) -> None:
-        """Exactly these rows, and no session but these."""
+        A user has no sessions afterwards but those in `sessions`.
+        """
         ...
 
-    async def put_tenant_rows(self, table: str, rows: Sequence[RawRow]) -> None:
-        """Exactly these rows, in this order."""
+    async def put_session(self, session_id: str, row: RawRow, state: Literal["new", "unfinished", "whole"]) -> None:
+        """Have a session, which is not whole until it is put as such; a `new` one has nothing of what it had."""
         ...
 
 

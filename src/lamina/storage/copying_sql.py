@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from lamina.protocols.store import RawRow, Standing
+from lamina.protocols.store import Part, RawRow, Standing
 from lamina.storage import erasure_sql, messages_sql, sessions_sql, summaries_sql, vectors_sql
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row
 from lamina.storage.shared import text_of_row
@@ -24,7 +24,7 @@ _MESSAGE = f"{MESSAGE}, unread"
 
 _VECTOR = "user_id, embedder, item_id, session_id, seq, vector"
 
-_OF_SESSION = "session_id in (select id from sessions where tenant = :tenant and user_id = :user)"
+_IN_SESSION = "session_id in (select id from sessions where tenant = :tenant and user_id = :user)"
 
 _FACT = (
     'id, user_id, session_id, message_id, start, "end", category, slot, claim, status, valid_until, of_fact, version,'
@@ -39,12 +39,21 @@ _EPISODE = (
 _OF_USER: Mapping[str, tuple[str, str, str]] = {
     "facts": (_FACT, "user_id = :user", "id"),
     "episodes": (_EPISODE, "user_id = :user", "id"),
-    "milestones": ("id, session_id, turn, title, created_at", _OF_SESSION, "id"),
+    "milestones": ("id, session_id, turn, title, created_at", _IN_SESSION, "id"),
     "proposals": ("id, user_id, session_id, status, created_us, record", "user_id = :user", "id"),
     "links": ("user_id, source, target, type, strength, created_at", "user_id = :user", "source, target, type"),
     "forgotten": ("user_id, mark", "user_id = :user", "mark"),
     "embedded": ("embedder, user_id, count, cuts", "user_id = :user", "embedder"),
     "changes": ("user_id, count, cuts", "user_id = :user", "user_id"),
+}
+
+# What belongs to a session: columns, which rows, and their places.
+_OF_SESSION: Mapping[str, tuple[str, str, str]] = {
+    "sessions": (_SESSION, "sessions where id = :session", "1"),
+    "messages": (_MESSAGE, "messages where session_id = :session", "seq"),
+    "unread": ("seq", "messages where unread = 1 and session_id = :session", "seq"),
+    "summaries": (SUMMARY, "summaries where session_id = :session", "place"),
+    "vectors": (_VECTOR, "vectors where session_id = :session", "place"),
 }
 
 # What belongs to the tenant as a whole: columns, which rows, and their order.
@@ -68,9 +77,28 @@ async def standing(tx: Transaction, user_id: str) -> Standing:
     whole = [await _rows_of_user(tx, table, key) for table in _OF_USER]
     loose = await _loose(tx, key)
     return Standing(
-        user=_digest([whole, loose]) if any(whole) or any(loose) or sessions else "",
-        sessions={row[0]: _digest(row[1:]) for row in sessions},
+        user=_checksum([whole, loose]) if any(whole) or any(loose) or sessions else "",
+        sessions={row[0]: _checksum(row[1:]) for row in sessions},
     )
+
+
+async def rows(tx: Transaction, part: Part, *, after: int = 0, limit: int = 500) -> Mapping[str, Sequence[RawRow]]:
+    if part.session_id is not None:
+        return {table: await _rows_of_session(tx, part.session_id, table, after, limit) for table in part.tables}
+    if part.user_id is not None:
+        return await _all_rows_of_user(tx, part.user_id)
+    return {table: await _rows_of_tenant(tx, table) for table in part.tables}
+
+
+async def put_rows(tx: Transaction, part: Part, rows: Mapping[str, Sequence[RawRow]]) -> None:
+    if part.session_id is not None and part.user_id is not None:
+        for table, some in rows.items():
+            await _put_rows_of_session(tx, part.user_id, part.session_id, table, some)
+    elif part.user_id is not None:
+        await _put_user(tx, part.user_id, rows)
+    else:
+        for table, some in rows.items():
+            await _put_rows_of_tenant(tx, table, some)
 
 
 async def _rows_of_user(tx: Transaction, table: str, key: Mapping[str, Any]) -> list[RawRow]:
@@ -87,37 +115,7 @@ async def _loose(tx: Transaction, key: Mapping[str, Any]) -> tuple[list[RawRow],
     )
 
 
-async def user_rows(tx: Transaction, user_id: str) -> Mapping[str, Sequence[RawRow]]:
-    key = {"tenant": tx.tenant, "user": user_id}
-    rows: dict[str, Sequence[RawRow]] = {table: await _rows_of_user(tx, table, key) for table in _OF_USER}
-    rows["summaries"], rows["vectors"] = await _loose(tx, key)
-    return rows
-
-
-async def session_row(tx: Transaction, session_id: str) -> RawRow | None:
-    return await tx.row(f"select {_SESSION} from sessions where tenant = ? and id = ?", (tx.tenant, session_id))
-
-
-async def session_rows(tx: Transaction, session_id: str, table: str, after: int, limit: int) -> list[RawRow]:
-    columns, which, place = {
-        "messages": (_MESSAGE, "messages where", "seq"),
-        "unread": ("seq", "messages where unread = 1 and", "seq"),
-        "summaries": (SUMMARY, "summaries where", "place"),
-        "vectors": (_VECTOR, "vectors where", "place"),
-    }[table]
-    return await tx.rows(
-        f"select {place}, {columns} from {which} tenant = ? and session_id = ? and {place} > ?"
-        f" order by {place} limit ?",
-        (tx.tenant, session_id, after, limit),
-    )
-
-
-async def tenant_rows(tx: Transaction, table: str) -> list[RawRow]:
-    columns, which, order = _OF_TENANT[table]
-    return await tx.rows(f"select {columns} from {table} where tenant = ?{which} order by {order}", (tx.tenant,))
-
-
-async def reached(tx: Transaction, session_id: str, seq: int | None = None) -> tuple[int, bytes, int]:
+async def chain_end(tx: Transaction, session_id: str, seq: int | None = None) -> tuple[int, bytes, int]:
     found = await tx.row(
         "select m.seq, m.digest, s.erasures from messages m join sessions s on s.tenant = m.tenant"
         " and s.id = m.session_id where m.tenant = :tenant and m.session_id = :id"
@@ -127,18 +125,37 @@ async def reached(tx: Transaction, session_id: str, seq: int | None = None) -> t
     return (0, b"", 0) if found is None else (found[0], found[1], found[2])
 
 
-async def begin_session(tx: Transaction, session_id: str, row: RawRow, *, anew: bool) -> None:
-    """Have a session that is not complete yet; with `anew`, without what it had."""
-    user_id, unfinished = row[0], _with(row, _SESSION, _COMPLETE, -1)
+async def _all_rows_of_user(tx: Transaction, user_id: str) -> Mapping[str, Sequence[RawRow]]:
+    key = {"tenant": tx.tenant, "user": user_id}
+    rows: dict[str, Sequence[RawRow]] = {table: await _rows_of_user(tx, table, key) for table in _OF_USER}
+    rows["summaries"], rows["vectors"] = await _loose(tx, key)
+    sql = "select id from sessions where tenant = :tenant and user_id = :user order by id"
+    rows["sessions"] = await tx.rows(sql, key)
+    return rows
 
-    if anew and await sessions_sql.session(tx, session_id) is not None:
-        await _drop_session(tx, user_id, session_id)
-    await _put_session(tx, session_id, unfinished)
-    await tx.execute("delete from vectors where tenant = ? and session_id = ?", (tx.tenant, session_id))
+
+async def _rows_of_session(tx: Transaction, session_id: str, table: str, after: int, limit: int) -> list[RawRow]:
+    columns, which, place = _OF_SESSION[table]
+    return await tx.rows(
+        f"select {place}, {columns} from {which} and tenant = :tenant and {place} > :after"
+        f" order by {place} limit :limit",
+        {"tenant": tx.tenant, "session": session_id, "after": after, "limit": limit},
+    )
 
 
-async def end_session(tx: Transaction, session_id: str, row: RawRow) -> None:
-    await _put_session(tx, session_id, row)
+async def _rows_of_tenant(tx: Transaction, table: str) -> list[RawRow]:
+    columns, which, order = _OF_TENANT[table]
+    return await tx.rows(f"select {columns} from {table} where tenant = ?{which} order by {order}", (tx.tenant,))
+
+
+async def put_session(
+    tx: Transaction, session_id: str, row: RawRow, state: Literal["new", "unfinished", "whole"]
+) -> None:
+    if state == "new" and await sessions_sql.session(tx, session_id) is not None:
+        await _drop_session(tx, row[0], session_id)
+    await _put_session(tx, session_id, row if state == "whole" else _with(row, _SESSION, _COMPLETE, -1))
+    if state != "whole":
+        await tx.execute("delete from vectors where tenant = ? and session_id = ?", (tx.tenant, session_id))
 
 
 async def _put_session(tx: Transaction, session_id: str, row: RawRow) -> None:
@@ -156,7 +173,9 @@ async def _drop_session(tx: Transaction, user_id: str, session_id: str) -> None:
     await erasure_sql.mend_words(tx, user_id, gone)
 
 
-async def put_session_rows(tx: Transaction, user_id: str, session_id: str, table: str, rows: Sequence[RawRow]) -> None:
+async def _put_rows_of_session(
+    tx: Transaction, user_id: str, session_id: str, table: str, rows: Sequence[RawRow]
+) -> None:
     if table == "messages":
         await _put_messages(tx, user_id, rows)
     elif table == "unread":
@@ -204,9 +223,9 @@ async def _put_summaries(
             f"select {SUMMARY} from summaries where tenant = :tenant and user_id = :user and {which}", key
         )
     }
-    told = {row[0]: row for row in rows}
+    wanted = {row[0]: row for row in rows}
     gone = erasure_sql.Losses()
-    await erasure_sql.drop_summaries(tx, [one for one, row in known.items() if told.get(one) != row], gone)
+    await erasure_sql.drop_summaries(tx, [one for one, row in known.items() if wanted.get(one) != row], gone)
     await erasure_sql.mend_words(tx, user_id, gone)
     for row in rows:
         if known.get(row[0]) != row:
@@ -215,10 +234,9 @@ async def _put_summaries(
             await summaries_sql.index_summary(tx, row[0])
 
 
-async def put_user(
-    tx: Transaction, user_id: str, rows: Mapping[str, Sequence[RawRow]], sessions: Sequence[str]
-) -> None:
+async def _put_user(tx: Transaction, user_id: str, rows: Mapping[str, Sequence[RawRow]]) -> None:
     """Exactly these rows, and no session but these."""
+    sessions = {session_id for (session_id,) in rows["sessions"]}
     key = {"tenant": tx.tenant, "user": user_id}
     for table, (_, which, _) in _OF_USER.items():
         await tx.execute(f"delete from {table} where tenant = :tenant and {which}", key)
@@ -236,7 +254,7 @@ async def put_user(
     await _put_vectors(tx, rows["vectors"])
 
 
-async def put_tenant_rows(tx: Transaction, table: str, rows: Sequence[RawRow]) -> None:
+async def _put_rows_of_tenant(tx: Transaction, table: str, rows: Sequence[RawRow]) -> None:
     """Exactly these rows, in this order."""
     columns, which, order = _OF_TENANT[table]
 
@@ -264,6 +282,6 @@ def _with(row: RawRow, columns: str, name: str, value: Any) -> RawRow:
     return (*row[:place], value, *row[place + 1 :])
 
 
-def _digest(rows: Any) -> str:
-    told = json.dumps(rows, default=lambda value: bytes(value).hex(), ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+def _checksum(rows: Any) -> str:
+    text = json.dumps(rows, default=lambda value: bytes(value).hex(), ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

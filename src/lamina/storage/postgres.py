@@ -167,7 +167,8 @@ class PostgresStore(RelationalStore):
     async def embedders(self) -> dict[str, int]:
         """The embedders that there are vectors of, and how many."""
         sql = "select embedder, count(*) from vectors where tenant = ? group by embedder order by embedder"
-        return {embedder: count for embedder, count in await self._server.read(lambda tx: tx.rows(sql, (self.tenant,)))}
+        found = await self._server.read(lambda tx: tx.rows(sql, (self.tenant,)))
+        return {row[0]: row[1] for row in found}
 
     async def index_user(self, user_id: str, embedder: str) -> None:
         """Make an index of one user's vectors, for one with so many that `nearest` takes too long; it may miss a few.

@@ -162,13 +162,7 @@ class RelationalStore(Tenant):
     # copies
 
     standing = read(copying_sql.standing)
-    user_rows = read(copying_sql.user_rows)
-    session_row = read(copying_sql.session_row)
-    session_rows = read(copying_sql.session_rows)
-    tenant_rows = read(copying_sql.tenant_rows)
-    reached = read(copying_sql.reached)
-    begin_session = write(copying_sql.begin_session, lambda session_id, row, **__: About(user=row[0], again=True))  # noqa: ARG005
-    end_session = write(copying_sql.end_session, lambda session_id, row: About(user=row[0], again=True))  # noqa: ARG005
-    put_session_rows = write(copying_sql.put_session_rows, lambda user_id, *_, **__: About(user=user_id, again=True))
-    put_user = write(copying_sql.put_user, lambda user_id, *_, **__: About(user=user_id, again=True))
-    put_tenant_rows = write_again(copying_sql.put_tenant_rows)
+    chain_end = read(copying_sql.chain_end)
+    rows = read(copying_sql.rows)
+    put_rows = write(copying_sql.put_rows, lambda part, _: About(user=part.user_id, again=True))
+    put_session = write(copying_sql.put_session, lambda _, row, *__: About(user=row[0], again=True))

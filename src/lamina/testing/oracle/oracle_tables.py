@@ -182,9 +182,7 @@ class OracleTables:
         own = [link for owner, link in self._links.values() if owner == user_id]
         return sorted(own, key=lambda link: (link.created_at.isoformat(), link.source, link.target, link.type))
 
-    async def users(
-        self, *, limit: int = 1000, after: str | None = None, unembedded: str | None = None
-    ) -> list[str]:
+    async def users(self, *, limit: int = 1000, after: str | None = None, unembedded: str | None = None) -> list[str]:
         known = {kept.session.user_id for kept in self._sessions.values()}
         known |= {fact.user_id for fact in self._facts.values()}
         if unembedded is not None:
