@@ -577,7 +577,7 @@ class AsyncMemory:
 
     async def digest(self, user_id: str = DEFAULT_USER) -> Summary | None:
         """What a new session of this user is told of the last ones."""
-        found = await self._parts.store.digests(user_id)
+        found = await self._parts.store.summaries(user_id=user_id, digests=True, live=False)
         return found[0] if found else None
 
     async def settle(

@@ -34,7 +34,7 @@ async def state(memory: AsyncMemory, session_id: str) -> tuple[object, ...]:
         await store.pending(only=[session_id]),
         [lease for lease in await store.leases() if lease.session_id == session_id],
         await memory.summaries(session_id, live=False),
-        await store.digests(session.user_id),
+        await store.summaries(user_id=session.user_id, digests=True, live=False),
         await memory.facts(session.user_id),
     )
 

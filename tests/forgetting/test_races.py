@@ -52,7 +52,7 @@ async def test_a_proposal_of_words_that_are_gone_is_not_kept(memory, monkeypatch
 async def test_facts_that_are_gone_do_not_come_with_a_proposal(memory, monkeypatch):
     """Forgotten between its summaries and its facts, they stay away."""
     proposal = await memory.regenerate("s1")
-    meanwhile(monkeypatch, memory, "swap", lambda: forgotten(memory), after=True)
+    meanwhile(monkeypatch, memory, "commit", lambda: forgotten(memory), after=True)
     with pytest.raises(Conflict, match="its facts were left as they are"):
         await memory.accept(proposal.id)
     assert await memory.facts("ann") == []
@@ -135,7 +135,9 @@ class Whole:
 @pytest.mark.parametrize(
     ("verb", "skipped"),
     [
-        pytest.param("swap", "summary of a session, which will be written again: it was folded meanwhile", id="folded"),
+        pytest.param(
+            "commit", "summary of a session, which will be written again: it was folded meanwhile", id="folded"
+        ),
         pytest.param("commit_facts", None, id="read"),
     ],
 )

@@ -129,7 +129,7 @@ def test_messages_and_summaries_of_schema_1_are_all_there(store):
     assert [m.id for m in asyncio.run(store.messages("s1", ALL))] == [d.id for n in (1, 2, 3) for d in a_turn(n)]
     kept = asyncio.run(store.summaries("s1", live=False))
     assert sorted(kept, key=lambda s: s.id) == [s for s, _ in sorted(summaries()[:3], key=lambda pair: pair[0].id)]
-    assert asyncio.run(store.digests("ann")) == [summaries()[3][0]]
+    assert asyncio.run(store.summaries(user_id="ann", digests=True, live=False)) == [summaries()[3][0]]
     assert [m.id for m in asyncio.run(store.milestones("s1"))] == ["mile"]
     assert asyncio.run(store.setting("profile")) == "layered"
     audit = asyncio.run(store.audit("s1"))

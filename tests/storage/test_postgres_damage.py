@@ -104,12 +104,14 @@ async def test_other_damage_is_reported(store, database, damage):
 
 async def test_a_damaged_digest_is_passed_over(store, database):
     """The one before it answers, and the next takes its place."""
-    newest = (await store.digests("ann"))[0].version
+    newest = (await store.summaries(user_id="ann", digests=True, live=False))[0].version
     database.run(f"update lamina.summaries set digest = '\\x00' where kind = 'digest' and version = {newest}")
-    assert {digest.version for digest in await store.digests("ann")} == set(range(1, newest))
+    assert {digest.version for digest in await store.summaries(user_id="ann", digests=True, live=False)} == set(
+        range(1, newest)
+    )
     assert "digest" in await reported(store)
-    assert await store.commit_digest(a_digest("ann", newest))
-    assert (await store.digests("ann"))[0].version == newest
+    assert await store.commit(a_digest("ann", newest))
+    assert (await store.summaries(user_id="ann", digests=True, live=False))[0].version == newest
     assert await is_whole(store, "s1")
 
 

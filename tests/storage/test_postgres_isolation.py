@@ -48,6 +48,7 @@ def database(request):
 def calls(session, row, raw):
     """Every verb with the ids of another tenant's rows."""
     claim = Claim(session=session, owner="w1", touch=1)
+    swap = a_swap("s1", expect=session.counters.version, cursor=0, retire=("ab", "c"))
     facts = some_facts(
         a_told_fact("told", "rum", minutes=9), change=(a_fact("f1", "rum"),), drop=("f2",), drop_episodes=("e1",),
         links=(a_link("f1", "f2", strength=1.0),), reading=a_reading(session, 2),
@@ -72,7 +73,7 @@ def calls(session, row, raw):
         "summaries (ids)": lambda s: s.summaries(ids=["ab"], live=False),
         "outline": lambda s: s.outline("s1", 9),
         "stats": lambda s: s.stats("ann", days=9),
-        "digests": lambda s: s.digests("ann"),
+        "summaries (digests)": lambda s: s.summaries(user_id="ann", digests=True, live=False),
         "facts": lambda s: s.facts("ann"),
         "facts (span)": lambda s: s.facts(session_id="s1", span=ALL),
         "facts (ids)": lambda s: s.facts(ids=["f1"]),
@@ -112,12 +113,12 @@ def calls(session, row, raw):
         "tenants (with keys)": lambda s: s.tenants(with_keys=True),
         "update_key (used)": lambda s: s.update_key("key_1", used_at=at(99)),
         "commit": lambda s: s.commit(a_fold("s1", a_summary("z", "s1", Span(first=7, last=8)), expect=3, cursor=8)),
-        "commit_digest": lambda s: s.commit_digest(a_digest("ann", 9)),
+        "commit (digest)": lambda s: s.commit(a_digest("ann", 9)),
         "messages (unread)": lambda s: s.messages("s1", unread=True, limit=9),
         "commit_facts": lambda s: s.commit_facts(facts),
         "note_accesses": lambda s: s.note_accesses([Access(id=x, times=1, at=at(9)) for x in ("f1", "e1")]),
         "put_setting (keep)": lambda s: s.put_setting("secret", b"other".hex(), keep=True),
-        "swap": lambda s: s.swap(a_swap("s1", expect=session.counters.version, cursor=0, retire=("ab", "c"))),
+        "commit (swap)": lambda s: s.commit(swap),
         "put_proposal": lambda s: s.put_proposal(a_proposal("p1", "s1")),
         "proposals": lambda s: s.proposals("s1"),
         "erase": lambda s: s.erase(an_erasure(a_rewrite(row), sessions=("s1",), facts=("f1",), episodes=("e1",))),

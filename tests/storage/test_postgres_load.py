@@ -95,7 +95,7 @@ async def test_all_kinds_of_writes_of_one_user_at_once(store):
         await asyncio.gather(
             tried(store.commit(fold)),
             tried(store.commit_facts(some_facts(a_fact(f"f{number}", message_id="m1", key=f"k{number}")))),
-            tried(store.commit_digest(a_digest("ann", number))),
+            tried(store.commit(a_digest("ann", number))),
             tried(store.append(an_append("s1", a_draft(f"x{number}")))),
             tried(store.put_vectors("ann", "e", 0, {"m1": b"1", "n1": b"2"}, None)),
             tried(store.set_status("s2", "paused", at(number))),

@@ -83,10 +83,10 @@ async def filled(store):
     await store.commit(a_fold("s1", low, expect=1, cursor=80))
     await store.commit(a_fold("s1", high, expect=2, cursor=90, retire=("low",)))
     anew = a_summary("anew", "s1", Span(first=71, last=90), f"Ann said {SECRETS['summary']}")
-    await store.swap(a_swap("s1", anew, expect=3, cursor=90, retire=("high",)))
+    await store.commit(a_swap("s1", anew, expect=3, cursor=90, retire=("high",)))
     sources = (Source(session_id="s1", messages=119, version=4),)
-    await store.commit_digest(a_digest("ann", 1, SECRETS["old digest"], sources=sources))
-    await store.commit_digest(a_digest("ann", 2, SECRETS["digest"], sources=sources))
+    await store.commit(a_digest("ann", 1, SECRETS["old digest"], sources=sources))
+    await store.commit(a_digest("ann", 2, SECRETS["digest"], sources=sources))
     fact = a_fact("f1", SECRETS["fact"], message_id="secret", quote=SECRETS["quote"])
     episode = replace(an_episode("e1", "secret"), summary=SECRETS["episode"])
     reading = a_reading((await store.sessions(ids=["s1"]))[0], 119)
@@ -206,7 +206,7 @@ def test_a_damaged_summary_that_was_folded_is_forgotten_with_its_words(store):
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute("update summaries set record = replace(record, '{', '[') where id = 'anew'")
     anew = a_summary("late", "s1", Span(first=71, last=90), "Of tea")
-    assert run(store.swap(a_swap("s1", anew, expect=4, cursor=90, retire=("anew",))))
+    assert run(store.commit(a_swap("s1", anew, expect=4, cursor=90, retire=("anew",))))
     run(store.erase(erasure(store)))
     assert run(store.scrub()) == "overwritten"
     assert found_in_files(store) == set()

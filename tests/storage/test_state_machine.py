@@ -275,7 +275,7 @@ class Stores(RuleBasedStateMachine):
             for session in held[: data.draw(st.integers(0, 2))]
         )
         digest = replace(a_digest(user, version, text, sources=sources), id=self.new_id("digest"))
-        self.both(lambda store: store.commit_digest(digest))
+        self.both(lambda store: store.commit(digest))
 
     @rule(session=SESSIONS, back=st.booleans(), text=TEXTS)
     def swap(self, session, back, text):
@@ -297,9 +297,9 @@ class Stores(RuleBasedStateMachine):
         swap = a_swap(session, *put.values(), expect=held.counters.version, cursor=cursor,
                       retire=tuple(summary.id for summary in live))  # fmt: skip
         if back:
-            assert self.both(lambda store: store.swap(swap)) is True
+            assert self.both(lambda store: store.commit(swap)) is True
         else:
-            self.late.append(lambda store: store.swap(swap))
+            self.late.append(lambda store: store.commit(swap))
 
     @rule(session=SESSIONS, number=st.integers(0, 2), status=st.sampled_from(["open", "accepted"]))
     def put_proposal(self, session, number, status):
@@ -498,6 +498,7 @@ class Stores(RuleBasedStateMachine):
             read[user].append(driven(store.sessions(user_id=user, newest=True, limit=2)))
             read[user].append(driven(store.changes(user, 0)))
             read[user].append(driven(store.summaries(user_id=user)))
+            read[user].append(driven(store.summaries(user_id=user, digests=True, live=False)))
             for embedder in ("e1", "e2"):  # in order of their places, which are the store's to choose
                 read[user].append([row[1:] for row in driven(store.vectors(user, embedder, 0))])
         read["backlog"] = driven(store.backlog(at(self.minutes), "e1"))
@@ -559,7 +560,7 @@ class Stores(RuleBasedStateMachine):
 
 
 SHOWN = ("sessions", "users", "pending", "leases", "proposals", "receipts")
-SHOWN_OF_USERS = ("digests", "facts", "episodes", "links")
+SHOWN_OF_USERS = ("facts", "episodes", "links")
 
 TestStores = Stores.TestCase
 TestStores.settings = settings(max_examples=share(60), stateful_step_count=30)

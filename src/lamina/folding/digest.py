@@ -32,7 +32,7 @@ class Digester:
         sessions = await self._sessions(user_id)
         if not sessions:
             return False
-        digests = await self._parts.store.digests(user_id)
+        digests = await self._parts.store.summaries(user_id=user_id, digests=True, live=False)
         newest = digests[0] if digests else None
         sources = tuple(
             Source(session_id=s.id, messages=s.counters.messages, version=s.counters.version) for s in sessions
@@ -40,7 +40,7 @@ class Digester:
         if newest is not None and _is_current(newest.sources, sources, thorough=thorough):
             return False
         digest = await self._write(user_id, sessions, sources, newest)
-        written = await self._parts.store.commit_digest(digest)
+        written = await self._parts.store.commit(digest)
         if written:
             logger.info("digested", extra={"sessions": len(sources), "tokens": digest.tokens})
         return written

@@ -109,7 +109,7 @@ class Regeneration:
         session = await require_session(self._parts.store, row.session_id)
         retire = tuple(summary.id for summary in draft.old if summary.id not in _ids(draft.new))
         swap = Swap(session_id=session.id, expect=draft.version, retire=retire, put=draft.new, cursor=draft.cursor)
-        if not await self._parts.store.swap(swap):
+        if not await self._parts.store.commit(swap):
             raise Conflict("the session was folded, or something of it forgotten, since then; regenerate again")
         await self._exchange(session, draft.old_facts, draft.new_facts)
         await self._parts.store.drop_digests(session.user_id)
@@ -127,7 +127,7 @@ class Regeneration:
             swap = Swap(
                 session_id=session.id, expect=draft.version, retire=retire, put=draft.old, cursor=draft.old_cursor
             )
-            if not await self._parts.store.swap(swap):
+            if not await self._parts.store.commit(swap):
                 raise Conflict("the session was folded, or something of it forgotten, since it was accepted")
             await self._exchange(session, draft.new_facts, draft.old_facts)
             await self._parts.store.drop_digests(session.user_id)

@@ -96,7 +96,7 @@ class Export:
     async def _own(self, user_id: str) -> list[Value]:
         """What belongs to a user, and to no session."""
         manual = [fact for fact in await self._store.facts(user_id) if fact.session_id is None]
-        digests = await self._store.digests(user_id)
+        digests = await self._store.summaries(user_id=user_id, digests=True, live=False)
         return [*reversed(digests), *manual, *await self._links(user_id, None)]
 
     # the folder

@@ -130,7 +130,7 @@ class Restorer:
         if not put:
             return True
         swap = Swap(session_id=session.id, expect=session.counters.version, retire=(), put=put, cursor=counters.cursor)
-        if not await self._store.swap(swap):
+        if not await self._store.commit(swap):
             return self._skip_summaries(put, "it was folded meanwhile")
         self._tally.added["summaries"] += len(put)
         return True
@@ -303,12 +303,15 @@ class Restorer:
         sources = [await self._source(source, sessions.get(source.session_id)) for source in digest.sources]
         known = tuple(source for source in sources if source is not None)
         wanted = self._parts.profile.digest_sessions and digest.covers is None and digest.kind == "digest"
-        if not wanted or not known or len(known) < len(sources) or await self._store.digests(user_id):
+        if (
+            not wanted
+            or not known
+            or len(known) < len(sources)
+            or await self._store.summaries(user_id=user_id, digests=True, live=False)
+        ):
             return
         put = replace(digest, user_id=user_id, sources=known, status="live", folded_into=None)
-        if single(await self._store.summaries(ids=[digest.id], live=False)) is None and await self._store.commit_digest(
-            put
-        ):
+        if single(await self._store.summaries(ids=[digest.id], live=False)) is None and await self._store.commit(put):
             self._tally.added["summaries"] += 1
 
     async def _source(self, source: Source, incoming: IncomingSession | None) -> Source | None:

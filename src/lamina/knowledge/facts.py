@@ -382,7 +382,7 @@ class Knowledge:
         summaries: list[Summary] = []
         async for session in every_session(self._parts.store, user_id):
             summaries.extend(await self._parts.store.summaries(session.id))
-        summaries.extend((await self._parts.store.digests(user_id))[:1])
+        summaries.extend((await self._parts.store.summaries(user_id=user_id, digests=True, live=False))[:1])
         return list(consistency.divergences(await self._parts.store.facts(user_id), summaries))
 
 

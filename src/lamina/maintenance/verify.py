@@ -107,7 +107,7 @@ class Maintenance:
         store, found = self._parts.store, []
         for user_id in users:
             known: list[Fact | Summary | Episode | Link] = [*await store.facts(user_id), *await store.episodes(user_id)]
-            known += [*await store.links(user_id), *await store.digests(user_id)]
+            known += [*await store.links(user_id), *await store.summaries(user_id=user_id, digests=True, live=False)]
             for text in await beside_loop(partial(circles, known)):
                 advice = f"{text}; forget one of them"
                 found.append(Problem(kind="circle", where=f"user {user_id}", text=advice, derived=False))

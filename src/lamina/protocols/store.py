@@ -533,20 +533,19 @@ class LayerStore(Protocol):
         user_id: str | None = None,
         ids: Sequence[str] | None = None,
         live: bool = True,
+        digests: bool = False,
     ) -> list[Summary]:
-        """Summaries of a session by what they cover; of all sessions of a user, with the digest, by id; or by ids."""
+        """Summaries of a session by what they cover; of all sessions of a user, with the digest, by id; or by ids.
+
+        `digests`: the digests of a user and nothing else, the newest first.
+        """
         ...
 
-    async def digests(self, user_id: str) -> list[Summary]: ...
+    async def commit(self, *commits: FoldCommit | Swap | Summary) -> bool:
+        """Commit folds of one session, each made after the one before; an exchange of its summaries; or a digest.
 
-    async def commit(self, *commits: FoldCommit) -> bool:
-        """Commit folds of one session, each made after the one before; False if another came first."""
-        ...
-
-    async def commit_digest(self, digest: Summary) -> bool: ...
-
-    async def swap(self, swap: Swap) -> bool:
-        """Exchange summaries; False if a fold or an erasure came first."""
+        False if a fold, an erasure or another digest came first.
+        """
         ...
 
     async def unfold(self, session_id: str, rule: ConflictRule) -> None:

@@ -33,7 +33,7 @@ async def contents(
         next=place,
         sessions=tuple(sessions),
         summaries=tuple([one for key in ids for one in await summaries_sql.summaries(tx, key, live=False)]),
-        digests=tuple(await summaries_sql.digests(tx, user_id)),
+        digests=tuple(await summaries_sql.newest_digests(tx, user_id, limit=1000)),
         facts=tuple(await facts_sql.facts(tx, user_id, session_id)),
         episodes=tuple(await facts_sql.episodes(tx, user_id, session_id)),
         milestones=tuple([one for key in ids for one in await sessions_sql.milestones(tx, key)]),

@@ -9,14 +9,21 @@ from lamina.values.fact import ConflictRule
 from lamina.values.summary import Source, Summary
 
 
-async def commit(tx: Transaction, *commits: FoldCommit) -> bool:
+async def commit(tx: Transaction, *commits: FoldCommit | Swap | Summary) -> bool:
     for one in commits:
-        if not await _commit(tx, one):
+        match one:
+            case FoldCommit():
+                done = await _commit_fold(tx, one)
+            case Swap():
+                done = await _swap(tx, one)
+            case Summary():
+                done = await _commit_digest(tx, one)
+        if not done:
             return False
     return True
 
 
-async def _commit(tx: Transaction, commit: FoldCommit) -> bool:
+async def _commit_fold(tx: Transaction, commit: FoldCommit) -> bool:
     moved = await tx.execute(
         "update sessions set cursor = :cursor, version = version + 1, attempts = 0, retry_us = null,"
         " aside = 0, reason = null, cursor_turn = coalesce((select max(turn) from messages where tenant = :tenant"
@@ -39,7 +46,7 @@ async def _commit(tx: Transaction, commit: FoldCommit) -> bool:
     return True
 
 
-async def commit_digest(tx: Transaction, digest: Summary) -> bool:
+async def _commit_digest(tx: Transaction, digest: Summary) -> bool:
     newest = await summaries_sql.newest_digests(tx, digest.user_id, limit=1)
     if newest and newest[0].version >= digest.version:
         return False
@@ -68,7 +75,7 @@ async def _changed_since(tx: Transaction, source: Source) -> bool:
     return session is None or session.counters.version != source.version
 
 
-async def swap(tx: Transaction, swap: Swap) -> bool:
+async def _swap(tx: Transaction, swap: Swap) -> bool:
     moved = await tx.execute(
         "update sessions set cursor = ?, version = version + 1, touch = touch + 1, pending = 1, aside = 0"
         " where tenant = ? and id = ? and version = ?",

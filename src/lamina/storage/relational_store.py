@@ -25,6 +25,7 @@ from lamina.storage import (
 )
 from lamina.storage.transaction import About
 from lamina.storage.verbs import Tenant, read, read_all_tenants, write, write_again
+from lamina.values.summary import Summary
 
 
 class RelationalStore(Tenant):
@@ -71,10 +72,10 @@ class RelationalStore(Tenant):
     # summaries
 
     summaries = read(summaries_sql.summaries)
-    digests = read(summaries_sql.digests)
-    commit = write(folding_sql.commit, lambda *commits: About(session=commits[0].session_id))
-    commit_digest = write(folding_sql.commit_digest, lambda digest: About(user=digest.user_id))
-    swap = write(folding_sql.swap, lambda swap: About(session=swap.session_id))
+    commit = write(
+        folding_sql.commit,
+        lambda first, *_: About(user=first.user_id) if isinstance(first, Summary) else About(session=first.session_id),
+    )
     put_proposal = write(
         folding_sql.put_proposal, lambda proposal, *_, **__: About(session=proposal.session_id, again=True)
     )

@@ -66,21 +66,21 @@ async def summaries(
     user_id: str | None = None,
     ids: Sequence[str] | None = None,
     live: bool = True,
+    digests: bool = False,
 ) -> list[Summary]:
+    if digests and user_id is not None:
+        found = await newest_digests(tx, user_id, limit=1000)
+        return [digest for digest in found if not live or digest.status == "live"]
     where = "" if session_id is None else " and session_id = :session"
     where += "" if user_id is None else " and user_id = :user"
     where += "" if ids is None else f" and id {tx.among(':ids')}"
     where += " and status = 'live'" if live else ""
-    found = await tx.rows(
+    rows = await tx.rows(
         f"select {SUMMARY} from summaries where tenant = :tenant{where}"
         f" order by {tx.pick(UNINDEXED_ID) if session_id is None else 'first, place'}",
         {"tenant": tx.tenant, "session": session_id, "user": user_id, "ids": tx.array(ids or ())},
     )
-    return list(whole_summaries(map(summary_row, found)))
-
-
-async def digests(tx: Transaction, user_id: str) -> list[Summary]:
-    return await newest_digests(tx, user_id, limit=1000)
+    return list(whole_summaries(map(summary_row, rows)))
 
 
 async def newest_digests(tx: Transaction, user_id: str, *, limit: int) -> list[Summary]:

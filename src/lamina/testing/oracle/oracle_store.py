@@ -21,6 +21,7 @@ from lamina.protocols.store import (
     Newest,
     ProposalRow,
     Reach,
+    SummaryRow,
     Swap,
     View,
     WordMatches,
@@ -233,7 +234,7 @@ class OracleStore(OracleQueue):
 
     async def view(self, user_id: str, session_id: str | None, reach: Reach) -> View:
         kept = None if session_id is None else self._sessions.get(session_id)
-        digests = await self.digests(user_id)
+        digests = await self.summaries(user_id=user_id, digests=True, live=False)
         return View(
             session=kept.session if kept else None,
             summaries=tuple(await self.summaries(kept.session.id)) if kept else (),
@@ -252,15 +253,19 @@ class OracleStore(OracleQueue):
         user_id: str | None = None,
         ids: Sequence[str] | None = None,
         live: bool = True,
+        digests: bool = False,
     ) -> list[Summary]:
+        if digests:
+            found = self._digests(user_id)
+            return list(whole_summaries(row for row in found if not live or row.status == "live"))
         every = [row for _, row in sorted(self._summaries.items())]
         found = every if session_id is None else self._own_summaries(session_id)
         found = [row for row in found if user_id in {None, row.user_id} and (ids is None or row.id in ids)]
         return list(whole_summaries(row for row in found if not live or row.status == "live"))
 
-    async def digests(self, user_id: str) -> list[Summary]:
+    def _digests(self, user_id: str | None) -> list[SummaryRow]:
         own = [row for row in self._summaries.values() if row.user_id == user_id and row.kind == "digest"]
-        return list(whole_summaries(sorted(own, key=lambda row: row.version, reverse=True)))
+        return sorted(own, key=lambda row: row.version, reverse=True)
 
     async def contents(
         self, user_id: str, session_id: str | None = None, *, after: tuple[str, int] | None = None, limit: int = 500
@@ -277,7 +282,7 @@ class OracleStore(OracleQueue):
             next=place,
             sessions=tuple(own),
             summaries=tuple([one for session in own for one in await self.summaries(session.id, live=False)]),
-            digests=tuple(await self.digests(user_id)),
+            digests=tuple(await self.summaries(user_id=user_id, digests=True, live=False)),
             facts=tuple(await self.facts(user_id, session_id)),
             episodes=tuple(await self.episodes(user_id, session_id)),
             milestones=tuple([one for session in own for one in await self.milestones(session.id)]),
@@ -316,10 +321,22 @@ class OracleStore(OracleQueue):
             unread=tuple(await self.messages(session_id, unread=True, limit=unread)),
         )
 
-    async def commit(self, *commits: FoldCommit) -> bool:
-        return all(self._commit(one) for one in commits)
+    async def commit(self, *commits: FoldCommit | Swap | Summary) -> bool:
+        for one in commits:
+            if not await self._commit(one):
+                return False
+        return True
 
-    def _commit(self, commit: FoldCommit) -> bool:
+    async def _commit(self, commit: FoldCommit | Swap | Summary) -> bool:
+        match commit:
+            case FoldCommit():
+                return self._commit_fold(commit)
+            case Swap():
+                return self._swap(commit)
+            case Summary():
+                return await self._commit_digest(commit)
+
+    def _commit_fold(self, commit: FoldCommit) -> bool:
         kept = self._sessions.get(commit.session_id)
         if kept is None or kept.session.counters.version != commit.expect:
             return False
@@ -343,8 +360,8 @@ class OracleStore(OracleQueue):
             self._summaries[row.id] = replace(row, status="folded", folded_into=into)
             self._vectors.pop(row.id, None)
 
-    async def commit_digest(self, digest: Summary) -> bool:
-        newest = await self.digests(digest.user_id)
+    async def _commit_digest(self, digest: Summary) -> bool:
+        newest = await self.summaries(user_id=digest.user_id, digests=True, live=False)
         if newest and newest[0].version >= digest.version:
             return False
         for source in digest.sources:
@@ -358,7 +375,7 @@ class OracleStore(OracleQueue):
 
     # making anew
 
-    async def swap(self, swap: Swap) -> bool:
+    def _swap(self, swap: Swap) -> bool:
         kept = self._sessions.get(swap.session_id)
         if kept is None or kept.session.counters.version != swap.expect:
             return False

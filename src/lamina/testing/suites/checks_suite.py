@@ -72,7 +72,7 @@ async def everything(store: Store, *users: str, words: tuple[str, ...] = ("tea",
         matches = await store.find_words(user_id, words, 99)
         shown += [
             await store.sessions(user_id=user_id, newest=True, limit=9),
-            await store.digests(user_id),
+            await store.summaries(user_id=user_id, digests=True, live=False),
             await store.facts(user_id),
             await store.episodes(user_id),
             await store.links(user_id),

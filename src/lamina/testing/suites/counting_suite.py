@@ -105,7 +105,7 @@ class Counting(Suite):
         await store.append(an_append("b1", a_draft("b1", "Green tea"), user_id="bob"))
         assert await store.commit_facts(some_facts(a_fact("f1"), episodes=(an_episode("e1"),)))
         assert await store.commit_facts(some_facts(a_told_fact("f2", "milk", user_id="bob"), user_id="bob"))
-        assert await store.commit_digest(a_digest("ann", 1))
+        assert await store.commit(a_digest("ann", 1))
         ann = Stats(
             sessions=1,
             messages=8,

@@ -77,8 +77,8 @@ async def remembered(store: Store) -> None:
         reading=a_reading(await session_of(store, "s1"), 6),
     )
     assert await store.commit_facts(commit)
-    assert await store.commit_digest(a_digest("ann", 1, sources=(Source(session_id="s1", messages=8, version=4),)))
-    assert await store.commit_digest(a_digest("ann", 2, sources=(Source(session_id="s1", messages=8, version=4),)))
+    assert await store.commit(a_digest("ann", 1, sources=(Source(session_id="s1", messages=8, version=4),)))
+    assert await store.commit(a_digest("ann", 2, sources=(Source(session_id="s1", messages=8, version=4),)))
     await store.add_milestone(a_milestone("mile1", "s1"))
     await store.add_milestone(a_milestone("mile2", "s1", 2))
     await store.put_proposal(a_proposal("p1", "s1"))
@@ -167,7 +167,7 @@ class Erasing(Suite):
             a_summary("ab2", "s1", Span(first=1, last=4), inputs=("a2",)),
             a_summary("c2", "s1", Span(first=5, last=6)),
         )
-        assert await store.swap(a_swap("s1", *anew, expect=4, cursor=6, retire=("ab", "c")))
+        assert await store.commit(a_swap("s1", *anew, expect=4, cursor=6, retire=("ab", "c")))
         erased = await store.erase(an_erasure(await self.rewrite(store, 4)))
         assert sorted(erased.summaries) == ["ab", "ab2", "b", "c", "c2"]
         assert [summary.id for summary in await store.summaries("s1")] == ["a2"]
@@ -177,7 +177,7 @@ class Erasing(Suite):
         """If what is left would leave a gap, folding starts over."""
         await remembered(store)
         lone = replace(a_summary("x", "s1", Span(first=3, last=4)), status="folded", folded_into="c")
-        assert await store.swap(a_swap("s1", lone, expect=4, cursor=6))
+        assert await store.commit(a_swap("s1", lone, expect=4, cursor=6))
         erased = await store.erase(an_erasure(await self.rewrite(store, 5)))
         assert sorted(erased.summaries) == ["a", "ab", "b", "c", "x"]
         assert (await session_of(store, "s1")).counters.cursor == 0
@@ -215,9 +215,9 @@ class Erasing(Suite):
         late = a_digest("ann", 3, sources=(Source(session_id="s1", messages=8, version=4),))
         erased = await store.erase(an_erasure(await self.rewrite(store, 8)))
         assert sorted(erased.digests) == ["digest-ann-1", "digest-ann-2"]
-        assert not await store.digests("ann")
+        assert not await store.summaries(user_id="ann", digests=True, live=False)
         assert not await store.proposals()
-        assert not await store.commit_digest(late)
+        assert not await store.commit(late)
         assert "digest-ann-2" not in found_ids(await store.find_words("ann", ["tea"], 9))
 
     async def test_forgotten_values_are_blocked(self, store: Store) -> None:
@@ -239,7 +239,7 @@ class Erasing(Suite):
         fold = a_fold("s1", a_summary("d", "s1", Span(first=7, last=8)), expect=session.counters.version, cursor=8)
         await store.erase(an_erasure(await self.rewrite(store, 8)))
         assert not await store.commit(fold)
-        assert not await store.swap(a_swap("s1", expect=session.counters.version, cursor=0, retire=("ab", "c")))
+        assert not await store.commit(a_swap("s1", expect=session.counters.version, cursor=0, retire=("ab", "c")))
         await store.release(claim)
         assert await store.pending() == 1
         assert (await session_of(store, "s1")).attempts == 0
@@ -344,7 +344,7 @@ class Erasing(Suite):
         assert (session.counters.tokens, session.counters.cursor_tokens) == (26, 19)
         assert len(await store.summaries("s1", live=False)) == 4
         assert len(await store.facts("ann")) == 5
-        assert len(await store.digests("ann")) == 2
+        assert len(await store.summaries(user_id="ann", digests=True, live=False)) == 2
         assert len(await store.proposals()) == 1
         assert await store.links("ann") == [a_link("e1", "told"), a_link("f1", "f2"), a_link("f2", "f3")]
         assert await everything(store) != before

@@ -48,7 +48,7 @@ async def beside(store: Store) -> None:
     episode = an_episode("h2", "b1", user_id="bob", session_id="b1")
     links = (a_link("h1", "h2"),)
     await store.commit_facts(some_facts(fact, episodes=(episode,), links=links, user_id="bob"))
-    await store.commit_digest(a_digest("bob", 1))
+    await store.commit(a_digest("bob", 1))
     await store.add_milestone(a_milestone("bmile", "b1"))
     await store.put_proposal(a_proposal("bp", "b1", user_id="bob"))
 
@@ -71,7 +71,7 @@ class ErasingWhole(Suite):
         assert (list(whole.messages), whole.next) == (said, None)
         assert list(whole.facts) == await store.facts("ann")
         assert list(whole.episodes) == await store.episodes("ann")
-        assert list(whole.digests) == await store.digests("ann")
+        assert list(whole.digests) == await store.summaries(user_id="ann", digests=True, live=False)
         assert list(whole.summaries) == await store.summaries("s1", live=False)
         assert list(whole.milestones) == await store.milestones("s1")
         assert list(whole.proposals) == await store.proposals("s1")
@@ -94,7 +94,7 @@ class ErasingWhole(Suite):
         await store.commit_facts(some_facts(a_told_fact("f9", "ann", key="Name")))
         assert single(await store.facts(ids=["f9"])) is None
         assert len(await store.summaries("s1", live=False)) == 4
-        assert not await store.digests("ann")
+        assert not await store.summaries(user_id="ann", digests=True, live=False)
         assert not await store.proposals()
         assert await is_whole(store, "s1")
 
@@ -171,7 +171,7 @@ class ErasingWhole(Suite):
         assert not await store.commit(fold)
         assert not await store.commit_facts(some_facts(a_fact("f1"), reading=a_reading(old, 4)))
         source = Source(session_id="s1", messages=4, version=version)
-        assert not await store.commit_digest(a_digest("ann", 1, sources=(source,)))
+        assert not await store.commit(a_digest("ann", 1, sources=(source,)))
         assert await everything(store) == before
         new = await session_of(store, "s1")
         assert await store.commit(replace(fold, expect=new.counters.version))
@@ -188,7 +188,12 @@ class ErasingWhole(Suite):
         assert set(erased.episodes) == {"e1", "e2", "e3", "e4", "g2"}
         assert (len(erased.messages), erased.milestones, erased.values_blocked) == (10, 2, 0)
         assert await store.users() == ["bob"]
-        left = [store.facts("ann"), store.episodes("ann"), store.links("ann"), store.digests("ann")]
+        left = [
+            store.facts("ann"),
+            store.episodes("ann"),
+            store.links("ann"),
+            store.summaries(user_id="ann", digests=True, live=False),
+        ]
         assert [await one for one in (store.sessions(user_id="ann"), *left)] == [[]] * 5
         assert [p.id for p in await store.proposals()] == ["bp"]
         assert (await store.find_words("ann", ["tea"], 9)).documents == 0

@@ -22,7 +22,7 @@ class Reading(Suite):
         summary = a_summary("sum1", "s1", Span(first=1, last=4))
         assert await store.commit(a_fold("s1", summary, expect=0, cursor=4))
         assert await store.commit_facts(some_facts(a_fact("f1")))
-        assert await store.commit_digest(a_digest("ann", 1))
+        assert await store.commit(a_digest("ann", 1))
 
     async def test_a_view_is_all_that_a_context_needs(self, store: Store) -> None:
         """The session, its live summaries, its newest messages, the user's digest and facts."""
@@ -91,14 +91,17 @@ class Reading(Suite):
     async def test_digests_come_newest_first(self, store: Store) -> None:
         """Each replaces the one before it, which is kept."""
         await self.folded(store)
-        assert await store.commit_digest(a_digest("ann", 2, "Ann spoke of coffee."))
-        assert [(d.version, d.status) for d in await store.digests("ann")] == [(2, "live"), (1, "folded")]
-        assert await store.digests("bob") == []
+        assert await store.commit(a_digest("ann", 2, "Ann spoke of coffee."))
+        assert [(d.version, d.status) for d in await store.summaries(user_id="ann", digests=True, live=False)] == [
+            (2, "live"),
+            (1, "folded"),
+        ]
+        assert await store.summaries(user_id="bob", digests=True, live=False) == []
 
     async def test_a_late_digest_is_discarded(self, store: Store) -> None:
         """One that knows less than the newest changes nothing."""
         await self.folded(store)
-        assert not await store.commit_digest(replace(a_digest("ann", 1), id="late"))
+        assert not await store.commit(replace(a_digest("ann", 1), id="late"))
         assert single(await store.summaries(ids=["late"], live=False)) is None
 
     @pytest.mark.parametrize(
@@ -111,12 +114,15 @@ class Reading(Suite):
     async def test_a_digest_of_what_has_changed_is_discarded(self, store: Store, source: Source) -> None:
         """It may tell what was forgotten since; the one before stays the newest, live and found."""
         await self.folded(store)
-        before, words = await store.digests("ann"), await store.find_words("ann", ["tea"], 10)
-        assert not await store.commit_digest(a_digest("ann", 2, sources=(source,)))
-        assert await store.digests("ann") == before
+        before, words = (
+            await store.summaries(user_id="ann", digests=True, live=False),
+            await store.find_words("ann", ["tea"], 10),
+        )
+        assert not await store.commit(a_digest("ann", 2, sources=(source,)))
+        assert await store.summaries(user_id="ann", digests=True, live=False) == before
         assert await store.find_words("ann", ["tea"], 10) == words
         known = Source(session_id="s1", messages=8, version=1)
-        assert await store.commit_digest(a_digest("ann", 2, sources=(known,)))
+        assert await store.commit(a_digest("ann", 2, sources=(known,)))
 
     async def test_a_view_shows_the_facts_that_stand(self, store: Store) -> None:
         """Those that hold and those in conflict; not what was superseded, only bears something out, or waits."""
@@ -149,7 +155,7 @@ class Reading(Suite):
         await self.folded(store)
         upper = a_summary("sum2", "s1", Span(first=1, last=6), "Of rain", inputs=("sum1",))
         await store.commit(a_fold("s1", upper, expect=1, cursor=6, retire=("sum1",)))
-        await store.commit_digest(a_digest("ann", 2, "Of rain"))
+        await store.commit(a_digest("ann", 2, "Of rain"))
         assert found_ids(await store.find_words("ann", ["rain"], 10)) == {"sum2", "digest-ann-2"}
         assert not {"sum1", "digest-ann-1"} & found_ids(await store.find_words("ann", ["tea"], 10))
 

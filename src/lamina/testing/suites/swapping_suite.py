@@ -22,7 +22,7 @@ class Swapping(Suite):
     async def test_a_swap_replaces_what_is_live(self, store: Store) -> None:
         """The old summaries are kept as replaced, and only the new ones are live and found."""
         await self.summarised(store)
-        assert await store.swap(a_swap("s1", NEW, expect=1, cursor=2, retire=("old",)))
+        assert await store.commit(a_swap("s1", NEW, expect=1, cursor=2, retire=("old",)))
         assert await store.summaries("s1") == [NEW]
         assert {s.id: s.status for s in await store.summaries("s1", live=False)} == {"old": "replaced", "new": "live"}
         assert "old" not in found_ids(await store.find_words("ann", ["tea"], 9))
@@ -33,7 +33,7 @@ class Swapping(Suite):
         """With what is counted up to it; the session is worth a look."""
         await self.summarised(store)
         await store.release(await claimed(store))
-        assert await store.swap(a_swap("s1", NEW, expect=1, cursor=2, retire=("old",)))
+        assert await store.commit(a_swap("s1", NEW, expect=1, cursor=2, retire=("old",)))
         counters = (await session_of(store, "s1")).counters
         assert (counters.cursor, counters.cursor_turn, counters.cursor_tokens, counters.version) == (2, 1, 7, 2)
         assert await store.pending() == 1
@@ -44,9 +44,9 @@ class Swapping(Suite):
         upper = a_summary("upper", "s1", Span(first=1, last=6), inputs=("old",))
         await store.commit(a_fold("s1", upper, expect=1, cursor=6, retire=("old",)))
         before = await store.summaries("s1", live=False)
-        assert await store.swap(a_swap("s1", NEW, expect=2, cursor=2, retire=("old", "upper")))
+        assert await store.commit(a_swap("s1", NEW, expect=2, cursor=2, retire=("old", "upper")))
         assert await is_whole(store, "s1")
-        assert await store.swap(a_swap("s1", *before, expect=3, cursor=6, retire=("new",)))
+        assert await store.commit(a_swap("s1", *before, expect=3, cursor=6, retire=("new",)))
         after = {summary.id: summary for summary in await store.summaries("s1", live=False)}
         assert [after[summary.id] for summary in before] == before
         assert after["new"].status == "replaced"
@@ -59,14 +59,14 @@ class Swapping(Suite):
         await self.summarised(store)
         await store.commit(a_fold("s1", a_summary("x", "s1", Span(first=5, last=6)), expect=1, cursor=6))
         before = await everything(store)
-        assert not await store.swap(a_swap("s1", NEW, expect=1, cursor=2, retire=("old",)))
-        assert not await store.swap(a_swap("s9", NEW, expect=0, cursor=2))
+        assert not await store.commit(a_swap("s1", NEW, expect=1, cursor=2, retire=("old",)))
+        assert not await store.commit(a_swap("s9", NEW, expect=0, cursor=2))
         assert await everything(store) == before
 
     async def test_a_fold_after_a_swap_is_refused(self, store: Store) -> None:
         """It was made from summaries that were replaced meanwhile."""
         await self.summarised(store)
-        await store.swap(a_swap("s1", NEW, expect=1, cursor=2, retire=("old",)))
+        await store.commit(a_swap("s1", NEW, expect=1, cursor=2, retire=("old",)))
         late = a_fold("s1", a_summary("x", "s1", Span(first=5, last=6)), expect=1, cursor=6)
         assert not await store.commit(late)
 

@@ -48,7 +48,7 @@ class Tenants(Suite):
         await store.put_proposal(a_proposal("p1", "s1"))
         await store.put_setting("secret", text, keep=True)
         await store.erase(an_erasure(facts=("f9",), derived=False))
-        assert await store.commit_digest(a_digest("ann", 1, f"Spoke: {text}"))
+        assert await store.commit(a_digest("ann", 1, f"Spoke: {text}"))
         await store.add_milestone(replace(a_milestone("mile", "s1"), title=text))
         await store.put_setting("profile", text)
         await store.note_worker(a_note("w1", session_id="s1"))
@@ -120,7 +120,7 @@ class Tenants(Suite):
                 lambda n: n.commit(a_fold("s1", a_summary("z", "s1", Span(first=1, last=2)), expect=1, cursor=2)),
                 id="commit",
             ),
-            pytest.param(lambda n: n.commit_digest(a_digest("ann", 2)), id="commit_digest"),
+            pytest.param(lambda n: n.commit(a_digest("ann", 2)), id="commit-digest"),
             pytest.param(lambda n: n.requeue(), id="mark_pending"),
             pytest.param(lambda n: n.age_sessions("ended", at(99), at(99)), id="end_idle"),
             pytest.param(lambda n: n.age_sessions("archived", at(99), at(99)), id="archive_ended"),
@@ -144,7 +144,7 @@ class Tenants(Suite):
             ),
             pytest.param(lambda n: n.note_accesses([Access(id=x, times=1, at=at(9)) for x in ("f1", "e1")]), id="use"),
             pytest.param(lambda n: n.put_setting("secret", "other", keep=True), id="secret"),
-            pytest.param(lambda n: n.swap(a_swap("s1", expect=1, cursor=0, retire=("sum1",))), id="swap"),
+            pytest.param(lambda n: n.commit(a_swap("s1", expect=1, cursor=0, retire=("sum1",))), id="swap"),
             pytest.param(
                 lambda n: n.erase(an_erasure(facts=("f1",), episodes=("e1",), milestones=("mile",), unfold={"s1": 1})),
                 id="erase",

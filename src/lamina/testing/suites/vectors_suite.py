@@ -75,11 +75,13 @@ GOING: list[object] = [
         id="folded",
     ),
     pytest.param(
-        lambda s: s.swap(a_swap("s1", a_summary("x", "s1", Span(first=5, last=6)), expect=4, cursor=6, retire=("c",))),
+        lambda s: s.commit(
+            a_swap("s1", a_summary("x", "s1", Span(first=5, last=6)), expect=4, cursor=6, retire=("c",))
+        ),
         {"c"},
         id="replaced",
     ),
-    pytest.param(lambda s: s.commit_digest(a_digest("ann", 3)), {"digest-ann-2"}, id="new-digest"),
+    pytest.param(lambda s: s.commit(a_digest("ann", 3)), {"digest-ann-2"}, id="new-digest"),
     pytest.param(lambda s: s.drop_digests("ann"), {"digest-ann-2"}, id="drop-digests"),
     pytest.param(lambda s: s.commit_facts(some_facts(drop=("f1",))), {"f1"}, id="fact-dropped"),
     pytest.param(_judged, {"f4"}, id="fact-judged"),
@@ -119,7 +121,7 @@ class Vectors(Suite):
         await remembered(store)
         await store.append(an_append("s2", *a_turn(1, "x")))
         await store.commit(a_fold("s2", a_summary("y", "s2", Span(first=1, last=2)), expect=0, cursor=2))
-        await store.commit_digest(a_digest("bob", 1))
+        await store.commit(a_digest("bob", 1))
         assert [summary.id for summary in await store.summaries(user_id="ann")] == ["ab", "c", "digest-ann-2", "y"]
         assert [summary.id for summary in await store.summaries(user_id="bob")] == ["digest-bob-1"]
 
@@ -294,7 +296,7 @@ class Vectors(Suite):
         await store.append(an_append("b1", *a_turn(1, "b"), user_id="bob"))
         found = await store.unembedded("ann", "e", 99)
         await store.commit_facts(some_facts(drop=("f1",), drop_episodes=("e4",)))
-        await store.commit_digest(a_digest("ann", 3))
+        await store.commit(a_digest("ann", 3))
         vectors = {item.id: f"e {item.id}".encode() for item in found.items}
         others = {"b1": b"x", "nothing": b"x", "a": b"x"}
         assert await store.put_vectors("ann", "e", found.cuts, {**others, **vectors}, None)
@@ -356,8 +358,8 @@ class Vectors(Suite):
         old = single(await store.summaries(ids=["c"], live=False))
         assert old is not None
         new = a_summary("x", "s1", Span(first=5, last=6))
-        assert await store.swap(a_swap("s1", new, expect=version, cursor=6, retire=("c",)))
-        assert await store.swap(a_swap("s1", old, expect=version + 1, cursor=6, retire=("x",)))
+        assert await store.commit(a_swap("s1", new, expect=version, cursor=6, retire=("c",)))
+        assert await store.commit(a_swap("s1", old, expect=version + 1, cursor=6, retire=("x",)))
         assert [item.id for item in (await embedded(store)).items] == ["c"]
         await store.erase(an_erasure(a_rewrite(await row_of(store, "s1", 3))))
         assert [item.id for item in (await embedded(store)).items] == ["a"]

@@ -34,7 +34,7 @@ NEWS = [
     pytest.param(lambda s: s.age_sessions("ended", at(999), at(999)), id="idle"),
     pytest.param(lambda s: s.rebuild("s1"), id="recount"),
     pytest.param(lambda s: s.unfold("s1", RULE), id="unfold"),
-    pytest.param(lambda s: s.swap(a_swap("s1", expect=0, cursor=0)), id="swap"),
+    pytest.param(lambda s: s.commit(a_swap("s1", expect=0, cursor=0)), id="swap"),
     pytest.param(_forgotten, id="forget"),
     pytest.param(lambda s: s.requeue(), id="rules"),
 ]
