@@ -128,7 +128,6 @@ def calls(session, row, raw):
         "requeue": lambda s: s.requeue(),
         "wait_for_work": lambda s: s.wait_for_work(0.01),
         "leases": lambda s: s.leases(),
-        "revoke": lambda s: s.revoke("w1"),
         "age_sessions (ended)": lambda s: s.age_sessions("ended", at(99), at(99)),
         "age_sessions (archived)": lambda s: s.age_sessions("archived", at(99), at(99)),
         "setting": lambda s: s.setting("profile"),

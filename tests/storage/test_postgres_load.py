@@ -62,7 +62,7 @@ async def test_a_thousand_users_at_once(store):
             claim = await store.claim("w", at(minute), at(minute + 1))
             if claim is not None:
                 await store.release(claim)
-            await store.revoke("w")
+            await store.drop_worker("w")
             await store.age_sessions("archived", at(-1), at(minute))
 
     gate, users = asyncio.Semaphore(64), share(1_000)

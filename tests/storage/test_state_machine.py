@@ -459,8 +459,8 @@ class Stores(RuleBasedStateMachine):
         self.both(lambda store: store.scrub())
 
     @rule(owner=OWNERS)
-    def revoke(self, owner):
-        self.both(lambda store: store.revoke(owner))
+    def drop_worker(self, owner):
+        self.both(lambda store: store.drop_worker(owner))
 
     @rule()
     def mark_pending(self):

@@ -731,10 +731,6 @@ class QueueStore(Protocol):
 
     async def leases(self) -> list[Lease]: ...
 
-    async def revoke(self, owner: str) -> None:
-        """Free every lease of a worker that is known to be dead."""
-        ...
-
     async def backlog(self, now: datetime, embedder: str | None = None) -> Backlog:
         """What there is to do; `unembedded` counts users without all vectors of that embedder."""
         ...
@@ -747,7 +743,9 @@ class QueueStore(Protocol):
         """What workers told of themselves, by id."""
         ...
 
-    async def drop_worker(self, worker_id: str) -> None: ...
+    async def drop_worker(self, worker_id: str) -> None:
+        """Free every lease of a worker that is gone, and drop what it told of itself."""
+        ...
 
 
 class AdminStore(Protocol):

@@ -103,16 +103,6 @@ async def leases(tx: Transaction) -> list[Lease]:
     return [Lease(session_id=a, owner=b, until=from_us(c)) for a, b, c in found]
 
 
-async def revoke(tx: Transaction, owner: str) -> None:
-    await tx.execute(
-        "update sessions set lease_owner = null, lease_us = null where tenant = :tenant and id in"
-        " (select id from sessions where tenant = :tenant and lease_owner = :owner order by id"
-        + tx.ordered
-        + ") and lease_owner = :owner",
-        {"tenant": tx.tenant, "owner": owner},
-    )
-
-
 async def backlog(tx: Transaction, now: datetime, embedder: str | None = None) -> Backlog:
     held, waits = "coalesce(lease_us, -1) >= :now", "coalesce(retry_us, -1) > :now"
     states = {
@@ -170,6 +160,13 @@ async def workers(tx: Transaction) -> list[WorkerNote]:
 
 
 async def drop_worker(tx: Transaction, worker_id: str) -> None:
+    await tx.execute(
+        "update sessions set lease_owner = null, lease_us = null where tenant = :tenant and id in"
+        " (select id from sessions where tenant = :tenant and lease_owner = :owner order by id"
+        + tx.ordered
+        + ") and lease_owner = :owner",
+        {"tenant": tx.tenant, "owner": worker_id},
+    )
     await tx.execute("delete from workers where tenant = ? and id = ?", (tx.tenant, worker_id))
 
 

@@ -122,7 +122,6 @@ class RelationalStore(Tenant):
     requeue = write_again(queue_sql.requeue)
     pending = read(queue_sql.pending)
     leases = read(queue_sql.leases)
-    revoke = write_again(queue_sql.revoke)
     backlog = read(queue_sql.backlog)
     note_worker = write_again(queue_sql.note_worker)
     workers = read(queue_sql.workers)
@@ -165,5 +164,5 @@ class RelationalStore(Tenant):
     standing = read(copying_sql.standing)
     chain_end = read(copying_sql.chain_end)
     rows = read(copying_sql.rows)
-    put_rows = write(copying_sql.put_rows, lambda part, _: About(user=part.user_id, again=True))
+    put_rows = write(copying_sql.put_rows, lambda part, rows: About(user=part.user_id, again=True))  # noqa: ARG005
     put_session = write(copying_sql.put_session, lambda _, row, *__: About(user=row[0], again=True))

@@ -291,7 +291,7 @@ class Worker:
     async def _revoke_dead_leases(self, only: Sequence[str] | None = None) -> None:
         for lease in await self._parts.store.leases():
             if (only is None or lease.session_id in only) and not self._parts.alive(lease.owner):
-                await self._parts.store.revoke(lease.owner)
+                await self._parts.store.drop_worker(lease.owner)
 
     async def _drop_dead_workers(self) -> None:
         for note in await self._parts.store.workers():

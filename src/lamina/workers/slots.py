@@ -52,13 +52,11 @@ class Slot:
 
     async def close(self) -> None:
         """Give back whatever is leased, and take the note away."""
-        noted = self._noted_at > 0
         self._note, self._noted, self._noted_at = replace(self._note, session_id=None, since=None), None, 0.0
-        for verb in (self._parts.store.revoke, *([self._parts.store.drop_worker] if noted else [])):
-            try:
-                await verb(self.owner)
-            except LaminaError as error:
-                logger.info("worker_not_noted", extra={"worker": self.owner, "reason": str(error)})
+        try:
+            await self._parts.store.drop_worker(self.owner)
+        except LaminaError as error:
+            logger.info("worker_not_noted", extra={"worker": self.owner, "reason": str(error)})
 
 
 def is_gone(parts: Parts, note: WorkerNote) -> bool:

@@ -79,9 +79,9 @@ class OracleQueue(OracleErasure):
     async def leases(self) -> list[Lease]:
         return [kept.lease for _, kept in sorted(self._sessions.items()) if kept.lease]
 
-    async def revoke(self, owner: str) -> None:
+    async def drop_worker(self, worker_id: str) -> None:
         for kept in self._sessions.values():
-            if kept.lease and kept.lease.owner == owner:
+            if kept.lease and kept.lease.owner == worker_id:
                 kept.lease = None
 
     # workers

@@ -94,7 +94,7 @@ async def _worked(store: Store) -> None:
     await store.release(await claimed(store, minutes=98), failed="broken")
     await store.requeue(set_aside=True)
     await store.renew(await claimed(store, minutes=99), at(200))
-    await store.revoke("w1")
+    await store.drop_worker("w1")
 
 
 async def _read(store: Store) -> None:

@@ -62,12 +62,12 @@ class Folding(Suite):
         assert [(x.owner, x.until) for x in await store.leases()] == [("w2", at(65))]
         assert (await session_of(store, "s1")).attempts == 0
 
-    async def test_the_lease_of_a_dead_worker_can_be_revoked(self, store: Store) -> None:
+    async def test_the_leases_of_a_dead_worker_are_freed(self, store: Store) -> None:
         """All of that worker's, and no other's; the work is still due."""
         await self.begun(store, "s1", "s2")
         await claimed(store, "dead")
         await claimed(store, "alive")
-        await store.revoke("dead")
+        await store.drop_worker("dead")
         assert [x.owner for x in await store.leases()] == ["alive"]
         assert (await claimed(store, "w3")).session.id == "s1"
 

@@ -115,7 +115,6 @@ class Tenants(Suite):
             pytest.param(lambda n: n.requeue(set_aside=True), id="retry"),
             pytest.param(lambda n: n.note_worker(a_note("w1", done=9)), id="note_worker"),
             pytest.param(lambda n: n.drop_worker("w1"), id="drop_worker"),
-            pytest.param(lambda n: n.revoke("w1"), id="revoke"),
             pytest.param(
                 lambda n: n.commit(a_fold("s1", a_summary("z", "s1", Span(first=1, last=2)), expect=1, cursor=2)),
                 id="commit",
