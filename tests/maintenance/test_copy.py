@@ -16,6 +16,7 @@ import pytest
 
 from lamina import AsyncMemory, Memory
 from lamina.errors import Conflict, InputError, StoreError
+from lamina.protocols.store import Part
 from lamina.storage.sqlite import SqliteStore
 from lamina.testing import FakeClock
 from lamina.values.fact import FACT_STATUSES
@@ -110,15 +111,15 @@ def test_a_session_that_is_forgotten_while_it_is_copied(tmp_path: Path, monkeypa
             for session_id in ("s1", "s2"):
                 await memory.add("I live in Porto.", user_id="ann", session_id=session_id)
             store: Any = memory._parts.store
-            real = store.session_row
+            real = store.rows
 
-            async def forgets(session_id: str) -> Any:
+            async def forgets(part: Part, **options: Any) -> Any:
                 monkeypatch.undo()
-                await memory.forget(session_id=session_id)
-                return await real(session_id)
+                await memory.forget(session_id=part.session_id)
+                return await real(part, **options)
 
             monkeypatch.setattr(store, "for_tenant", lambda *_, **__: store)
-            monkeypatch.setattr(store, "session_row", forgets)
+            monkeypatch.setattr(store, "rows", forgets)
             return await memory.copy_to(tmp_path / "target.db")
 
     assert asyncio.run(copied()).complete

@@ -216,8 +216,8 @@ async def test_a_vector_that_comes_between_two_looks_is_not_lost(opened: Callabl
         def __getattr__(self, name: str) -> Any:
             return getattr(memory._parts.store, name)
 
-        async def changes(self, user_id: str, since: int) -> Changes:
-            found: Changes = await memory._parts.store.changes(user_id, since)
+        async def changes(self, user_id: str, since: int, **options: Any) -> Changes:
+            found: Changes = await memory._parts.store.changes(user_id, since, **options)
             if not self.happened:
                 self.happened = True
                 await say(memory, "A heron in the harbour.")
