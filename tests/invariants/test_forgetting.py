@@ -116,7 +116,7 @@ def words(item: Any) -> object:
 def embed(case: Case) -> None:
     """Give everything that is searchable a vector unlike any other."""
     while True:
-        found = asked(case, "unembedded", USER, "e", 50)
+        found = asked(case, "to_embed", USER, "e", 50)
         made = {item.id: case.chance.randbytes(16) for item in found.items}
         case.vectors |= {item.id: (made[item.id], words(item)) for item in found.items}
         assert asked(case, "put_vectors", USER, "e", found.cuts, made, found.count if found.done else None)

@@ -15,7 +15,7 @@ from lamina import PROFILES, Conflict, Memory
 from lamina.errors import StoreError
 from lamina.log.pages import single
 from lamina.storage.sqlite import SqliteStore
-from lamina.storage.sqlite_words import indexed, owner_token
+from lamina.storage.sqlite_words import index_text, owner_token
 from lamina.testing import WordCounter
 from lamina.testing.samples import a_fold, a_rewrite, a_summary, a_told_episode, a_told_fact, an_erasure, some_facts
 from lamina.testing.suites.checks_suite import ALL, embedded
@@ -168,7 +168,7 @@ def unindex(file, words, table, where, text):
     """Lose one row of a word index."""
     ((place, body),) = file.run(f"select place, {text} from {table} where {where}")
     said = json.loads(body)
-    owner, terms = owner_token("default", "ann"), indexed(said.get("content") or said["text"])
+    owner, terms = owner_token("default", "ann"), index_text(said.get("content") or said["text"])
     file.run(f"insert into {words} ({words}, rowid, owner, body) values ('delete', ?, ?, ?)", place, owner, terms)
 
 

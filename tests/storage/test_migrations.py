@@ -14,7 +14,7 @@ from lamina.protocols.store import ChangedSession, Changes
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
 from lamina.storage.relational_rows import to_us
 from lamina.storage.sqlite import SqliteStore
-from lamina.storage.sqlite_words import indexed, owner_token
+from lamina.storage.sqlite_words import index_text, owner_token
 from lamina.testing import WordCounter
 from lamina.testing.samples import (
     a_digest,
@@ -72,7 +72,7 @@ def fill(connection, tenant):
             f"insert into messages (tenant, {MESSAGE}) values ({', '.join('?' * 14)})", (tenant, *row[:13])
         ).lastrowid
         connection.execute(
-            "insert into message_words (rowid, owner, body) values (?, ?, ?)", (place, owner, indexed(draft.text))
+            "insert into message_words (rowid, owner, body) values (?, ?, ?)", (place, owner, index_text(draft.text))
         )
     for summary, live in summaries():
         encoded = records.encode_summary(summary)
@@ -82,7 +82,8 @@ def fill(connection, tenant):
         ).lastrowid
         if live:
             connection.execute(
-                "insert into summary_words (rowid, owner, body) values (?, ?, ?)", (place, owner, indexed(summary.text))
+                "insert into summary_words (rowid, owner, body) values (?, ?, ?)",
+                (place, owner, index_text(summary.text)),
             )
     connection.execute(
         'insert into facts (tenant, id, user_id, session_id, message_id, category, quote, normalised, start, "end",'

@@ -21,7 +21,7 @@ from lamina.search.vectors import pack
 from lamina.storage.migrations import steps
 from lamina.storage.postgres import PostgresStore
 from lamina.storage.postgres_connection import Held
-from lamina.storage.postgres_errors import named
+from lamina.storage.postgres_errors import translate
 from lamina.storage.postgres_migrations import grants, oldest_code
 from lamina.storage.postgres_names import adapt
 from lamina.testing import WordCounter
@@ -633,7 +633,7 @@ def test_other_libpq_parameters_pass_untouched():
 
 def test_errors_that_callers_see_name_no_server():
     """What is wrong with the input is told to whoever sent it; where the database is, is not."""
-    error = named(psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes"), "db.internal/secret")
+    error = translate(psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes"), "db.internal/secret")
     assert isinstance(error, InputError)
     assert "NUL" in str(error)
     assert "db.internal" not in str(error)

@@ -90,7 +90,7 @@ def calls(session, row, raw):
         "vectors": lambda s: s.vectors("ann", "e", 0),
         "vectors (ids)": lambda s: s.vectors("ann", "e", ids=["m1", "f1"]),
         "nearest": lambda s: s.nearest("ann", "e", b"e m1", 9),
-        "unembedded": lambda s: s.unembedded("ann", "e", 9),
+        "to_embed": lambda s: s.to_embed("ann", "e", 9),
         "put_vectors": lambda s: s.put_vectors("ann", "e", 0, {"m1": b"x", "f1": b"x"}, 99),
         "users (unembedded)": lambda s: s.users(unembedded="e", limit=9),
         "claim": lambda s: s.claim("w2", at(60), at(61), impatient=True),

@@ -27,7 +27,7 @@ async def shown(store, log, numbers):
     session = log[0][0]
     summary = a_summary("sum", session, Span(first=1, last=1), log[0][1])
     await store.commit(a_fold(session, summary, expect=0, cursor=1))
-    found = await store.unembedded("ann", "e", 999)
+    found = await store.to_embed("ann", "e", 999)
     made = dict(zip([item.id for item in found.items], pack(numbers[: len(found.items)]), strict=True))
     await store.put_vectors("ann", "e", found.cuts, made, found.count)
     row = (await store.audit(session)).rows[-1]
@@ -38,7 +38,7 @@ async def shown(store, log, numbers):
         [await store.changes("ann", since) for since in range(4)],
         [(row.item_id, row.vector) for row in await store.vectors("ann", "e", 0)],
         [await store.nearest("ann", "e", vector, limit) for vector in asked for limit in (1, 7, 99)],
-        [item.id for item in (await store.unembedded("ann", "e", 999)).items],
+        [item.id for item in (await store.to_embed("ann", "e", 999)).items],
         await store.users(unembedded="e", limit=9),
     ]
 

@@ -11,6 +11,7 @@ from lamina.protocols import store as seam
 
 VERBS = {name: verb for name, verb in inspect.getmembers(seam.Store, inspect.isfunction) if not name.startswith("_")}
 ROLES = [role for role in seam.Store.__mro__ if role.__module__ == seam.__name__ and role is not seam.Store]
+MAX_VERBS = 68  # a store of one's own has to offer them all, so this may only fall
 
 
 def parts(kind: Any) -> set[Any]:
@@ -35,8 +36,9 @@ def parts(kind: Any) -> set[Any]:
 
 def test_each_verb_has_one_role():
     """And the store has no verbs but those of its roles."""
-    told = [name for role in ROLES for name in vars(role) if name in VERBS]
-    assert sorted(told) == sorted(VERBS)
+    verbs = [name for role in ROLES for name in vars(role) if name in VERBS]
+    assert sorted(verbs) == sorted(VERBS)
+    assert len(VERBS) <= MAX_VERBS
 
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))

@@ -429,7 +429,7 @@ def test_a_message_is_looked_for_only_where_something_changed(path, opened):
     seen: list[str] = []
     connection = store._connections._connection()
     connection.set_trace_callback(seen.append)
-    run_without_loop = store.unembedded("ann", "e", 9)
+    run_without_loop = store.to_embed("ann", "e", 9)
     with pytest.raises(StopIteration) as done:
         run_without_loop.send(None)
     connection.set_trace_callback(None)

@@ -389,7 +389,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(user=USERS, embedder=EMBEDDERS, limit=st.integers(1, 9), when=st.sampled_from(["now", "now", "later"]))
     def embed(self, user, embedder, limit, when):
-        todo = self.both(lambda store: store.unembedded(user, embedder, limit))
+        todo = self.both(lambda store: store.to_embed(user, embedder, limit))
         assert {item.id for item in todo.items}.isdisjoint(
             row.item_id for row in driven(self.memory.vectors(user, embedder, 0))
         )

@@ -99,7 +99,7 @@ def test_a_page_that_makes_no_sense_is_left_alone(tmp_path):
     path = tmp_path / "odd.db"
     path.write_bytes(b"")
     RawFile.begin(path)
-    assert RawFile.of(path).stained() == []
+    assert RawFile.of(path).pages_to_wipe() == []
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("create table notes (note text)")
         connection.execute("insert into notes values ('tea')")

@@ -661,7 +661,7 @@ class IndexStore(Protocol):
         """
         ...
 
-    async def unembedded(self, user_id: str, embedder: str, limit: int) -> Unembedded:
+    async def to_embed(self, user_id: str, embedder: str, limit: int) -> Unembedded:
         """What is to be given a vector next: live summaries, facts that are no evidence, episodes, then messages.
 
         What has no text needs none, nor does a message of which nothing is left.
@@ -673,7 +673,7 @@ class IndexStore(Protocol):
     ) -> bool:
         """Store vectors by item; False, and nothing is stored, if the user's memory has other `cuts` by now.
 
-        Vectors of messages come in the order of `unembedded`, without gaps. What is gone meanwhile is passed over, so
+        Vectors of messages come in the order of `to_embed`, without gaps. What is gone meanwhile is passed over, so
         is a summary that is no longer live; an older vector of the same embedder is replaced, at a new place. `upto`
         is the count of changes up to which everything has vectors now; None if there is more to come.
         """

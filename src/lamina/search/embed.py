@@ -68,7 +68,7 @@ class Embedding:
         """Give a user's memory its vectors."""
         given = 0
         while True:
-            lacking = await self._parts.store.unembedded(user_id, self._embedder.name, BATCH)
+            lacking = await self._parts.store.to_embed(user_id, self._embedder.name, BATCH)
             texts, seconds = [text_of(item)[:TEXT] for item in lacking.items], self._parts.patience.model_seconds
             vectors = pack(await embed_texts(self._embedder, texts, seconds)) if texts else []
             stored = await self._parts.store.put_vectors(

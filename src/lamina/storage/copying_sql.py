@@ -192,9 +192,7 @@ async def _put_rows_of_session(
 
 
 async def _put_messages(tx: Transaction, user_id: str, rows: Sequence[RawRow]) -> None:
-    known = {
-        row.id for row in (await messages_sql.stored_messages(tx, [message_row(row[:-1]).id for row in rows])).values()
-    }
+    known = {row.id for row in (await messages_sql.rows_by_id(tx, [message_row(row[:-1]).id for row in rows])).values()}
     fresh = [row for row in rows if message_row(row[:-1]).id not in known]
     places = await tx.places("messages", len(fresh))
     named = f"place, tenant, {_MESSAGE}"

@@ -46,7 +46,7 @@ async def erase(tx: Transaction, erasure: Erasure) -> Erased:
     await tx.hold_sessions(erasure.user_id)
     await _erase_rewrites(tx, erasure, gone)
     for session_id in erasure.sessions:
-        session = await _owned(tx, erasure, session_id)
+        session = await _own_session(tx, erasure, session_id)
         if session.touched_at == erasure.unless_touched.get(session_id, session.touched_at):
             await erase_session(tx, session_id, gone)
     await erase_facts(tx, erasure.user_id, erasure.facts, gone)
@@ -70,7 +70,7 @@ async def erase(tx: Transaction, erasure: Erasure) -> Erased:
         await changes_sql.forget_changes(tx, erasure.user_id)
     else:
         await changes_sql.note_cut(tx, erasure.user_id, {change.session_id for change in erasure.rewrites})
-    erased = await _sign(tx, erasure, gone.erased(len(marks)))
+    erased = await _sign(tx, erasure, gone.outcome(len(marks)))
     if erasure.dry_run:
         raise DryRun(erased)
     return erased
@@ -84,7 +84,7 @@ async def mend_words(tx: Transaction, user_id: str, gone: Losses) -> None:
         await tx.words.rebuild_messages(tx, user_id)
 
 
-async def _owned(tx: Transaction, erasure: Erasure, session_id: str) -> Session:
+async def _own_session(tx: Transaction, erasure: Erasure, session_id: str) -> Session:
     """A session of the user whose memory is erased from; no erasure reaches another's."""
     session = await sessions_sql.require_session(tx, session_id)
     if session.user_id != erasure.user_id:
@@ -123,7 +123,7 @@ async def _erase_rewrites(tx: Transaction, erasure: Erasure, gone: Losses) -> No
     for session_id, seq in first.items():
         if await sessions_sql.session(tx, session_id) is None:
             continue  # nothing is left of it to unfold
-        await _owned(tx, erasure, session_id)
+        await _own_session(tx, erasure, session_id)
         await tx.execute(
             "update sessions set erasures = erasures + 1, touch = touch + 1, pending = 1, aside = 0,"
             " tokens = (select coalesce(sum(tokens), 0) from messages where tenant = :tenant and session_id = :id)"

@@ -13,9 +13,9 @@ from lamina.protocols.store import Access, EpisodeRow, FactRow, FactsCommit, Rea
 from lamina.storage import changes_sql, sessions_sql
 from lamina.storage.relational_rows import EPISODE, FACT, episode_columns, fact_columns, to_us
 from lamina.storage.shared import (
-    joined,
-    reworded,
-    said_where,
+    at_stored_place,
+    episodes_to_join,
+    is_reworded,
     searchable,
     stale,
     whole_episodes,
@@ -152,7 +152,7 @@ async def _overtaken(tx: Transaction, commit: FactsCommit) -> bool:
     """Whether what was read, or is to be joined into another, was read or erased in between."""
     if commit.cuts is not None and (await changes_sql.counts(tx, commit.user_id))[1] != commit.cuts:
         return True
-    needed = joined(commit)
+    needed = episodes_to_join(commit)
     (left,) = await tx.one(
         f"select count(*) from episodes where tenant = ? and id {tx.among('?')}",
         (tx.tenant, tx.array(sorted(needed))),
@@ -245,7 +245,7 @@ async def _change_facts(tx: Transaction, user_id: str, facts: Sequence[Fact]) ->
         (tx.tenant, user_id, tx.array([fact.id for fact in facts])),
     )
     stored = {fact.id: fact for fact in whole_facts(map(FactRow._make, found))}
-    placed = [said_where(stored.get(fact.id), fact) for fact in facts]
+    placed = [at_stored_place(stored.get(fact.id), fact) for fact in facts]
     told = {fact.id: (fact, fact_row(fact)) for fact in placed}
     before = [row for row in map(FactRow._make, found) if row.digest != told[row.id][1].digest]
     await tx.many(
@@ -253,7 +253,7 @@ async def _change_facts(tx: Transaction, user_id: str, facts: Sequence[Fact]) ->
         [(row.record, row.digest, row.decay, tx.tenant, user_id, row.id) for _, row in told.values()],
     )
     known = list(whole_facts(before))
-    return len(known) < len(before) or any(reworded(old, told[old.id][0]) for old in known)
+    return len(known) < len(before) or any(is_reworded(old, told[old.id][0]) for old in known)
 
 
 async def drop_facts(tx: Transaction, user_id: str, ids: Iterable[str]) -> set[Slot]:

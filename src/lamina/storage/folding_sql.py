@@ -50,7 +50,7 @@ async def _commit_digest(tx: Transaction, digest: Summary) -> bool:
     newest = await summaries_sql.newest_digests(tx, digest.user_id, limit=1)
     if newest and newest[0].version >= digest.version:
         return False
-    if any([await _changed_since(tx, source) for source in digest.sources]):
+    if any([await _has_changed_since(tx, source) for source in digest.sources]):
         return False
     for old in newest:
         await summaries_sql.unindex_summary(tx, old.id)
@@ -69,7 +69,7 @@ async def _commit_digest(tx: Transaction, digest: Summary) -> bool:
     return True
 
 
-async def _changed_since(tx: Transaction, source: Source) -> bool:
+async def _has_changed_since(tx: Transaction, source: Source) -> bool:
     """Whether a session was folded, or something of it forgotten, since a digest read it."""
     session = await sessions_sql.session(tx, source.session_id)
     return session is None or session.counters.version != source.version

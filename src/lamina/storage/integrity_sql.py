@@ -28,7 +28,7 @@ async def problems(tx: Transaction) -> list[Problem]:
     """What is wrong with rows that belong to no session."""
     return [
         *await _digest_problems(tx),
-        *await _told_problems(tx),
+        *await _manual_fact_problems(tx),
         *await _receipt_problems(tx),
         *await vectors_sql.vector_problems(tx),
     ]
@@ -46,7 +46,7 @@ async def _digest_problems(tx: Transaction) -> list[Problem]:
     return problems
 
 
-async def _told_problems(tx: Transaction) -> list[Problem]:
+async def _manual_fact_problems(tx: Transaction) -> list[Problem]:
     """Damaged facts that were told by hand, which belong to no session."""
     sql = f"select {FACT} from facts where tenant = ? and session_id is null"
     problems = []

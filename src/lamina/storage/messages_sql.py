@@ -14,7 +14,7 @@ from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, sessio
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
-    reused_key,
+    key_conflict,
     whole_messages,
 )
 from lamina.storage.transaction import Transaction
@@ -136,12 +136,12 @@ async def _episodes_told_in(tx: Transaction, session: Session, message_ids: Sequ
 
 
 async def append(tx: Transaction, append: Append) -> Appended:
-    if append.key is not None and (known := await _known_append(tx, append)) is not None:
+    if append.key is not None and (known := await _earlier_append(tx, append)) is not None:
         return known
     session, digest = await _session_for(tx, append)
     if append.replaces is not None and session.counters.messages:
         session, digest = await _replace(tx, session, append.replaces)
-    stored = await stored_messages(tx, [draft.id for draft in append.drafts if draft.named])
+    stored = await rows_by_id(tx, [draft.id for draft in append.drafts if draft.named])
     fresh, salts, duplicates = chain.new_drafts(append, stored)
     placed, counters, digest = chain.build_rows(append.session_id, session.counters, digest, fresh, salts)
     if placed:
@@ -182,7 +182,7 @@ async def _session_for(tx: Transaction, append: Append) -> tuple[Session, bytes]
     return await sessions_sql.require_session(tx, append.session_id), digest
 
 
-async def stored_messages(tx: Transaction, ids: Sequence[str]) -> dict[str, MessageRow]:
+async def rows_by_id(tx: Transaction, ids: Sequence[str]) -> dict[str, MessageRow]:
     if not ids:
         return {}
     found = await tx.rows(
@@ -234,7 +234,7 @@ async def _touch(
     )
 
 
-async def _known_append(tx: Transaction, append: Append) -> Appended | None:
+async def _earlier_append(tx: Transaction, append: Append) -> Appended | None:
     found = await tx.row(
         "select fingerprint, cast(result as text) from appends where tenant = ? and key = ?",
         (tx.tenant, append.key),
@@ -242,10 +242,10 @@ async def _known_append(tx: Transaction, append: Append) -> Appended | None:
     if found is None:
         return None
     if found[0] not in {FORGOTTEN_APPEND, append_fingerprint(append)}:
-        raise reused_key(append)
+        raise key_conflict(append)
     result = json.loads(found[1])
     if found[0] == FORGOTTEN_APPEND and not await _is_in(tx, append.session_id, result["ids"]):
-        raise reused_key(append)
+        raise key_conflict(append)
     span, session = result["span"], await sessions_sql.require_session(tx, append.session_id)
     return Appended(
         session=session,
@@ -257,7 +257,7 @@ async def _known_append(tx: Transaction, append: Append) -> Appended | None:
 
 
 async def _is_in(tx: Transaction, session_id: str, ids: Sequence[str]) -> bool:
-    return any(row.session_id == session_id for row in (await stored_messages(tx, ids)).values())
+    return any(row.session_id == session_id for row in (await rows_by_id(tx, ids)).values())
 
 
 async def _remember_append(tx: Transaction, append: Append, result: Appended) -> None:

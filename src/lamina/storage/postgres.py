@@ -13,7 +13,7 @@ from psycopg import sql
 from lamina.errors import NotFound
 from lamina.storage import integrity_sql, vectors_sql
 from lamina.storage.postgres_connection import HEAD, Connection, PostgresDatabase, meaning_of
-from lamina.storage.postgres_errors import Pooled, named
+from lamina.storage.postgres_errors import Pooled, translate
 from lamina.storage.postgres_listening import Listener
 from lamina.storage.postgres_migrations import grants, migrate
 from lamina.storage.postgres_names import TABLES
@@ -119,7 +119,7 @@ class PostgresStore(RelationalStore):
         await self._server.close()
 
     async def wait_for_work(self, seconds: float) -> bool:
-        return await self._common.listener.heard(self.tenant, seconds)
+        return await self._common.listener.wait(self.tenant, seconds)
 
     # vectors
 
@@ -267,9 +267,7 @@ class PostgresStore(RelationalStore):
         due = await self.setting("scrub")
         refused: list[str] = []
         try:
-            connection = await (
-                self._server.connected() if self.options.role is None else self._server.own_connection()
-            )
+            connection = await (self._server.connect() if self.options.role is None else self._server.own_connection())
         except Pooled as error:
             return _not_scrubbed(str(error))
         try:
@@ -279,7 +277,7 @@ class PostgresStore(RelationalStore):
             for table in TABLES:
                 await connection.execute(f"{how} {self._server.names.table(table)}".encode())
         except psycopg.Error as error:
-            raise named(error, self._server.where) from error
+            raise translate(error, self._server.where) from error
         finally:
             await connection.close()
         if any(_DENIED in text for text in refused):
@@ -308,7 +306,7 @@ class PostgresStore(RelationalStore):
             for command in commands:
                 await connection.execute(command.encode())
         except psycopg.Error as error:
-            raise named(error, self._server.where) from error
+            raise translate(error, self._server.where) from error
         finally:
             await connection.close()
 

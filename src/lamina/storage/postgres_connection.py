@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from lamina.errors import FORKED, StoreBusy, StoreError
-from lamina.storage.postgres_errors import AGAIN, Pooled, is_lost, named
+from lamina.storage.postgres_errors import AGAIN, Pooled, is_lost, translate
 from lamina.storage.postgres_names import Names, adapt
 from lamina.storage.postgres_options import PostgresOptions
 from lamina.storage.postgres_words import PostgresWords
@@ -122,15 +122,15 @@ class Held:
         Without `wait` they say whether they got them.
         """
         take = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
-        own, mine = _quoted(f"{names.schema}\x1f{names.prefix}\x1f{tenant}\x1f"), f"tenant = {_quoted(tenant)}"
+        own, mine = _quote(f"{names.schema}\x1f{names.prefix}\x1f{tenant}\x1f"), f"tenant = {_quote(tenant)}"
         if self.user is not None:
-            return [f"select {take}(hashtextextended({own} || {_quoted(self.user)}, 0))"]
+            return [f"select {take}(hashtextextended({own} || {_quote(self.user)}, 0))"]
         if self.session is not None:
-            session = f"from {names.table('sessions')} where {mine} and id = {_quoted(self.session)}"
+            session = f"from {names.table('sessions')} where {mine} and id = {_quote(self.session)}"
             lock = f"{take}(hashtextextended({own} || user_id, 0))"
             return [f"select user_id, {lock} {session}", f"select user_id {session}"]
         if self.items:
-            ids = ", ".join(map(_quoted, self.items))
+            ids = ", ".join(map(_quote, self.items))
             users = " union ".join(
                 f"select hashtextextended({own} || user_id, 0) as key from {names.table(table)} where {mine}"
                 f" and id in ({ids})"
@@ -264,7 +264,7 @@ class PostgresDatabase:
             if os.getpid() == self._shared.process:  # else the connections are another process's
                 await pool.close()
 
-    async def connected(self) -> Connection:
+    async def connect(self) -> Connection:
         """A connection outside of the pool, which commits each statement."""
         seconds = max(2, round(self._options.connect_timeout_s))
         try:
@@ -272,7 +272,7 @@ class PostgresDatabase:
                 self._direct_url(), autocommit=True, connect_timeout=seconds, prepare_threshold=None
             )
         except psycopg.Error as error:
-            raise named(error, self.where) from error
+            raise translate(error, self.where) from error
 
     def _direct_url(self) -> str:
         if self._options.direct is None:
@@ -283,13 +283,13 @@ class PostgresDatabase:
 
     async def own_connection(self) -> Connection:
         """The same, sure to stay with one process of the server: what is set on it meets nobody else."""
-        connection = await self.connected()
+        connection = await self.connect()
         try:
             stays = self._options.direct is not None or not await _is_pooled(connection)
         except BaseException as error:  # also when whoever listens is told to stop
             await connection.close()
             if isinstance(error, psycopg.Error):
-                raise named(error, self.where) from error
+                raise translate(error, self.where) from error
             raise
         if not stays:
             await connection.close()
@@ -334,9 +334,9 @@ class PostgresDatabase:
             except psycopg.Error as error:
                 lost = is_lost(error)
                 if not lost and error.sqlstate not in AGAIN:
-                    raise named(error, self.where) from error
+                    raise translate(error, self.where) from error
                 if attempt == _TRIES - 1 or time.monotonic() > until:
-                    raise named(error, self.where) from error
+                    raise translate(error, self.where) from error
                 logger.info("transaction_again", extra={"state": error.sqlstate, "attempt": attempt})
                 if lost and self._shared.pool is not None:
                     await self._shared.pool.check()
@@ -415,7 +415,7 @@ class PostgresDatabase:
         }
         if options.role is not None:
             settings["role"] = options.role
-        chosen = ", ".join(f"set_config({_quoted(name)}, {_quoted(value)}, true)" for name, value in settings.items())
+        chosen = ", ".join(f"set_config({_quote(name)}, {_quote(value)}, true)" for name, value in settings.items())
         return "; ".join([begin, f"select {chosen}", *locks])
 
 
@@ -438,7 +438,7 @@ async def _results(begun: psycopg.AsyncCursor[Row]) -> list[list[Row]]:
     return results
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     if "\0" in text:
         raise psycopg.DataError("text cannot have NUL (0x00) characters")
     return sql.Literal(text).as_string(None)

@@ -50,7 +50,7 @@ class Pooled(StoreError):
         )
 
 
-def named(error: psycopg.Error, where: str) -> LaminaError:
+def translate(error: psycopg.Error, where: str) -> LaminaError:
     """A driver's error as one of ours."""
     state = error.sqlstate or _state_of(str(error)) or ("08" if _is_lost(error) else "")
     for length in (5, 3, 2):

@@ -26,7 +26,7 @@ class Listener:
         self._task: asyncio.Task[None] | None = None
         self._deaf = False  # a notice for a connection of a pool would reach whoever has it at that time
 
-    async def heard(self, tenant: str, seconds: float) -> bool:
+    async def wait(self, tenant: str, seconds: float) -> bool:
         """True when a notice came in that time, or since the last wait."""
         notice = self._notices.setdefault(tenant, asyncio.Event())
         if not self._deaf and (self._task is None or self._task.done()):

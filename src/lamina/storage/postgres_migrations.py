@@ -9,7 +9,7 @@ from psycopg import sql
 from lamina.errors import SchemaTooNew
 from lamina.storage.migrations import steps
 from lamina.storage.postgres_connection import Connection, PostgresDatabase
-from lamina.storage.postgres_errors import named, without_extension
+from lamina.storage.postgres_errors import translate, without_extension
 from lamina.storage.postgres_names import Names
 
 _OLDEST_CODE = re.compile(r"^-- oldest code: (\d+)$", re.MULTILINE)
@@ -20,7 +20,7 @@ _VECTOR = (
 
 async def migrate(database: PostgresDatabase) -> None:
     """Bring the schema up to date, if it is not: then no right to change it is needed."""
-    connection = await database.connected()
+    connection = await database.connect()
     try:
         version, oldest_code = await _state(connection, database.names)
         newest = steps("postgres")[-1][0]
@@ -35,7 +35,7 @@ async def migrate(database: PostgresDatabase) -> None:
                 pass
         await _set_search_path(connection, database)
     except psycopg.Error as error:
-        raise named(error, database.where) from error
+        raise translate(error, database.where) from error
     finally:
         await connection.close()
 

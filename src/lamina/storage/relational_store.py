@@ -97,7 +97,7 @@ class RelationalStore(Tenant):
     change_counts = read(changes_sql.change_counts)
     vectors = read(vectors_sql.vectors)
     nearest = read(vectors_sql.nearest)
-    unembedded = read(vectors_sql.unembedded)
+    to_embed = read(vectors_sql.to_embed)
     put_vectors = write(vectors_sql.put_vectors, lambda user_id, *_, **__: About(user=user_id))
     view = read(views_sql.view)
     workload = read(views_sql.workload)

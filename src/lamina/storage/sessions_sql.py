@@ -12,7 +12,7 @@ from lamina.storage import changes_sql
 from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
 from lamina.storage.shared import (
     behind,
-    escaped,
+    escape,
     stale,
     whole_messages,
 )
@@ -59,7 +59,7 @@ async def users(
     unembedded: str | None = None,
 ) -> list[str]:
     if unembedded is not None:
-        return await _unembedded_users(tx, unembedded, after or "", limit)
+        return await _users_without_vectors(tx, unembedded, after or "", limit)
     tables = ("sessions", "facts", "changes", "forgotten") if everyone else ("sessions", "facts")
     found = await tx.rows(
         " union ".join(f"select user_id from {table} where tenant = :tenant and user_id > :after" for table in tables)
@@ -69,7 +69,7 @@ async def users(
     return [row[0] for row in found]
 
 
-async def _unembedded_users(tx: Transaction, embedder: str, after: str, limit: int) -> list[str]:
+async def _users_without_vectors(tx: Transaction, embedder: str, after: str, limit: int) -> list[str]:
     # what is noted of a user is never above their count, so as long as the sums agree nobody is due
     found = await tx.rows(
         "select user_id from changes where tenant = :tenant and user_id > :after"
@@ -133,7 +133,7 @@ async def newest_messages(
     if ids is not None:
         where = f"s.id {tx.among(':ids')} order by s.id"
         return _newest(await _ends(tx, where, {"ids": tx.array(ids)}))
-    pieces = {f"has{number}": f"%{escaped(piece)}%" for number, piece in enumerate(has)}
+    pieces = {f"has{number}": f"%{escape(piece)}%" for number, piece in enumerate(has)}
     wanted = "".join(f" and m.metadata like :{name} escape '!'" for name in pieces)
     where = f"s.id > :after and s.id < :end{wanted} order by s.id limit :limit"
     values = {"after": max(after, prefix), "end": behind(prefix), "limit": limit, **pieces}

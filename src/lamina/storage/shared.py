@@ -49,7 +49,7 @@ class Gone:
     episodes: list[str] = field(default_factory=list)
     milestones: int = 0
 
-    def erased(self, blocked: int) -> Erased:
+    def outcome(self, blocked: int) -> Erased:
         return Erased(
             messages=tuple(dict.fromkeys(self.messages)),
             redacted=tuple(self.redacted),
@@ -85,7 +85,7 @@ def _whole(table: str, decoded: Callable[[Row], Value], found: Iterable[Row]) ->
         try:
             yield decoded(row)
         except chain.Damaged as damage:
-            skipped(table, row.id, damage)
+            log_skip(table, row.id, damage)
 
 
 def text_of_row(row: MessageRow) -> str | None:
@@ -129,13 +129,13 @@ class Best:
         return [item_id for _, item_id in self._found]
 
 
-def reworded(old: Fact, new: Fact) -> bool:
+def is_reworded(old: Fact, new: Fact) -> bool:
     """Whether a fact is told in other words; a verdict on it is not one of them."""
     judged = replace(old, verdict=new.verdict, verdict_at=new.verdict_at, verdict_by=new.verdict_by)
     return records.fact_row(judged).record != records.fact_row(new).record
 
 
-def said_where(stored: Fact | None, fact: Fact) -> Fact:
+def at_stored_place(stored: Fact | None, fact: Fact) -> Fact:
     """A fact that was read some time ago, at the place where it stands by now: words before it may be gone."""
     return fact if stored is None else replace(fact, quote=stored.quote, start=stored.start, end=stored.end)
 
@@ -146,14 +146,14 @@ def searchable(commit: FactsCommit) -> bool:
     return any((*facts, *episodes, commit.drop_episodes))
 
 
-def joined(commit: FactsCommit) -> set[str]:
+def episodes_to_join(commit: FactsCommit) -> set[str]:
     """The episodes that a commit joins: those that go, and those that they go into; without one of them it is void."""
     gone = set(commit.drop_episodes)
     mains = [episode for episode in commit.change_episodes if not gone.isdisjoint(episode.merged)]
     return {one for episode in mains for one in (episode.id, *gone.intersection(episode.merged))}
 
 
-def skipped(table: str, row: str, damage: Exception) -> None:
+def log_skip(table: str, row: str, damage: Exception) -> None:
     """Say that a row could not be read."""
     logger.warning("row_skipped", extra={"table": table, "row": row, "reason": str(damage)})
 
@@ -162,7 +162,7 @@ def stale(kind: str, item_id: str) -> Stale:
     return Stale(f"{kind} {item_id!r} is not as it was when it was read, and was left as it is; read it again")
 
 
-def reused_key(append: Append) -> Conflict:
+def key_conflict(append: Append) -> Conflict:
     return Conflict(f"idempotency key {append.key!r} was used for other messages; use a new key")
 
 
@@ -171,6 +171,6 @@ def behind(prefix: str) -> str:
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """A piece of a pattern that stands for itself, where `!` escapes."""
     return re.sub("([!%_])", r"!\1", text)

@@ -78,7 +78,7 @@ class SqliteStore(RelationalStore):
             try:
                 connection.execute("pragma journal_mode = wal")
             except sqlite3.OperationalError as error:
-                if not isinstance(self._connections.named(error), StoreBusy):
+                if not isinstance(self._connections.translate(error), StoreBusy):
                     raise
                 time.sleep(0.01 + attempt / 1000)
             else:

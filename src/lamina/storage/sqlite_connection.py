@@ -90,13 +90,13 @@ class Connections:
         until = time.monotonic() + PATIENCE_S
         if not await self._until(until, self._empty_log):
             return False
-        stained: list[int] = await self.run(self.maintainers, None, lambda _: RawFile.of(self._file).stained())
+        stained: list[int] = await self.run(self.maintainers, None, lambda _: RawFile.of(self._file).pages_to_wipe())
         if not RawFile.of(self._file).layout().readable:
             await self.alone(lambda connection: connection.execute("vacuum"))
             return await self._until(until, self._empty_log)
         for start in range(0, len(stained), _WIPED):
             pages = stained[start : start + _WIPED]
-            if not await self._until(until, partial(self._wiped, pages)):
+            if not await self._until(until, partial(self._wipe_pages, pages)):
                 return False
         return True
 
@@ -116,14 +116,14 @@ class Connections:
         try:
             (busy, *_) = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
         except sqlite3.OperationalError as error:
-            if not isinstance(self.named(error), StoreBusy):
+            if not isinstance(self.translate(error), StoreBusy):
                 raise
             return False
         finally:
             connection.execute(f"pragma busy_timeout = {BUSY_MS}")
         return not busy
 
-    def _wiped(self, pages: list[int], connection: sqlite3.Connection) -> bool:
+    def _wipe_pages(self, pages: list[int], connection: sqlite3.Connection) -> bool:
         """Write zeros over unused parts of pages, while nobody can write; False if somebody was quicker.
 
         Other connections, also this thread's own, may have such pages at hand and would write them as they were. So it
@@ -135,7 +135,7 @@ class Connections:
             try:
                 guard.execute(WRITE)
             except sqlite3.OperationalError as error:
-                if not isinstance(self.named(error), StoreBusy):
+                if not isinstance(self.translate(error), StoreBusy):
                     raise
                 return False
             log = Path(f"{self._file}-wal")
@@ -188,7 +188,7 @@ class Connections:
                 result = _transact(self._shared or self._connection(), begin, work)
         except sqlite3.Error as error:
             self._check_place()
-            raise self.named(error) from error
+            raise self.translate(error) from error
         if begin != READ:
             self._check_place()  # it may have gone while this was written
         return result
@@ -225,7 +225,7 @@ class Connections:
         for _, unused in gone:
             unused.close()
 
-    def named(self, error: sqlite3.Error) -> StoreError:
+    def translate(self, error: sqlite3.Error) -> StoreError:
         """A driver's error as one of ours."""
         kind, advice = _NAMED.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, (StoreError, ""))
         return kind("; ".join(filter(None, (f"{self.path}: {error}", advice))))
@@ -309,14 +309,14 @@ def _transact(connection: sqlite3.Connection, begin: str | None, work: Callable[
     else:
         return result
     # some text has damaged bytes: they are marked, so that its row, and no other, fails its digest
-    connection.text_factory = _marked
+    connection.text_factory = _decode
     try:
         return _transact(connection, begin, work)
     finally:
         connection.text_factory = str
 
 
-def _marked(text: bytes) -> str:
+def _decode(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 

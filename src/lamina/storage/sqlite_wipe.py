@@ -117,7 +117,7 @@ class RawFile:
         count = 0 if mapped or not size else os.fstat(self._file.fileno()).st_size // size
         return Layout(size, size - head[20], count, int.from_bytes(head[32:36], "big"))
 
-    def stained(self) -> list[int]:
+    def pages_to_wipe(self) -> list[int]:
         """The pages with old bytes in unused parts, from 1, and all free ones with any."""
         layout = self.layout()
         free = self._free(layout)
@@ -127,7 +127,7 @@ class RawFile:
             for at in range(len(data) // layout.page):
                 number = start + at + 1
                 page = data[at * layout.page : (at + 1) * layout.page]
-                if any(page.count(0, a, b) != b - a for a, b in _unused(page, number, layout, free)):
+                if any(page.count(0, a, b) != b - a for a, b in _gaps(page, number, layout, free)):
                     found.append(number)
         return found
 
@@ -140,7 +140,7 @@ class RawFile:
             page = self.read(offset, layout.page)
             if len(page) < layout.page:  # the file is shorter by now
                 continue
-            for a, b in _unused(page, number, layout, free):
+            for a, b in _gaps(page, number, layout, free):
                 if page.count(0, a, b) != b - a:
                     self.clear(offset + a, b - a)
         self.sync()
@@ -161,7 +161,7 @@ class RawFile:
         return found
 
 
-def _unused(page: bytes, number: int, layout: Layout, free: dict[int, int]) -> Iterator[tuple[int, int]]:
+def _gaps(page: bytes, number: int, layout: Layout, free: dict[int, int]) -> Iterator[tuple[int, int]]:
     """The parts of a page in which nothing is, from and to; none of one that makes no sense."""
     if number == PENDING_BYTE // layout.page + 1:
         return

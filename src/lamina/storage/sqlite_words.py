@@ -23,7 +23,7 @@ def owner_token(tenant: str, user_id: str) -> str:
     return "o" + hashlib.sha256(f"{tenant}\0{user_id}".encode()).hexdigest()[:20]
 
 
-def indexed(text: str) -> str:
+def index_text(text: str) -> str:
     """The terms of a text as the word index keeps them."""
     found = " ".join(terms_of(text))
     return found if found.isascii() and "'" not in found else " ".join(map(token, found.split(" ")))
@@ -47,27 +47,27 @@ class SqliteWords:
         owner = self._owner(user_id)
         await tx.many(
             "insert into message_words (rowid, owner, body) values (?, ?, ?)",
-            [(place, owner, indexed(text)) for place, text in texts],
+            [(place, owner, index_text(text)) for place, text in texts],
         )
 
     async def drop_message(self, tx: Transaction, user_id: str, place: int, text: str | None) -> bool:
         if text is not None:
             await tx.execute(
                 "insert into message_words (message_words, rowid, owner, body) values ('delete', ?, ?, ?)",
-                (place, self._owner(user_id), indexed(text)),
+                (place, self._owner(user_id), index_text(text)),
             )
         return text is not None
 
     async def add_summary(self, tx: Transaction, place: int, summary: Summary) -> None:
         await tx.execute(
             "insert into summary_words (rowid, owner, body) values (?, ?, ?)",
-            (place, self._owner(summary.user_id), indexed(summary.text)),
+            (place, self._owner(summary.user_id), index_text(summary.text)),
         )
 
     async def drop_summary(self, tx: Transaction, place: int, summary: Summary) -> None:
         await tx.execute(
             "insert into summary_words (summary_words, rowid, owner, body) values ('delete', ?, ?, ?)",
-            (place, self._owner(summary.user_id), indexed(summary.text)),
+            (place, self._owner(summary.user_id), index_text(summary.text)),
         )
 
     async def forget_summary(self, tx: Transaction, user_id: str, place: int) -> bool:  # noqa: ARG002 - places are unique
@@ -123,7 +123,7 @@ class SqliteWords:
 
     async def frequency(self, tx: Transaction, user_id: str, terms: Sequence[str]) -> dict[str, int]:
         frequency = {}
-        with _named_damage():
+        with _translate_damage():
             for term in terms:
                 (frequency[term],) = await tx.one(
                     "select (select count(*) from message_words where message_words match :match)"
@@ -136,7 +136,7 @@ class SqliteWords:
         self, tx: Transaction, user_id: str, weights: Mapping[str, int], limit: int
     ) -> tuple[list[int], list[int]]:
         values = tuple(value for term, weight in weights.items() for value in (weight, self._match(user_id, term)))
-        with _named_damage():
+        with _translate_damage():
             messages, summaries = [await tx.rows(_best_sql(table, len(weights)), (*values, limit)) for table in TABLES]
         return [row[0] for row in messages], [row[0] for row in summaries]
 
@@ -175,7 +175,7 @@ async def _has_words(tx: Transaction, place: int, owner: str, text: str) -> bool
 
 
 @contextmanager
-def _named_damage() -> Iterator[None]:
+def _translate_damage() -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:

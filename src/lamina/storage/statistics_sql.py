@@ -8,7 +8,7 @@ from lamina.maintenance import counting
 from lamina.maintenance import outline as strata
 from lamina.protocols.store import Imprint, Mark
 from lamina.storage import sessions_sql
-from lamina.storage.shared import skipped
+from lamina.storage.shared import log_skip
 from lamina.storage.transaction import Row, Sql, Transaction
 from lamina.values.session import Session
 from lamina.values.statistics import Outline, Stats
@@ -51,7 +51,7 @@ async def outline(tx: Transaction, session_id: str, parts: int) -> Outline:
     imprints = [*_imprints(await _imprint_rows(tx, session_id))]
     seqs = strata.places_to_read(session.counters.messages, parts, imprints)
     marks = await _marks(tx, session, seqs)
-    return strata.build_outline(session, parts, marks, imprints, await _erased_seqs(tx, session))
+    return strata.build_outline(session, parts, marks, imprints, await _seqs_with_erasures(tx, session))
 
 
 async def _imprint_rows(tx: Transaction, session_id: str) -> list[Row]:
@@ -81,7 +81,7 @@ async def _marks(tx: Transaction, session: Session, seqs: Sequence[int]) -> list
     return marks
 
 
-async def _erased_seqs(tx: Transaction, session: Session) -> list[int]:
+async def _seqs_with_erasures(tx: Transaction, session: Session) -> list[int]:
     """The numbers of messages of which something was erased; no look where nothing ever was."""
     if not session.erasures:
         return []
@@ -149,7 +149,7 @@ def _imprints(found: Sequence[Row]) -> Iterator[Imprint]:
             datetime.fromisoformat(row[10])
             yield Imprint._make((*row[:8], int(row[8]), None if row[9] is None else int(row[9]), row[10]))
         except (TypeError, ValueError) as error:
-            skipped("summaries", row[0], error)
+            log_skip("summaries", row[0], error)
 
 
 def _day(time: Any) -> date | None:

@@ -77,16 +77,16 @@ async def nearest(tx: Transaction, user_id: str, embedder: str, vector: bytes, l
     return best.ids
 
 
-async def unembedded(tx: Transaction, user_id: str, embedder: str, limit: int) -> Unembedded:
+async def to_embed(tx: Transaction, user_id: str, embedder: str, limit: int) -> Unembedded:
     count, cuts = await changes_sql.counts(tx, user_id)
     key = {"tenant": tx.tenant, "user": user_id, "embedder": embedder, "limit": limit + 1}
-    found: list[Item] = await _derived_lacking(tx, key)
+    found: list[Item] = await _items_lacking(tx, key)
     if len(found) <= limit:
         found.extend(await _messages_lacking(tx, key, cuts, limit + 1 - len(found)))
     return Unembedded(count=count, cuts=cuts, items=tuple(found[:limit]), done=len(found) <= limit)
 
 
-async def _derived_lacking(tx: Transaction, key: Mapping[str, Any]) -> list[Item]:
+async def _items_lacking(tx: Transaction, key: Mapping[str, Any]) -> list[Item]:
     lacking = (
         "where {0}.tenant = :tenant and {0}.user_id = :user and not exists (select 1 from vectors as v"
         " where v.tenant = :tenant and v.item_id = {0}.id and v.embedder = :embedder)"

@@ -6,7 +6,7 @@ from lamina.log.window import take_back
 from lamina.protocols.store import Reach, View, WordMatches, Workload
 from lamina.storage import changes_sql, facts_sql, messages_sql, sessions_sql, summaries_sql
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
-from lamina.storage.shared import skipped, weights, whole_messages, whole_summaries
+from lamina.storage.shared import log_skip, weights, whole_messages, whole_summaries
 from lamina.storage.transaction import DamagedIndex, Row, Transaction
 from lamina.values.message import Message, Span
 from lamina.values.session import Session
@@ -62,7 +62,7 @@ async def find_words(tx: Transaction, user_id: str, terms: Sequence[str], limit:
     try:
         return await _match_words(tx, user_id, terms, limit)
     except DamagedIndex as damage:
-        skipped("word index", user_id, damage)  # derived: nothing is found until it is rebuilt
+        log_skip("word index", user_id, damage)  # derived: nothing is found until it is rebuilt
         return WordMatches(documents=0, frequency=dict.fromkeys(terms, 0), matches=())
 
 

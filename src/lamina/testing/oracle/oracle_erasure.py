@@ -39,7 +39,7 @@ class OracleErasure(OracleVectors):
         gone = Gone()
         self._erase_rewrites(erasure, gone)
         for session_id in erasure.sessions:
-            session = self._owned(erasure, session_id).session
+            session = self._own_session(erasure, session_id).session
             if session.touched_at == erasure.unless_touched.get(session_id, session.touched_at):
                 self._erase_session(session_id, erasure, gone)
         gone.facts += self._drop_facts(erasure.user_id, erasure.facts, erasure.rule)
@@ -65,13 +65,13 @@ class OracleErasure(OracleVectors):
         else:
             self._cut(erasure.user_id, {change.session_id for change in erasure.rewrites})
         gone.fact_ids = [fact.id for fact in gone.facts]
-        erased = gone.erased(len(marks))
+        erased = gone.outcome(len(marks))
         previous = self._receipts[-1].digest if self._receipts else FIRST_RECEIPT
         row = receipt_row(sign(build_receipt(erasure, erased), previous))
         self._receipts = [*self._receipts, row]
         return replace(erased, receipt=row)
 
-    def _owned(self, erasure: Erasure, session_id: str) -> Kept:
+    def _own_session(self, erasure: Erasure, session_id: str) -> Kept:
         kept = self._require(session_id)
         if kept.session.user_id != erasure.user_id:
             raise NotFound(f"no session {session_id!r} of user {erasure.user_id!r}")
@@ -134,7 +134,7 @@ class OracleErasure(OracleVectors):
             self._sessions[change.session_id].unread -= {change.seq} if change.whole else set()
 
     def _unfold_after(self, session_id: str, seq: int, erasure: Erasure, gone: Gone) -> None:
-        kept = self._owned(erasure, session_id)
+        kept = self._own_session(erasure, session_id)
         kept.session = replace(kept.session, erasures=kept.session.erasures + 1)
         if erasure.derived:
             self._unfold_from(kept, seq, gone)

@@ -103,7 +103,7 @@ class OracleQueue(OracleErasure):
             waiting=len(waiting),
             aside=len(aside),
             oldest=min((kept.session.touched_at for kept in pending), default=None),
-            unembedded=0 if embedder is None else len(self._unembedded_users(embedder)),
+            unembedded=0 if embedder is None else len(self._users_without_vectors(embedder)),
             failing=tuple(_failing(kept) for kept in failing[:FAILING]),
         )
 

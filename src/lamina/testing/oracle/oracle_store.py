@@ -30,7 +30,7 @@ from lamina.protocols.store import (
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
-    reused_key,
+    key_conflict,
     stale,
     weights,
     whole_messages,
@@ -64,7 +64,7 @@ class OracleStore(OracleQueue):
             own = {row.session_id for message_id in known.ids if (row := self._by_id.get(message_id))}
             forgotten = fingerprint == FORGOTTEN_APPEND and append.session_id in own
             if not forgotten and fingerprint != append_fingerprint(append):
-                raise reused_key(append)
+                raise key_conflict(append)
             return replace(known, session=self._require(append.session_id).session, duplicates=known.ids)
         kept = self._sessions.get(append.session_id)
         if kept is not None and kept.session.user_id != append.user_id:

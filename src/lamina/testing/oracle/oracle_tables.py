@@ -19,7 +19,7 @@ from lamina.protocols.store import (
     ReceiptRow,
     SummaryRow,
 )
-from lamina.storage.shared import joined, reworded, said_where, searchable, stale, whole_messages
+from lamina.storage.shared import at_stored_place, episodes_to_join, is_reworded, searchable, stale, whole_messages
 from lamina.values.fact import ConflictRule, Episode, Fact, Link
 from lamina.values.message import Message, Span
 from lamina.values.session import Milestone, Session
@@ -186,10 +186,10 @@ class OracleTables:
         known = {kept.session.user_id for kept in self._sessions.values()}
         known |= {fact.user_id for fact in self._facts.values()}
         if unembedded is not None:
-            known = set(self._unembedded_users(unembedded))
+            known = set(self._users_without_vectors(unembedded))
         return sorted(user_id for user_id in known if user_id > (after or ""))[:limit]
 
-    def _unembedded_users(self, embedder: str) -> list[str]:
+    def _users_without_vectors(self, embedder: str) -> list[str]:
         return [
             user_id
             for user_id, (count, _) in sorted(self._changes.items())
@@ -210,7 +210,7 @@ class OracleTables:
     async def commit_facts(self, commit: FactsCommit) -> bool:
         self._check_expected(commit)
         cuts = self._counted(commit.user_id)[1]
-        if commit.cuts not in {None, cuts} or not joined(commit).issubset(self._episodes):
+        if commit.cuts not in {None, cuts} or not episodes_to_join(commit).issubset(self._episodes):
             return False
         if commit.reading is not None and not self._read_on(commit.reading):
             return False
@@ -261,11 +261,11 @@ class OracleTables:
         old = self._facts.get(fact.id)
         if old is None or old.user_id != user_id:
             return False
-        fact = said_where(old, fact)
+        fact = at_stored_place(old, fact)
         if records.fact_row(old).record != records.fact_row(fact).record:
             self._vectors.pop(fact.id, None)
         self._facts[fact.id] = replace(fact, accesses=old.accesses, accessed_at=old.accessed_at)
-        return reworded(old, fact)
+        return is_reworded(old, fact)
 
     def _said_before(self, fact: Fact) -> bool:
         return fact.message_id is not None and any(

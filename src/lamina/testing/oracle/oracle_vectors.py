@@ -43,13 +43,13 @@ class OracleVectors(OracleTables):
 
     # what needs a vector
 
-    async def unembedded(self, user_id: str, embedder: str, limit: int) -> Unembedded:
+    async def to_embed(self, user_id: str, embedder: str, limit: int) -> Unembedded:
         count, cuts = self._counted(user_id)
-        lacking = chain(self._derived_lacking(user_id, embedder), self._messages_lacking(user_id, embedder, cuts))
+        lacking = chain(self._items_lacking(user_id, embedder), self._messages_lacking(user_id, embedder, cuts))
         found = list(islice(filter(needs_vector, lacking), limit + 1))
         return Unembedded(count=count, cuts=cuts, items=tuple(found[:limit]), done=len(found) <= limit)
 
-    def _derived_lacking(self, user_id: str, embedder: str) -> Iterator[Summary | Fact | Episode]:
+    def _items_lacking(self, user_id: str, embedder: str) -> Iterator[Summary | Fact | Episode]:
         facts = sorted((key, one) for key, one in self._facts.items() if one.status != "evidence")
         episodes = sorted((key, one) for key, one in self._episodes.items())
         derived: Iterable[Summary | Fact | Episode] = chain(

@@ -102,7 +102,7 @@ async def counted(store: Store, user_id: str = "ann") -> tuple[int, int]:
 
 async def embedded(store: Store, user_id: str = "ann", embedder: str = "e", *, limit: int = 99) -> Unembedded:
     """Give the next items vectors that tell whose they are; what they were."""
-    found = await store.unembedded(user_id, embedder, limit)
+    found = await store.to_embed(user_id, embedder, limit)
     vectors = {item.id: f"{embedder} {item.id}".encode() for item in found.items}
     assert await store.put_vectors(user_id, embedder, found.cuts, vectors, found.count if found.done else None)
     return found
@@ -126,6 +126,6 @@ async def meaning(store: Store) -> list[object]:
             await store.changes(user_id, 0),
             await store.summaries(user_id=user_id),
             await store.vectors(user_id, "e", 0),
-            await store.unembedded(user_id, "e", 99),
+            await store.to_embed(user_id, "e", 99),
         ]
     return shown

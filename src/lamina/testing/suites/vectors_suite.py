@@ -146,7 +146,7 @@ class Vectors(Suite):
     async def test_everything_searchable_needs_a_vector(self, store: Store) -> None:
         """What is derived first, then messages in their order; with the counts that it was read at."""
         await remembered(store)
-        found = await store.unembedded("ann", "e", 99)
+        found = await store.to_embed("ann", "e", 99)
         assert [item.id for item in found.items] == [
             *sorted(DERIVED[:3]),
             *sorted(DERIVED[3:8]),
@@ -159,7 +159,7 @@ class Vectors(Suite):
         assert found.items[3] == single(await store.facts(ids=["f1"]))
         assert found.items[8] == single(await store.episodes(ids=["e1"]))
         assert found.items[-1] == single(await store.messages(ids=["m4-reply"]))
-        assert (await store.unembedded("bob", "e", 99)).items == ()
+        assert (await store.to_embed("bob", "e", 99)).items == ()
 
     async def test_what_tells_nothing_needs_no_vector(self, store: Store) -> None:
         """Messages and summaries without words, forgotten messages, and facts that only bear another out."""
@@ -168,10 +168,10 @@ class Vectors(Suite):
         await store.commit(a_fold("s1", a_summary("x", "s1", Span(first=1, last=2), " "), expect=0, cursor=2))
         again = a_fact("f2", "tea", message_id="m4", minutes=1)
         await store.commit_facts(some_facts(a_fact("f1"), again))
-        assert [item.id for item in (await store.unembedded("ann", "e", 9)).items] == ["f1", "m1", "m4"]
+        assert [item.id for item in (await store.to_embed("ann", "e", 9)).items] == ["f1", "m1", "m4"]
         await store.erase(an_erasure(a_rewrite(await row_of(store, "s1", 4))))
         assert [item.id for item in (await embedded(store)).items] == ["f1", "m1"]
-        assert (await store.unembedded("ann", "e", 9)).items == ()
+        assert (await store.to_embed("ann", "e", 9)).items == ()
         assert await store.users(unembedded="e", limit=9) == []
 
     @pytest.mark.parametrize("limit", [1, 3, 7, 20])
@@ -179,7 +179,7 @@ class Vectors(Suite):
         """Each part goes on where the last ended; the last says that it is."""
         await remembered(store)
         await store.append(an_append("s2", *a_turn(1, "x"), a_draft("y", "")))
-        wanted = [item.id for item in (await store.unembedded("ann", "e", 99)).items]
+        wanted = [item.id for item in (await store.to_embed("ann", "e", 99)).items]
         given: list[str] = []
         for _ in range(-(-len(wanted) // limit)):
             assert await store.users(unembedded="e", limit=9) == ["ann"]
@@ -217,7 +217,7 @@ class Vectors(Suite):
         for user_id in ("carl", "ann", "bob"):
             await store.append(an_append(f"s-{user_id}", *a_turn(1, user_id), user_id=user_id))
         assert await store.users(unembedded="e", limit=2) == ["ann", "bob"]
-        found = await store.unembedded("bob", "e", 9)
+        found = await store.to_embed("bob", "e", 9)
         await store.append(an_append("s-bob", *a_turn(2, "bob"), user_id="bob"))
         vectors = {item.id: f"e {item.id}".encode() for item in found.items}
         assert await store.put_vectors("bob", "e", found.cuts, vectors, found.count)
@@ -230,7 +230,7 @@ class Vectors(Suite):
     async def test_a_late_note_takes_nothing_back(self, store: Store) -> None:
         """Of two at work, the slower one does not make what is done due again, nor beyond what there is."""
         await four_turns(store)
-        old = await store.unembedded("ann", "e", 9)
+        old = await store.to_embed("ann", "e", 9)
         await store.append(an_append("s1", *a_turn(5)))
         await embedded(store)
         assert await store.put_vectors("ann", "e", old.cuts, {}, old.count)
@@ -278,7 +278,7 @@ class Vectors(Suite):
     async def test_vectors_made_of_words_that_were_cut_are_refused(self, store: Store) -> None:
         """Nothing of them is stored, also if the user was forgotten and is back with the same ids."""
         await remembered(store)
-        found = await store.unembedded("ann", "e", 99)
+        found = await store.to_embed("ann", "e", 99)
         vectors = {item.id: f"e {item.id}".encode() for item in found.items}
         for erasure in (an_erasure(facts=("f1",)), an_erasure(user=True, receipt_id="r2")):
             await store.erase(erasure)
@@ -294,7 +294,7 @@ class Vectors(Suite):
         """So is what is someone else's, and a summary that is no longer live; the rest is stored."""
         await remembered(store)
         await store.append(an_append("b1", *a_turn(1, "b"), user_id="bob"))
-        found = await store.unembedded("ann", "e", 99)
+        found = await store.to_embed("ann", "e", 99)
         await store.commit_facts(some_facts(drop=("f1",), drop_episodes=("e4",)))
         await store.commit(a_digest("ann", 3))
         vectors = {item.id: f"e {item.id}".encode() for item in found.items}
@@ -323,7 +323,7 @@ class Vectors(Suite):
             assert await with_vectors(store, "bob", embedder) == {"b1", "b1-reply"}
         left = await store.vectors("ann", "e", 0)
         assert [row for row in old if row.item_id not in gone] == left
-        due = {item.id for item in (await store.unembedded("ann", "e", 99)).items}
+        due = {item.id for item in (await store.to_embed("ann", "e", 99)).items}
         assert due.isdisjoint(row.item_id for row in left)
         if single(await store.sessions(ids=["s1"])):
             await embedded(store)
