@@ -199,13 +199,13 @@ async def _erase_happened(tx: Transaction, erasure: Erasure, gone: Losses) -> No
     for session_id in sorted({change.session_id for change in erasure.rewrites}):
         found = await facts_sql.raw_episodes(tx, erasure.user_id, session_id)
         whole = {episode.id: episode for episode in whole_episodes(found)}
-        told = {one.id: one for one in whole.values() if not changes.keys().isdisjoint(one.message_ids)}
-        kept = {one.id: remaining_episode(one, changes, dead) for one in told.values()}
+        touched = {one.id: one for one in whole.values() if not changes.keys().isdisjoint(one.message_ids)}
+        kept = {one.id: remaining_episode(one, changes, dead) for one in touched.values()}
         lost = [row.id for row in found if row.id not in whole or (row.id in kept and kept[row.id] is None)]
         await erase_episodes(tx, erasure.user_id, lost, gone)
         left = [episode for episode in kept.values() if episode is not None]
         await facts_sql.change_episodes(tx, erasure.user_id, left)
-        again.update(*(one.message_ids for one in told.values() if one.origin == "said"))
+        again.update(*(one.message_ids for one in touched.values() if one.origin == "said"))
     again -= {change.message_id for change in erasure.rewrites if change.whole}
     await tx.execute(
         f"update messages set unread = 1 where tenant = ? and id {tx.among('?')}",
@@ -215,11 +215,11 @@ async def _erase_happened(tx: Transaction, erasure: Erasure, gone: Losses) -> No
 
 async def _forget_appends(tx: Transaction, message_ids: set[str]) -> None:
     """An append that is tried again stays known, but its fingerprint tells nothing any more, nor does its key."""
-    brought = f" tenant = ? and exists (select 1 from {tx.pick(_IDS_OF_RESULT)} where ids.value {tx.among('?')})"
+    mine = f"tenant = ? and exists (select 1 from {tx.pick(_IDS_OF_RESULT)} where ids.value {tx.among('?')})"
     key = (tx.tenant, tx.array(sorted(message_ids)))
     own = (len(OWN_KEY), OWN_KEY)
-    await tx.execute(f"delete from appends where {brought} and substr(key, 1, ?) = ?", (*key, *own))
-    await tx.execute(f"update appends set fingerprint = ? where {brought}", (FORGOTTEN_APPEND, *key))
+    await tx.execute(f"delete from appends where {mine} and substr(key, 1, ?) = ?", (*key, *own))
+    await tx.execute(f"update appends set fingerprint = ? where {mine}", (FORGOTTEN_APPEND, *key))
 
 
 async def unfold_from(tx: Transaction, session_id: str, seq: int, gone: Losses) -> None:

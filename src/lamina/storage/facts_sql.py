@@ -246,14 +246,14 @@ async def _change_facts(tx: Transaction, user_id: str, facts: Sequence[Fact]) ->
     )
     stored = {fact.id: fact for fact in whole_facts(map(FactRow._make, found))}
     placed = [at_stored_place(stored.get(fact.id), fact) for fact in facts]
-    told = {fact.id: (fact, fact_row(fact)) for fact in placed}
-    before = [row for row in map(FactRow._make, found) if row.digest != told[row.id][1].digest]
+    changed = {fact.id: (fact, fact_row(fact)) for fact in placed}
+    before = [row for row in map(FactRow._make, found) if row.digest != changed[row.id][1].digest]
     await tx.many(
         "update facts set record = ?, digest = ?, decay = ? where tenant = ? and user_id = ? and id = ?",
-        [(row.record, row.digest, row.decay, tx.tenant, user_id, row.id) for _, row in told.values()],
+        [(row.record, row.digest, row.decay, tx.tenant, user_id, row.id) for _, row in changed.values()],
     )
     known = list(whole_facts(before))
-    return len(known) < len(before) or any(is_reworded(old, told[old.id][0]) for old in known)
+    return len(known) < len(before) or any(is_reworded(old, changed[old.id][0]) for old in known)
 
 
 async def drop_facts(tx: Transaction, user_id: str, ids: Iterable[str]) -> set[Slot]:

@@ -201,8 +201,8 @@ class PostgresStore(RelationalStore):
         self._indexed.clear()
 
     def _index_name(self, user_id: str, embedder: str) -> str:
-        told = f"{self.tenant}\0{user_id}\0{embedder}".encode()
-        return f"{self.options.prefix}near_{hashlib.sha256(told).hexdigest()[:16]}"
+        name = f"{self.tenant}\0{user_id}\0{embedder}".encode()
+        return f"{self.options.prefix}near_{hashlib.sha256(name).hexdigest()[:16]}"
 
     async def _has_index(self, user_id: str, embedder: str) -> bool:
         name = self._index_name(user_id, embedder)
@@ -336,5 +336,5 @@ async def _still_seen(connection: Connection) -> bool:
 
 def _literally(tenant: str, user_id: str, embedder: str, size: int) -> str:
     own = {"tenant": tenant, "user_id": user_id, "embedder": embedder}
-    told = [f"{name} = {sql.Literal(value).as_string(None)}" for name, value in own.items()]
-    return " and ".join([*told, f"octet_length(vector) = {size}"])
+    conditions = [f"{name} = {sql.Literal(value).as_string(None)}" for name, value in own.items()]
+    return " and ".join([*conditions, f"octet_length(vector) = {size}"])

@@ -29,12 +29,12 @@ Connection = psycopg.AsyncConnection[Row]
 logger = logging.getLogger("lamina.storage")
 
 HEAD = 4  # bytes before the numbers of a packed vector: its scale, which no angle depends on
-_MOST_DIMENSIONS = 16_000  # of pgvector
+_MAX_DIMENSIONS = 16_000  # of pgvector
 _TRIES = 12
 _PREPARED_AFTER = 5  # uses of a statement
 _PORT = "5432"
-_PAUSE_S, _LONGEST_PAUSE_S = 0.005, 0.25  # between tries to get a lock
-_MOST_OWNERS = 10_000
+_PAUSE_S, _MAX_PAUSE_S = 0.005, 0.25  # between tries to get a lock
+_MAX_OWNERS = 10_000
 _READ = "begin isolation level repeatable read read only"
 _WRITE = "begin isolation level read committed"
 
@@ -158,7 +158,7 @@ class Turns:
 
     def know(self, tenant: str, session_id: str, user_id: str) -> None:
         """Whose session it is, to wait behind the right ones; the locks themselves do not depend on it."""
-        if len(self._owners) >= _MOST_OWNERS:
+        if len(self._owners) >= _MAX_OWNERS:
             self._owners.clear()
         self._owners[tenant, session_id] = user_id
 
@@ -216,8 +216,8 @@ class PostgresDatabase:
         self._options = options
         self._tenant = tenant
         self.names = Names(options.schema, options.prefix)
-        most = asyncio.Semaphore(max(1, options.pool_max // 2))
-        self._shared = shared or _Shared(f'"{options.schema}", pg_temp', Turns(options.pool_max), most)
+        readers = asyncio.Semaphore(max(1, options.pool_max // 2))
+        self._shared = shared or _Shared(f'"{options.schema}", pg_temp', Turns(options.pool_max), readers)
         self._reading: AbstractAsyncContextManager[object] = self._shared.maintenance if maintenance else nullcontext()
 
     def for_tenant(self, tenant: str, *, maintenance: bool = False) -> "PostgresDatabase":
@@ -356,7 +356,7 @@ class PostgresDatabase:
                 if waits:
                     self._shared.turns.waiting.release()
             waits = await self._shared.turns.may_wait(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_S)
+            pause = min(2 * pause, _MAX_PAUSE_S)
 
     async def _once(self, begin: str, work: Work[T], held: Held, *, again: bool, wait: bool) -> T:
         pool = self._shared.pool
@@ -447,4 +447,4 @@ def _quote(text: str) -> str:
 def meaning_of(vector: bytes | None) -> str | None:
     """The numbers of a packed vector as PostgreSQL reads them; None if there are none to compare."""
     numbers = memoryview(vector or b"")[HEAD:].cast("b").tolist()
-    return f"[{','.join(map(str, numbers))}]" if 0 < len(numbers) <= _MOST_DIMENSIONS and any(numbers) else None
+    return f"[{','.join(map(str, numbers))}]" if 0 < len(numbers) <= _MAX_DIMENSIONS and any(numbers) else None

@@ -58,9 +58,9 @@ class Listener:
             await connection.execute(sql.SQL("listen {}").format(sql.Identifier(self._channel)))
             for notice in self._notices.values() if again else ():  # some may have been missed
                 notice.set()
-            async for told in connection.notifies():
-                if told.payload in self._notices:
-                    self._notices[told.payload].set()
+            async for message in connection.notifies():
+                if message.payload in self._notices:
+                    self._notices[message.payload].set()
         finally:
             await connection.close()
 

@@ -86,10 +86,10 @@ async def _step(connection: Connection, names: Names) -> bool:
 
 def oldest_code(script: str) -> int:
     """The oldest schema that code must know to work with this one; each migration says it."""
-    told = _OLDEST_CODE.search(script)
-    if told is None:
+    found = _OLDEST_CODE.search(script)
+    if found is None:
         raise ValueError("a migration must say `-- oldest code: N`")
-    return int(told[1])
+    return int(found[1])
 
 
 async def _lock(connection: Connection, names: Names) -> None:

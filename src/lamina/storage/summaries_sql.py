@@ -9,9 +9,7 @@ from lamina.protocols.store import (
 )
 from lamina.storage import changes_sql
 from lamina.storage.relational_rows import SUMMARY, summary_row
-from lamina.storage.shared import (
-    whole_summaries,
-)
+from lamina.storage.shared import whole_summaries
 from lamina.storage.transaction import UNINDEXED_ID, Transaction
 from lamina.values.summary import Summary
 

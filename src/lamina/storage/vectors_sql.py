@@ -112,7 +112,7 @@ async def _items_lacking(tx: Transaction, key: Mapping[str, Any]) -> list[Item]:
     return found
 
 
-async def _messages_lacking(tx: Transaction, key: Mapping[str, Any], cuts: int, most: int) -> list[Message]:
+async def _messages_lacking(tx: Transaction, key: Mapping[str, Any], cuts: int, limit: int) -> list[Message]:
     """Behind the last one with a vector in each session that has changed; after a cut, wherever they are."""
     noted = await tx.row(
         "select count, cuts from embedded where tenant = :tenant and embedder = :embedder and user_id = :user", key
@@ -126,13 +126,13 @@ async def _messages_lacking(tx: Transaction, key: Mapping[str, Any], cuts: int, 
     for (session_id,) in changed:
         own = {**key, "session": session_id}
         after = 0 if cut else await _last_with_vector(tx, own)
-        while len(found) < most:
+        while len(found) < limit:
             page = await tx.rows(_LACKING_AFTER_CUT if cut else _LACKING, {**own, "after": after})
             found.extend(filter(needs_vector, whole_messages(map(message_row, page))))
             if len(page) < key["limit"]:
                 break
             after = page[-1][1]
-    return found[:most]
+    return found[:limit]
 
 
 async def _last_with_vector(tx: Transaction, key: Mapping[str, Any]) -> int:
