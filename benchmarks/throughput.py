@@ -29,8 +29,8 @@ from matplotlib import pyplot as plt
 from benchmarks.run import conversation
 from lamina.memory import AsyncMemory
 from lamina.profiles import PROFILES
-from lamina.storage import postgres_connection
-from lamina.storage.postgres_names import adapt
+from lamina.storage.postgres import postgres_connection
+from lamina.storage.postgres.postgres_names import adapt
 from lamina.testing.postgres_server import SERVICE, Server
 
 mpl.use("Agg")

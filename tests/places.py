@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import psycopg
 import pytest
 
-from lamina.storage.postgres import PostgresStore
-from lamina.storage.postgres_names import TABLES
+from lamina.storage.postgres.postgres_names import TABLES
+from lamina.storage.postgres.postgres_store import PostgresStore
 from lamina.testing.postgres_server import SERVICE
 from scripts.programs import Program
 from tests.waiting import CEILING

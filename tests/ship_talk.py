@@ -6,7 +6,7 @@ A folder whose tests need these fixtures imports them in its `conftest.py`.
 import pytest
 
 from lamina import PROFILES, AsyncMemory
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.testing import FakeClock, WordCounter
 
 PROFILE = PROFILES["project"].but(max_recent_messages=6, chunk_size=4, cap=40, least=0, digest_sessions=0)

@@ -239,14 +239,15 @@ def _store(location: str | Path, chosen: Options) -> Store:
         postgres: Store = _postgres()(location, tenant=chosen.tenant)
         return postgres
     path = location if isinstance(location, Path) or "://" not in location else _path(location)
-    sqlite: Store = _backend("lamina.storage.sqlite", "SqliteStore")(path, tenant=chosen.tenant, durable=chosen.durable)
+    opener = _backend("lamina.storage.sqlite.sqlite_store", "SqliteStore")
+    sqlite: Store = opener(path, tenant=chosen.tenant, durable=chosen.durable)
     return sqlite
 
 
 def _postgres() -> Any:
     """The store, if its driver is installed."""
     try:
-        return _backend("lamina.storage.postgres", "PostgresStore")
+        return _backend("lamina.storage.postgres.postgres_store", "PostgresStore")
     except ModuleNotFoundError as error:
         if error.name not in {"psycopg", "psycopg_pool"}:
             raise

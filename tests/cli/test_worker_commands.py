@@ -15,7 +15,7 @@ import pytest
 
 from lamina.cli import worker_processes
 from lamina.cli.worker_processes import Plan
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.testing.llm_server import LlmServer, sensible
 from lamina.testing.samples import a_note, at
 from tests.command_line import LAMINA

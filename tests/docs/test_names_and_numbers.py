@@ -15,7 +15,7 @@ from lamina.open import Options
 from lamina.profiles import KNOBS, PROFILES, Profile
 from lamina.server.metrics import Metrics
 from lamina.settings import Settings
-from lamina.storage.postgres_options import PostgresOptions
+from lamina.storage.postgres.postgres_options import PostgresOptions
 from lamina.tenancy.changes import EventType
 from scripts import profile_tables, value_pages
 from tests.docs.pages import DOCS, PAGES, ROOT, TEXTS, bodies, page_name, prose

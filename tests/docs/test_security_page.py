@@ -9,7 +9,7 @@ import pytest
 from lamina.profiles import Profile
 from lamina.server import middleware
 from lamina.settings import Settings
-from lamina.storage.postgres_options import PostgresOptions
+from lamina.storage.postgres.postgres_options import PostgresOptions
 from lamina.tenancy import keys
 from lamina.values.access_key import KEY_ROLES
 from lamina.values.receipt import Scrub

@@ -17,7 +17,7 @@ import pytest
 from lamina import PROFILES, AsyncMemory, InputError, Memory, NotFound
 from lamina.knowledge.fact_words import mark
 from lamina.protocols.models import SummaryDraft, SummaryTask
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.values.codec import encode
 from lamina.values.fact import Fact
 from tests.places import Place
@@ -47,7 +47,7 @@ def scan(path: Path, word: str = WORD) -> bool:
 _KILLED = """
 import os, signal, sys
 from lamina import Memory
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 
 async def die(self):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -8,7 +8,7 @@ import pytest
 
 from lamina import PROFILES, AsyncMemory, Memory
 from lamina.protocols.models import SummaryDraft, SummaryTask
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from tests.places import Place
 
 USER, WORD = "ann", "Zanzibarquay"

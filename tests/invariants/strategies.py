@@ -33,7 +33,7 @@ from lamina.profiles import (
 )
 from lamina.protocols.models import Summariser
 from lamina.protocols.store import Store
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 
 Log = list[dict[str, Any]]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lamina import Memory
 from lamina.knowledge import conflicts, fact_words
 from lamina.protocols.store import FactsCommit, Store
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.testing.oracle import OracleStore
 from lamina.values.fact import ConflictRule, Fact
 from tests.invariants.strategies import START, USER

@@ -17,7 +17,7 @@ import pytest
 from lamina import AsyncMemory, Memory
 from lamina.errors import Conflict, InputError, StoreError
 from lamina.protocols.store import Part
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.testing import FakeClock
 from lamina.values.fact import FACT_STATUSES
 from tests.places import Place

@@ -77,7 +77,7 @@ def test_a_memory_that_is_not_open_has_no_other_names() -> None:
 
 def test_a_broken_installation_is_not_taken_for_a_missing_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only where the driver is missing, getting it would help."""
-    monkeypatch.setitem(sys.modules, "lamina.storage.postgres", None)
+    monkeypatch.setitem(sys.modules, "lamina.storage.postgres.postgres_store", None)
     with pytest.raises(ModuleNotFoundError, match=r"lamina\.storage\.postgres"):
         Memory("postgresql://localhost/none", worker=False)
 

@@ -14,8 +14,8 @@ import pytest
 from lamina import PROFILES, Conflict, Memory
 from lamina.errors import StoreError
 from lamina.log.pages import single
-from lamina.storage.sqlite import SqliteStore
-from lamina.storage.sqlite_words import index_text, owner_token
+from lamina.storage.sqlite.sqlite_store import SqliteStore
+from lamina.storage.sqlite.sqlite_words import index_text, owner_token
 from lamina.testing import WordCounter
 from lamina.testing.samples import a_fold, a_rewrite, a_summary, a_told_episode, a_told_fact, an_erasure, some_facts
 from lamina.testing.suites.checks_suite import ALL, embedded

@@ -13,8 +13,8 @@ from lamina.maintenance import integrity
 from lamina.protocols.store import ChangedSession, Changes
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
 from lamina.storage.relational_rows import to_us
-from lamina.storage.sqlite import SqliteStore
-from lamina.storage.sqlite_words import index_text, owner_token
+from lamina.storage.sqlite.sqlite_store import SqliteStore
+from lamina.storage.sqlite.sqlite_words import index_text, owner_token
 from lamina.testing import WordCounter
 from lamina.testing.samples import (
     a_digest,

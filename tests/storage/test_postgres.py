@@ -19,11 +19,11 @@ from lamina.language.words import terms
 from lamina.protocols.store import Access
 from lamina.search.vectors import pack
 from lamina.storage.migrations import steps
-from lamina.storage.postgres import PostgresStore
-from lamina.storage.postgres_connection import Held
-from lamina.storage.postgres_errors import translate
-from lamina.storage.postgres_migrations import grants, oldest_code
-from lamina.storage.postgres_names import adapt
+from lamina.storage.postgres.postgres_connection import Held
+from lamina.storage.postgres.postgres_errors import translate
+from lamina.storage.postgres.postgres_migrations import grants, oldest_code
+from lamina.storage.postgres.postgres_names import adapt
+from lamina.storage.postgres.postgres_store import PostgresStore
 from lamina.testing import WordCounter
 from lamina.testing.postgres_server import SERVICE
 from lamina.testing.samples import a_draft, a_fact, a_milestone, a_rewrite, an_append, an_erasure, at, some_facts
@@ -615,7 +615,7 @@ async def test_a_parameter_that_libpq_does_not_know_is_named():
 
 async def test_a_missing_driver_is_named(monkeypatch):
     """With the extra that has it."""
-    for name in [name for name in sys.modules if name.startswith("lamina.storage.postgres")]:
+    for name in [name for name in sys.modules if name.startswith("lamina.storage.postgres.postgres_store")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(InputError, match=r"pip install 'lamina\[postgres\]'"):

@@ -12,7 +12,7 @@ import pytest
 
 from lamina import Memory, Patience
 from lamina.errors import StoreError
-from lamina.storage.postgres import PostgresStore
+from lamina.storage.postgres.postgres_store import PostgresStore
 from lamina.testing import WordCounter
 from lamina.testing.postgres_server import SERVICE, Server
 from lamina.testing.samples import a_draft, an_append, at

@@ -6,7 +6,7 @@ import pytest
 
 from lamina.errors import LaminaError, StoreError
 from lamina.protocols.store import Reach
-from lamina.storage.postgres import PostgresStore
+from lamina.storage.postgres.postgres_store import PostgresStore
 from lamina.testing.postgres_server import SERVICE, Server
 from lamina.testing.samples import a_digest, a_draft, a_fact, a_fold, a_summary, an_append, an_erasure, at, some_facts
 from lamina.testing.suites.checks_suite import ALL, is_whole

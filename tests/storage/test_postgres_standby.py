@@ -7,7 +7,7 @@ import pytest
 
 from lamina import AsyncMemory
 from lamina.errors import LaminaError, StoreReadOnly
-from lamina.storage.postgres import PostgresStore
+from lamina.storage.postgres.postgres_store import PostgresStore
 from lamina.testing import WordCounter
 from lamina.testing.postgres_server import SERVICE, Server
 from lamina.testing.samples import a_draft, an_append

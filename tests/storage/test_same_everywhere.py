@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lamina.protocols.store import Store
 from lamina.search.vectors import pack
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.testing.oracle import OracleStore
 from lamina.testing.samples import a_draft, a_fold, a_rewrite, a_summary, an_append, an_erasure
 from lamina.values.message import Span

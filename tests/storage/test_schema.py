@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from lamina.storage import migrations, postgres_migrations
+from lamina.storage import migrations
 from lamina.storage.migrations import steps
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.postgres import postgres_migrations
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from tests.places import opened_and_closed
 
 FOLDER = Path(__file__).parent

@@ -10,8 +10,8 @@ import pytest
 
 from lamina.language.words import terms
 from lamina.maintenance import integrity
-from lamina.storage.sqlite import SqliteStore
-from lamina.storage.sqlite_words import token
+from lamina.storage.sqlite.sqlite_store import SqliteStore
+from lamina.storage.sqlite.sqlite_words import token
 from lamina.testing.samples import (
     a_digest,
     a_draft,
@@ -226,9 +226,9 @@ def test_what_others_deleted_carelessly_is_scrubbed_too(store):
 
 def test_others_write_while_a_file_is_scrubbed(store, monkeypatch):
     """It goes in steps, and between them whoever waits comes first."""
-    monkeypatch.setattr("lamina.storage.sqlite._MERGED", 1)
-    monkeypatch.setattr("lamina.storage.sqlite._MERGED_FIRST", -1)
-    monkeypatch.setattr("lamina.storage.sqlite_connection._WIPED", 1)
+    monkeypatch.setattr("lamina.storage.sqlite.sqlite_store._MERGED", 1)
+    monkeypatch.setattr("lamina.storage.sqlite.sqlite_store._MERGED_FIRST", -1)
+    monkeypatch.setattr("lamina.storage.sqlite.sqlite_connection._WIPED", 1)
     events = []
 
     async def scrubbed():
@@ -251,7 +251,7 @@ def test_others_write_while_a_file_is_scrubbed(store, monkeypatch):
 def test_scrubbing_is_due_until_it_is_done(store, monkeypatch):
     """While another process reads an old state some bytes are still in use: then it says so, and stays due."""
     run(filled(store))
-    monkeypatch.setattr("lamina.storage.sqlite_connection.PATIENCE_S", 0.1)
+    monkeypatch.setattr("lamina.storage.sqlite.sqlite_connection.PATIENCE_S", 0.1)
     assert run(store.setting("scrub")) is None
     with closing(sqlite3.connect(store.path, isolation_level=None)) as reader:
         reader.execute("begin")

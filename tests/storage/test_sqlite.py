@@ -22,9 +22,10 @@ from lamina import Memory, NotALaminaFile, SchemaTooNew, StoreBusy, StoreError, 
 from lamina.coroutines import run_without_loop
 from lamina.knowledge.conflicts import resolve
 from lamina.log import chain
-from lamina.storage import erasure_sql, facts_sql, messages_sql, sqlite
+from lamina.storage import erasure_sql, facts_sql, messages_sql
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite import sqlite_store
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.testing import WordCounter
 from lamina.testing.samples import (
     RULE,
@@ -143,7 +144,7 @@ def test_a_file_that_others_are_opening_is_waited_for(path, locked, monkeypatch,
         if len(paused) == pauses:
             locked.execute("rollback")
 
-    monkeypatch.setattr(sqlite, "time", SimpleNamespace(sleep=pause))
+    monkeypatch.setattr(sqlite_store, "time", SimpleNamespace(sleep=pause))
     with closing(sqlite3.connect(path, timeout=0)) as connection:
         if pauses is None:
             with pytest.raises(StoreBusy, match="try again"):

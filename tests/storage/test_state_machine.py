@@ -21,7 +21,7 @@ from lamina.language.words import terms
 from lamina.log.pages import single
 from lamina.maintenance import integrity
 from lamina.protocols.store import Access, Erased, Reach
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.testing.oracle import OracleStore
 from lamina.testing.samples import (
     RULE,

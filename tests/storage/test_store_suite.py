@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from lamina.storage.postgres_listening import Listener
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.postgres.postgres_listening import Listener
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.testing.suites import StoreSuite
 
 

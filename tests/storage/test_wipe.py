@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lamina.storage.sqlite_connection import Connections
-from lamina.storage.sqlite_wipe import RawFile
+from lamina.storage.sqlite.sqlite_connection import Connections
+from lamina.storage.sqlite.sqlite_wipe import RawFile
 
 SIZES = (1, 2, 10, 50, 200, 600)  # repetitions of a word: some rows fill a fraction of a page, some need several
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from lamina.storage import sqlite_connection
+from lamina.storage.sqlite import sqlite_connection
 from lamina.tenancy.open_tenants import tenants
 from tests.waiting import CEILING, until
 

@@ -12,7 +12,7 @@ import pytest
 from lamina import AsyncMemory, NotFound
 from lamina.errors import StoreBusy
 from lamina.parts import Patience
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.tenancy.open_tenants import open_worker_pool
 from lamina.testing import FakeSummariser, WordCounter
 from lamina.testing.samples import a_note

@@ -12,7 +12,7 @@ APPLICATION_ID = 0x4C4D4E41  # "LMNA"
 
 def steps(dialect: str) -> list[tuple[int, str, str]]:
     """The migrations of a dialect: number, name, SQL."""
-    folder = resources.files("lamina.storage").joinpath("sql", dialect)
+    folder = resources.files("lamina.storage").joinpath(dialect, "migrations")
     files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return [(int(name.split("_", 1)[0]), name, folder.joinpath(name).read_text("utf-8")) for name in files]
 

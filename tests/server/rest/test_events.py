@@ -13,7 +13,7 @@ import pytest
 
 from lamina import Memory
 from lamina.server.rest import event_routes
-from lamina.storage.sqlite import SqliteStore
+from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.tenancy import tenants as engines
 from lamina.tenancy.changes import Watch
 from lamina.tenancy.open_tenants import tenants

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 from lamina.coroutines import NEVER_WAITS
 from lamina.errors import FORKED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
-from lamina.storage.sqlite_wipe import RawFile, identity
+from lamina.storage.sqlite.sqlite_wipe import RawFile, identity
 from lamina.storage.transaction import NOBODY, About, Row, Sql, Values, WordIndex, Work
 
 T = TypeVar("T")

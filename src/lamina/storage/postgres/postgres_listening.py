@@ -8,8 +8,8 @@ import psycopg
 from psycopg import sql
 
 from lamina.errors import StoreError
-from lamina.storage.postgres_connection import Connection
-from lamina.storage.postgres_errors import Pooled
+from lamina.storage.postgres.postgres_connection import Connection
+from lamina.storage.postgres.postgres_errors import Pooled
 
 logger = logging.getLogger("lamina.storage")
 

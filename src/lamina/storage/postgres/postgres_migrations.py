@@ -8,9 +8,9 @@ from psycopg import sql
 
 from lamina.errors import SchemaTooNew
 from lamina.storage.migrations import steps
-from lamina.storage.postgres_connection import Connection, PostgresDatabase
-from lamina.storage.postgres_errors import translate, without_extension
-from lamina.storage.postgres_names import Names
+from lamina.storage.postgres.postgres_connection import Connection, PostgresDatabase
+from lamina.storage.postgres.postgres_errors import translate, without_extension
+from lamina.storage.postgres.postgres_names import Names
 
 _OLDEST_CODE = re.compile(r"^-- oldest code: (\d+)$", re.MULTILINE)
 _VECTOR = (
@@ -115,5 +115,5 @@ def _path(names: Names, extension: str | None) -> str:
 
 def grants(role: str, schema: str = "lamina", prefix: str = "") -> str:
     """The statements that let another role use a store, for its owner to run."""
-    script = resources.files("lamina.storage").joinpath("sql", "postgres_grants.sql").read_text("utf-8")
+    script = resources.files("lamina.storage").joinpath("postgres", "grants.sql").read_text("utf-8")
     return Names(schema, prefix).fill(script).replace("~role", sql.Identifier(role).as_string(None))

@@ -11,9 +11,9 @@ from lamina.errors import StoreBusy, StoreReadOnly
 from lamina.storage import integrity_sql, vectors_sql
 from lamina.storage.migrations import inspect, migrate
 from lamina.storage.relational_store import RelationalStore
-from lamina.storage.sqlite_connection import IN_MEMORY, Connections, SqliteDatabase
-from lamina.storage.sqlite_words import TABLES as WORD_TABLES
-from lamina.storage.sqlite_words import SqliteWords, merge
+from lamina.storage.sqlite.sqlite_connection import IN_MEMORY, Connections, SqliteDatabase
+from lamina.storage.sqlite.sqlite_words import TABLES as WORD_TABLES
+from lamina.storage.sqlite.sqlite_words import SqliteWords, merge
 from lamina.storage.transaction import Transaction
 from lamina.values.receipt import Scrub
 from lamina.values.report import Problem

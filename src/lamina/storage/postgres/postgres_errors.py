@@ -21,7 +21,7 @@ _NAMED: Mapping[str, tuple[type[LaminaError], str]] = {  # by SQLSTATE, or its f
     "3F000": (StoreError, "there is no such schema, and no right to make it: grant create on the database"),
     "40001": _BUSY,
     "40P01": _BUSY,
-    "42501": (StoreError, "a right is missing: see the grants in lamina/storage/sql/postgres_grants.sql"),
+    "42501": (StoreError, "a right is missing: see the grants in lamina/storage/postgres/grants.sql"),
     "42P05": (StoreError, _PREPARED),
     "42P01": (StoreError, "a table is missing: open the store once as a role that may make tables"),
     "53100": (StoreFull, "free some space on the server, nothing was changed"),

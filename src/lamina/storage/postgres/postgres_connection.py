@@ -17,10 +17,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from lamina.errors import FORKED, StoreBusy, StoreError
-from lamina.storage.postgres_errors import AGAIN, Pooled, is_lost, translate
-from lamina.storage.postgres_names import Names, adapt
-from lamina.storage.postgres_options import PostgresOptions
-from lamina.storage.postgres_words import PostgresWords
+from lamina.storage.postgres.postgres_errors import AGAIN, Pooled, is_lost, translate
+from lamina.storage.postgres.postgres_names import Names, adapt
+from lamina.storage.postgres.postgres_options import PostgresOptions
+from lamina.storage.postgres.postgres_words import PostgresWords
 from lamina.storage.transaction import NOBODY, About, Row, Sql, Values, WordIndex, Work
 
 T = TypeVar("T")

@@ -12,13 +12,13 @@ from psycopg import sql
 
 from lamina.errors import NotFound
 from lamina.storage import integrity_sql, vectors_sql
-from lamina.storage.postgres_connection import HEAD, Connection, PostgresDatabase, meaning_of
-from lamina.storage.postgres_errors import Pooled, translate
-from lamina.storage.postgres_listening import Listener
-from lamina.storage.postgres_migrations import grants, migrate
-from lamina.storage.postgres_names import TABLES
-from lamina.storage.postgres_options import PostgresOptions, split_url
-from lamina.storage.postgres_words import PostgresWords
+from lamina.storage.postgres.postgres_connection import HEAD, Connection, PostgresDatabase, meaning_of
+from lamina.storage.postgres.postgres_errors import Pooled, translate
+from lamina.storage.postgres.postgres_listening import Listener
+from lamina.storage.postgres.postgres_migrations import grants, migrate
+from lamina.storage.postgres.postgres_names import TABLES
+from lamina.storage.postgres.postgres_options import PostgresOptions, split_url
+from lamina.storage.postgres.postgres_words import PostgresWords
 from lamina.storage.relational_store import RelationalStore
 from lamina.storage.transaction import About, Transaction
 from lamina.values.receipt import Scrub

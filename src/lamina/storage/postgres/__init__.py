@@ -1,0 +1,1 @@
+"""PostgreSQL: connections, names, word index, notifications and migrations."""

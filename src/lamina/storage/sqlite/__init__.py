@@ -1,0 +1,1 @@
+"""SQLite: connection, word index, wiping and migrations."""
