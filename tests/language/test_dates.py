@@ -399,3 +399,134 @@ def test_all_readers_agree(phrase: str, opener: str, at: datetime) -> None:
         day = datetime.fromisoformat(written).replace(tzinfo=UTC)
         assert all(one.start <= day < one.end for one in found)
         assert day in {since, until} or until == day + timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("nächsten Dienstag", "2023-05-23", id="de-1"),
+        pytest.param("nächste Woche Dienstag", "2023-05-23", id="de-2"),
+        pytest.param("am 8. Mai 2023", "2023-05-08", id="de-3"),
+        pytest.param("vor drei Tagen", "2023-05-14", id="de-4"),
+        pytest.param("übermorgen", "2023-05-19", id="de-5"),
+        pytest.param("letzte Woche", "2023-05-08..2023-05-14", id="de-6"),
+        pytest.param("seit März", "2023-03-01..2023-05-17", id="de-7"),
+        pytest.param("bis Freitag", "..2023-05-19~", id="de-8"),
+        pytest.param("im Sommer 2022", "2022-06-01..2022-08-31~", id="de-9"),
+        pytest.param("Anfang Juni", "2023-06-01..2023-06-10~", id="de-10"),
+        pytest.param("nächsten Monat", "2023-06-01..2023-06-30", id="de-11"),
+        pytest.param("vorgestern", "2023-05-15", id="de-12"),
+        pytest.param("Freitag muss ich weg", "2023-05-12~", id="de-13"),
+        pytest.param("Weihnachten 2022", "2022-12-24..2022-12-26", id="de-14"),
+        pytest.param("el lunes que viene", "2023-05-22", id="es-1"),
+        pytest.param("el 8 de mayo de 2023", "2023-05-08", id="es-2"),
+        pytest.param("hace tres días", "2023-05-14", id="es-3"),
+        pytest.param("pasado mañana", "2023-05-19", id="es-4"),
+        pytest.param("la semana pasada", "2023-05-08..2023-05-14", id="es-5"),
+        pytest.param("desde marzo", "2023-03-01..2023-05-17", id="es-6"),
+        pytest.param("hasta el viernes", "..2023-05-19~", id="es-7"),
+        pytest.param("antes del lunes", "..2023-05-14~", id="es-8"),
+        pytest.param("el verano de 2022", "2022-06-01..2022-08-31~", id="es-9"),
+        pytest.param("a finales de junio", "2023-06-21..2023-06-30~", id="es-10"),
+        pytest.param("el mes que viene", "2023-06-01..2023-06-30", id="es-11"),
+        pytest.param("anteayer", "2023-05-15", id="es-12"),
+        pytest.param("dentro de dos semanas", "2023-05-27..2023-06-04~", id="es-13"),
+        pytest.param("lundi prochain", "2023-05-22", id="fr-1"),
+        pytest.param("le 3 mai 2023", "2023-05-03", id="fr-2"),
+        pytest.param("le 1er mai 2023", "2023-05-01", id="fr-3"),
+        pytest.param("il y a trois jours", "2023-05-14", id="fr-4"),
+        pytest.param("après-demain", "2023-05-19", id="fr-5"),
+        pytest.param("la semaine dernière", "2023-05-08..2023-05-14", id="fr-6"),
+        pytest.param("depuis mars", "2023-03-01..2023-05-17", id="fr-7"),
+        pytest.param("jusqu'au 3 mai 2024", "..2024-05-03", id="fr-8"),
+        pytest.param("jusqu'à vendredi", "..2023-05-19~", id="fr-9"),
+        pytest.param("début juin", "2023-06-01..2023-06-10~", id="fr-10"),
+        pytest.param("le mois prochain", "2023-06-01..2023-06-30", id="fr-11"),
+        pytest.param("avant-hier", "2023-05-15", id="fr-12"),
+        pytest.param("je l'ai vu hier", "2023-05-16", id="fr-13"),
+        pytest.param("aujourd'hui", "2023-05-17", id="fr-14"),
+        pytest.param("dans deux semaines", "2023-05-27..2023-06-04~", id="fr-15"),
+        pytest.param("jeudi je pars", "2023-05-11~", id="fr-16"),
+        pytest.param("segunda-feira que vem", "2023-05-22", id="pt-1"),
+        pytest.param("3 de maio de 2023", "2023-05-03", id="pt-2"),
+        pytest.param("há três dias", "2023-05-14", id="pt-3"),
+        pytest.param("dois dias atrás", "2023-05-15", id="pt-4"),
+        pytest.param("depois de amanhã", "2023-05-19", id="pt-5"),
+        pytest.param("semana passada", "2023-05-08..2023-05-14", id="pt-6"),
+        pytest.param("desde março", "2023-03-01..2023-05-17", id="pt-7"),
+        pytest.param("até sexta", "..2023-05-19~", id="pt-8"),
+        pytest.param("no início de junho", "2023-06-01..2023-06-10~", id="pt-9"),
+        pytest.param("mês que vem", "2023-06-01..2023-06-30", id="pt-10"),
+        pytest.param("anteontem", "2023-05-15", id="pt-11"),
+        pytest.param("na quinta", "2023-05-11~", id="pt-12"),
+        pytest.param("daqui a duas semanas", "2023-05-27..2023-06-04~", id="pt-13"),
+        pytest.param("em 2015", "2015-01-01..2015-12-31", id="pt-14"),
+        pytest.param("lunedì prossimo", "2023-05-22", id="it-1"),
+        pytest.param("il 3 maggio 2023", "2023-05-03", id="it-2"),
+        pytest.param("tre giorni fa", "2023-05-14", id="it-3"),
+        pytest.param("dopodomani", "2023-05-19", id="it-4"),
+        pytest.param("la settimana scorsa", "2023-05-08..2023-05-14", id="it-5"),
+        pytest.param("dal 2015", "2015-01-01..2023-05-17", id="it-6"),
+        pytest.param("fino a venerdì", "..2023-05-19~", id="it-7"),
+        pytest.param("il mese prossimo", "2023-06-01..2023-06-30", id="it-8"),
+        pytest.param("l'altro ieri", "2023-05-15", id="it-9"),
+        pytest.param("ieri", "2023-05-16", id="it-10"),
+        pytest.param("giovedì ho la visita", "2023-05-11~", id="it-11"),
+        pytest.param("fra due settimane", "2023-05-27..2023-06-04~", id="it-12"),
+        pytest.param("tra tre giorni", "2023-05-20", id="it-13"),
+        pytest.param("questa settimana", "2023-05-15..2023-05-21", id="it-14"),
+        pytest.param("volgende maandag", "2023-05-22", id="nl-1"),
+        pytest.param("volgende week dinsdag", "2023-05-23", id="nl-2"),
+        pytest.param("3 mei 2023", "2023-05-03", id="nl-3"),
+        pytest.param("drie dagen geleden", "2023-05-14", id="nl-4"),
+        pytest.param("overmorgen", "2023-05-19", id="nl-5"),
+        pytest.param("vorige week", "2023-05-08..2023-05-14", id="nl-6"),
+        pytest.param("sinds maart", "2023-03-01..2023-05-17", id="nl-7"),
+        pytest.param("tot vrijdag", "..2023-05-19~", id="nl-8"),
+        pytest.param("eind juni", "2023-06-21..2023-06-30~", id="nl-9"),
+        pytest.param("volgende maand", "2023-06-01..2023-06-30", id="nl-10"),
+        pytest.param("eergisteren", "2023-05-15", id="nl-11"),
+        pytest.param("over drie weken", "2023-06-03..2023-06-11~", id="nl-12"),
+        pytest.param("een paar weken geleden", "2023-04-07..2023-05-08~", id="nl-13"),
+        pytest.param("vorig jaar", "2022-01-01..2022-12-31", id="nl-14"),
+    ],
+)
+def test_six_languages(text: str, expected: str) -> None:
+    """Dates, days counted from today, weekdays, spans and their limits, in six languages."""
+    assert spelled(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("wir sind hier", id="german-here"),
+        pytest.param("buona notte e buon riposo", id="no-time"),
+        pytest.param("esta mañana la vi a ella", id="this-morning-is-no-tomorrow"),
+        pytest.param("goede morgen", id="dutch-greeting"),
+        pytest.param("a rover on Mars", id="planet"),
+        pytest.param("we talked for over two weeks of rain", id="english-over"),
+        pytest.param("real estate in Leeds", id="english-estate"),
+        pytest.param("la segunda opción", id="second"),
+    ],
+)
+def test_words_of_other_languages_that_are_no_times(text: str) -> None:
+    """What is a time in one language is none in another."""
+    assert spelled(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "until"),
+    [
+        pytest.param("muss ich bis Freitag abgeben", date(2023, 5, 19), id="de"),
+        pytest.param("devo consegnare entro venerdì", date(2023, 5, 19), id="it"),
+        pytest.param("je dois rendre le dossier jeudi", date(2023, 5, 18), id="fr"),
+        pytest.param("ik moet dinsdag betalen", date(2023, 5, 23), id="nl"),
+        pytest.param("preciso pagar na quinta", date(2023, 5, 18), id="pt"),
+        pytest.param("tengo que pagar el lunes que viene", date(2023, 5, 22), id="es"),
+    ],
+)
+def test_what_is_due_in_other_languages(text: str, until: date) -> None:
+    """A weekday of something that is still to be done is the next one."""
+    _, end = period(text, AT, [(0, len(text))], ahead=True)
+    assert end is not None
+    assert end.date() == until

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamina.language.languages import is_foreign, language_of, scripts
+from lamina.language.languages import is_foreign, language_of, script_language, scripts
 
 TEXTS = {
     "en": "The user decided to use PostgreSQL for the invoices as transactions matter and the budget is 4000 euros.",
@@ -51,3 +51,28 @@ def test_a_language_that_was_spoken_among_others_is_at_home() -> None:
 def test_scripts_by_share() -> None:
     """Letters count, signs and digits do not."""
     assert scripts("привет hello привет hello 123 !!") == pytest.approx({"CYRILLIC": 12 / 22, "LATIN": 10 / 22})
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("大阪に住んでます", "ja"),
+        ("うちのチームはPostgreSQLを使う", "ja"),
+        ("我叫李明", "zh"),
+        ("저는 부산에 살아요", "ko"),
+        ("DB는 AWS에 있어", "ko"),
+        ("я из Казани", "ru"),
+        ("أنا طبيب", "ar"),
+        ("मेरा नाम अनिल है", "hi"),
+        ("I live in Oslo", None),
+        ("¿Qué tal?", None),
+        ("my name is 田中健太, how is that in romaji?", None),
+        ("мене звати Олег, я живу в Києві", None),
+        ("من در تهران زندگی می\u200cکنم", None),
+        ("😂😂", None),
+        ("", None),
+    ],
+)
+def test_the_script_tells_the_language_of_short_text(text: str, language: str | None) -> None:
+    """Two words are enough; Latin letters, and letters that the language does not have, tell nothing."""
+    assert script_language(text) == language

@@ -20,6 +20,9 @@ MONDAY = datetime(2025, 3, 3, 10, 0, tzinfo=UTC)
         pytest.param("I moved. Now I live in Oslo!", ["I moved.", "Now I live in Oslo!"], id="plain"),
         pytest.param("i moved to oslo. now i rest", ["i moved to oslo.", "now i rest"], id="lower-case"),
         pytest.param("Dr. Novak pays 3.14 euros, e.g. today.", ["Dr. Novak pays 3.14 euros, e.g. today."], id="dots"),
+        pytest.param("Am 8. Mai ziehe ich um. Ja.", ["Am 8. Mai ziehe ich um.", "Ja."], id="german-date"),
+        pytest.param("Abgabe ist am 30. september, puh", ["Abgabe ist am 30. september, puh"], id="lower-case-date"),
+        pytest.param("I have 3. October came.", ["I have 3.", "October came."], id="number-before-a-month"),
         pytest.param("See https://a.b/c.d?e=1. Fine.", ["See https://a.b/c.d?e=1.", "Fine."], id="url"),
         pytest.param(
             "J. R. Smith met me at 5 p.m. He left.", ["J. R. Smith met me at 5 p.m.", "He left."], id="initials"

@@ -213,14 +213,23 @@ def _numeric(text: Words, index: int, of: int, past: int) -> Phrase | None:
 def day_name(text: Words, index: int) -> Phrase | None:
     """`yesterday`, `today`, `tomorrow`."""
     word = text.low[index]
-    if word in {"morgen", "mañana"}:
-        if text.at(index - 1) in words.MORNINGS:
-            return None
-        if text.at(index - 1) == "pasado":
-            start = text.today.toordinal() + 2
-            return Phrase(index - 1, index + 1, start, start + 1, relative=index - 1)
+    for phrase, days in words.FAR_DAYS.items():
+        first = index - len(phrase) + 1
+        if word == phrase[-1] and first >= 0 and tuple(text.low[first : index + 1]) == phrase:
+            start = text.today.toordinal() + days
+            return Phrase(first, index + 1, start, start + 1, relative=first)
+    if word in {"morgen", "mañana"} and text.at(index - 1) in words.MORNINGS:
+        return None
+    if word in words.HERE and not _is_french(text, index):
+        return None
+    past = index + 3 if (word, text.at(index + 2)) == ("aujourd", "hui") else index + 1
     start = text.today.toordinal() + words.DAYS[word]
-    return Phrase(index, index + 1, start, start + 1, relative=index)
+    return Phrase(index, past, start, start + 1, relative=index)
+
+
+def _is_french(text: Words, index: int) -> bool:
+    """Whether "hier" is the French "yesterday"."""
+    return any(word in words.FRENCH for word in (*text.low[:index], *text.low[index + 1 :]))
 
 
 def vague(text: Words, index: int) -> Phrase | None:
@@ -235,26 +244,43 @@ def _recent(text: Words, first: int, past: int) -> Phrase:
 
 def weekday(text: Words, index: int) -> Phrase | None:
     """`last Friday`, `this Friday`, `next Friday`, `on Friday`."""
-    wanted = words.WEEKDAYS[text.low[index]]
+    word = text.low[index]
+    wanted = words.WEEKDAYS[word]
     now = text.today.toordinal()
     today = calendar.weekday(now)
     before = text.at(index - 1)
-    which = words.WHICH.get(before)
+    week = words.WHICH.get(text.at(index - 2)) if words.UNITS.get(before) == "week" else None
+    if week is not None:  # "nächste Woche Dienstag"
+        start = calendar.week_of(now) + 7 * week + wanted
+        return Phrase(index - 2, index + 1, start, start + 1, grain="weekday", relative=index - 2)
+    which, first, past = words.WHICH.get(before), index - 1, index + 1
+    if (text.at(past), text.at(past + 1)) == ("-", "feira"):
+        past += 2
+    if which is None:
+        first = index
+        which, past = which_after(text, past)
     listed = before in words.TO and text.at(index - 2) in words.WEEKDAYS
-    if which is None and before not in words.ON and not listed:
+    named = before in words.ON or word in words.SURE_WEEKDAYS or word in words.ON_DAYS.get(before, ())
+    if which is None and not named and not listed:
         return None
     if which is None:
         start = calendar.weekday_before(now + 1, wanted)
-        return Phrase(index, index + 1, start, start + 1, exact=False, grain="weekday", cycle="week")
+        return Phrase(index, past, start, start + 1, exact=False, grain="weekday", cycle="week")
     if which < 0:
         start, sure = calendar.weekday_before(now, wanted), wanted >= today
     elif which == 0:
         start, sure = calendar.week_of(now) + wanted, wanted >= today
     else:
         start, sure = calendar.week_of(now) + 7 + wanted, wanted <= today
-    return Phrase(
-        index - 1, index + 1, start, start + 1, exact=sure, grain="weekday", relative=index - 1 if sure else -1
-    )
+    return Phrase(first, past, start, start + 1, exact=sure, grain="weekday", relative=first if sure else -1)
+
+
+def which_after(text: Words, past: int) -> tuple[int | None, int]:
+    """`pasado`, `prochain`, `que viene` behind a day, week or month: which one is meant, and where the phrase ends."""
+    which = words.WHICH_AFTER.get(text.at(past))
+    if which is not None:
+        return which, past + 1
+    return (1, past + 2) if (text.at(past), text.at(past + 1)) in words.COMES else (None, past)
 
 
 def day_of_month(text: Words, index: int) -> Phrase | None:
@@ -287,7 +313,7 @@ def season(text: Words, index: int) -> Phrase | None:
 
 def holiday(text: Words, index: int) -> Phrase | None:
     """`Valentine's Day`, `last Christmas`, `Christmas Eve 2022`."""
-    name = {"valentines": "valentine", "xmas": "christmas"}.get(text.low[index], text.low[index])
+    name = words.SAME_HOLIDAY.get(text.low[index], text.low[index])
     past = _after_possessive(text, index + 1)
     follows = text.at(past)
     if name in {"mother", "father"} and (follows != "day" or past == index + 1):
@@ -345,8 +371,9 @@ def _relative_unit(text: Words, index: int, kind: str) -> Phrase | None:
     if after == "before" and text.at(index + 2) == "last":
         return Phrase(index, index + 3, *calendar.calendar(text.today, kind, -2), grain=kind)
     which, first, past = words.WHICH.get(before), index - 1, index + 1
-    if which is None and after in words.WHICH_AFTER:
-        which, first, past = words.WHICH_AFTER[after], index, index + 2
+    if which is None:
+        which, past = which_after(text, index + 1)
+        first = first if which is None else index
     if which is None and _part_of_running(text, index):
         return Phrase(index, past, *calendar.calendar(text.today, kind, 0), grain=kind)
     if which is None or after == "of":
@@ -371,7 +398,7 @@ def _night(text: Words, index: int, before: str) -> Phrase | None:
     now = text.today.toordinal()
     if before == "last" and text.low[index] in {"night", "evening"}:
         return Phrase(index - 1, index + 1, now - 1, now)
-    if before == "this":
+    if words.WHICH.get(before) == 0:
         return Phrase(index - 1, index + 1, now, now + 1)
     return None
 
@@ -389,7 +416,7 @@ def count(text: Words, index: int) -> tuple[int, Days | None]:
     at = index - 1 if text.at(index) == "of" and text.at(index - 1) == "couple" else index
     fuzzy = words.FUZZY.get(text.at(at))
     if fuzzy:
-        return (at - 1 if text.at(at - 1) in {"a", "ein"} else at), fuzzy
+        return (at - 1 if text.at(at - 1) in {"a", "ein", "een"} else at), fuzzy
     number = text.number(at)
     return at, (number, number) if number is not None else None
 
@@ -400,14 +427,14 @@ def _quantity(text: Words, phrase: Phrase, kind: str) -> Phrase | None:
     sure = low == high
     after, before = text.at(phrase.past), text.at(phrase.first - 1)
     from_now = after == "from" and text.at(phrase.past + 1) in {"now", "today"}
-    ago = after in words.AGO or before in words.AGO_BEFORE
-    coming = before in words.IN and (text.ahead or text.at(phrase.first - 2) in words.LEADS)
+    ago_words, in_words = _ago_words(text, phrase.first), _in_words(text, phrase)
+    ago, coming = after in words.AGO or ago_words > 0, in_words > 0
     if before == "half" and kind == "year" and (ago or from_now):
         kind, low, high = "month", 6, 6
     if ago or from_now or (coming and not after.startswith("of")):
         sign = -1 if ago else 1
         start, end = calendar.around(text.today.toordinal(), text.today, kind, *sorted((sign * low, sign * high)))
-        first = phrase.first - (before in words.AGO_BEFORE or (coming and not ago and not from_now))
+        first = phrase.first - (ago_words or (0 if ago or from_now else in_words))
         return Phrase(
             first,
             phrase.past + (2 if from_now else after in words.AGO),
@@ -425,6 +452,23 @@ def _quantity(text: Words, phrase: Phrase, kind: str) -> Phrase | None:
         return None
     start, end = calendar.rolling(text.today, kind, which * high)
     return Phrase(phrase.first - 1, phrase.past, start, end, exact=sure, grain="rolling")
+
+
+def _ago_words(text: Words, first: int) -> int:
+    """How many words before a number of units say that it is past: `vor`, `hace`, `il y a`."""
+    if tuple(text.low[max(first - 3, 0) : first]) == ("il", "y", "a"):
+        return 3
+    return int(text.at(first - 1) in words.AGO_BEFORE)
+
+
+def _in_words(text: Words, phrase: Phrase) -> int:
+    """How many words before a number of units say that it is to come: `dans`, `daqui a`; `in` if it can mean a time."""
+    before, lead = text.at(phrase.first - 1), text.at(phrase.first - 2)
+    if f"{lead} {before}" in words.COMING:
+        return 2
+    dutch = before == "over" and text.at(phrase.past - 1) in words.DUTCH_UNITS
+    weak = before in words.IN and (text.ahead or lead in words.LEADS)
+    return int(before in words.COMING or dutch or weak)
 
 
 READERS: dict[str, Callable[[Words, int], Phrase | None]] = {

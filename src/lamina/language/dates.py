@@ -5,6 +5,7 @@ A phrase has one meaning, given the day on which it was said. `windows` gives it
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
@@ -14,6 +15,8 @@ from lamina.language import date_phrases as phrases
 from lamina.language import date_words as words
 from lamina.language.calendar import Yearly
 from lamina.language.date_phrases import Phrase, Words
+from lamina.language.date_scripts import has_script_cue, script_phrases
+from lamina.language.words import is_unspaced
 
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 LATEST = datetime.max.replace(tzinfo=UTC)
@@ -21,10 +24,11 @@ _MAX_PHRASES = 32  # of one text
 _WHOLE = {"day", "weekday", "open", "part", "rolling", "vague"}  # has no early or late part
 _LATE = 2
 _NO_WINDOW = {"for"}  # how long something has been so far is no time to look in
+_MAX_LINKS = 2
 _MAX_OPERATORS = 4  # before a phrase, e.g. "early on the Friday before last Christmas"
 
 # Words are of these letters, in UTF-8; every other byte parts them.
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789äöüáéíóúñ".encode())
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789äöüáéíóúñàâãçèêëìîïòôõùû".encode())
 _BYTES = bytes(code if code in _LETTERS else ord(" ") for code in range(256))
 _NO_CUES = {"q", "/", *words.ORDINAL_ENDINGS}  # read only beside a number
 _MORE_CUES = {"q1", "q2", "q3", "q4", *(f"{day}{end}" for day in range(1, 32) for end in words.ORDINAL_ENDINGS)}
@@ -35,6 +39,7 @@ _LONG = 400  # characters; of longer texts only the lines with a cue are read
 _MAX_DAYS_AWAY = 2_800  # days from today to a date that is written behind its words
 _NO_DAY = frozenset(["no", "not", "of", "like", "the", "till", "in"])  # before "today" and the like: an idiom
 _JOINED = re.compile(r"[\w'\u2019\"”-]|\s*\[")
+_DATED = re.compile(r"\s*\[")
 _WITHIN = re.compile(r"[\w'\u2019\"“\u2018-]")
 
 
@@ -55,7 +60,7 @@ def windows(text: str, at: datetime) -> tuple[Window, ...]:
     lines = [line for line in text.splitlines() if _has_cue(line)] if len(text) > _LONG else [text]
     spans: dict[tuple[int, int, bool], None] = {}
     for line in lines:
-        found = _read(_words(line, at.date()))
+        found = _read(_words(line, at.date()), line)
         spans.update(((one.start, one.end, one.exact), None) for one in found if one.opener not in _NO_WINDOW)
         if len(spans) >= _MAX_PHRASES:
             break
@@ -69,7 +74,9 @@ def windows(text: str, at: datetime) -> tuple[Window, ...]:
 def _has_cue(text: str) -> bool:
     """Whether any word may speak of a time; cheap, because every text is asked."""
     listed = text.lower().encode("utf-8", "replace").translate(_BYTES).split()
-    return not _CUES.isdisjoint(listed) or ("/" in text and _SHORT_DATE.search(text) is not None)
+    if not _CUES.isdisjoint(listed) or ("/" in text and _SHORT_DATE.search(text) is not None):
+        return True
+    return not text.isascii() and has_script_cue(text)
 
 
 def period(
@@ -83,7 +90,7 @@ def period(
     now = at.date().toordinal()
     if _has_cue(text):
         starts = [match.start() for match in _TOKEN.finditer(text)]
-        for phrase in _read(_words(text, at.date(), ahead=ahead)):
+        for phrase in _read(_words(text, at.date(), ahead=ahead), text):
             here = starts[phrase.first]
             if phrase.grain != "vague" and any(start <= here < end for start, end in places):
                 first, last = _bounds(phrase, now, ahead=ahead)
@@ -117,12 +124,12 @@ def with_dates(text: str, at: datetime) -> str:
     pieces, done = [], 0
     now = at.date().toordinal()
     tokens = _words(text, at.date())
-    for phrase in _read(tokens):
+    for phrase in _read(tokens, text):
         day = calendar.to_date(phrase.day)
         if day is None or not _counts_from_today(phrase) or abs(phrase.day - now) > _MAX_DAYS_AWAY:
             continue
         first, last = places[phrase.relative][0], places[phrase.past - 1][1]
-        joined = _JOINED.match(text, last) or (first and _WITHIN.match(text, first - 1))
+        joined = _is_joined(text, first, last)
         date_ = f"{'' if phrase.exact else '~'}{day.isoformat()}"
         if joined or tokens.at(phrase.relative - 1) in _NO_DAY or date_ in written:
             continue
@@ -130,6 +137,13 @@ def with_dates(text: str, at: datetime) -> str:
         pieces += [text[done:last], f" [{date_}]"]
         done = last
     return "".join(pieces) + text[done:]
+
+
+def _is_joined(text: str, first: int, last: int) -> bool:
+    """Whether the words are part of a longer one or have a date already; where particles follow, only the last."""
+    if is_unspaced(text[last - 1]) or "가" <= text[last - 1] <= "힣":
+        return _DATED.match(text, last) is not None
+    return bool(_JOINED.match(text, last) or (first and _WITHIN.match(text, first - 1)))
 
 
 def _counts_from_today(phrase: Phrase) -> bool:
@@ -142,7 +156,27 @@ def _words(text: str, today: date, *, ahead: bool = False) -> Words:
     return Words(list(map(str.lower, cased)), cased, today, ahead)
 
 
-def _read(tokens: Words) -> list[Phrase]:
+def _read(tokens: Words, text: str) -> list[Phrase]:
+    found = _read_words(tokens)
+    return found if text.isascii() else _add_scripts(tokens, found, text)
+
+
+def _add_scripts(tokens: Words, found: list[Phrase], text: str) -> list[Phrase]:
+    """The phrases with those of other scripts, which come before what was read of the same words."""
+    readings = tuple(script_phrases(text, tokens.today))
+    starts = [match.start() for match in _TOKEN.finditer(text)] if readings else []
+    for start, end, phrase, opener in readings[:_MAX_PHRASES]:
+        first, past = bisect_right(starts, start) - 1, bisect_left(starts, end)
+        phrase = phrase._replace(first=first, past=past, relative=first if phrase.relative >= 0 else -1)  # noqa: PLW2901
+        if opener:
+            phrase = (_since if opener == "since" else _until)(tokens, phrase, first)  # noqa: PLW2901
+        elif tokens.ahead:
+            phrase = _resolve_direction(tokens, phrase, ahead=True)  # noqa: PLW2901
+        found = [*(one for one in found if one.past <= first or past <= one.first), phrase]
+    return sorted(found, key=lambda phrase: phrase.first)
+
+
+def _read_words(tokens: Words) -> list[Phrase]:
     found: list[Phrase] = []
     past = -1
     readers = phrases.READERS
@@ -253,11 +287,20 @@ def _extend(tokens: Words, phrase: Phrase, past: int) -> Phrase:
         at = phrase.first - 1
         if tokens.at(at) in words.THE:
             at -= 1
+        at = _over_links(tokens, at)
         wider = _open_end(tokens, phrase, at, past) or _narrow(tokens, phrase, at) or _limit(tokens, phrase, at)
         if wider is None:
             break
         phrase = wider
     return phrase
+
+
+def _over_links(tokens: Words, at: int) -> int:
+    """`jusqu'au 3 mai`, `antes del lunes`, `fino a venerdì`: the place of the word that limits, over those between."""
+    before = at
+    while tokens.at(before) in words.LINKS and at - before < _MAX_LINKS:
+        before -= 1
+    return before if tokens.at(before) in words.UNTIL | words.BEFORE else at
 
 
 def _open_end(tokens: Words, phrase: Phrase, at: int, past: int) -> Phrase | None:
@@ -268,16 +311,24 @@ def _open_end(tokens: Words, phrase: Phrase, at: int, past: int) -> Phrase | Non
     if word in words.BEFORE or word in words.AFTER:
         return _before_or_after(tokens, phrase, at, after=word in words.AFTER)
     if word in words.SINCE:
-        phrase = _resolve_direction(tokens, phrase, ahead=False)
-        now = tokens.today.toordinal() + 1
-        end = now if phrase.start < now else calendar.LAST
-        return phrase._replace(first=at, end=end, grain="open", opener="since", point=phrase.day)
+        return _since(tokens, phrase, at)
     if word in words.UNTIL and at != past:
-        phrase = _resolve_direction(tokens, phrase, ahead=True)
-        return phrase._replace(
-            first=at, start=calendar.FIRST, yearly=None, grain="open", opener="until", point=phrase.day
-        )
+        return _until(tokens, phrase, at)
     return None
+
+
+def _since(tokens: Words, phrase: Phrase, first: int) -> Phrase:
+    phrase = _resolve_direction(tokens, phrase, ahead=False)
+    now = tokens.today.toordinal() + 1
+    end = now if phrase.start < now else calendar.LAST
+    return phrase._replace(first=first, end=end, grain="open", opener="since", point=phrase.day)
+
+
+def _until(tokens: Words, phrase: Phrase, first: int) -> Phrase:
+    phrase = _resolve_direction(tokens, phrase, ahead=True)
+    return phrase._replace(
+        first=first, start=calendar.FIRST, yearly=None, grain="open", opener="until", point=phrase.day
+    )
 
 
 def _limit(tokens: Words, phrase: Phrase, at: int) -> Phrase | None:

@@ -1,12 +1,13 @@
 """Which language a text is in, as far as its letters and commonest words tell."""
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 
 from lamina.language.words import WORD
 
-_COMMON: Mapping[str, frozenset[str]] = {
+COMMON_WORDS: Mapping[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in {
         "en": "the and of to is in that it was for with you are this have not they be but from at by were had what",
@@ -19,8 +20,8 @@ _COMMON: Mapping[str, frozenset[str]] = {
     }.items()
 }
 _SPEAKERS: Mapping[str, tuple[str, ...]] = {
-    word: tuple(language for language, common in _COMMON.items() if word in common)
-    for word in frozenset[str]().union(*_COMMON.values())
+    word: tuple(language for language, common in COMMON_WORDS.items() if word in common)
+    for word in frozenset[str]().union(*COMMON_WORDS.values())
 }
 _MIN_WORDS = 12  # of a text, to tell its language
 _MIN_LETTERS = 20
@@ -31,6 +32,23 @@ _MIN_PRESENCE = (
 )
 _MIN_MAIN_SHARE = 0.6  # of the letters, for a script to be the main one
 _HAN = frozenset(("CJK", "HIRAGANA", "KATAKANA"))
+# The letters of each language that is written in a script of its own.
+_LETTERS: Mapping[str, str] = {
+    "ja": "\u3041-\u3096\u30a1-\u30fa",
+    "zh": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff",
+    "ko": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3",
+    "ru": "\u0400-\u04ff",
+    "ar": "\u0620-\u064a\u066e-\u06d3",
+    "hi": "\u0904-\u0939\u0958-\u0961",
+}
+SCRIPT_LANGUAGES = tuple(_LETTERS)
+_OTHER_SCRIPT = re.compile(f"[{''.join(_LETTERS.values())}]")
+_LETTER = re.compile("|".join(f"([{letters}])" for letters in _LETTERS.values()))
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+# Letters of other languages of these scripts: Ukrainian, Belarusian, Serbian, Kazakh; Persian, Urdu; Marathi.
+_NOT = re.compile("[ґєіїўђјљњћџәғқңөұүһ]|[پچژگکیٹڈڑےۓۀ]|[ळ]", re.IGNORECASE)
+_KANA_SHARE = 0.1  # of the letters of a text in Chinese characters make it Japanese
+_LETTERS_A_CHARACTER = {"ja": 3, "zh": 3, "ko": 2}  # as long in Latin letters as one of theirs
 
 
 def scripts(text: str) -> dict[str, float]:
@@ -65,6 +83,19 @@ def language_of(text: str) -> str | None:
     if len(ranked) > 1 and ranked[0][1] < _MIN_LEAD * ranked[1][1]:
         return None
     return ranked[0][0]
+
+
+def script_language(text: str) -> str | None:
+    """The language that the script of a text tells, however short it is; None if it is mostly in Latin letters."""
+    if text.isascii() or _OTHER_SCRIPT.search(text) is None:
+        return None
+    found = Counter(SCRIPT_LANGUAGES[match.lastindex - 1] for match in _LETTER.finditer(text) if match.lastindex)
+    if found["ja"] >= _KANA_SHARE * (found["ja"] + found["zh"]):
+        found["ja"] += found.pop("zh", 0)
+    language, letters = max(found.items(), key=lambda one: one[1] * _LETTERS_A_CHARACTER.get(one[0], 1))
+    if letters * _LETTERS_A_CHARACTER.get(language, 1) < len(_LATIN.findall(text)) or _NOT.search(text):
+        return None
+    return language
 
 
 def is_foreign(text: str, given: str) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from lamina.language.date_words import DOTTED_MONTHS, GERMAN_THE, MONTHS
+
 Kind = Literal["prose", "item", "heading", "quote", "code"]
 
 
@@ -43,6 +45,8 @@ _ABBREVIATIONS = frozenset((
     "tel", "ext", "bzw", "usw", "z.b", "d.h",
 ))
 # fmt: on
+_LETTERS = re.compile(r"[^\W\d_]+")
+_MAX_DAY_DIGITS = 2
 _BEFORE_NUMBER = frozenset(("no", "nr", "art", "ch", "sec", "p", "v"))
 
 
@@ -142,7 +146,18 @@ def _closes(text: str, first: int, mark: int, after: int, end: int) -> bool:
         return False
     if "." in word and word.replace(".", "").isalpha() and max(map(len, word.split("."))) == 1:
         return follows.isupper() and word in {"a.m", "p.m"}
-    return not (word.isdigit() and found is not None and not text[first : found.start()].strip())
+    before = text[first : found.start()].strip() if found else ""
+    return not word.isdigit() or (bool(before) and not _is_day(before, word, rest))
+
+
+def _is_day(before: str, number: str, rest: str) -> bool:
+    """Whether the mark stands in a date as Germans write it: `am 8. Mai`."""
+    month = _LETTERS.match(rest.lower())
+    if month is None or len(number) > _MAX_DAY_DIGITS:
+        return False
+    if month.group() in DOTTED_MONTHS:
+        return True
+    return month.group() in MONTHS and before.lower().rsplit(maxsplit=1)[-1] in GERMAN_THE
 
 
 def _clauses(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
