@@ -156,7 +156,7 @@ async def test_texts_come_back_exactly(store, text):
     assert (message.text, message.session_id, message.metadata) == (text, plain, {"%s": "?:a"})
     assert (await store.append(an_append(plain, draft, user_id=plain, agent_id=plain, key=plain))).duplicates == ("m1",)
     await store.add_milestone(a_milestone("mile", plain))
-    await store.set_status(plain, "ended", at(1))
+    await store.update_session(plain, at(1), status="ended")
     assert [session.id for session in await store.sessions(user_id=plain, status="ended")] == [plain]
     assert await store.users() == [plain]
 
@@ -167,7 +167,7 @@ async def test_a_nul_that_cannot_be_stored_is_refused_in_our_words(store):
         store.append(an_append("s\0", a_draft("m1"))),
         store.sessions(ids=["\0"]),
         store.append(an_append("s1", a_draft("m1"), user_id="\0")),
-        store.set_status("\0", "ended", at()),
+        store.update_session("\0", at(), status="ended"),
     ):
         with pytest.raises(InputError, match="NUL"):
             await verb
@@ -269,14 +269,14 @@ async def test_who_waits_too_long_for_another_writer_is_told(database, store):
     with database.server.connect(database.name) as connection, connection.transaction():
         connection.execute("select 1 from lamina.sessions for update")
         with pytest.raises(StoreBusy, match="other writers"):
-            await hasty.set_status("s1", "ended", at(1))
+            await hasty.update_session("s1", at(1), status="ended")
         slow = database.store()
         await slow.open()  # with all the time it takes
         slow._server._options = replace(slow.options, statement_timeout_s=0.2)
         with pytest.raises(StoreBusy, match="longer than allowed"):
-            await slow.set_status("s1", "ended", at(1))
+            await slow.update_session("s1", at(1), status="ended")
         await slow.close()
-    await hasty.set_status("s1", "ended", at(1))
+    await hasty.update_session("s1", at(1), status="ended")
     await hasty.close()
 
 
@@ -288,7 +288,7 @@ async def test_who_waits_for_one_user_keeps_no_other_waiting(database, known):
     await store.append(an_append("s1", a_draft("m1")))
     await store.commit_facts(some_facts(a_fact("f1", message_id="m1")))
     if known:
-        await store.set_status("s1", "paused", at(1))
+        await store.update_session("s1", at(1), status="paused")
     (lock,) = Held(user="ann").statements(store._server.names, store.tenant)
     with database.server.connect(database.name) as connection, connection.transaction():
         connection.execute(lock)
@@ -297,7 +297,7 @@ async def test_who_waits_for_one_user_keeps_no_other_waiting(database, known):
             for number in range(20)
             for verb in (
                 store.append(an_append("s1", a_draft(f"more{number}"))),
-                store.set_status("s1", "active", at(2)),
+                store.update_session("s1", at(2), status="active"),
                 store.note_accesses([Access(id="f1", times=1, at=at(3))]),
             )
         ]
@@ -337,7 +337,7 @@ async def test_a_session_that_becomes_another_users_meanwhile_is_looked_at_again
     (lock,) = Held(user="ann").statements(store._server.names, store.tenant)
     with database.server.connect(database.name) as connection, connection.transaction():
         connection.execute(lock)
-        waiting = asyncio.create_task(store.set_status("s1", "ended", at(1)))
+        waiting = asyncio.create_task(store.update_session("s1", at(1), status="ended"))
         await until(
             lambda: database.run(
                 "select 1 from pg_locks join pg_database on pg_database.oid = database"
@@ -384,7 +384,7 @@ async def test_waiting_workers_hear_of_work_in_other_processes(database, store):
     claim = await store.claim("w", at(1), at(2))
     await store.release(claim)
     waiting = asyncio.create_task(store.wait_for_work(CEILING))
-    await writer.set_status("s1", "ended", at(3))
+    await writer.update_session("s1", at(3), status="ended")
     assert await waiting
     assert not other.done()
     await neighbour.append(an_append("s1", a_draft("m1"), due=True))

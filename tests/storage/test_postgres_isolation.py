@@ -64,7 +64,7 @@ def calls(session, row, raw):
         "newest_messages (prefix)": lambda s: s.newest_messages("s", limit=9),
         "first_sessions": lambda s: s.first_sessions("s", "|"),
         "touch_sessions": lambda s: s.touch_sessions(["s1"], at(9)),
-        "set_status": lambda s: s.set_status("s1", "ended", at(9)),
+        "update_session": lambda s: s.update_session("s1", at(9), status="ended"),
         "add_milestone": lambda s: s.add_milestone(a_milestone("x", "s1")),
         "milestones": lambda s: s.milestones("s1"),
         "view": lambda s: s.view("ann", "s1", Reach(turns=9, fill=True, tokens=999)),

@@ -98,7 +98,7 @@ async def test_all_kinds_of_writes_of_one_user_at_once(store):
             tried(store.commit(a_digest("ann", number))),
             tried(store.append(an_append("s1", a_draft(f"x{number}")))),
             tried(store.put_vectors("ann", "e", 0, {"m1": b"1", "n1": b"2"}, None)),
-            tried(store.set_status("s2", "paused", at(number))),
+            tried(store.update_session("s2", at(number), status="paused")),
             tried(store.erase(an_erasure(facts=(f"f{number - 1}",), receipt_id=f"r{number}"))),
         )
 

@@ -206,13 +206,13 @@ def test_a_file_that_is_no_database_is_refused_untouched(path, content):
 
 def test_a_missing_folder_is_named(tmp_path):
     """Lamina makes files, not folders."""
-    with pytest.raises(StoreReadOnly, match="folder must exist"):
+    with pytest.raises(StoreReadOnly, match="there is no folder"):
         Memory(tmp_path / "nowhere" / "lamina.db")
 
 
 def test_a_folder_is_no_file(tmp_path):
     """A path that is a folder cannot be opened."""
-    with pytest.raises(StoreReadOnly, match="must exist and be writable"):
+    with pytest.raises(StoreReadOnly, match="is a folder, not a file"):
         Memory(tmp_path)
 
 

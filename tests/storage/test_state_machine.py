@@ -20,7 +20,7 @@ from lamina.knowledge.fact_words import mark
 from lamina.language.words import terms
 from lamina.log.pages import single
 from lamina.maintenance import integrity
-from lamina.protocols.store import Access, Erased, Reach
+from lamina.protocols.store import Access, Erased, Reach, TitleCut
 from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.testing.oracle import OracleStore
 from lamina.testing.samples import (
@@ -193,7 +193,18 @@ class Stores(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, status=st.sampled_from(STATUSES))
     def set_status(self, session, status):
-        self.both(lambda store: store.set_status(session, status, at(self.minutes)))
+        self.both(lambda store: store.update_session(session, at(self.minutes), status=status))
+
+    @rule(session=SESSIONS, title=st.sampled_from(["", "Tea", "Milk and tea"]))
+    def rename(self, session, title):
+        self.both(lambda store: store.update_session(session, at(self.minutes), title=title))
+
+    @rule(session=SESSIONS, before=st.sampled_from(["Tea", "Milk and tea"]))
+    def forget_title(self, session, before):
+        held = self.session_of(session)
+        if held is not None:
+            titles = (TitleCut(session, before, "[forgotten]"),)
+            self.forget(an_erasure(user_id=held.user_id, titles=titles, receipt_id=self.new_id("r")))
 
     @rule(session=SESSIONS, number=st.integers(0, 3))
     def add_milestone(self, session, number):

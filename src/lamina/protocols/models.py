@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from lamina.frozen import dataclass
 from lamina.profiles import Hosted
 from lamina.values.cost import Purpose
-from lamina.values.fact import EpisodeKind
+from lamina.values.fact import EpisodeKind, Stands
 from lamina.values.message import Message
 
 
@@ -41,6 +41,8 @@ class SummaryTask:
     model: str | None = None  # the model the profile asks for
     hosted: Hosted | None = None
     keep: tuple[str, ...] = ()  # words that must survive
+    essentials: tuple[str, ...] = ()  # lines that the offline summariser finds most important: most of it must survive
+    user_share: float = 0.0  # of the words that should be the user's, where the user said enough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ class FactDraft:
     """Something said by the user: `quote` is message.text[start:end]."""
 
     message_id: str
-    category: str  # identity, preference, constraint, instruction, goal, decision, procedure, commitment, entity
+    category: str  # one of `fact_words.CATEGORIES`
     key: str | None  # what it is about, lower case; None where there is no name for that
     value: str
     quote: str
@@ -77,10 +79,33 @@ class FactDraft:
     since: datetime | None = None  # when it began to hold, where the words say so
     until: datetime | None = None  # until when
     reason: str | None = None  # why
+    about: str | None = None  # the person that it is true of, as named in the message; None: who says it
+    scope: str | None = None  # what the value is limited to; None: everything
+    question: str | None = None  # what the assistant had asked, word for word, where this is a short answer
+    question_id: str | None = None  # the message that asked, in the same session
+    stands: Stands = "alone"  # alone: the only value of its key; beside: one of several; instead: in place of them all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What was read from a statement about the user: `quote` of a draft is a piece of the text as it was given."""
+
+    drafts: tuple[FactDraft, ...]
+    unread: int  # words that tell something and are in no draft
+
+
+class StatementReader(Protocol):
+    """Reads what is told of the user: "User lives in Ghent"."""
+
+    name: str
+
+    def read(self, text: str, names: Sequence[str], at: datetime) -> Statement: ...
+
+    def in_first_person(self, text: str, names: Sequence[str]) -> str: ...
 
 
 class Extractor(Protocol):
-    """Finds what the user said of themselves."""
+    """Finds what is worth remembering of what users say; what the assistant says is given to understand it."""
 
     name: str
 

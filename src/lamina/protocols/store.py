@@ -285,6 +285,14 @@ class Contents:
     proposals: tuple[ProposalRow, ...] = ()
 
 
+class TitleCut(NamedTuple):
+    """What is left of a session's title, if it still has that one."""
+
+    session_id: str
+    before: str
+    after: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
     """One forgetting: what is taken away, with all that was derived from it, in one transaction."""
@@ -301,10 +309,16 @@ class Erasure:
     facts: tuple[str, ...] = ()
     episodes: tuple[str, ...] = ()
     milestones: tuple[str, ...] = ()
+    titles: tuple[TitleCut, ...] = ()
     unfold: Mapping[str, int] = field(default_factory=dict)  # session -> summaries that cover this message or more go
     user: bool = False  # everything of the user goes
     derived: bool = True  # False: what was derived from rewritten messages stays (retention)
     dry_run: bool = False  # say what would go, and leave everything
+
+    @property
+    def changed_sessions(self) -> set[str]:
+        """Sessions that stay, though without some of their words."""
+        return {one.session_id for one in self.rewrites} | {one.session_id for one in self.titles}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,6 +333,7 @@ class Erased:
     facts: tuple[str, ...] = ()
     episodes: tuple[str, ...] = ()
     milestones: int = 0
+    titles: int = 0
     values_blocked: int = 0
     receipt: "ReceiptRow | None" = field(default=None, compare=False)
 
@@ -490,8 +505,16 @@ class LogStore(Protocol):
         """Note that sessions were used."""
         ...
 
-    async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:
-        """Give a session another status; raises Stale if it has not the expected tag."""
+    async def update_session(
+        self,
+        session_id: str,
+        at: datetime,
+        *,
+        status: Status | None = None,
+        title: str | None = None,
+        expect: str | None = None,
+    ) -> Session:
+        """Give a session another status or title, "" for none; raises Stale if it has not the expected tag."""
         ...
 
     async def age_sessions(self, status: Literal["ended", "archived"], before: datetime, at: datetime) -> list[str]:
@@ -579,8 +602,12 @@ class KnowledgeStore(Protocol):
         *,
         span: Span | None = None,
         ids: Sequence[str] | None = None,
+        current: bool = False,
     ) -> list[Fact]:
-        """Facts of a user, a session or some of its messages, whatever their status, in the order they were learnt."""
+        """Facts of a user, a session or some of its messages, in the order they were learnt.
+
+        Whatever their status; `current`: only those that are active or in conflict.
+        """
         ...
 
     async def episodes(

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from lamina.errors import Conflict, NotFound
 from lamina.forgetting.receipts import FIRST_RECEIPT, build_receipt, marks_to_block, receipt_row, sign
-from lamina.forgetting.redact import remaining_episode, remaining_facts
+from lamina.forgetting.redact import remaining_answer, remaining_episode, remaining_facts
 from lamina.knowledge.conflicts import new_slots
+from lamina.knowledge.fact_words import INSTEAD
 from lamina.log import chain
 from lamina.log.messages import OWN_KEY
 from lamina.maintenance.integrity import faults
@@ -52,6 +53,7 @@ async def erase(tx: Transaction, erasure: Erasure) -> Erased:
     await erase_facts(tx, erasure.user_id, erasure.facts, gone)
     await erase_episodes(tx, erasure.user_id, erasure.episodes, gone)
     await _erase_milestones(tx, erasure, gone)
+    await _cut_titles(tx, erasure, gone)
     if erasure.user:
         await _erase_user(tx, erasure.user_id, gone)
     elif erasure.derived:
@@ -69,7 +71,7 @@ async def erase(tx: Transaction, erasure: Erasure) -> Erased:
     if erasure.user:
         await changes_sql.forget_changes(tx, erasure.user_id)
     else:
-        await changes_sql.note_cut(tx, erasure.user_id, {change.session_id for change in erasure.rewrites})
+        await changes_sql.note_cut(tx, erasure.user_id, erasure.changed_sessions)
     erased = await _sign(tx, erasure, gone.outcome(len(marks)))
     if erasure.dry_run:
         raise DryRun(erased)
@@ -118,6 +120,7 @@ async def _erase_rewrites(tx: Transaction, erasure: Erasure, gone: Losses) -> No
         if erasure.derived:
             await _erase_said(tx, erasure, change, before, gone)
     if erasure.derived:
+        await _erase_asked(tx, erasure, gone)
         await _erase_happened(tx, erasure, gone)
     await _forget_appends(tx, {change.message_id for change in erasure.rewrites})
     for session_id, seq in first.items():
@@ -181,12 +184,28 @@ async def _erase_said(tx: Transaction, erasure: Erasure, change: Rewrite, before
         others = [fact for fact in whole_facts(found) if fact.id not in erasure.facts]
         kept = {fact.id: fact for fact in remaining_facts(others, change, before)}
     await erase_facts(tx, erasure.user_id, [row.id for row in found if row.id not in kept], gone)
-    moved = [fact_columns(kept[row.id]) for row in found if row.id in kept]
+    await _reword_facts(tx, [kept[row.id] for row in found if row.id in kept])
+
+
+async def _reword_facts(tx: Transaction, facts: Iterable[Fact]) -> None:
     await tx.many(
         'update facts set start = :start, "end" = :end, record = :record, digest = :digest'
         " where tenant = :tenant and id = :id and digest <> :digest",
-        [{**columns, "tenant": tx.tenant} for columns in moved],
+        [{**fact_columns(fact), "tenant": tx.tenant} for fact in facts],
     )
+
+
+async def _erase_asked(tx: Transaction, erasure: Erasure, gone: Losses) -> None:
+    """Erase rewritten questions from the facts that answer them, and damaged facts, whose question is not known."""
+    changes = {change.message_id: change for change in erasure.rewrites}
+    for session_id in sorted({change.session_id for change in erasure.rewrites}):
+        found = await facts_sql.raw_facts(tx, erasure.user_id, session_id)
+        whole = {fact.id: fact for fact in whole_facts(found)}
+        asked = {one.id: changes[one.question_id] for one in whole.values() if one.question_id in changes}
+        left = {fact_id: remaining_answer(whole[fact_id], change) for fact_id, change in asked.items()}
+        lost = [row.id for row in found if row.id not in whole or (row.id in left and left[row.id] is None)]
+        await erase_facts(tx, erasure.user_id, lost, gone)
+        await _reword_facts(tx, [fact for fact in left.values() if fact is not None])
 
 
 async def _erase_happened(tx: Transaction, erasure: Erasure, gone: Losses) -> None:
@@ -369,10 +388,10 @@ async def erase_facts(tx: Transaction, user_id: str, ids: Sequence[str], gone: L
 
 
 async def _rename_slots(tx: Transaction, user_id: str) -> set[facts_sql.Slot]:
-    """Give facts without a key whose first version is gone a slot that does not tell it; gives the new slots."""
+    """Give facts whose slot is made of a value that is gone a slot that does not tell it; gives the new slots."""
     found = await tx.rows(
-        f"select {FACT} from facts where tenant = ? and user_id = ? and substr(slot, 1, 1) = '='",
-        (tx.tenant, user_id),
+        f"select {FACT} from facts where tenant = ? and user_id = ? and (substr(slot, 1, 1) = '=' or slot like ?)",
+        (tx.tenant, user_id, f"_%{INSTEAD}_%"),
     )
     known = {fact.id: fact for fact in whole_facts(FactRow(*row) for row in found)}
     renamed = new_slots(known.values())
@@ -394,6 +413,14 @@ async def _erase_milestones(tx: Transaction, erasure: Erasure, gone: Losses) -> 
         {"tenant": tx.tenant, "ids": tx.array(erasure.milestones), "user": erasure.user_id},
     )
     gone.milestones += deleted
+
+
+async def _cut_titles(tx: Transaction, erasure: Erasure, gone: Losses) -> None:
+    for cut in erasure.titles:
+        gone.titles += await tx.execute(
+            "update sessions set title = ? where tenant = ? and id = ? and user_id = ? and title = ?",
+            (cut.after, tx.tenant, cut.session_id, erasure.user_id, cut.before),
+        )
 
 
 async def receipts(tx: Transaction) -> list[ReceiptRow]:

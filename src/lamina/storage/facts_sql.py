@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from lamina.knowledge.conflicts import by_slot, order, resolve
+from lamina.knowledge.conflicts import by_slot, order, resolve, twins
 from lamina.knowledge.episodes import cap_episodes
+from lamina.knowledge.fact_words import INSTEAD, family_of
 from lamina.log.records import episode_row, fact_row
 from lamina.protocols.store import Access, EpisodeRow, FactRow, FactsCommit, Reading
 from lamina.storage import changes_sql, sessions_sql
@@ -40,8 +41,10 @@ async def facts(
     *,
     span: Span | None = None,
     ids: Sequence[str] | None = None,
+    current: bool = False,
 ) -> list[Fact]:
-    return sorted(whole_facts(await raw_facts(tx, user_id, session_id, span=span, ids=ids)), key=order)
+    found = await raw_facts(tx, user_id, session_id, span=span, ids=ids, current=current)
+    return sorted(whole_facts(found), key=order)
 
 
 async def raw_facts(
@@ -51,8 +54,10 @@ async def raw_facts(
     *,
     span: Span | None = None,
     ids: Sequence[str] | None = None,
+    current: bool = False,
 ) -> list[FactRow]:
     where = "" if user_id is None else " and user_id = :user"
+    where += " and status in ('active', 'conflicted')" if current else ""
     values: dict[str, Any] = {"tenant": tx.tenant, "user": user_id, "session": session_id}
     if span is not None:
         where += (
@@ -126,9 +131,11 @@ async def commit_facts(tx: Transaction, commit: FactsCommit) -> bool:
     for fact in fresh:
         await _put_fact(tx, fact)
     for slot, facts in by_slot(fresh).items():
-        if slot in touched or not await _stand(tx, sorted(facts, key=order), commit):
+        alone = family_of(slot[1]) == slot[1]  # else the slots beside it count, too
+        if slot in touched or not alone or not await _stand(tx, sorted(facts, key=order), commit):
             touched.add(slot)
-    cuts = [await _change_facts(tx, commit.user_id, commit.change)]
+    moved = not {fact.id for fact in commit.put}.isdisjoint(commit.drop)  # the same facts, told in other words
+    cuts = [moved, await _change_facts(tx, commit.user_id, commit.change)]
     touched |= {(fact.category, fact.slot) for fact in commit.change}
     await resolve_slots(tx, commit.user_id, touched, commit.rule)
     cuts.append(await _put_episodes(tx, commit))
@@ -215,11 +222,21 @@ async def _stand(tx: Transaction, new: Sequence[Fact], commit: FactsCommit) -> b
         f" and user_id = :user and category = :category and {tx.pick(_OF_SLOT)} and learnt_us >= :since",
         since,
     )
-    if conflicted:
+    if conflicted or await _held_beside(tx, new[0]):
         return False
     before = replace(stood[holds.id], version=holds.version)
     await _keep_standing(tx, [before, replace(stood[new[0].id], version=versions + 1)])
     return True
+
+
+async def _held_beside(tx: Transaction, fact: Fact) -> bool:
+    """Whether a slot beside that of the fact has the same value now."""
+    row = await tx.row(
+        "select 1 from facts where tenant = :tenant and user_id = :user and category = :category"
+        f" and slot {tx.among(':slots')} and status = 'active' limit 1",
+        {"tenant": tx.tenant, "user": fact.user_id, "category": fact.category, "slots": tx.array(twins(fact))},
+    )
+    return row is not None
 
 
 async def _others_behind(tx: Transaction, new: Sequence[Fact], slot: Mapping[str, Any]) -> bool:
@@ -265,18 +282,19 @@ async def drop_facts(tx: Transaction, user_id: str, ids: Iterable[str]) -> set[S
 
 
 async def resolve_slots(tx: Transaction, user_id: str, slots: Iterable[Slot], rule: ConflictRule) -> None:
-    """Give every fact of these slots its standing; what is active no longer goes first, and so does damage."""
-    wanted = set(slots)
+    """Give every fact of these slots and of those beside them its standing; what is active no longer goes first."""
+    wanted = {(category, family_of(slot)) for category, slot in slots}
     if not wanted:
         return
     every = await tx.rows(
         f"select {FACT} from facts where tenant = :tenant and user_id = :user and slot {tx.among(':slots')}",
-        {"tenant": tx.tenant, "user": user_id, "slots": tx.array(sorted({slot for _, slot in wanted}))},
+        {"tenant": tx.tenant, "user": user_id, "slots": tx.array(sorted(await _slots_of(tx, user_id, wanted)))},
     )
     found = defaultdict[Slot, list[FactRow]](list)
     for row in map(FactRow._make, every):
-        if (row.category, row.slot) in wanted:
-            found[row.category, row.slot].append(row)
+        family = (row.category, family_of(row.slot))
+        if family in wanted:
+            found[family].append(row)
     moved: list[Fact] = []
     damaged: list[str] = []
     for rows in found.values():
@@ -288,6 +306,16 @@ async def resolve_slots(tx: Transaction, user_id: str, slots: Iterable[Slot], ru
         [(tx.tenant, fact_id) for fact_id in sorted(damaged)],
     )
     await _keep_standing(tx, moved)
+
+
+async def _slots_of(tx: Transaction, user_id: str, families: set[Slot]) -> set[str]:
+    """The slots of some families: their own, and those beside it."""
+    names = {family for _, family in families}
+    beside = await tx.rows(
+        "select distinct slot from facts where tenant = ? and user_id = ? and slot like ?",
+        (tx.tenant, user_id, f"_%{INSTEAD}%"),
+    )
+    return names | {slot for (slot,) in beside if family_of(slot) in names}
 
 
 async def _keep_standing(tx: Transaction, facts: Iterable[Fact]) -> None:

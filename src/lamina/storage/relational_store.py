@@ -49,9 +49,9 @@ class RelationalStore(Tenant):
     newest_messages = read(sessions_sql.newest_messages)
     first_sessions = read(sessions_sql.first_sessions)
     touch_sessions = write_again(sessions_sql.touch_sessions)
-    set_status = write(
-        sessions_sql.set_status,
-        lambda session_id, status, at, expect=None: About(session=session_id, again=expect is None),  # noqa: ARG005
+    update_session = write(
+        sessions_sql.update_session,
+        lambda session_id, *_, expect=None, **__: About(session=session_id, again=expect is None),
     )
     add_milestone = write(sessions_sql.add_milestone, lambda milestone: About(session=milestone.session_id, again=True))
     milestones = read(sessions_sql.milestones)

@@ -11,7 +11,7 @@ from lamina.storage.transaction import Row, Transaction
 from lamina.values.access_key import ApiKey, KeyRole
 from lamina.values.cost import Cost, Purpose
 
-_KEY = "tenant, id, name, role, created_us, expires_us, revoked_us, used_us"
+_KEY = "tenant, id, name, role, created_us, expires_us, revoked_us, used_us, user_id"
 
 
 async def tenants(tx: Transaction, *, with_keys: bool = False) -> list[str]:
@@ -28,9 +28,10 @@ async def add_key(
 ) -> bool:
     if replaces is not None and not await _end_key(tx, replaces, key.created_at, until):
         return False
-    values = (tx.tenant, key.id, key.name, key.role, to_us(key.created_at), maybe_us(key.expires_at))
+    values = (tx.tenant, key.id, key.name, key.role, to_us(key.created_at), maybe_us(key.expires_at), key.user_id)
     await tx.execute(
-        "insert into api_keys (tenant, id, name, role, created_us, expires_us, hash) values (?, ?, ?, ?, ?, ?, ?)",
+        "insert into api_keys (tenant, id, name, role, created_us, expires_us, user_id, hash)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?)",
         (*values, hashed),
     )
     return True
@@ -101,7 +102,7 @@ async def costs(tx: Transaction, since: date | None = None) -> list[Cost]:
 
 
 def _key(row: Row) -> ApiKey:
-    tenant, key_id, name, role, created_us, expires_us, revoked_us, used_us = row
+    tenant, key_id, name, role, created_us, expires_us, revoked_us, used_us, user_id = row
     return ApiKey(
         id=key_id,
         tenant=tenant,
@@ -111,4 +112,5 @@ def _key(row: Row) -> ApiKey:
         expires_at=maybe_from_us(expires_us),
         revoked_at=maybe_from_us(revoked_us),
         used_at=maybe_from_us(used_us),
+        user_id=user_id,
     )

@@ -61,12 +61,28 @@ async def users(
     if unembedded is not None:
         return await _users_without_vectors(tx, unembedded, after or "", limit)
     tables = ("sessions", "facts", "changes", "forgotten") if everyone else ("sessions", "facts")
+    # from each user to the next one by an index, however much there is of each
+    least = " union all ".join(
+        f"select min(user_id) as user_id from {table} where tenant = :tenant and user_id > {{after}}"
+        for table in tables
+    )
+    first, following = (
+        f"(select min(user_id) from ({least.format(after=after)}) as each_table)"
+        for after in (":after", "seen.user_id")
+    )
     found = await tx.rows(
-        " union ".join(f"select user_id from {table} where tenant = :tenant and user_id > :after" for table in tables)
-        + " order by 1 limit :limit",
+        f"with recursive seen(user_id, place) as (select {first}, 1"
+        f" union all select {following}, place + 1 from seen where user_id is not null and place < :limit)"
+        " select user_id from seen where user_id is not null order by place",
         {"tenant": tx.tenant, "after": after or "", "limit": limit},
     )
     return [row[0] for row in found]
+
+
+def _least_user(tables: Sequence[str], after: str) -> str:
+    """The first user behind a place, in any of the tables; null if there is none."""
+    each = (f"select min(user_id) as user_id from {t} where tenant = :tenant and user_id > {after}" for t in tables)
+    return f"(select min(user_id) from ({' union all '.join(each)}) as first_of_each)"
 
 
 async def _users_without_vectors(tx: Transaction, embedder: str, after: str, limit: int) -> list[str]:
@@ -175,22 +191,44 @@ async def touch_sessions(tx: Transaction, ids: Sequence[str], at: datetime) -> N
     )
 
 
-async def set_status(
-    tx: Transaction, session_id: str, status: Status, at: datetime, expect: str | None = None
+async def update_session(
+    tx: Transaction,
+    session_id: str,
+    at: datetime,
+    *,
+    status: Status | None = None,
+    title: str | None = None,
+    expect: str | None = None,
 ) -> Session:
     before = await require_session(tx, session_id)
     if expect is not None and before.tag != expect:
         raise stale("session", session_id)
+    if status is not None:
+        await _set_status(tx, before, status, at)
+    if title is not None and (title or None) != before.title:
+        await _set_title(tx, before, title or None, at)
+    return await require_session(tx, session_id)
+
+
+async def _set_status(tx: Transaction, before: Session, status: Status, at: datetime) -> None:
     await tx.execute(
         "update sessions set status = :status, touched_us = :at, touch = touch + 1, pending = 1, aside = 0,"
         " ended_us = case when :status in ('ended', 'archived') then coalesce(ended_us, :at) end,"
         " archived_us = case when :status = 'archived' then coalesce(archived_us, :at) end"
         " where tenant = :tenant and id = :id",
-        {"status": status, "at": to_us(at), "tenant": tx.tenant, "id": session_id},
+        {"status": status, "at": to_us(at), "tenant": tx.tenant, "id": before.id},
     )
     if (before.status == "archived") != (status == "archived"):
         await changes_sql.note_change(tx, before.user_id)
-    return await require_session(tx, session_id)
+
+
+async def _set_title(tx: Transaction, before: Session, title: str | None, at: datetime) -> None:
+    """No worker has to look at it: nothing is derived from a title."""
+    changed = await changes_sql.note_change(tx, before.user_id)
+    await tx.execute(
+        "update sessions set title = ?, touched_us = ?, changed = ? where tenant = ? and id = ?",
+        (title, to_us(at), changed, tx.tenant, before.id),
+    )
 
 
 async def add_milestone(tx: Transaction, milestone: Milestone) -> None:

@@ -48,6 +48,7 @@ class Gone:
     fact_ids: list[str] = field(default_factory=list)
     episodes: list[str] = field(default_factory=list)
     milestones: int = 0
+    titles: int = 0
 
     def outcome(self, blocked: int) -> Erased:
         return Erased(
@@ -59,6 +60,7 @@ class Gone:
             facts=tuple(self.fact_ids),
             episodes=tuple(dict.fromkeys(self.episodes)),
             milestones=self.milestones,
+            titles=self.titles,
             values_blocked=blocked,
         )
 

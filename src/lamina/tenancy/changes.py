@@ -16,11 +16,12 @@ from lamina.errors import LaminaError
 from lamina.log.pages import every_session
 from lamina.protocols.store import Store
 from lamina.values.fact import Fact
+from lamina.values.session import Session
 from lamina.values.summary import Summary
 
 logger = logging.getLogger("lamina.watch")
 
-EventType = Literal["message.added", "session.folded", "fact.changed", "forgotten", "gap"]
+EventType = Literal["message.added", "session.folded", "session.renamed", "fact.changed", "forgotten", "gap"]
 
 LOOK_S = 1.0
 _KEPT = 1000  # events for those who come back, or are slow
@@ -69,6 +70,7 @@ class Watch:
         self._closed = False
         self._counts: dict[str, int] = {}
         self._messages: dict[str, int] = {}
+        self._titles: dict[str, str] = {}
         self._receipts = 0
         self._since = now()
         self._standing: OrderedDict[str, _Standing] = OrderedDict()
@@ -82,9 +84,10 @@ class Watch:
             self._standing.clear()
             self._counts = await self._store.change_counts()
             self._receipts = len(await self._store.receipts())
-            self._messages = {
-                session.id: session.counters.messages async for session in every_session(self._store, None, None)
-            }
+            self._messages, self._titles = {}, {}
+            async for session in every_session(self._store, None, None):
+                self._messages[session.id] = session.counters.messages
+                self._note_title(session)
             if self._number:
                 self._number += 1  # what happened while nobody looked is a gap
                 self._kept.clear()
@@ -157,13 +160,25 @@ class Watch:
             self._tell("forgotten", None, None, receipt_id=row.id)
         self._receipts = len(receipts)
 
+    def _note_title(self, session: Session) -> bool:
+        """Keep what a session is called; whether that is news."""
+        before = self._titles.pop(session.id, None)
+        if session.title is not None:
+            self._titles[session.id] = session.title
+        return before != session.title
+
     async def _look_at(self, user_id: str, since: int) -> None:
-        for session_id, messages in (await self._store.changes(user_id, since)).sessions:
+        changed = (await self._store.changes(user_id, since)).sessions
+        for session_id, messages in changed:
             known = self._messages.get(session_id, 0)
             self._messages[session_id] = messages
             if messages != known:
                 first = known + 1 if messages > known else 1  # fewer: it was forgotten, and began again
                 self._tell("message.added", user_id, session_id, first=first, last=messages)
+        ids = [session_id for session_id, _ in changed]
+        for session in await self._store.sessions(ids=ids, limit=max(1, len(ids))):
+            if self._note_title(session):
+                self._tell("session.renamed", user_id, session.id)
         summaries = await self._store.summaries(user_id=user_id)
         facts = await self._store.facts(user_id)
         before = self._standing.pop(user_id, None) or self._state_at_start(summaries, facts)

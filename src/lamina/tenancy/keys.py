@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamina.errors import Conflict, InputError, NotFound, StoreError
+from lamina.log.messages import check_id
 from lamina.protocols.store import Store
 from lamina.values.access_key import KEY_ROLES, ApiKey, KeyRole
 
@@ -46,15 +47,17 @@ class Keys:
         self._new_id = new_id
         self._random_bytes = random_bytes
 
-    async def create(self, name: str, role: KeyRole, lasts: timedelta | None = None) -> tuple[ApiKey, str]:
-        """A new key and its secret, which is not stored anywhere."""
+    async def create(
+        self, name: str, role: KeyRole, lasts: timedelta | None = None, user_id: str | None = None
+    ) -> tuple[ApiKey, str]:
+        """A new key and its secret, which is not stored anywhere; `user_id` is for requests that name nobody."""
         if not name.strip() or len(name) > _MAX_NAME or not re.fullmatch(NAME, name):
             raise InputError(f"a key has a name of 1 to {_MAX_NAME} printable characters")
         if role not in KEY_ROLES:
             raise InputError(f"no role {role!r}; there are {list(KEY_ROLES)}")
         if lasts is not None and lasts <= timedelta():
             raise InputError("a key lasts for some time, e.g. 90 days")
-        key, secret = self._make(name, role, lasts)
+        key, secret = self._make(name, role, lasts, None if user_id is None else check_id(user_id, "the key's user"))
         await self._store.add_key(key, hash_secret(secret))
         self._changed()
         return key, secret
@@ -62,7 +65,7 @@ class Keys:
     async def rotate(
         self, key_id: str, *, overlap: timedelta | None = None, lasts: timedelta | None = None
     ) -> tuple[ApiKey, str]:
-        """A successor with the same name and role; the key itself is accepted for the `overlap`, or no longer.
+        """A successor with the same name, role and user; the key itself is accepted for the `overlap`, or no longer.
 
         The successor lasts as long as the key was made for, unless `lasts` says otherwise.
         """
@@ -73,7 +76,7 @@ class Keys:
             raise Conflict(f"key {key_id!r} was rotated already; rotate its successor {successor!r}, or make a new key")
         if old.expires_at is not None and lasts is None:
             lasts = old.expires_at - old.created_at
-        key, secret = self._make(old.name, old.role, lasts)
+        key, secret = self._make(old.name, old.role, lasts, old.user_id)
         if old.expires_at is not None and old.expires_at <= key.created_at:
             raise _unusable(key_id)
         until = None if overlap is None else key.created_at + overlap
@@ -83,7 +86,7 @@ class Keys:
         self._changed()
         return key, secret
 
-    def _make(self, name: str, role: KeyRole, lasts: timedelta | None) -> tuple[ApiKey, str]:
+    def _make(self, name: str, role: KeyRole, lasts: timedelta | None, user_id: str | None) -> tuple[ApiKey, str]:
         now = self._now()
         secret = PREFIX + base64.urlsafe_b64encode(self._random_bytes(_BYTES)).decode().rstrip("=")
         key = ApiKey(
@@ -93,6 +96,7 @@ class Keys:
             role=role,
             created_at=now,
             expires_at=None if lasts is None else now + lasts,
+            user_id=user_id,
         )
         return key, secret
 

@@ -34,6 +34,7 @@ READ = "begin"
 WRITE = "begin immediate"
 
 _BUSY = (StoreBusy, f"other writers held the file for {BUSY_MS // 1000} s, try again")
+_CANNOT_OPEN = 14  # a result code of SQLite
 _READ_ONLY = (StoreReadOnly, "the file and its folder must exist and be writable")
 _NAMED: Mapping[int, tuple[type[StoreError], str]] = {  # by primary result code of SQLite
     5: _BUSY,
@@ -42,7 +43,7 @@ _NAMED: Mapping[int, tuple[type[StoreError], str]] = {  # by primary result code
     10: (StoreError, "the disk could not be read or written, nothing was changed"),
     11: (StoreError, "the file is damaged: restore a backup, or try `lamina repair`"),
     13: (StoreFull, "free some space, nothing was changed"),
-    14: _READ_ONLY,
+    _CANNOT_OPEN: _READ_ONLY,
     26: (NotALaminaFile, "give the path of a Lamina file, or of a new one"),
 }
 
@@ -58,6 +59,7 @@ class Connections:
         self._file = self.path.absolute()  # the process may go to another folder before a thread needs a connection
         self._place: tuple[int, int] | None = None  # the file that was opened
         self._durable = durable
+        self._copied_ns: int | None = None  # when the log was last written, of what was copied
         self._local = threading.local()
         self._lock = threading.Lock()
         self._closed = False
@@ -100,6 +102,17 @@ class Connections:
                 return False
         return True
 
+    async def copy_log(self) -> None:
+        """Copy what the write-ahead log has into the file, as far as nobody is kept waiting by it."""
+        if self._shared is not None or self._closed:
+            return
+        written_ns = log_time(self._file)
+        if written_ns in {None, self._copied_ns}:
+            return
+        self._copied_ns = written_ns
+        with suppress(StoreError):  # it is only sooner than it would be
+            await self.run(self.maintainers, None, lambda one: one.execute("pragma wal_checkpoint(passive)").fetchone())
+
     async def _until(self, until: float, step: Callable[[sqlite3.Connection], bool]) -> bool:
         """Try a step of the writer again and again, with room for others between; whether it was done in time."""
         for attempt in count():
@@ -107,7 +120,7 @@ class Connections:
                 return True
             if time.monotonic() > until:
                 break
-            await _pause(min(0.25, 0.01 * 2**attempt))
+            await pause(min(0.25, 0.01 * 2**attempt))
         return False
 
     def _empty_log(self, connection: sqlite3.Connection) -> bool:
@@ -227,8 +240,19 @@ class Connections:
 
     def translate(self, error: sqlite3.Error) -> StoreError:
         """A driver's error as one of ours."""
-        kind, advice = _NAMED.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, (StoreError, ""))
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        kind, advice = _NAMED.get(code, (StoreError, ""))
+        if code == _CANNOT_OPEN and (reason := self._why_not_opened()):
+            return kind(reason)
         return kind("; ".join(filter(None, (f"{self.path}: {error}", advice))))
+
+    def _why_not_opened(self) -> str:
+        """What is wrong with the path, if it can be seen."""
+        if self._file.is_dir():
+            return f"{self.path} is a folder, not a file; give the path of a file in it, such as {self.path}/lamina.db"
+        if not self._file.parent.is_dir():
+            return f"{self.path} cannot be made: there is no folder {self.path.parent}; make it, or give another path"
+        return ""
 
 
 class SqliteDatabase:
@@ -256,13 +280,26 @@ class SqliteDatabase:
         raise RuntimeError(NEVER_WAITS)
 
 
-async def _pause(seconds: float) -> None:
+async def pause(seconds: float) -> None:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         time.sleep(seconds)  # noqa: ASYNC251 - there is no loop to hold up
     else:
         await asyncio.sleep(seconds)
+
+
+def has_write_ahead_log(file: Path) -> bool:
+    return Path(f"{file}-wal").exists()
+
+
+def log_time(file: Path) -> int | None:
+    """When the write-ahead log of a file was last written to; None if there is nothing in it, or no log."""
+    try:
+        written = Path(f"{file}-wal").stat()
+    except OSError:
+        return None
+    return written.st_mtime_ns if written.st_size else None
 
 
 def _place(file: Path) -> tuple[int, int] | None:

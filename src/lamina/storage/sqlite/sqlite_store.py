@@ -7,17 +7,19 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from lamina.errors import StoreBusy, StoreReadOnly
+from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from lamina.storage import integrity_sql, vectors_sql
 from lamina.storage.migrations import inspect, migrate
 from lamina.storage.relational_store import RelationalStore
-from lamina.storage.sqlite.sqlite_connection import IN_MEMORY, Connections, SqliteDatabase
+from lamina.storage.sqlite.sqlite_backup import Progress, back_up
+from lamina.storage.sqlite.sqlite_connection import IN_MEMORY, Connections, SqliteDatabase, has_write_ahead_log, pause
 from lamina.storage.sqlite.sqlite_words import TABLES as WORD_TABLES
 from lamina.storage.sqlite.sqlite_words import SqliteWords, merge
 from lamina.storage.transaction import Transaction
 from lamina.values.receipt import Scrub
-from lamina.values.report import Problem
+from lamina.values.report import Backup, Problem
 
+_LOOKS, _LOOK_S = 20, 0.1  # at a file that somebody may be making right now
 _MERGED = 64  # pages of the word index that are written at once
 _MERGED_FIRST = -_MERGED  # begins to write all of it anew
 
@@ -54,10 +56,28 @@ class SqliteStore(RelationalStore):
     async def open(self) -> None:
         if self._borrowed:
             return
-        await self._connections.alone(lambda connection: inspect(connection, self.path))
+        has_log = has_write_ahead_log(self.path)
+        version = await self._connections.alone(lambda connection: inspect(connection, self.path))
+        if version == 0 and not has_log:
+            await self._refuse_lost_log()
         await self._connections.alone(self._use_wal)
         await self._connections.write(lambda connection: migrate(connection, self.path))
         await self._rebuild_outdated_words()
+
+    async def _refuse_lost_log(self) -> None:
+        """Refuse a file that is empty because all of it was in a log that is not there.
+
+        A file that another process makes right now looks the same for a moment.
+        """
+        for _ in range(_LOOKS):
+            mode, tables = await self._connections.alone(_mode_and_tables)
+            if mode != "wal" or tables:
+                return
+            await pause(_LOOK_S)
+        raise StoreError(
+            f"{self.path} was copied while it was in use, and is empty: its content is in {self.path.name}-wal"
+            " beside the original, which is missing here; copy both, or use `lamina backup`"
+        )
 
     async def _rebuild_outdated_words(self) -> None:
         """Index the words again if a migration says that they were indexed by other rules."""
@@ -85,12 +105,26 @@ class SqliteStore(RelationalStore):
                 return
         raise StoreBusy(f"{self.path}: other processes kept the file locked while it was opened, try again")
 
+    async def back_up(self, target: Path, progress: Progress | None, *, overwrite: bool) -> Backup:
+        """Write a backup of all tenants to a file, while others write."""
+        connections = self._connections
+        if self.path == Path(IN_MEMORY):
+            return await connections.alone(partial(back_up, target=target, overwrite=overwrite, progress=progress))
+        source = self.path.absolute()
+        work = partial(back_up, source, target, overwrite=overwrite, progress=progress)
+        return await connections.run(connections.maintainers, None, lambda _: work())
+
     async def close(self) -> None:
         if not self._borrowed:
             self._connections.close()
 
     async def wait_for_work(self, seconds: float) -> bool:
-        """Nobody tells of work in other processes, so it is looked for again after that time."""
+        """Nobody tells of work in other processes, so it is looked for again after that time.
+
+        While there is nothing to do, what is in the write-ahead log is copied into the file: a copy of the file alone
+        then has everything.
+        """
+        await self._connections.copy_log()
         await asyncio.sleep(seconds)
         return False
 
@@ -137,3 +171,9 @@ class SqliteStore(RelationalStore):
             sql = "delete from settings where tenant = ? and key = 'scrub' and value = ?"
             await self._database.write(lambda tx: tx.execute(sql, (self.tenant, due)))
         return self.clean
+
+
+def _mode_and_tables(connection: sqlite3.Connection) -> tuple[str, int]:
+    (mode,) = connection.execute("pragma journal_mode").fetchone()
+    (tables,) = connection.execute("select count(*) from sqlite_schema").fetchone()
+    return str(mode), int(tables)

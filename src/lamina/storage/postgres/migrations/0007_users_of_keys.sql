@@ -1,0 +1,3 @@
+-- A key may have a user: the one of proxied requests that name nobody.
+-- oldest code: 6
+alter table @api_keys add column user_id text;
