@@ -1,4 +1,4 @@
-"""How well facts are found: `python -m benchmarks.facts [--unseen] [--misses] [--locomo N]`.
+"""How well facts are found: `python -m benchmarks.facts [--language L] [--unseen] [--misses] [--locomo N]`.
 
 A found fact is right if a labelled one of the same message has the same category and `holds`, the same key where it has
 one, the same value (word F1 of at least 0.6 for facts without a key), and their quotes overlap. Each is used once.
@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lamina.language.words import UNSPACED
 from lamina.models.offline.fact_extraction.fact_extractor import facts_in
 from lamina.protocols.models import FactDraft
 from lamina.values.message import Message, Role
@@ -30,6 +31,7 @@ ENOUGH = 0.6  # word F1
 SAID = datetime(2025, 3, 3, 12, tzinfo=UTC)
 _ARTICLES = frozenset(("a", "an", "the", "der", "die", "das", "ein", "eine", "el", "la", "los", "las", "un", "una"))
 _MARKS = re.compile(r"[^\w\s%$€£+#/-]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,13 @@ def message(text: str, at: datetime = SAID, role: Role = "user", name: str = "m"
         text=text,
         digest="",
     )
+
+
+def labelled(language: str | None = None, *, unseen: bool = False) -> Path:
+    """The file of labelled messages in a language; without one, the English ones."""
+    if language:
+        return FACTS / (f"{language}-unseen.jsonl" if unseen else f"{language}.jsonl")
+    return FACTS / ("unseen.jsonl" if unseen else "seen.jsonl")
 
 
 def score(path: Path) -> Score:
@@ -119,8 +128,9 @@ def plain(text: str) -> str:
 
 
 def bare(text: str) -> list[str]:
-    """The words without case, marks and articles."""
-    return [word for word in _MARKS.sub(" ", plain(text).replace("\u2019", "'")).split() if word not in _ARTICLES]
+    """The words without case, marks and articles; of scripts written without spaces, their characters."""
+    spaced = _UNSPACED.sub(r" \g<0> ", _MARKS.sub(" ", plain(text).replace("\u2019", "'")))
+    return [word for word in spaced.split() if word not in _ARTICLES]
 
 
 def agreement(one: Sequence[str], other: Sequence[str]) -> float:
@@ -173,18 +183,23 @@ def locomo(sample: int, path: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--language", help="score the messages in a language, such as de, instead of the English ones")
     parser.add_argument("--unseen", action="store_true", help="score the file that nobody reads")
     parser.add_argument("--misses", action="store_true", help="print what was wrong or missed; not with --unseen")
     parser.add_argument("--locomo", type=int, metavar="N", help="print N random facts of LoCoMo")
     parser.add_argument("--path", type=Path, default=LOCOMO, help="where LoCoMo is")
     asked = parser.parse_args()
     if asked.unseen and asked.misses:
-        print("unseen.jsonl is only run, never read: --misses works without --unseen", file=sys.stderr)
+        print("unseen messages are only run, never read: --misses works without --unseen", file=sys.stderr)
         return 2
     if asked.locomo is not None:
         locomo(asked.locomo, asked.path)
         return 0
-    result = score(FACTS / ("unseen.jsonl" if asked.unseen else "seen.jsonl"))
+    path = labelled(asked.language, unseen=asked.unseen)
+    if not path.exists():
+        print(f"no labelled messages in {asked.language!r}: {path} does not exist", file=sys.stderr)
+        return 2
+    result = score(path)
     report(result)
     if asked.misses:
         print("\n".join(result.mistakes))

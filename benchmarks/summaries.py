@@ -95,7 +95,7 @@ def content(text: str) -> list[str]:
 # Methods
 
 
-def ours(messages: Sequence[Message], cap: int, previous: str | None = None) -> str:
+def ours(messages: Sequence[Message], cap: int, previous: str | None = None, user_share: float = 0.0) -> str:
     task = SummaryTask(
         kind="update" if previous else "chunk",
         profile="default",
@@ -105,8 +105,14 @@ def ours(messages: Sequence[Message], cap: int, previous: str | None = None) -> 
         sections=(),
         cap=cap,
         least=0,
+        user_share=user_share,
     )
     return summariser.write(task).text
+
+
+def user_first(messages: Sequence[Message], cap: int) -> str:
+    """As `default`, `layered` and `medium_term` have it: most of the words are the user's."""
+    return ours(messages, cap, user_share=0.7)
 
 
 def _filled(parts: Iterable[str], cap: int) -> str:
@@ -206,6 +212,19 @@ def rolling(conversations: Sequence[Conversation], method: Method | None) -> tup
     return mean(answers), mean(evidence)
 
 
+def user_words(conversations: Sequence[Conversation], method: Method) -> float:
+    """Which share of the words of summaries of a quarter the first speaker has, if the second is the assistant."""
+    shares = []
+    for conversation in conversations:
+        for name, turns in conversation.sessions.items():
+            messages = as_messages(conversation, name, assistant=True)
+            text = method(messages, int(QUARTER * sum(counter.count(turn["text"]) for turn in turns)))
+            lines = [line.removeprefix("- ").split() for line in text.splitlines()]
+            own = sum(len(line) for line in lines if line and line[0].startswith(conversation.first.split()[0]))
+            shares.append(own / max(1, sum(map(len, lines))))
+    return mean(shares)
+
+
 def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
@@ -237,6 +256,9 @@ def main(path: Path) -> None:
     for title, once in (("ours, at once", ours), ("ours, five rolling folds", None)):
         shares = [rolling(half, once) for _, half in halves]
         print(f"{title:40}" + "".join(f"{row[0]:18.1%}{row[1]:10.1%}" for row in shares))
+    print(f"\n{'words of the user, of the rest the assistant':46}")
+    for title, writer in (("ours", ours), ("ours, the user first", user_first)):
+        print(f"{title:40}" + "".join(f"{user_words(half, writer):18.1%}{'':10}" for _, half in halves))
 
 
 if __name__ == "__main__":

@@ -69,9 +69,27 @@ def test_tokens_know_their_place():
     ]
 
 
+def test_an_elided_word_is_two():
+    """A word that has lost its last letter before another is written out, and both keep their place."""
+    tokens = tokenise("j\u2019habite \u00e0 L'Isle", 0, {}, {}, {"j'": "je", "l'": "le"})
+    assert [(token.word, token.start, token.end, token.capital) for token in tokens] == [
+        ("je", 0, 2, False),
+        ("habite", 2, 8, False),
+        ("\u00e0", 9, 10, False),
+        ("le", 11, 13, False),
+        ("isle", 13, 17, True),
+    ]
+
+
+def test_a_phrase_may_be_read_as_several_words():
+    """A merge may stand for more than one word; each has the place of the whole phrase."""
+    tokens = merge_phrases(tokenise("about me: tall", 0, {}, {}), {"about": ((("about", "me", ":"), "i am"),)})
+    assert [(token.word, token.start, token.end) for token in tokens] == [("i", 0, 9), ("am", 0, 9), ("tall", 10, 14)]
+
+
 def test_every_grammar_loads():
-    """The package has English, German and Spanish, one of which is the fallback."""
-    assert [one.language for one in grammars()] == ["de", "en", "es"]
+    """The package has a grammar for each of these languages; English is taken where no word tells the language."""
+    assert {"de", "en", "es", "fr", "it", "nl", "pt"} <= {one.language for one in grammars()}
     assert [one.language for one in grammars() if one.fallback] == ["en"]
 
 

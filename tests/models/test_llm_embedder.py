@@ -93,16 +93,16 @@ def test_a_memory_asks_for_the_size_once(tmp_path: Path):
     """Opened again it is known, even if the server is gone; search finds by vectors, and by words without it."""
     with LlmServer(dimensions=32) as server:
         llm = Llm(base_url=server.url, model="emb", **{**QUICK, "retries": 0})
-        for text in ("The staging server is called heron.", "We meet on Tuesdays."):
+        for text in ("Where is the staging server?", "What is a tern?"):
             with Memory(tmp_path / "chat.db", embedder=llm, worker=False) as memory:
                 memory.add(text, user_id="ana", session_id="s1")
                 assert memory.settle().vectors == 1
                 hits = memory.search("staging server", user_id="ana", explain=True)
-                assert hits[0].text == "The staging server is called heron."
+                assert hits[0].text == "Where is the staging server?"
         sizes = [asked for asked in server.asked("embeddings") if "dimensions" in asked.text]
         assert len(sizes) == 1
     with Memory(tmp_path / "chat.db", embedder=llm, worker=False) as memory:
-        assert memory.search("staging server", user_id="ana")[0].text == "The staging server is called heron."
+        assert memory.search("staging server", user_id="ana")[0].text == "Where is the staging server?"
 
 
 def test_a_memory_whose_embedder_cannot_be_asked_is_not_opened(tmp_path: Path):

@@ -12,7 +12,9 @@ import pytest
 
 from lamina import InputError, Llm, MissingExtra, ModelError, Price
 from lamina.models.llm.endpoint import Endpoint
+from lamina.parts import Patience
 from lamina.profiles import Hosted
+from lamina.settings import load_settings
 from lamina.testing import FakeClock
 from lamina.testing.llm_server import Answer, Asked, Fault, LlmServer, Said
 from tests.models.endpoints import PLAIN, SHAPED, ListLedger, Watch, endpoint_to, llm_for
@@ -195,16 +197,42 @@ async def test_what_cannot_pass_is_not_tried_again(status):
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        pytest.param({"read_seconds": 0.1, "retries": 1}, r"in time \(tried 2 times\)", id="read"),
-        pytest.param({"total_seconds": 0.3}, "no answer within 0.3 s", id="total"),
+        pytest.param({"read_seconds": 0.1, "retries": 1}, r"in time .*read_seconds 0.1\) \(tried 2", id="read"),
+        pytest.param({"total_seconds": 0.3}, r"no answer within 0.3 s; .*total_seconds.*llm_seconds", id="total"),
     ],
 )
 async def test_nothing_waits_for_ever(bounds, message):
-    """A server that is silent as long as it runs: each read and the whole have their time."""
+    """A server that is silent as long as it runs: each read and the whole have their time, and the error names it."""
     with LlmServer(lambda asked: NEVER) as server:
         async with endpoint_to(server, **bounds) as endpoint:
             with pytest.raises(ModelError, match=message):
                 await endpoint.answer(PLAIN)
+
+
+async def test_a_slow_answer_is_taken_and_the_log_says_what_to_change(watch, caplog):
+    """More than half of the time that it may take; a quicker one is not worth a word."""
+
+    def brain(asked: Asked) -> str:
+        watch.seconds += 301.0 if "slow" in asked.text else 299.0
+        return "Here you are."
+
+    with LlmServer(brain) as server:
+        async with endpoint_to(server, total_seconds=600.0) as endpoint:
+            for text in ("quick", "slow"):
+                ask = replace(PLAIN, messages=(("user", text),))
+                assert (await endpoint.answer(ask)).text == "Here you are."
+    (slow,) = [record for record in caplog.records if record.getMessage() == "llm_slow"]
+    assert (slow.seconds, slow.limit, slow.setting) == (301.0, 600.0, "llm_seconds")
+
+
+def test_the_default_times_fit_a_small_model_on_one_core():
+    """An answer of 275 seconds, and two corrections of it."""
+    assert Llm(model="m").total_seconds > 2 * 275
+    assert Patience().model_seconds > 3 * 275
+    settings = load_settings({"LAMINA_LLM_MODEL": "m"})
+    llm = settings.llm()
+    assert llm is not None
+    assert (llm.total_seconds, settings.patience().model_seconds) == (600.0, 900.0)
 
 
 async def test_nobody_listens():

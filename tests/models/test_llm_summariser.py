@@ -240,3 +240,24 @@ async def test_a_failing_server_is_an_error_for_the_engine():
 
     with LlmServer(down) as server, pytest.raises(ModelError, match="500"):
         await written(server, summary_task(said(*TALK)), retries=0)
+
+
+# What a summary must cover
+
+
+async def test_a_summary_that_leaves_out_what_matters_is_sent_back_with_what_is_missing():
+    """Enclosed as data; the error has none of it."""
+    task = summary_task(
+        said(*TALK), essentials=(*(f"- User: {text}" for text in TALK), "- User: Halvorsen orders 14 new seals.")
+    )
+    with LlmServer(lambda asked: GOOD).then(TALK[2]) as server:
+        assert (await written(server, task)).text == GOOD
+        correction = server.asked()[1].texts[-1]
+        assert "it only repeats one message" in correction
+        assert "Halvorsen orders 14 new seals." in data_of(server.asked()[1])
+    with (
+        LlmServer(lambda asked: TALK[2]) as server,
+        pytest.raises(ModelError, match="only repeats one message") as error,
+    ):
+        await written(server, task)
+    assert "Halvorsen" not in str(error.value)

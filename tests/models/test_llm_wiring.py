@@ -132,7 +132,7 @@ def test_a_large_session_is_read_again_in_batches():
             memory.add([f"My name is Alex. {text}" for text in SAID * 10], user_id="alex", session_id="s1")
             memory.settle()
             assert memory.regenerate("s1").changes == ()
-        assert [len(data_of(asked)) for asked in server.asked()] == [20] * 6
+        assert [len(data_of(asked)) for asked in server.asked()] == [10] * 12
 
 
 def test_a_digest_by_the_model():

@@ -1,51 +1,57 @@
-"""Finds the moments that mattered in a conversation by cue phrases; the same messages give the same episodes."""
+"""Finds the moments that mattered in a conversation; the same messages give the same episodes."""
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from lamina.language.sentences import Sentence, sentences
-from lamina.language.words import WORD, fold, terms
-from lamina.models.offline.episode_extraction.episode_cues import Cue, Language, languages
+from lamina.language.words import overlap, terms
+from lamina.models.offline.episode_extraction.moment_clauses import BREAK, EDGE, Statement, line_of, prose
+from lamina.models.offline.episode_extraction.moment_cues import Language, languages
+from lamina.models.offline.episode_extraction.moment_features import Match, Observation, observe
+from lamina.models.offline.episode_extraction.moment_model import model
+from lamina.models.offline.episode_extraction.moment_titles import MAX_TITLE, capitalise, make_title, split_clauses
+from lamina.models.offline.episode_extraction.moment_valence import read_valence
+from lamina.parts import load_beside_loop
 from lamina.protocols.models import EpisodeDraft
+from lamina.values.fact import EpisodeKind
 from lamina.values.message import Message
 
-MAX_TITLE = 70
 MAX_SUMMARY = 300
 MAX_CONTEXT = 160
 MIN_SIGNIFICANCE, MAX_SIGNIFICANCE = 0.3, 0.95
 _MAX_BEFORE = 4  # earlier messages in which the context of a moment is looked for
-_MAX_CHARACTERS = 100_000  # of a message
-_MAX_SENTENCES = 60  # of a message; its last ones are read too
-_LAST_SENTENCES = 20
-_FIRST_OF_ASSISTANT = 3
-_MIN_TERMS = 3  # that say what happened
+_MIN_TERMS = 2  # that say what happened
 _MIN_OTHER_TERMS = 2  # besides the cue
-_MIN_TITLE = 25
-_NUMBER, _MARK, _STRESS, _REASON = 0.03, 0.03, 0.08, 0.06
-_TONE = 0.2  # of one good or bad word
-_NEGATION_REACH = 3  # words
+_MIN_SENTENCE = 5  # characters of a sentence that a summary begins with: not "OK."
+_MIN_CUT = 25  # characters of a text that is cut at a clause
+_REPEATS = 0.6  # share of its terms from which a moment only repeats the one before
 _WITH_OUTCOME = frozenset(("decision_made", "problem_solved", "task_completed"))
+_ABOUT = frozenset(("problem_solved", "task_completed"))  # "merged" says more with what was spoken of
+_STRENGTHS = ("strong", "plain", "assistant")
+_OF_ASSISTANT = 0.6  # how sure its own confirmations are
 
-_QUOTED = re.compile(
-    r"(?<!\w)\"(?=\S)[^\"\n]{1,900}(?:\"(?!\w)|(?=\n)|\Z)|“[^“”\n]{1,900}(?:”|(?=\n)|\Z)|«[^«»\n]{1,900}»|`[^`\n]{1,300}`"
-)
-_BREAK = re.compile(r"[,:.]\s|[;()!?…—]|\s[-\u2013]{1,2}\s|\n")
-_ASKED = re.compile(r"[?\uff1f؟][\"'”\u2019»)\]\s]*\Z")
-_SYMBOLS = re.compile(r"[{}()\[\]<>=;|&+*/\\_#$@^~]")
-_MAX_SYMBOLS = 0.12
+_BASE, _SURE = 0.34, 0.25
+_NUMBER, _MARK, _STRESS, _REASON, _TONE = 0.03, 0.03, 0.08, 0.06, 0.12
+_WEIGHTS = {"breakthrough": 0.1, "pivot": 0.1, "decision_made": 0.09, "problem_solved": 0.06, "issue_identified": 0.05,
+            "task_completed": 0.05}  # fmt: skip
 _DIGIT = re.compile(r"\d")
-_EMPHASIS = re.compile(r"\*+")
-_EDGE = " ,;:-\u2013—"
 
 
 class OfflineEpisodeExtractor:
     """Finds decisions, solutions, breakthroughs, issues, completed tasks and changes of direction."""
 
-    name = "offline-episodes-1"
+    name = "offline-episodes-2"
+    loaded = False
+
+    def load(self) -> None:
+        """Read the cue phrases and the model."""
+        languages()
+        model()
+        self.loaded = True
 
     async def extract_episodes(self, messages: Sequence[Message], before: Sequence[Message]) -> list[EpisodeDraft]:
+        await load_beside_loop(self)
         everything = [*before, *messages]
         drafts = (
             episode_in(message, everything[max(0, at - _MAX_BEFORE) : at])
@@ -55,186 +61,128 @@ class OfflineEpisodeExtractor:
 
 
 def episode_in(message: Message, before: Sequence[Message]) -> EpisodeDraft | None:
-    """The strongest moment of a message, if there is one."""
+    """The moment of a message, if there is one that no message shortly before has told already."""
+    draft = _draft(message, before)
+    if draft is None or any(_tells_same(one, draft) for one in before if one.session_id == message.session_id):
+        return None
+    return draft
+
+
+def _tells_same(earlier: Message, draft: EpisodeDraft) -> bool:
+    """Whether an earlier message of the user tells of a moment of the same kind, in much the same words."""
+    own, other = frozenset(terms(draft.summary)), frozenset(terms(earlier.text))
+    if earlier.role != "user" or len(own) < _MIN_TERMS or len(own & other) < _REPEATS * len(own):
+        return False
+    found = _draft(earlier, ())
+    return found is not None and found.kind == draft.kind and overlap(own, frozenset(terms(found.summary))) >= _REPEATS
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    at: int  # place of its sentence
+    kind: EpisodeKind
+    probability: float
+
+
+def _draft(message: Message, before: Sequence[Message]) -> EpisodeDraft | None:
     if message.role not in {"user", "assistant"}:
         return None
-    read = _sentences(message)
-    found: list[EpisodeDraft] = []
-    for language in languages():
-        statements = [_statement(text, masked, language) for text, masked in read]
-        for at in range(len(statements)):
-            found.extend(_moments(statements, at, message.role))
-    best = max(found, key=lambda draft: draft.significance, default=None)
-    return replace(best, message_id=message.id, context=_context(message, before)) if best else None
+    seen = observe(message, before)
+    moment = _confirmed(seen) if message.role == "assistant" else _told(seen)
+    statement = seen.sentences[moment.at][0] if moment else None
+    if moment is None or statement is None:
+        return None
+    match = _main_cue(seen.sentences[moment.at][1], moment.kind)
+    summary = _summary([one for one, _ in seen.sentences], moment.at, match, seen.language)
+    context = _context(message, before, little=len(_besides(summary, match)) < _MIN_OTHER_TERMS)
+    title = _title(statement, match, summary, context, moment.kind, seen.language)
+    if not title:
+        return None
+    valence = read_valence(moment.kind, summary, seen.language)
+    return EpisodeDraft(
+        message_id=message.id,
+        kind=moment.kind,
+        title=title,
+        summary=summary,
+        context=context,
+        outcome=_outcome(statement, match, seen.language) if match else None,
+        valence=valence,
+        significance=_significance(moment, statement, summary, valence, seen.language),
+    )
 
 
-# What a sentence states
-
-
-@dataclass(frozen=True, slots=True)
-class _Clause:
-    start: int
-    end: int
-    line: str  # its words without those that only lead to it, each with a space behind it, after a space
-    places: tuple[int, ...]  # where each word of the line begins
-    conjunction: str  # the word like "but" or "because" that it begins with
-
-
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    text: str  # the sentence without what it asks at its end
-    clauses: tuple[_Clause, ...]
-    language: Language
-    mark: str  # at the end of the sentence
-
-    def gives_reason(self) -> bool:
-        return self.language.lists["leads"].match(_line(self.text), 1) is not None
-
-
-def _sentences(message: Message) -> list[tuple[str, str]]:
-    """The sentences to look at, each also with its quotations masked by a word that no phrase has."""
-    masked = _QUOTED.sub(lambda quote: "q" * len(quote.group()), message.text[:_MAX_CHARACTERS])
-    found = _prose(message.text)
-    if message.role == "assistant":
-        found = [sentence for sentence in found[:_FIRST_OF_ASSISTANT] if sentence.kind == "prose"]
-    return [(sentence.text, masked[sentence.start : sentence.end]) for sentence in found]
-
-
-def _prose(text: str) -> list[Sentence]:
-    found = [
-        sentence
-        for sentence in sentences(text[:_MAX_CHARACTERS], MAX_SUMMARY)
-        if sentence.kind in {"prose", "item"}
-        and len(_SYMBOLS.findall(sentence.text)) <= _MAX_SYMBOLS * len(sentence.text)
+def _told(seen: Observation) -> _Moment | None:
+    """The sentence of the user that most likely tells of a moment."""
+    judged = [
+        (at, model().judge(seen.features(at)))
+        for at, (statement, matched) in enumerate(seen.sentences)
+        if statement and not (matched and all(one.veto for one in matched))
     ]
-    return [*found[:_MAX_SENTENCES], *found[max(_MAX_SENTENCES, len(found) - _LAST_SENTENCES) :]]
+    likely = [_Moment(at, one.kind, one.probability) for at, one in judged if one.probability >= model().threshold]
+    return max(likely, key=lambda one: (one.probability, -one.at), default=None)
 
 
-def _statement(text: str, masked: str, language: Language) -> _Statement | None:
-    """What the sentence states, without the question at its end; None if it only asks."""
-    stated: list[_Clause] = []
-    for clause in _clauses(masked, language):
-        if language.lists["asks"].search(clause.line):
-            end = clause.start
-            break
-        stated.append(clause)
-    else:
-        if _ASKED.search(text):
-            return None
-        end = len(text)
-    return _Statement(text[:end].rstrip(_EDGE), tuple(stated), language, text[-1]) if stated else None
+def _confirmed(seen: Observation) -> _Moment | None:
+    """What the assistant says is done or fixed."""
+    for at, (_, matched) in enumerate(seen.sentences):
+        for one in matched:
+            if not one.veto:
+                return _Moment(at, one.kind, _OF_ASSISTANT)
+    return None
 
 
-def _clauses(text: str, language: Language) -> Iterator[_Clause]:
-    found = [(match.start(), match.end(), fold(match.group())) for match in WORD.finditer(text)]
-    first = 0
-    for at in range(1, len(found) + 1):
-        if at == len(found) or _begins(text, found, at, language):
-            end = len(text) if at == len(found) else found[at][0]
-            yield _clause(found[first:at], end, language, begins=first == 0)
-            first = at
+def _main_cue(matched: Iterable[Match], kind: EpisodeKind) -> Match | None:
+    own = [one for one in matched if one.kind == kind and not one.veto]
+    return min(own, key=lambda one: _STRENGTHS.index(one.strength), default=None)
 
 
-def _begins(text: str, found: Sequence[tuple[int, int, str]], at: int, language: Language) -> bool:
-    """Whether a new clause begins with a word."""
-    if _BREAK.search(text, found[at - 1][1], found[at][0]) or found[at][2] in language.conjunctions:
-        return True
-    return found[at][2] == "and" and at + 1 < len(found) and found[at + 1][2] in language.subjects
-
-
-def _clause(found: Sequence[tuple[int, int, str]], end: int, language: Language, *, begins: bool) -> _Clause:
-    leading = next((at for at, (_, _, word) in enumerate(found[:-1]) if word not in language.openers), 0)
-    kept = found[leading:]
-    line = " " * begins + "".join(f" {word}" for _, _, word in kept) + " "
-    conjunction = found[0][2] if found[0][2] in language.conjunctions else ""
-    return _Clause(found[0][0], end, line, tuple(start for start, _, _ in kept), conjunction)
-
-
-# Moments
-
-
-def _moments(statements: Sequence[_Statement | None], at: int, role: str) -> Iterator[EpisodeDraft]:
-    statement = statements[at]
-    if statement is None:
-        return
-    for clause in statement.clauses:
-        found = max(_matches(clause, statement.language, role), key=lambda one: one[0].weight, default=None)
-        summary = _summary(statements, at, found[1].group()) if found else ""
-        if found and summary:
-            yield _moment(statement, summary, clause, *found)
-
-
-def _matches(clause: _Clause, language: Language, role: str) -> Iterator[tuple[Cue, re.Match[str]]]:
-    if clause.conjunction in language.background:
-        return
-    for word in dict.fromkeys(clause.line.split()):
-        for cue in language.cues.get(word, ()):
-            match = cue.phrase.search(clause.line) if cue.role == role else None
-            if match and not _is_vetoed(clause.line, cue, match, language):
-                yield cue, match
-
-
-def _is_vetoed(line: str, cue: Cue, match: re.Match[str], language: Language) -> bool:
-    vetoes = ("before", "mentions") if cue.personal else ("before",)
-    if any(language.lists[name].search(line, 0, max(match.start(), 1)) for name in vetoes):
-        return True
-    following = " ".join(line[match.end() :].split()[:2])
-    return language.lists["after"].match(f" {following} ", 1) is not None
-
-
-def _moment(statement: _Statement, summary: str, clause: _Clause, cue: Cue, match: re.Match[str]) -> EpisodeDraft:
-    language = statement.language
-    line = _line(summary)
+def _significance(moment: _Moment, statement: Statement, summary: str, valence: float, language: Language) -> float:
+    line = line_of(summary)
     lifts = (
+        _SURE * moment.probability,
+        _WEIGHTS[moment.kind],
+        _TONE * abs(valence),
         _NUMBER * bool(_DIGIT.search(summary)),
-        _MARK * (statement.mark == "!"),
+        _MARK * statement.whole.rstrip().endswith("!"),
         _STRESS * bool(language.lists["important"].search(line)),
         _REASON * bool(language.lists["reason"].search(line)),
     )
-    tone = language.tones[cue.kind] + _TONE * _tone(line.split(), language)
-    return EpisodeDraft(
-        message_id="",
-        kind=cue.kind,
-        title=_title(statement, clause, summary),
-        summary=summary,
-        context="",
-        outcome=_outcome(statement, clause, cue, match),
-        valence=round(min(max(tone, -1.0), 1.0), 2),
-        significance=round(min(max(cue.weight + sum(lifts), MIN_SIGNIFICANCE), MAX_SIGNIFICANCE), 2),
-    )
+    return round(min(max(_BASE + sum(lifts), MIN_SIGNIFICANCE), MAX_SIGNIFICANCE), 2)
 
 
-def _line(text: str) -> str:
-    return "".join(f" {fold(word)}" for word in WORD.findall(text)) + " "
+# What a moment says
 
 
-def _tone(words: Sequence[str], language: Language) -> int:
-    """Good words minus bad ones, each turned by a negation shortly before it."""
-    tone = 0
-    for at, word in enumerate(words):
-        sign = (word in language.good) - (word in language.bad)
-        if sign:
-            denied = any(earlier in language.negations for earlier in words[max(0, at - _NEGATION_REACH) : at])
-            tone += -sign if denied else sign
-    return tone
-
-
-def _summary(statements: Sequence[_Statement | None], at: int, cue: str) -> str:
-    """The statement, with the reason that follows; one that says little but its cue, with its neighbours. Else ''."""
+def _summary(statements: Sequence[Statement | None], at: int, match: Match | None, language: Language) -> str:
+    """The sentence with its neighbours: all that is stated, if that is short; else the reason, or what it needs."""
     statement = statements[at]
     text = statement.text if statement else ""
-    others = len(set(terms(text)) - set(terms(cue)))
+    run = _run(statements, at)
+    whole = " ".join(one.text for one in run)
+    if len(whole) <= MAX_SUMMARY:
+        return " ".join(whole.split())
+    others = len(_besides(text, match))
     following = list(itertools.takewhile(bool, statements[at + 1 : at + 3]))
     if following and others < _MIN_OTHER_TERMS:
         text = _append(text, following.pop(0))
-    if following and following[0] and following[0].gives_reason():
+    if following and following[0] and following[0].gives_reason(language):
         text = _append(text, following[0])
     if at and others and _says_little(text):
         text = _append("", statements[at - 1], text)
-    return "" if _says_little(text) else " ".join(text.split())
+    return " ".join(text.split())
 
 
-def _append(text: str, more: _Statement | None, rest: str = "") -> str:
+def _run(statements: Sequence[Statement | None], at: int) -> list[Statement]:
+    """The sentences around a place up to a question, without those that say nothing at either end."""
+    before = list(itertools.takewhile(bool, reversed(statements[:at])))
+    behind = list(itertools.takewhile(bool, statements[at + 1 :]))
+    run = [one for one in (*reversed(before), statements[at], *behind) if one]
+    while run and run[0] is not statements[at] and len(run[0].text) < _MIN_SENTENCE:
+        run.pop(0)
+    return run
+
+
+def _append(text: str, more: Statement | None, rest: str = "") -> str:
     joined = " ".join(part for part in (text, more.text if more else "", rest) if part)
     return joined if len(joined) <= MAX_SUMMARY else text or rest
 
@@ -243,13 +191,43 @@ def _says_little(text: str) -> bool:
     return len(set(terms(text))) < _MIN_TERMS
 
 
-def _title(statement: _Statement, clause: _Clause, summary: str) -> str:
-    """The words from the clause on, or all of the summary where these say too little."""
-    text = statement.text[clause.places[0] :]
-    if len(set(terms(text))) < _MIN_OTHER_TERMS:
-        text = summary
-    title = shorten(_EMPHASIS.sub("", text).strip(_EDGE).rstrip(".!"), MAX_TITLE)
-    return title[:1].upper() + title[1:] if title.split(" ", 1)[0].islower() else title
+def _title(
+    statement: Statement, match: Match | None, summary: str, context: str, kind: EpisodeKind, language: Language
+) -> str:
+    """The clause of the cue as a title; of words that say too little, with what was spoken of before; else ''."""
+    pieces = split_clauses(statement.text)
+    if not pieces:
+        return ""
+    start = match.clause.places[0] if match else 0
+    at = max((at for at, (place, _) in enumerate(pieces) if place <= start), default=0)
+    place, piece = pieces[at]
+    pieces[at] = (start, piece[max(0, start - place) :])  # what is told before its clause is another thing
+    title = make_title([piece for _, piece in pieces], at, language)
+    if _says_little(title):
+        title = _longer(title, [piece for _, piece in split_clauses(summary)], language)
+    if _says_little(title) and context and match and (kind in _ABOUT or not terms(title)):
+        title = _about(context, kind, language) or title
+    return (
+        "" if not title or (_says_little(title) and not (context and match) and not _besides(summary, match)) else title
+    )
+
+
+def _besides(text: str, match: Match | None) -> set[str]:
+    """The terms of a text besides those of the cue."""
+    return set(terms(text)) - set(terms(match.found.group() if match else ""))
+
+
+def _longer(title: str, pieces: Sequence[str], language: Language) -> str:
+    found = (make_title(pieces, at, language) for at in range(len(pieces)))
+    return next((one for one in found if not _says_little(one)), title)
+
+
+def _about(context: str, kind: EpisodeKind, language: Language) -> str:
+    """What was spoken of before, with the kind of moment."""
+    pieces = [piece for _, piece in split_clauses(context)]
+    topic = _longer("", pieces, language)
+    label = f"{language.labels[kind]}: {topic[:1].lower() if topic[1:2].islower() else topic[:1]}{topic[1:]}"
+    return capitalise(label) if topic and len(label) <= MAX_TITLE else ""
 
 
 def shorten(text: str, max_characters: int) -> str:
@@ -257,31 +235,37 @@ def shorten(text: str, max_characters: int) -> str:
     text = " ".join(text.split())
     if len(text) <= max_characters:
         return text
-    cut = max((match.start() for match in _BREAK.finditer(text, 0, max_characters)), default=0)
-    if cut >= _MIN_TITLE:
-        return text[:cut].rstrip(_EDGE)
+    cut = max((match.start() for match in BREAK.finditer(text, 0, max_characters)), default=0)
+    if cut >= _MIN_CUT:
+        return text[:cut].rstrip(EDGE)
     space = text.rfind(" ", 0, max_characters)
-    return text[: space if space > 0 else max_characters - 1].rstrip(_EDGE) + "…"
+    return text[: space if space > 0 else max_characters - 1].rstrip(EDGE) + "…"
 
 
-def _outcome(statement: _Statement, clause: _Clause, cue: Cue, match: re.Match[str]) -> str | None:
+def _outcome(statement: Statement, match: Match, language: Language) -> str | None:
     """What was decided, or the clause that says what is done."""
-    if cue.kind not in _WITH_OUTCOME:
+    if match.kind not in _WITH_OUTCOME:
         return None
+    clause, found = match.clause, match.found
     start, end = clause.places[0], clause.end
-    behind = clause.places[len(clause.line[: match.end()].split()) :]  # words after the cue
-    if behind and cue.kind == "decision_made" and match.group().split()[-1] in statement.language.objects:
+    behind = clause.places[len(clause.line[: found.end()].split()) :]  # words after the cue
+    if behind and match.kind == "decision_made" and found.group().split()[-1] in language.sets["objects"]:
         start = behind[0]
     elif not behind:
         following = statement.clauses[statement.clauses.index(clause) + 1 :]
         end = max((one.end for one in itertools.takewhile(lambda one: not one.conjunction, following)), default=end)
-    return shorten(statement.text[start:end].strip(_EDGE).rstrip(".!"), MAX_CONTEXT)
+    return shorten(statement.text[start:end].strip(EDGE).rstrip(".!"), MAX_CONTEXT) or None
 
 
-def _context(message: Message, before: Sequence[Message]) -> str:
-    """What the user had last spoken of."""
-    for earlier in reversed(before):
-        if earlier.role == "user" and earlier.session_id == message.session_id:
-            texts = (sentence.text for sentence in _prose(earlier.text))
-            return next((shorten(text, MAX_CONTEXT) for text in texts if not _says_little(text)), "")
+def _context(message: Message, before: Sequence[Message], *, little: bool) -> str:
+    """What the user had last spoken of; for a message that says little, else what the assistant had."""
+    near = [one for one in reversed(before) if one.session_id == message.session_id]
+    spoken = [one for one in near if one.role == "user"][:1]
+    if little:
+        spoken += [one for one in near if one.role == "assistant"][:1]
+    for earlier in spoken:
+        texts = (sentence.text for sentence in prose(earlier.text))
+        found = next((shorten(text, MAX_CONTEXT) for text in texts if len(set(terms(text))) > _MIN_TERMS), "")
+        if found:
+            return found
     return ""

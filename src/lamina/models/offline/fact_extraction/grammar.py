@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 from lamina.errors import ConfigError
 from lamina.models.offline.fact_extraction.masking import Markers
 from lamina.models.offline.fact_extraction.patterns import Index, Pattern, compile_pattern
+from lamina.models.offline.fact_extraction.third_person import Phrase, ThirdPerson
+from lamina.values.fact import Stands
 
 T = TypeVar("T")
 Table = Mapping[str, Any]
@@ -52,6 +54,7 @@ class Emission:
     key: str | None
     value: str
     importance: float
+    limit: str  # what the value is limited to; nothing if its slot is empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +68,23 @@ class Template:
     again: str = ""  # a new value for the fact found before: any, or one that was negated
     asks: bool = False  # may be put as a question
     timeless: bool = False  # dates around it do not say since when
+    stands: Stands = "alone"
+    swaps: bool = False  # of many values: with a word of change it takes the place of all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """Words that say that the text around them states no fact, except in the categories it spares."""
+    """Words that say that the text around them states no fact: in all that it does not spare, or only in some."""
 
     scope: str  # clause, sentence, rest (of the message), below (the paragraph), message
     spares: frozenset[str]
+    only: frozenset[str]  # refuses these and nothing else, and lets pass what says that a fact has ended
+
+    def allows(self, category: str, key: str | None, *, holds: bool) -> bool:
+        names = {category, f"{category}/{key}"}
+        if self.only:
+            return not holds or names.isdisjoint(self.only)
+        return not names.isdisjoint(self.spares)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +106,19 @@ class ClauseWords:
     openers: Mapping[str, tuple[tuple[str, ...], ...]]  # by first word, the longest first
     preludes: frozenset[str]
     fillers: frozenset[str]
+    beside: frozenset[str]  # in a clause, they say that its value stands beside others
+    changes: frozenset[str]  # and these that it does not
+    inverts: bool  # the subject stands behind the verb where something else comes first
     negations: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]  # words -> what is left of them
+    elided: tuple[
+        tuple[tuple[str, ...], tuple[str, ...]], ...
+    ]  # first words of a clause without a subject -> its start
+    participles: Mapping[str, tuple[str, ...]]  # first word of a clause -> subject and verb in its place
+    never_elided: frozenset[str]  # with one of these, a clause has another subject
+    articles: frozenset[str]  # begin a clause where one of `finite` follows soon
+    finite: frozenset[str]
+    tags: frozenset[str]  # a question of one of these words asks for the whole sentence; of any word, if there are none
+    complements: frozenset[str]  # behind these, a subject in a run-on sentence is part of the clause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +131,7 @@ class Grammar:
     whole: Mapping[str, tuple[str, ...]]
     merges: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]  # first word -> phrases and the word they become
     endings: Mapping[str, str]
+    beginnings: Mapping[str, str]
     clauses: ClauseWords
     numbers: frozenset[str]  # number words
     time_leads: frozenset[str]  # a clause that begins with one says since when or until when the one before holds
@@ -117,14 +142,22 @@ class Grammar:
     markers: Markers
     templates: Mapping[str, Index[Template]]  # by scope: clause, anywhere (in a clause), sentence
     guards: Index[Guard]
+    third_person: ThirdPerson
 
 
 @cache
 def grammars() -> tuple[Grammar, ...]:
     """Every grammar of the package, by file name."""
     folder = resources.files("lamina.models.offline.fact_extraction")
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    files = sorted((file for file in folder.iterdir() if file.name.startswith("grammar_")), key=lambda file: file.name)
     return tuple(grammar(tomllib.loads(file.read_text("utf-8"))) for file in files)
+
+
+@cache
+def markers() -> Markers:
+    """The markers of all languages together."""
+    names = [field.name for field in fields(Markers)]
+    return Markers(**{name: frozenset().union(*(getattr(one.markers, name) for one in grammars())) for name in names})
 
 
 def grammar(data: Table) -> Grammar:
@@ -141,6 +174,7 @@ def grammar(data: Table) -> Grammar:
         fallback=data.get("fallback", False),
         whole={word: tuple(full.split()) for full, words in full_forms.items() for word in _set(words)},
         endings=data.get("endings", {}),
+        beginnings=data.get("beginnings", {}),
         merges=_by_first_word((phrase, (phrase, word)) for phrase, word in phrases),
         clauses=_clause_words(data["clauses"], classes),
         numbers=_set(data["numbers"]),
@@ -152,6 +186,7 @@ def grammar(data: Table) -> Grammar:
         markers=Markers(**{field.name: _set(classes.get(field.name, "")) for field in fields(Markers)}),
         templates={scope: _templates(data, classes, slots, scope) for scope in ("clause", "anywhere", "sentence")},
         guards=_guards(data["guards"], classes),
+        third_person=_third_person(data.get("third_person", {})),
     )
 
 
@@ -215,21 +250,65 @@ def _clause_words(data: Table, classes: Mapping[str, str]) -> ClauseWords:
     openers = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
     return ClauseWords(
         **lists,
+        inverts=data.get("inverts", False),
         continues={tuple(start.split()): _set(_expand(text, classes)) for start, text in continues.items()},
         openers=_by_first_word((phrase, phrase) for phrase in openers),
         negations=tuple((tuple(words.split()), tuple(left.split())) for words, left in negations.items()),
+        elided=_elided(data.get("elided", {}), classes),
+        participles={word: tuple(start.split()) for word, start in data.get("participles", {}).items()},
     )
+
+
+def _elided(data: Table, classes: Mapping[str, str]) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """Beginnings of clauses that leave out their subject, the longest first, with what is left out."""
+    found = [(tuple(words.split()), tuple(start.split())) for start, text in data.items()
+             for words in _set(_expand(text, classes))]  # fmt: skip
+    return tuple(sorted(found, key=lambda entry: (-len(entry[0]), entry)))
 
 
 _CLAUSE_LISTS = (
     "subjects", "verbs", "first_person", "others", "conjunctions", "breaks", "links", "skipped", "reasons",
-    "question_words", "orders", "preludes", "fillers",
+    "question_words", "orders", "preludes", "fillers", "beside", "changes", "never_elided",
+    "articles", "finite", "complements", "tags",
 )  # fmt: skip
+
+
+def _third_person(data: Table) -> ThirdPerson:
+    lists: dict[str, Any] = {name: _set(data.get(name, "")) for name in _PERSON_LISTS}
+    texts = {name: data.get(name, "") for name in ("first", "object", "own", "state")}
+    tables = {
+        name: data.get(name, {}) for name in ("own_articles", "contracted", "words", "before_nouns", "verbs", "labels")
+    }
+    return ThirdPerson(
+        **lists,
+        **texts,
+        **tables,
+        subjects=_phrases(data.get("subjects", "")),
+        of_user=_phrases(data.get("of_user", "")),
+        endings=tuple(data.get("endings", {}).items()),
+        phrases={tuple(phrase.split()): new for phrase, new in data.get("phrases", {}).items()},
+    )
+
+
+_PERSON_LISTS = (
+    "pronouns", "finite", "known", "states", "adverbs", "reports", "that", "joins", "others", "attributes",
+)  # fmt: skip
+
+
+def _phrases(text: str) -> tuple[Phrase, ...]:
+    """Phrases, the longest first."""
+    found = {tuple(part.split()) for part in text.split(",") if part.strip()}
+    return tuple(sorted(found, key=lambda phrase: (-len(phrase), phrase)))
 
 
 def _guards(entries: Sequence[Table], classes: Mapping[str, str]) -> Index[Guard]:
     guards = [
-        Guard(scope=entry.get("scope", "sentence"), spares=frozenset(entry.get("spares", ()))) for entry in entries
+        Guard(
+            scope=entry.get("scope", "sentence"),
+            spares=frozenset(entry.get("spares", ())),
+            only=frozenset(entry.get("only", ())),
+        )
+        for entry in entries
     ]
     return Index(
         [
@@ -259,11 +338,15 @@ def _require_slot_words(pattern: Pattern, slots: Mapping[str, SlotKind]) -> Patt
     return replace(pattern, needed=(*pattern.needed, *known))
 
 
+_TEMPLATE_OPTIONS = ("holds", "negatable", "again", "asks", "timeless", "stands", "swaps")
+
+
 def _template(entry: Table, importance: Mapping[str, float]) -> Template:
     emissions: list[Emission] = []
     for part in (entry, *entry.get("also", ())):
         category, key = part.get("category", entry.get("category", "")), part.get("key")
         weight = importance.get(key or "", importance.get((key or "").split(" ")[0], importance.get(category, 0.6)))
-        emissions.append(Emission(category=category, key=key, value=part.get("value", ""), importance=float(weight)))
-    plain = {name: entry[name] for name in ("holds", "negatable", "again", "asks", "timeless") if name in entry}
+        value, limit = part.get("value", ""), part.get("limit", "")
+        emissions.append(Emission(category=category, key=key, value=value, importance=float(weight), limit=limit))
+    plain = {name: entry[name] for name in _TEMPLATE_OPTIONS if name in entry}
     return Template(emissions=tuple(emissions), confidence=float(entry.get("confidence", 0.8)), **plain)

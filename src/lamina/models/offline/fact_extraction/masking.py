@@ -70,10 +70,10 @@ def mask(text: str, quoted: frozenset[str]) -> str:
     return _QUOTED.sub(mask_quote, text)
 
 
-def own_sentences(text: str, markers: Markers) -> Iterator[Sentence]:
-    """The sentences of the writer, as far as the layout tells them from pasted text."""
+def own_sentences(text: str, markers: Markers, longest: int = MAX_SENTENCE * 4) -> Iterator[Sentence]:
+    """The sentences of the writer, as far as the layout tells them from pasted text; those over `longest` in pieces."""
     text = text[: _paste_start(text, markers)]
-    for sentence in sentences(text, longest=MAX_SENTENCE * 4):
+    for sentence in sentences(text, longest):
         if sentence.kind in {"code", "quote", "heading"} or len(sentence.text) > MAX_SENTENCE:
             continue
         if sentence.text.count('"') % 2 or is_secret(sentence.text):
@@ -99,14 +99,20 @@ def _paste_start(text: str, markers: Markers) -> int:
 
 
 def _letter_start(text: str, markers: Markers) -> int:
-    """Where a letter begins that ends with a line such as "Kind regards,": at its greeting, or at a new paragraph."""
+    """Where a letter begins that ends with a line such as "Kind regards,": at its greeting, or at a new paragraph.
+
+    A message that greets nobody by name at its beginning, or ends with such a line and no name below it, is no letter.
+    """
     at = 0
     greeting = paragraph = len(text)
     for line in text.splitlines(keepends=True)[:_MAX_LINES]:
         words = fold(line).strip().rstrip(",.!")
         if words in markers.farewells and at:
-            return min(greeting, paragraph)
+            signed = text[at + len(line) :].strip() != ""
+            return min(greeting, paragraph) if greeting < len(text) or signed else len(text)
         if greeting == len(text) and line.rstrip().endswith(",") and words.partition(" ")[0] in markers.greetings:
+            if not at and " " not in words:
+                return len(text)
             greeting = at
         if not words and paragraph == len(text):
             paragraph = at

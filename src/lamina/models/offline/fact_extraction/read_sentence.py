@@ -10,8 +10,10 @@ from re import Match
 from lamina.language.dates import period
 from lamina.language.sentences import Sentence
 from lamina.models.offline.fact_extraction.clauses import (
+    BREAKS,
     Clause,
     clauses,
+    with_subject,
     without_negation,
     without_opener,
     without_prelude,
@@ -20,10 +22,12 @@ from lamina.models.offline.fact_extraction.grammar import Emission, Grammar, Gua
 from lamina.models.offline.fact_extraction.slot_values import Value, surface, values
 from lamina.models.offline.fact_extraction.tokens import MASK, Token, join_words, merge_phrases, tokenise
 from lamina.protocols.models import FactDraft
+from lamina.values.fact import Stands
 from lamina.values.message import Message
 
 MAX_QUOTE = 240
 _NEGATED = "negated"
+_ELIDED_CONFIDENCE = 0.75
 _AHEAD = frozenset(("commitment", "goal", "constraint", "decision"))
 _QUESTION_MARKS = "?\uff1f؟"
 
@@ -37,11 +41,17 @@ class _SentenceContext:
     message: Message
     guards: tuple[Guard, ...]
     scopes: frozenset[str]  # scopes with templates that may match
+    tokens: tuple[Token, ...]  # of the whole sentence
+    onward: tuple[tuple[int, Guard], ...]  # guards of all that ends behind a place
     following: tuple[Clause, ...] = ()
+    after: int = 0  # where the clause before ends
 
-    def allows(self, category: str, key: str | None) -> bool:
-        names = {category, f"{category}/{key}"}
-        return all(not names.isdisjoint(guard.spares) for guard in self.guards)
+    def up_to(self, end: int) -> "_SentenceContext":
+        """The context of what ends at a place."""
+        return replace(self, guards=(*self.guards, *(guard for place, guard in self.onward if place < end)))
+
+    def allows(self, category: str, key: str | None, *, holds: bool) -> bool:
+        return all(guard.allows(category, key, holds=holds) for guard in self.guards)
 
 
 def read_sentence(
@@ -51,8 +61,9 @@ def read_sentence(
 
     Their quotes are still empty.
     """
-    tokens = merge_phrases(tokenise(sentence.text, sentence.start, grammar.whole, grammar.endings), grammar.merges)
-    guards, own = _guards(tokens, grammar)
+    read = tokenise(sentence.text, sentence.start, grammar.whole, grammar.endings, grammar.beginnings)
+    tokens = merge_phrases(read, grammar.merges)
+    guards, own, onward = _guards(tokens, grammar)
     guarded = {guard.scope for guard in guards}
     if "message" in guarded:
         return [], "message"
@@ -67,33 +78,54 @@ def read_sentence(
         scopes=scopes,
         sentence=sentence,
         message=message,
+        tokens=tuple(tokens),
         guards=tuple(guard for guard in guards if guard.scope == "sentence"),
+        onward=tuple(onward),
     )
     question = ended != "rest" and sentence.text.rstrip("\"'”\u2019)»* ").endswith(tuple(_QUESTION_MARKS))
     found = list(before)
-    whole = _sentence_facts(tokens, context, question=question)
+    whole = _sentence_facts(tokens, context.up_to(sentence.end), question=question)
     for draft in whole:
         found = _add(found, draft, again="")
     parts = clauses(tokens, grammar.clauses, question=question)
     for place, clause in enumerate(parts):
-        following = replace(context, following=tuple(parts[place + 1 :]))
-        for draft, again in _clause_facts(clause, following, skip=any(draft.key is None for draft in whole)):
+        after = parts[place - 1].tokens[-1].end if place else 0
+        near = replace(context.up_to(clause.tokens[-1].end), following=tuple(parts[place + 1 :]), after=after)
+        for draft, again in _clause_facts(clause, near, skip=any(draft.key is None for draft in whole)):
             found = _add(found, draft, again=again)
-    return found, ended
+    known = [draft for draft in found if draft in before]
+    return [*known, *_beside_each_other([draft for draft in found if draft not in before])], ended
 
 
-def _guards(tokens: Sequence[Token], grammar: Grammar) -> tuple[list[Guard], int]:
-    """The guards that match, and the number of tokens before the first that ends the writer's own words."""
+def _beside_each_other(found: Sequence[FactDraft]) -> list[FactDraft]:
+    """The facts of one sentence: a second value of one key, for the same time, stands beside the first."""
+    named = set[tuple[object, ...]]()
+    kept: list[FactDraft] = []
+    for draft in found:
+        place = (draft.category, draft.key, draft.about, draft.scope)
+        alone = draft.stands == "alone" and draft.key and draft.holds and not draft.since and not draft.until
+        kept.append(replace(draft, stands="beside") if alone and place in named else draft)
+        if draft.holds:
+            named.add(place)
+    return kept
+
+
+def _guards(tokens: Sequence[Token], grammar: Grammar) -> tuple[list[Guard], int, list[tuple[int, Guard]]]:
+    """The guards that match, the number of tokens before the writer's own words end, and guards from a place onward."""
     joined = join_words(tokens)
     found: list[Guard] = []
+    onward: list[tuple[int, Guard]] = []
     own = len(tokens)
+    opened = len(joined) - len(join_words(without_opener(list(tokens), grammar.clauses)))
     for pattern, guard in grammar.guards.likely(frozenset([token.word for token in tokens])):
-        match = pattern.regex.search(joined)
+        match = pattern.regex.search(joined, opened if guard.scope == "onward" else 0)
         if match and guard.scope == "rest":
             own = min(own, joined.count(" ", 0, match.start()))
+        elif match and guard.scope == "onward":
+            onward.append((tokens[joined.count(" ", 0, match.start())].start, guard))
         elif match:
             found.append(guard)
-    return found, own
+    return found, own, onward
 
 
 def _add(found: list[FactDraft], draft: FactDraft, *, again: str) -> list[FactDraft]:
@@ -134,7 +166,18 @@ def _clause_facts(clause: Clause, context: _SentenceContext, *, skip: bool) -> I
         found = list(_match_templates(later, "clause", context)) if later else []
         if not found:
             found = list(_negation_facts(later or clause, context))
-    yield from found
+    yield from found or _elided_facts(clause, context)
+
+
+def _elided_facts(clause: Clause, context: _SentenceContext) -> Iterator[tuple[FactDraft, str]]:
+    """The facts of a clause that begins a sentence, or stands behind a mark, and has left out its subject."""
+    begins = not context.after or clause.lead in BREAKS
+    full = with_subject(clause, context.grammar.clauses) if begins and not clause.asks else None
+    if full is None:
+        return
+    found = list(_match_templates(full, "clause", context)) or list(_negation_facts(full, context))
+    for draft, again in found:
+        yield replace(draft, confidence=min(draft.confidence, _ELIDED_CONFIDENCE)), again
 
 
 def _negation_facts(clause: Clause, context: _SentenceContext) -> Iterator[tuple[FactDraft, str]]:
@@ -142,7 +185,7 @@ def _negation_facts(clause: Clause, context: _SentenceContext) -> Iterator[tuple
     if plain is None or without_negation(plain, context.grammar.clauses) is not None:
         return
     for draft, again in _match_templates(plain, "clause", context, negated=True):
-        yield replace(draft, holds=False, start=min(draft.start, clause.tokens[0].start)), again
+        yield replace(draft, start=min(draft.start, clause.tokens[0].start)), again
 
 
 def _match_templates(
@@ -156,6 +199,8 @@ def _match_templates(
     for pattern, template in likely:
         if (clause.asks and not (template.asks or scope == "anywhere")) or (negated and not template.negatable):
             continue
+        if negated:
+            template = replace(template, holds=False)  # noqa: PLW2901 - the same template, of what is not so
         if scope == "anywhere":
             for match in pattern.regex.finditer(joined):
                 yield from _read_slots(match, pattern.slots, template, clause, context)
@@ -173,12 +218,17 @@ def _read_slots(
     slots = _slots(match, kinds, clause, context)
     for place, emission in enumerate(template.emissions):
         labels = [label for label in kinds if f"{{{label}}}" in f"{emission.key} {emission.value}"]
-        if not all(slots.get(label) for label in labels) or not context.allows(emission.category, emission.key):
+        if not all(slots.get(label) for label in labels) or not context.allows(
+            emission.category, emission.key, holds=template.holds
+        ):
             if place == 0:
                 return
             continue
+        limits = [label for label in kinds if f"{{{label}}}" == emission.limit and match.start(label) >= 0]
+        if not all(slots[label] for label in limits):
+            return
         for chosen in product(*(slots[label] for label in labels)):
-            filled = dict(zip(labels, chosen, strict=True))
+            filled = dict(zip(labels, chosen, strict=True)) | {label: slots[label][0] for label in limits}
             yield _draft(emission, template, filled, clause, context), template.again
 
 
@@ -201,14 +251,17 @@ def _slots(
 def _draft(
     emission: Emission, template: Template, filled: Mapping[str, Value], clause: Clause, context: _SentenceContext
 ) -> FactDraft:
-    key, value = emission.key, emission.value
+    key, value, scope = emission.key, emission.value, None
     for label, chosen in filled.items():
         form = surface(chosen, context.message.text)
         value = value.replace(f"{{{label}}}", form)
+        scope = form if emission.limit == f"{{{label}}}" else scope
         words = " ".join([token.word for token in chosen])
         key = key.replace(f"{{{label}}}", form if MASK in words else words) if key else key
     since, until = (None, None) if template.timeless else _period(emission, clause, context)
     ended = since is None and until is not None and until <= context.message.created_at
+    if ended and emission.category in _AHEAD:
+        ended, until = False, None  # nobody plans for the past
     start, end = _quote_span(clause, context)
     return FactDraft(
         message_id=context.message.id,
@@ -224,7 +277,21 @@ def _draft(
         since=since,
         until=None if ended else until,
         reason=_reason(filled, clause, context) if emission.category == "decision" else None,
+        scope=scope,
+        stands=_stands(template, clause, context) if key else "alone",
     )
+
+
+def _stands(template: Template, clause: Clause, context: _SentenceContext) -> Stands:
+    """Whether the value stands alone or beside others, by its template and by words such as "also"."""
+    if template.stands != "alone" or template.timeless or not template.holds:
+        return template.stands
+    end = max(token.end for token in clause.tokens)
+    words = {token.word for token in context.tokens if context.after <= token.start < end}
+    marks = context.grammar.clauses
+    if template.swaps and words & marks.changes:
+        return "instead"
+    return "beside" if words & marks.beside and not words & marks.changes else "alone"
 
 
 def _period(emission: Emission, clause: Clause, context: _SentenceContext) -> tuple[datetime | None, datetime | None]:
@@ -240,8 +307,8 @@ def _period(emission: Emission, clause: Clause, context: _SentenceContext) -> tu
 def _quote_span(clause: Clause, context: _SentenceContext) -> tuple[int, int]:
     """Where the quote stands: the clause, or the sentence where the subject stands in another clause."""
     if clause.inherited:
-        return context.sentence.start, clause.tokens[-1].end
-    return clause.tokens[0].start, max(token.end for token in clause.tokens)
+        return context.sentence.start, max(token.end for token in clause.tokens)
+    return min(token.start for token in clause.tokens), max(token.end for token in clause.tokens)
 
 
 def _reason(filled: Mapping[str, Value], clause: Clause, context: _SentenceContext) -> str | None:

@@ -1,6 +1,8 @@
 """Values of slots: where they end, whether they are valid, and how the user wrote them."""
 
+import re
 from collections.abc import Sequence
+from itertools import pairwise
 from re import Pattern
 
 from lamina.models.offline.fact_extraction.clauses import COMMAS
@@ -8,6 +10,8 @@ from lamina.models.offline.fact_extraction.grammar import Grammar, SlotKind
 from lamina.models.offline.fact_extraction.tokens import MASK, Token, join_words
 
 Value = tuple[Token, ...]
+
+_PRONOUN = re.compile(r"\bI\b")  # in English, a capital that says nothing
 
 
 def values(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar, text: str) -> list[Value]:
@@ -32,7 +36,9 @@ def values(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar, text: str)
 
 def surface(value: Sequence[Token], text: str) -> str:
     """The value as the user wrote it, on one line."""
-    inner = " ".join(text[value[0].start : value[-1].end].split())
+    starts = [0, *(at for at in range(1, len(value)) if value[at].start < value[at - 1].start), len(value)]
+    runs = (value[first:past] for first, past in pairwise(starts))  # what was moved to the end is a run of its own
+    inner = " ".join(" ".join(text[run[0].start : run[-1].end].split()) for run in runs)
     return (inner.replace('"', "") if inner.count('"') % 2 else inner).strip("“”„«»`*_ \u2018")
 
 
@@ -51,6 +57,9 @@ def _is_inside(tokens: Sequence[Token], at: int, kind: SlotKind, grammar: Gramma
     """Whether a mark is part of the value."""
     if kind.tail and tokens[at].word in COMMAS:
         return at + 1 < len(tokens) and tokens[at + 1].capital
+    if kind.whole and tokens[at].word in "()":  # as in "numeric(12,2)"
+        words = [token.word for token in tokens[:at]]
+        return tokens[at].start == tokens[at - 1].end if tokens[at].word == "(" else "(" in words
     return (kind.split or kind.whole) and _is_conjunction(tokens[at].word, grammar)
 
 
@@ -80,9 +89,15 @@ def _items(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar) -> list[li
     return [] if any(token.word in grammar.articles for token in found[0][1:]) else found[:1]
 
 
+def _is_lower_case(text: str) -> bool:
+    """Whether a sentence has no capitals but at its beginning."""
+    rest = _PRONOUN.sub("", text).lstrip()[1:]
+    return rest == rest.lower()
+
+
 def _name(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar, text: str) -> Sequence[Token]:
     """Of a name, the words up to the first that cannot be part of it."""
-    if kind.form != "name" or (kind.lower and text == text.lower()):
+    if kind.form != "name" or (kind.lower and _is_lower_case(text)):
         return tokens
     end = 0
     for at, token in enumerate(tokens):
@@ -125,7 +140,7 @@ def _finds_any(patterns: Sequence[Pattern[str]], text: str) -> bool:
 
 
 def _has_form(value: Value, kind: SlotKind, grammar: Grammar, text: str) -> bool:
-    if kind.form == "any" or (kind.lower and text == text.lower()):
+    if kind.form == "any" or (kind.lower and _is_lower_case(text)):
         return True
     if kind.form == "number":
         return any(character.isdigit() for character in value[0].word) or value[0].word in grammar.numbers

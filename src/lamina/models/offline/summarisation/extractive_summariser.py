@@ -1,17 +1,19 @@
 """A summariser without a language model: it keeps the sentences that matter, word for word."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 
 from lamina.language.words import fold, tokenise
 from lamina.models.offline.summarisation.lexicon import lexicon
+from lamina.models.offline.summarisation.repetitions import consolidate
 from lamina.models.offline.summarisation.salience import WEIGHTS, Scored, content_stems, score_statements
-from lamina.models.offline.summarisation.sentence_selection import choose, drop_repetitions, gain
+from lamina.models.offline.summarisation.sentence_selection import Choice, Room, gain, is_others
 from lamina.models.offline.summarisation.statements import (
     JOINT,
+    LATER,
     OPEN,
     SPEAKERS,
     Statement,
@@ -19,20 +21,25 @@ from lamina.models.offline.summarisation.statements import (
     statements_of_summary,
     summary_headings,
 )
+from lamina.models.offline.summarisation.thoughts import bind, closures
 from lamina.models.offline.summarisation.topics import topics
 from lamina.protocols.models import SummaryDraft, SummaryTask, TokenCounter
 
+_END = re.compile(r"[.!?…。\uff01\uff1f][\"'”\u2019»)\]]*\Z")
 _NOTHING = "- (nothing yet)"
 _OLD_SHARE = 0.45  # of the tokens, held for the summary that goes on
 _NEW_SHARE = 0.4  # held for what is new
 _FOLD_SHARE = 0.75  # held for the summaries of a fold, in equal parts
 _SPARE = 0.97  # of the cap, since lines joined cost a little more than alone
-_WASTE = 0.04  # of the room; if more was left, more is chosen
+_ROUNDS = 3  # how often more is chosen where tokens are left
+_MIN_SPARE = 8  # tokens for which it is worth while
 _FLOOR = 0.12  # worth per token below which a sentence is left out though there is room
 _CLOSED = 0.5  # share of an open question's words that an answer has
 _KEEP_VALUE = 8.0  # what a word is worth that must survive
 _CATCH_ALL = ("situation", "context", "general", "other", "misc", "note", "background", "summary")
 _OVERLAP = 1.5
+_SPECIFIC = {"situation": 0.7, "time": 0.5, "event": 0.5}  # how much less these cues say about a section than others
+_LEAST_OF_OTHERS = 40  # tokens that others than the user have in any case
 _NEWER = 0.6  # how much more room the newest session of a digest has than the oldest
 
 
@@ -44,6 +51,8 @@ class _Plan:
     headings: tuple[str, ...]
     hide_empty: bool  # leave out headings without statements
     shares: Mapping[int, float]
+    corrected: Mapping[int, int] = field(default_factory=dict)  # older value -> newer value
+    user_share: float = 0.0  # of the words, where the user said enough
 
 
 class OfflineSummariser:
@@ -72,22 +81,38 @@ class OfflineSummariser:
         overhead = self._counter.count(_render((), plan)) if plan.headings else 0
         if overhead * 2 > task.cap:
             plan, overhead = replace(plan, headings=()), 0
-        costs = self._counter.count_many([item.statement.text for item in plan.items])
-        pick = partial(self._pick, plan, costs, task.least)
-        room = task.cap - overhead
-        picked = pick(int(room * _SPARE))
-        spare = task.cap - self._counter.count(_render([plan.items[at] for at in picked], plan))
-        if spare > _WASTE * room and len(picked) < len(plan.items):
-            picked = pick(int(room * _SPARE) + spare)
-        return self._within(picked or [0], plan, task.cap)
+        costs = self._counter.count_many([_cost_text(item.statement) for item in plan.items])
+        room = Room(
+            cap=int((task.cap - overhead) * _SPARE),
+            line_cost=self._line_cost(plan.items),
+            shares={source: int(share * (task.cap - overhead)) for source, share in plan.shares.items()},
+            floor=_FLOOR,
+            others=int((task.cap - overhead) * (1 - plan.user_share)) if plan.user_share else None,
+        )
+        choice = self._choose(plan, costs, room)
+        if sum(costs[at] for at in choice.picked) < task.least:
+            choice = self._choose(plan, costs, replace(room, floor=0.0))
+        for _ in range(_ROUNDS):
+            spare = task.cap - self._counter.count(_render_picked(choice.picked, plan))
+            if spare < _MIN_SPARE or len(choice.picked) == len(plan.items):
+                break
+            choice.add(spare)
+        return self._within(choice.picked or [0], plan, task.cap)
 
-    def _pick(self, plan: _Plan, costs: Sequence[int], min_tokens: int, room: int) -> list[int]:
-        shares = {source: int(share * room) for source, share in plan.shares.items()}
-        line_cost = self._line_cost(plan.items)
-        picked = choose(plan.items, costs, shares, room, line_cost=line_cost, floor=_FLOOR)
-        if sum(costs[at] for at in picked) < min_tokens:
-            picked = choose(plan.items, costs, shares, room, line_cost=line_cost, floor=0.0)
-        return picked
+    def _choose(self, plan: _Plan, costs: Sequence[int], room: Room) -> Choice:
+        """What to keep; where the user comes first, others have no more than what the user's words leave them."""
+        choice = Choice(plan.items, costs, room)
+        while room.others is not None and room.others > _LEAST_OF_OTHERS:
+            picked = choice.picked
+            asked = sum(self._counter.count_many([plan.items[at].statement.question for at in picked]))
+            others = sum(costs[at] for at in picked if is_others(plan.items[at]))
+            own = sum(costs[at] for at in picked) - others - asked
+            allowed = max(int(own * (1 - plan.user_share) / plan.user_share) - asked, _LEAST_OF_OTHERS)
+            if others <= allowed:
+                break
+            room = replace(room, others=allowed)
+            choice = Choice(plan.items, costs, room)
+        return choice
 
     def _line_cost(self, items: Sequence[Scored]) -> int:
         """What the beginning of a line costs, on the average."""
@@ -99,12 +124,15 @@ class OfflineSummariser:
     def _within(self, picked: Sequence[int], plan: _Plan, cap: int) -> str:
         """The text of the picked statements; the least valuable go until it is within the cap."""
         left = list(picked)
-        text = _render([plan.items[at] for at in left], plan)
+        needed = closures([item.needs for item in plan.items])
+        text = _render_picked(left, plan)
         while self._counter.count(text) > cap:
-            if len(left) == 1:
-                return self._cut(_render([plan.items[at] for at in left], replace(plan, headings=())), cap)
-            left.remove(_least_valuable(left, plan))
-            text = _render([plan.items[at] for at in left], plan)
+            gone = _least_valuable(left, plan)
+            rest = [at for at in left if gone not in needed[at]]
+            if not rest:
+                return self._cut(_render([plan.items[left[0]]], replace(plan, headings=())), cap)
+            left = rest
+            text = _render_picked(left, plan)
         return text
 
     def _cut(self, text: str, cap: int) -> str:
@@ -140,9 +168,15 @@ def _plan(task: SummaryTask) -> _Plan:
             replace(one, source=headings.index(one.heading) if one.heading in headings else 0) for one in statements
         ]
         shares = dict.fromkeys(range(len(headings)), _FOLD_SHARE / len(headings))
-        return _Plan(items=_score(grouped, task.keep), headings=headings, hide_empty=True, shares=shares)
-    items = _score(statements, task.keep)
-    return _Plan(items=items, headings=task.sections, hide_empty=False, shares=_shares(task, fresh))
+        return _finish(grouped, task, _Plan(items=(), headings=headings, hide_empty=True, shares=shares))
+    return _finish(
+        statements, task, _Plan(items=(), headings=task.sections, hide_empty=False, shares=_shares(task, fresh))
+    )
+
+
+def _finish(statements: Sequence[Statement], task: SummaryTask, plan: _Plan) -> _Plan:
+    items, corrected = _score(statements, task.keep)
+    return replace(plan, items=items, corrected=corrected, user_share=task.user_share)
 
 
 def _shares(task: SummaryTask, fresh: int) -> dict[int, float]:
@@ -166,26 +200,28 @@ def _digest(task: SummaryTask) -> _Plan:
             replace(one, heading=heading) for one in statements_of_summary(rest if rest.strip() else text, source)
         ]
     weights = [1 + _NEWER * source / max(1, len(headings) - 1) for source in range(len(headings))]
-    items = _score(statements, task.keep)
-    return _Plan(
-        items=tuple(replace(item, factor=item.factor * weights[item.statement.source]) for item in items),
-        headings=tuple(headings),
-        hide_empty=True,
-        shares={source: 0.9 * weight / sum(weights) for source, weight in enumerate(weights)},
+    shares = {source: 0.9 * weight / sum(weights) for source, weight in enumerate(weights)}
+    plan = _finish(statements, task, _Plan(items=(), headings=tuple(headings), hide_empty=True, shares=shares))
+    return replace(
+        plan, items=tuple(replace(item, factor=item.factor * weights[item.statement.source]) for item in plan.items)
     )
 
 
-def _score(statements: Sequence[Statement], keep: Sequence[str]) -> tuple[Scored, ...]:
-    kept, overtaken = drop_repetitions(score_statements(statements))
-    items = [
-        replace(item, factor=item.factor * WEIGHTS.superseded) if at in overtaken else item
-        for at, item in enumerate(kept)
+def _score(statements: Sequence[Statement], keep: Sequence[str]) -> tuple[tuple[Scored, ...], dict[int, int]]:
+    """The statements with their worth, and which of them a newer one corrects."""
+    thoughts = bind(statements)
+    scored = [
+        replace(item, needs=needs) if needs else item
+        for item, needs in zip(score_statements(thoughts.statements), thoughts.needs, strict=True)
     ]
+    items, corrected = consolidate(scored)
+    for at in corrected:
+        items[at] = replace(items[at], factor=items[at].factor * WEIGHTS.superseded, essential=False)
     for at, item in enumerate(items if keep else ()):
         text = fold(item.statement.text)
         if found := {f"keep {word}": _KEEP_VALUE for word in keep if word.strip() and fold(word) in text}:
-            items[at] = replace(item, stems={**item.stems, **found}, factor=max(item.factor, 1.0))
-    return tuple(items)
+            items[at] = replace(item, stems={**item.stems, **found}, factor=max(item.factor, 1.0), essential=True)
+    return tuple(items), corrected
 
 
 def _close_questions(statements: Sequence[Statement], fresh: int) -> list[Statement]:
@@ -213,19 +249,44 @@ def _least_valuable(left: Sequence[int], plan: _Plan) -> int:
     widest = max(words, key=lambda source: words[source] / plan.shares.get(source, 1.0))
     return min(
         (at for at in left if plan.items[at].statement.source == widest),
-        key=lambda at: (gain(plan.items[at], Counter()), -at),
+        key=lambda at: (gain(plan.items[at], ()), -at),
     )
 
 
 # Rendering
 
 
+def _render_picked(picked: Sequence[int], plan: _Plan) -> str:
+    """The text of the picked statements; a newer value follows the older one that it corrects, in its line."""
+    there = set(picked)
+    newer = {old: new for old, new in plan.corrected.items() if old in there and new in there}
+    moved = set(newer.values())
+    items: list[Scored] = []
+    for at in picked:
+        if at in moved:
+            continue
+        items.append(plan.items[at])
+        older, newest = plan.items[at].statement, newer.get(at)
+        while newest is not None:
+            item = plan.items[newest]
+            text = LATER + item.statement.text
+            place = replace(older, text=text, question="", tokens=item.statement.tokens)
+            items.append(replace(plan.items[at], statement=place))
+            newest = newer.get(newest)
+    return _render(items, plan)
+
+
 def _render(items: Sequence[Scored], plan: _Plan) -> str:
     if not plan.headings:
         return "\n".join(_lines(items))
     groups: list[list[Scored]] = [[] for _ in plan.headings]
+    places: dict[tuple[int, int, bool], int] = {}  # what was said in one message stays together
     for item in items:
-        groups[_best_heading(item, plan.headings)].append(item)
+        one = item.statement
+        line = (one.source, one.line, one.open)
+        if line not in places or not (item.needs or one.old):
+            places[line] = _best_heading(item, plan.headings)
+        groups[places[line]].append(item)
     parts = []
     for heading, group in zip(plan.headings, groups, strict=True):
         if group or not plan.hide_empty:
@@ -235,22 +296,29 @@ def _render(items: Sequence[Scored], plan: _Plan) -> str:
 
 def _lines(items: Sequence[Scored]) -> list[str]:
     """One line for what one speaker said in one message; open questions on lines of their own."""
-    lines: dict[tuple[int, int, str, bool], list[str]] = {}
+    lines: dict[tuple[int, int, str, bool], list[Statement]] = {}
     for item in items:
         one = item.statement
-        lines.setdefault((one.source, one.line, one.speaker, one.open), []).append(one.text)
-    return [f"- {_label(speaker, is_open)}{_join(texts)}" for (_, _, speaker, is_open), texts in lines.items()]
+        lines.setdefault((one.source, one.line, one.speaker, one.open), []).append(one)
+    return [f"- {_label(said)}{_join([one.text for one in said])}" for said in lines.values()]
 
 
 def _join(texts: Sequence[str]) -> str:
     """The sentences in one line; where one has no mark at its end, a semicolon keeps them apart."""
-    return "".join(text + (JOINT if text[-1].isalnum() else " ") for text in texts[:-1]) + texts[-1]
+    return "".join(text + (" " if _END.search(text) else JOINT) for text in texts[:-1]) + texts[-1]
 
 
-def _label(speaker: str, is_open: bool) -> str:
-    if is_open:
+def _label(said: Sequence[Statement]) -> str:
+    """Who says it, and what it answers."""
+    speaker = said[0].speaker
+    if said[0].open:
         return OPEN if speaker in {"", SPEAKERS["user"]} else f"{OPEN}{speaker}: "
-    return f"{speaker}: " if speaker else ""
+    asked = next((f' (to "{one.question}")' for one in said if one.question), "")
+    return f"{speaker}{asked}: " if speaker else ""
+
+
+def _cost_text(one: Statement) -> str:
+    return f'{one.text} (to "{one.question}")' if one.question else one.text
 
 
 # Headings
@@ -270,7 +338,8 @@ def _heading_score(item: Scored, heading: str) -> float:
     lex = lexicon()
     stems = content_stems(tokenise(heading))
     wanted = {cue: rank for key in reversed(stems) for rank, cue in enumerate(lex.headings.get(key, ()))}
-    fit = sum(abs(lex.weights[cue]) / (1 + 0.35 * wanted[cue]) for cue in item.cues if cue in wanted)
+    fits = [_SPECIFIC.get(cue, 1.0) / (1 + 0.35 * wanted[cue]) for cue in item.cues if cue in wanted]
+    fit = 0.75 * max(fits, default=0.0) + 0.25 * sum(fits)
     if item.statement.open and "open" in wanted:
         fit += 2 * _OVERLAP
     return fit + _OVERLAP * sum(key in item.stems for key in stems)

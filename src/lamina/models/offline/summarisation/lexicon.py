@@ -17,10 +17,21 @@ class Lexicon:
 
     weights: Mapping[str, float]
     lasting: frozenset[str]
+    essential: frozenset[str]
     cues: Phrases
     deferrals: Phrases
     acceptances: Phrases
     openers: Phrases
+    leaning: Phrases  # beginnings that lean on the sentence before
+    standing: Phrases  # such beginnings that do not
+    contrary: Phrases  # beginnings that take back what was said before
+    settled: Phrases  # where a pronoun stands for nothing that was said before
+    pronouns: frozenset[str]
+    persons: frozenset[str]  # pronouns for people
+    trailing: frozenset[str]  # last words that lean on the sentence before
+    determiners: frozenset[str]
+    verbs: frozenset[str]  # and persons: words that a whole sentence has
+    reactions: frozenset[str]  # words that say nothing by themselves
     question_first: frozenset[str]  # words that begin a question
     question_second: frozenset[str]
     stop: frozenset[str]
@@ -33,13 +44,25 @@ def lexicon() -> Lexicon:
     data = tomllib.loads(resources.files(__package__).joinpath("lexicon_en.toml").read_text("utf-8"))
     cues = data["cues"]
     phrases = {name: _phrases(text) for name, text in data["phrases"].items()}
+    thoughts = data["thoughts"]
     return Lexicon(
         weights={name: float(cue["weight"]) for name, cue in cues.items()},
         lasting=frozenset(data["lasting"]),
+        essential=frozenset(data["essential"]),
         cues=_index({name: _phrases(cue["words"]) for name, cue in cues.items()}),
         deferrals=_index({"deferral": phrases["deferral"]}),
         acceptances=_index({"acceptance": phrases["acceptance"]}),
         openers=_index({"opener": phrases["opener"]}),
+        leaning=_index({"leaning": phrases["leaning"]}),
+        standing=_index({"standing": phrases["standing"]}),
+        contrary=_index({"contrary": phrases["contrary"]}),
+        settled=_index({"settled": _phrases(thoughts["settled"])}),
+        pronouns=frozenset(thoughts["pronouns"].split()),
+        persons=frozenset(thoughts["persons"].split()),
+        trailing=frozenset(thoughts["trailing"].split()),
+        determiners=frozenset(thoughts["determiners"].split()),
+        verbs=frozenset(thoughts["verbs"].split()),
+        reactions=frozenset(thoughts["reactions"].split()),
         question_first=frozenset(phrases["question_first"]),
         question_second=frozenset(phrases["question_second"]),
         stop=frozenset(data["stop"].split()),

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lamina.language.words import fold, is_unspaced, stem
+from lamina.language.words import fold, is_unspaced, stem, tokenise
 from lamina.models.offline.summarisation.lexicon import labels, lexicon
+from lamina.models.offline.summarisation.rarity import rarity
 from lamina.models.offline.summarisation.statements import DATE, Statement
 
 
@@ -19,6 +20,8 @@ class Scored:
     factor: float  # how much it looks like something to remember
     lasting: float  # what it is worth in however few words
     stems: Mapping[str, float]  # content stems and what each is worth
+    essential: bool = False  # left out only where there is no room
+    needs: tuple[int, ...] = ()  # indexes of the statements that it cannot be understood without
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +29,14 @@ class Weights:
     """The numbers behind a score, found on half of a development set."""
 
     base: float = 1.1
-    name: float = 1.8
-    number: float = 1.5
-    date: float = 2.0  # a date that was worked out
-    common: float = 0.2
+    name: float = 2.3
+    number: float = 2.0
+    date: float = 1.4  # a date that was worked out
+    common: float = 0.27
     pair: float = 0.5
     frequent: float = 0.35  # what is left of a word that most lines have
-    central: float = 0.22
-    question: float = 0.3
+    central: float = 0.15
+    question: float = 0.45
     answered: float = 0.3
     opening: float = 0.9
     request: float = 0.5  # what a user's question gains when the assistant does most of the writing
@@ -47,9 +50,11 @@ class Weights:
     earliest: float = 0.2
     first: float = 0.05
     superseded: float = 0.4
+    unclear: float = 0.5  # it leans on words that are not there
+    asked: float = 0.5  # words of the question that it answers
     lasting: float = 1.0
     lasting_old: float = 2.5
-    max_value: float = 4.5
+    max_value: float = 6.0
     min_value: float = 0.05
 
 
@@ -58,6 +63,7 @@ WEIGHTS = Weights()
 _MIN_LINES = 8
 _MAX_LINE_SHARE = 0.35  # share of the lines that makes a word frequent
 _MIN_WORDS = 4
+_MIN_ESSENTIAL = 2  # content words
 _MAX_BARE_TERMS = 2  # content words with which a sentence only announces the next
 _VERSION = re.compile(r"\b[vV]?\d+(?:\.\d+)+\b|\b[a-z]+_[a-z_]+\b|[a-z][A-Z]|\w+\.(?:py|js|ts|json|toml|yml|sql|md)\b")
 _CAPITAL = re.compile(r"(?<=[^.!?:\s] )[^\W\d_a-z]\w*")  # not at the beginning of a sentence
@@ -90,11 +96,30 @@ def score_statements(statements: Sequence[Statement]) -> list[Scored]:
         if statement.old:
             factor *= WEIGHTS.old + WEIGHTS.earliest * (1 - seen_old / oldest)
             seen_old += 1
-        worth = {key: worths[key] for key in own} | dict.fromkeys(DATE.findall(statement.text), WEIGHTS.date)
+        worth = _asked(statement, worths) | {key: worths[key] for key in own}
+        worth |= dict.fromkeys(DATE.findall(statement.text), WEIGHTS.date)
+        if statement.unclear:
+            factor *= WEIGHTS.unclear
         factor = max(factor, WEIGHTS.min_value)
         lasting = _lasting(statement, cues) * (WEIGHTS.lasting_old if statement.old else WEIGHTS.lasting)
-        found.append(Scored(statement=statement, cues=cues, factor=factor, lasting=lasting, stems=worth))
+        found.append(
+            Scored(
+                statement=statement,
+                cues=cues,
+                factor=factor,
+                lasting=lasting,
+                stems=worth,
+                essential=_is_essential(statement, cues, own, names),
+            )
+        )
     return found
+
+
+def _asked(statement: Statement, worths: Mapping[str, float]) -> dict[str, float]:
+    """The words of the question that a statement answers, and what they add to it."""
+    if not statement.question:
+        return {}
+    return {key: WEIGHTS.asked * worths.get(key, 1.0) for key in content_stems(tokenise(statement.question))}
 
 
 def content_stems(tokens: Sequence[str]) -> list[str]:
@@ -122,18 +147,32 @@ def _factor(statement: Statement, cues: Sequence[str], balance: float) -> float:
     if _QUOTED.search(statement.text):
         total += 0.3
     total = min(total, WEIGHTS.max_value)
-    if len(statement.tokens) < _MIN_WORDS and "identity" not in cues:
+    if len(statement.tokens) < _MIN_WORDS and "identity" not in cues and not statement.question:
         total *= 0.5
     if statement.open:
         total = max(total, WEIGHTS.base) * WEIGHTS.open
-    elif statement.asks:
+    elif statement.asks and not (statement.role == "user" and "instruction" in cues):
         total *= _asking(statement, balance)
     return total * (WEIGHTS.accepted if statement.accepted else 1.0)
 
 
+def _is_essential(statement: Statement, cues: Sequence[str], own: Sequence[str], names: frozenset[str]) -> bool:
+    """Whether it is something that the user would miss: what they are, want, decide, must; dates, names, numbers."""
+    if statement.open:
+        return any(key not in lexicon().common for key in own)
+    if statement.role not in {"user", ""} or statement.unclear or len(own) < _MIN_ESSENTIAL:
+        return False
+    if statement.asks:
+        return "instruction" in cues  # "would you write in full sentences?"
+    if sum(key not in lexicon().common for key in own) < _MIN_ESSENTIAL and "first_person" not in cues:
+        return False
+    told = not lexicon().essential.isdisjoint(cues) or bool(DATE.search(statement.text))
+    return told or any(key[0].isdigit() or key in names for key in own)
+
+
 def _lasting(statement: Statement, cues: Sequence[str]) -> float:
     spoken_of = "first_person" in cues or "instruction" in cues
-    if statement.asks or statement.role not in {"user", ""} or not spoken_of:
+    if (statement.asks and "instruction" not in cues) or statement.role not in {"user", ""} or not spoken_of:
         return 0.0
     return sum(lexicon().weights[cue] for cue in cues if cue in lexicon().lasting)
 
@@ -182,7 +221,7 @@ def _worth(key: str, lines: int, count: int, is_name: bool) -> float:
     elif is_name:
         worth = WEIGHTS.name
     else:
-        worth = WEIGHTS.common if key in lexicon().common else 1.0
+        worth = WEIGHTS.common if key in lexicon().common else rarity(key)
     if count >= _MIN_LINES and lines > _MAX_LINE_SHARE * count:
         return worth * WEIGHTS.frequent
     return worth * (1 + WEIGHTS.central * min(lines - 1, 4))

@@ -3,167 +3,157 @@
 import heapq
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from lamina.models.offline.summarisation.salience import Scored
+from lamina.models.offline.summarisation.thoughts import closures
 
-_KNOWN = 0.04  # what a word is worth that the summary has already
-_NEAR = 0.8  # overlap from which two statements say the same
-_POWER = 0.8  # how much tokens count against worth
-_MAX_POSTINGS = 30  # a stem in more statements than this says nothing about sameness
-_MIN_OVERLAP = 3
-_NEGATIONS = frozenset(("no", "not", "never", "cannot", "without", "nor", "neither", "stopped", "quit"))
+_KNOWN = 0.05  # what a word is worth that the summary has already
+_POWER = 1.05  # how much tokens count against worth
+_HIGH_FLOOR = 2.5  # how much more must speak for what others than the user said, and what cannot be understood alone
 
 
-@dataclass(slots=True, kw_only=True)
-class Packing:
-    """What has been chosen so far, and what it costs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How many tokens there are, and for whom."""
 
     cap: int
     line_cost: int
-    chosen: list[int] = field(default_factory=list)
+    shares: Mapping[int, int]  # tokens held free for each source as long as it can use them
+    floor: float = 0.0  # worth per token below which a statement is left out though there is room
+    others: int | None = None  # tokens for those who are not the user
+
+
+@dataclass(slots=True, kw_only=True)
+class _Packing:
+    """What has been chosen so far, and what it costs."""
+
+    chosen: set[int] = field(default_factory=set)
     used: int = 0
+    others: int = 0
     by_source: Counter[int] = field(default_factory=Counter)
-    lines: Counter[tuple[int, int]] = field(default_factory=Counter)
-    words: Counter[str] = field(default_factory=Counter)
+    lines: set[tuple[int, int]] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
 
 
-def gain(item: Scored, known: Counter[str]) -> float:
+def gain(item: Scored, known: Container[str]) -> float:
     """What the statement adds to a summary that has these words."""
-    fresh = sum(worth if not known[key] else worth * _KNOWN for key, worth in item.stems.items())
+    fresh = sum(worth * _KNOWN if key in known else worth for key, worth in item.stems.items())
     return item.factor * (fresh + (item.lasting if fresh >= 1 else 0.0))
 
 
-def choose(
-    items: Sequence[Scored],
-    costs: Sequence[int],
-    shares: Mapping[int, int],
-    cap: int,
-    *,
-    line_cost: int,
-    floor: float = 0.0,
-) -> list[int]:
-    """Indexes of the statements to keep. `shares` are tokens held free for each source as long as it can use them."""
-    packing = Packing(cap=cap, line_cost=line_cost)
-    reserves = _reserves(items, costs, shares, line_cost)
-    heap = [(-_rank(item, costs[at], packing), at, 0) for at, item in enumerate(items)]
-    heapq.heapify(heap)
-    skipped: list[int] = []
-    while heap:
-        negative, at, stamp = heapq.heappop(heap)
-        if -negative <= floor:
-            break
-        if stamp != len(packing.chosen):
-            heapq.heappush(heap, (-_rank(items[at], costs[at], packing), at, len(packing.chosen)))
-        elif not _take(packing, items[at], costs[at], reserves, at):
-            skipped.append(at)
-    for at in skipped:
-        _take(packing, items[at], costs[at], {}, at)
-    return sorted(packing.chosen)
+def is_others(item: Scored) -> bool:
+    """Whether the words are of the assistant or a tool, not of the user."""
+    return item.statement.role in {"assistant", "tool", "system", "developer"}
 
 
-def _rank(item: Scored, cost: int, packing: Packing) -> float:
-    statement = item.statement
-    full = cost + (0 if packing.lines[statement.source, statement.line] else packing.line_cost)
-    return gain(item, packing.words) / math.pow(max(1, full), _POWER)
+class Choice:
+    """A choice of statements, each with all that it needs; more can be added when there is more room."""
 
+    def __init__(self, items: Sequence[Scored], costs: Sequence[int], room: Room) -> None:
+        self._items, self._costs, self._room = items, costs, room
+        self._closures = closures([item.needs for item in items])
+        self._leaning: dict[int, list[int]] = {}  # which statements need this one
+        for at, needed in enumerate(self._closures):
+            for one in needed if len(needed) > 1 else ():
+                self._leaning.setdefault(one, []).append(at)
+        self._packing = _Packing()
+        self._heap: list[tuple[float, int, int]] = []
+        self._skipped: list[int] = []
+        self._reserves = self._able_shares()
+        self._choose()
+        self.add(0)
 
-def _take(packing: Packing, item: Scored, cost: int, reserves: Mapping[int, int], at: int) -> bool:
-    statement = item.statement
-    line = (statement.source, statement.line)
-    full = cost + (0 if packing.lines[line] else packing.line_cost)
-    held = sum(
-        max(0, tokens - packing.by_source[source]) for source, tokens in reserves.items() if source != statement.source
-    )
-    if packing.used + full + held > packing.cap:
-        return False
-    packing.chosen.append(at)
-    packing.used += full
-    packing.by_source[statement.source] += full
-    packing.lines[line] += 1
-    packing.words.update(item.stems.keys())
-    return True
+    @property
+    def picked(self) -> list[int]:
+        """Indexes of the chosen statements, in order."""
+        return sorted(self._packing.chosen)
 
+    def add(self, tokens: int) -> None:
+        """Choose more for so many more tokens, from what did not fit and what is essential."""
+        cap = self._room.cap + tokens
+        grown = {source: share * cap // max(1, self._room.cap) for source, share in self._room.shares.items()}
+        self._room = replace(self._room, cap=cap, shares=grown)
+        self._reserves = self._able_shares()
+        ranks = {at: self._rank(at) for at in self._skipped if at not in self._packing.chosen}
+        able = [at for at, rank in ranks.items() if self._items[at].essential or rank > self._floor(at)]
+        able.sort(key=lambda at: (-ranks[at], at))
+        for reserves in (self._reserves, dict[int, int]()):
+            for at in able:
+                if at not in self._packing.chosen:
+                    self._take(at, reserves)
 
-def _reserves(
-    items: Sequence[Scored], costs: Sequence[int], shares: Mapping[int, int], line_cost: int
-) -> dict[int, int]:
-    """The shares, but no more than each source has to say."""
-    able = Counter[int]()
-    for item, cost in zip(items, costs, strict=True):
-        able[item.statement.source] += cost + line_cost
-    return {source: min(tokens, able[source]) for source, tokens in shares.items()}
+    def _choose(self) -> None:
+        self._heap = [(-self._rank(at), at, 0) for at in range(len(self._items))]
+        heapq.heapify(self._heap)
+        chosen = self._packing.chosen
+        while self._heap:
+            negative, at, stamp = heapq.heappop(self._heap)
+            if at in chosen:
+                continue
+            if -negative <= self._floor(at):
+                self._skipped.append(at)
+            elif stamp != len(chosen):
+                self._push(at)
+            elif not self._take(at, self._reserves):
+                self._skipped.append(at)
 
+    def _floor(self, at: int) -> float:
+        item = self._items[at]
+        high = item.statement.role == "assistant" or item.statement.unclear
+        return self._room.floor * (_HIGH_FLOOR if high else 1.0)
 
-def drop_repetitions(items: Sequence[Scored]) -> tuple[list[Scored], dict[int, int]]:
-    """The statements without repetitions; and for each kept one that a newer one corrects, which.
+    def _push(self, at: int) -> None:
+        heapq.heappush(self._heap, (-self._rank(at), at, len(self._packing.chosen)))
 
-    Of two that say the same the earlier stays, unless they differ in a number: then the later corrects the earlier.
-    """
-    kept: list[Scored] = []
-    postings: dict[str, list[int]] = {}
-    overtaken: dict[int, int] = {}
-    for item in items:
-        keys = _keys(item)
-        near = _nearest(keys, kept, postings)
-        if near is not None and _same(item, kept[near]):
-            continue
-        if near is not None and _corrects(item, kept[near]):
-            overtaken[near] = len(kept)
-        for key in keys:
-            postings.setdefault(key, []).append(len(kept))
-        kept.append(item)
-    return kept, overtaken
+    def _rank(self, at: int) -> float:
+        """What a statement and all that it needs bring for a token."""
+        needed = self._closures[at]
+        if len(needed) == 1:
+            worth = gain(self._items[at], self._packing.words)
+        else:
+            known, worth = set(self._packing.words), 0.0
+            for one in needed:
+                if one not in self._packing.chosen:
+                    worth += gain(self._items[one], known)
+                    known.update(self._items[one].stems)
+        return worth / math.pow(max(1, self._price(needed)), _POWER)
 
+    def _price(self, needed: Iterable[int]) -> int:
+        """Tokens of those that are not chosen yet, with the beginnings of their lines."""
+        fresh = [one for one in needed if one not in self._packing.chosen]
+        begun = len({self._line(one) for one in fresh} - self._packing.lines)
+        return sum(self._costs[one] for one in fresh) + begun * self._room.line_cost
 
-def _keys(item: Scored) -> dict[str, None]:
-    return dict.fromkeys(item.stems) or dict.fromkeys(item.statement.tokens or (item.statement.text,))
+    def _line(self, at: int) -> tuple[int, int]:
+        statement = self._items[at].statement
+        return statement.source, statement.line
 
+    def _take(self, at: int, reserves: Mapping[int, int]) -> bool:
+        packing = self._packing
+        fresh = [one for one in self._closures[at] if one not in packing.chosen]
+        price, source = self._price(fresh), self._items[at].statement.source
+        held = sum(max(0, tokens - packing.by_source[other]) for other, tokens in reserves.items() if other != source)
+        others = sum(self._costs[one] for one in fresh if is_others(self._items[one]))
+        if packing.used + price + held > self._room.cap:
+            return False
+        if self._room.others is not None and others and packing.others + others > self._room.others:
+            return False
+        packing.chosen.update(fresh)
+        packing.used += price
+        packing.others += others
+        packing.by_source[source] += price
+        for one in fresh:
+            packing.lines.add(self._line(one))
+            packing.words.update(self._items[one].stems)
+        for one in {other for taken in fresh for other in self._leaning.get(taken, ())} - packing.chosen:
+            self._push(one)  # cheaper now
+        return True
 
-def _nearest(keys: Mapping[str, None], kept: Sequence[Scored], postings: Mapping[str, list[int]]) -> int | None:
-    shared = Counter[int]()
-    for key in keys:
-        listed = postings.get(key, ())
-        if len(listed) <= _MAX_POSTINGS or len(keys) <= _MIN_OVERLAP:
-            shared.update(listed[-_MAX_POSTINGS:])
-    best = max(
-        shared.items(),
-        key=lambda entry: (entry[1] / max(len(_keys(kept[entry[0]])), len(keys)), entry[0]),
-        default=None,
-    )
-    return best[0] if best and (best[1] >= _MIN_OVERLAP or best[1] == len(keys)) else None
-
-
-def _same(new: Scored, old: Scored) -> bool:
-    keys, others = _keys(new), _keys(old)
-    if (
-        _numbers(keys) != _numbers(others)
-        or _is_negated(new) != _is_negated(old)
-        or new.statement.asks != old.statement.asks
-    ):
-        return False
-    if new.statement.speaker != old.statement.speaker and "first_person" in new.cues and "first_person" in old.cues:
-        return False
-    shared = sum(key in others for key in keys)
-    return shared >= _NEAR * max(len(keys), len(others)) or shared == len(keys)
-
-
-def _is_negated(item: Scored) -> bool:
-    return any(token in _NEGATIONS or token.endswith("n't") for token in item.statement.tokens)
-
-
-def _numbers(keys: Mapping[str, None]) -> list[str]:
-    return sorted(key for key in keys if key[:1].isdigit())
-
-
-def _corrects(new: Scored, old: Scored) -> bool:
-    """The same thing said with another value or denied, without a word that it has changed."""
-    if new.statement.speaker != old.statement.speaker or "change" in new.cues or new.statement.asks:
-        return False
-    keys, others = _keys(new), _keys(old)
-    plain = [key for key in keys if not key[:1].isdigit()]
-    shared = sum(key in others for key in plain)
-    if not plain or shared < _NEAR * len(plain):
-        return False
-    return _is_negated(new) != _is_negated(old) or bool(_numbers(keys) and _numbers(others))
+    def _able_shares(self) -> dict[int, int]:
+        """The shares, but no more than each source has to say."""
+        able = Counter[int]()
+        for item, cost in zip(self._items, self._costs, strict=True):
+            able[item.statement.source] += cost + self._room.line_cost
+        return {source: min(tokens, able[source]) for source, tokens in self._room.shares.items()}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lamina.language.dates import with_dates
-from lamina.language.sentences import Sentence, sentences
+from lamina.language.sentences import LONGEST, Sentence, sentences
 from lamina.language.words import fold, tokenise
 from lamina.models.offline.summarisation.lexicon import labels, lexicon, match_start
 from lamina.values.message import Message
@@ -26,6 +26,9 @@ class Statement:
     open: bool = False  # a user's question that nothing has answered yet
     accepted: bool = False  # the user agreed to it
     heading: str = ""  # where a summary had it
+    question: str = ""  # what it answers, in the words of who asked
+    joined: bool = False  # the end of a long sentence that was cut
+    unclear: bool = False  # it leans on words that were not found
     tokens: tuple[str, ...] = ()  # in lower case, with plain apostrophes
 
 
@@ -48,6 +51,8 @@ _EMPHASIS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|`{1,3}")
 _MAX_OPENER_WORDS = 3
 _MIN_NAME = 3
 _MIN_QUESTION_WORDS = 3
+_MAX_ANSWER = 12  # characters of a first word that answers
+ANSWERS = frozenset((word,) for word in ("yes", "no", "yep", "nope", "yeah", "nah", "yup"))
 
 
 def statements_of_messages(messages: Sequence[Message], source: int) -> list[Statement]:
@@ -55,16 +60,22 @@ def statements_of_messages(messages: Sequence[Message], source: int) -> list[Sta
     spoken = [message for message in messages if message.role not in {"system", "developer"}] or list(messages)
     share = min(_MAX_MESSAGE_CHARACTERS, max(_MIN_MESSAGE_CHARACTERS, _MAX_CHARACTERS // max(1, len(spoken))))
     names = frozenset(fold(part) for message in spoken for part in str(message.name or "").split())
-    found = [list(_message_statements(message, source, line, share, names)) for line, message in enumerate(spoken)]
+    found: list[list[Statement]] = []
+    for line, message in enumerate(spoken):
+        asked = bool(found) and any(one.asks for one in found[-1])
+        found.append(list(_message_statements(message, source, line, share, names, asked=asked)))
     return _mark_replies(spoken, found)
 
 
 def _message_statements(
-    message: Message, source: int, line: int, share: int, names: frozenset[str]
+    message: Message, source: int, line: int, share: int, names: frozenset[str], *, asked: bool
 ) -> Iterator[Statement]:
     speaker = speaker_of(message)
+    before: Sentence | None = None
     for place, sentence in enumerate(_usable(excerpt(message.text, share), message.role)):
-        text = without_opener(_flat(sentence.text), names)
+        text = _flat(sentence.text)
+        if place or not asked or tokenise(text[:_MAX_ANSWER])[:1] not in ANSWERS:
+            text = without_opener(text, names)
         tokens = tokenise(text)
         asks = message.role != "tool" and is_question(text, tokens)
         if sentence.kind != "code" and message.role != "tool":
@@ -77,8 +88,16 @@ def _message_statements(
             line=line,
             place=place,
             asks=asks,
+            joined=before is not None and _goes_on(before, sentence),
             tokens=tokens,
         )
+        before = sentence
+
+
+def _goes_on(before: Sentence, sentence: Sentence) -> bool:
+    """Whether a sentence is the end of one that was too long."""
+    beside = before.kind == sentence.kind and 0 <= sentence.start - before.end <= 1
+    return beside and len(before.text) >= LONGEST // 3 and (before.text[-1].isalnum() or before.text[-1] in ",;:")
 
 
 def speaker_of(message: Message) -> str:
@@ -198,11 +217,14 @@ def _is_accepted(messages: Sequence[Message], found: Sequence[Sequence[Statement
 # Summaries
 
 _TITLE = re.compile(r"#{1,6}\s+(?P<heading>.+?)\s*#*\s*\Z")
-_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_SPEAKER = re.compile(r"(?P<speaker>[^\W\d_][\w.\u2019'-]*(?: [\w.\u2019'-]+){0,3}): (?=\S)")
+_BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_SPEAKER = re.compile(
+    r"(?P<speaker>[^\W\d_][\w.\u2019'-]*(?: [\w.\u2019'-]+){0,3})(?: \(to \"(?P<question>[^\n]*?)\"\))?: (?=\S)"
+)
 _LAYOUT = re.compile(r"\s*(?:-{3,}|={3,}|\*?Updated: .*|\(nothing yet\)|[-*] \(nothing yet\)|# .*)\s*")
-_JOINER = re.compile(r"(?:Earlier|Then): ")
+_JOINER = re.compile(r"\A\s*(?:[-*•]\s+)?(?:(?:Earlier|Then):\s*)+")
 OPEN = "Open: "
+LATER = "Later: "  # before the newer of two values for the same thing
 JOINT = "; "  # between sentences of a line where the first has no mark at its end
 DATE = re.compile(r" \[~?\d{4}-\d\d-\d\d\]")
 
@@ -229,13 +251,14 @@ def summary_headings(text: str) -> tuple[str, ...]:
 
 
 def _line_statements(raw: str, source: int, line: int, heading: str) -> Iterator[Statement]:
-    body = _JOINER.sub("", _flat(_BULLET.sub("", raw, count=1)), count=1)
+    body = _flat(_BULLET.sub("", _JOINER.sub("", raw, count=1), count=1))
     is_open = body.startswith(OPEN)
     body = body.removeprefix(OPEN)
     label = _SPEAKER.match(body)
     speaker = label["speaker"] if label and label["speaker"][:1].isupper() else ""
     body = body[label.end() :] if label and speaker else body
-    parts = [part for sentence in sentences(body) for part in sentence.text.split(JOINT)]
+    asked = label["question"] or "" if label and speaker else ""
+    parts = [part.removeprefix(LATER) for sentence in sentences(body) for part in sentence.text.split(JOINT)]
     for place, text in enumerate(part for part in parts if part):
         tokens = tokenise(DATE.sub("", text))
         asks = is_question(text, tokens)
@@ -250,5 +273,6 @@ def _line_statements(raw: str, source: int, line: int, heading: str) -> Iterator
             asks=asks,
             open=is_open and asks,
             heading=heading,
+            question="" if place else asked,
             tokens=tokens,
         )

@@ -1,0 +1,1 @@
+"""Finds statements worth remembering: clauses, judged by a small model that was trained on labelled talk."""

@@ -1,0 +1,73 @@
+"""The clauses of a message that are the writer's own, with what the model sees of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lamina.language.sentences import Sentence
+from lamina.models.offline.fact_extraction.grammar import markers
+from lamina.models.offline.fact_extraction.masking import mask, own_sentences
+from lamina.models.offline.statement_extraction.cues import Cues, choose_cues
+from lamina.models.offline.statement_extraction.features import cue_features, word_features
+from lamina.models.offline.statement_extraction.segments import Segment, segments
+
+MAX_CHARACTERS = 20_000  # of a message; what follows is mostly pasted
+_LONGEST = 400  # characters of a sentence; a longer one is read in pieces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """A clause: text[start:end] of the message."""
+
+    start: int
+    end: int
+    segment: Segment
+    language: str
+    features: list[str]  # that every language has
+    word_features: list[str]  # for English only
+
+    @property
+    def has_cues(self) -> bool:
+        """Whether any word says what kind of clause it is."""
+        return any(feature.startswith("cue ") for feature in self.features)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it says that something is no longer as it was."""
+        return "cue change" in self.features
+
+
+def clauses_of(text: str, *, asked: bool = False) -> list[Clause]:
+    """The clauses of a message in order; `asked` says that it answers a question."""
+    text = text[:MAX_CHARACTERS]
+    known = markers()
+    own = list(own_sentences(mask(text, known.quoted), known, longest=_LONGEST))
+    cues = choose_cues([sentence.text for sentence in own])
+    found: list[Clause] = []
+    before: Segment | None = None
+    for number, (sentence, chosen) in enumerate(zip(own, cues, strict=True)):
+        for segment in segments(text, sentence, number, chosen.split):
+            found.append(_clause(text, segment, before, sentence, chosen, asked=asked and number == 0, own=own))
+            before = segment
+    return found
+
+
+def _clause(
+    text: str,
+    segment: Segment,
+    before: Segment | None,
+    sentence: Sentence,
+    cues: Cues,
+    *,
+    asked: bool,
+    own: Sequence[Sentence],
+) -> Clause:
+    is_last = segment.sentence == len(own) - 1
+    features = cue_features(text, segment, before, cues, answers=asked, last=is_last, item=sentence.kind == "item")
+    return Clause(
+        start=segment.start,
+        end=segment.end,
+        segment=segment,
+        language=cues.language,
+        features=features,
+        word_features=word_features(segment.words) if cues.language == "en" else [],
+    )

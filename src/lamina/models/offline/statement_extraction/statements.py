@@ -1,0 +1,207 @@
+"""From judged clauses to statements: words of the message that can be understood alone, each with a type."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lamina.models.embeddings.static_vectors import vectors
+from lamina.models.offline.statement_extraction.clauses import Clause, clauses_of
+from lamina.models.offline.statement_extraction.cues import all_cues
+from lamina.models.offline.statement_extraction.model import TYPES, weights
+from lamina.protocols.models import FactDraft
+from lamina.values.message import Message
+
+MIN_CONFIDENCE = 0.4  # under which a clause is not even a candidate
+MAX_STATEMENTS = 12  # of one message
+MAX_QUOTE = 400  # characters
+_MAX_JOINED = 200
+_MIN_ALONE = 4  # words that a clause must have to be understood alone
+_SHORT = 8  # words; a clause no longer needs the one before if any word points back
+_SAID_SHARE = 0.5  # of a clause that facts already say
+_IMPORTANCE: Mapping[str, float] = {
+    "identity": 0.65, "relation": 0.6, "health": 0.75, "preference": 0.6, "constraint": 0.65, "instruction": 0.8,
+    "goal": 0.6, "decision": 0.6, "procedure": 0.55, "commitment": 0.6, "event": 0.45, "entity": 0.45,
+}  # fmt: skip
+_MARKS = " \t\n.,;:!?-\u2013—…\"'*()[]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What the assistant asked just before a message."""
+
+    text: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """Clauses that are one statement."""
+
+    clauses: tuple[Clause, ...]
+    confidence: float
+    shares: tuple[float, ...]  # of each type
+
+    @property
+    def start(self) -> int:
+        return self.clauses[0].start
+
+    @property
+    def end(self) -> int:
+        return self.clauses[-1].end
+
+    @property
+    def type(self) -> str:
+        return TYPES[1 + max(range(len(self.shares)), key=self.shares.__getitem__)]
+
+
+def statements_in(
+    message: Message, own: int, facts: Sequence[FactDraft] = (), question: Question | None = None
+) -> list[FactDraft]:
+    """The statements of a message that its facts do not say; `question` is what was asked just before.
+
+    `own` is where the words end that are the writer's own.
+    """
+    clauses = [one for one in clauses_of(message.text, asked=question is not None) if one.end <= own]
+    judged = _judge(message.text, clauses)
+    unsaid = [one for one in judged if not _is_said(message.text, one, facts)]
+    kept = [
+        one for one in unsaid if one.confidence >= MIN_CONFIDENCE and (one.clauses[0].has_cues or question is not None)
+    ]
+    found = _extend_all(list(_join(message.text, kept)), unsaid)
+    drafts = [_draft(message, one, question) for one in found]
+    best = sorted(drafts, key=lambda draft: -draft.confidence)[:MAX_STATEMENTS]
+    return [draft for draft in drafts if draft in best]
+
+
+def read_tables() -> None:
+    """Read cue words, weights and vectors."""
+    all_cues()
+    for name in ("words", "cues"):
+        weights(name)
+    vectors(["a"])
+
+
+def _judge(text: str, clauses: Sequence[Clause]) -> list[_Judged]:
+    """Every clause with what the model says of it."""
+    found: dict[int, _Judged] = {}
+    for name in ("words", "cues"):
+        own = [place for place, clause in enumerate(clauses) if (clause.language == "en") is (name == "words")]
+        if not own:
+            continue
+        some = [clauses[place] for place in own]
+        if name == "words":
+            rows = vectors([text[clause.start : clause.end] for clause in some])
+            verdicts = weights(name).judge([clause.features + clause.word_features for clause in some], rows)
+        else:
+            verdicts = weights(name).judge([clause.features for clause in some], None)
+        for place, (sure, shares) in zip(own, verdicts, strict=True):
+            found[place] = _Judged(clauses=(clauses[place],), confidence=sure, shares=shares)
+    return [found[place] for place in range(len(clauses))]
+
+
+def _is_said(text: str, one: _Judged, facts: Sequence[FactDraft]) -> bool:
+    """Whether facts say most of a clause already."""
+    letters = sum(map(str.isalnum, text[one.start : one.end]))
+    spans = sorted((max(fact.start, one.start), min(fact.end, one.end)) for fact in facts)
+    said, at = 0, one.start
+    for start, end in spans:
+        said += sum(map(str.isalnum, text[max(start, at) : end]))
+        at = max(at, end)
+    return said >= _SAID_SHARE * letters
+
+
+def _join(text: str, kept: Sequence[_Judged]) -> Iterator[_Judged]:
+    """Clauses of one sentence that stand side by side are one statement, if the later has no subject of its own."""
+    last: _Judged | None = None
+    for one in kept:
+        if last is not None and _belongs(text, last, one):
+            surer = max(last, one, key=lambda each: each.confidence)
+            last = replace(surer, clauses=(*last.clauses, *one.clauses))
+            continue
+        if last is not None:
+            yield last
+        last = one
+    if last is not None:
+        yield last
+
+
+def _belongs(text: str, last: _Judged, one: _Judged) -> bool:
+    clause, before = one.clauses[0].segment, last.clauses[-1].segment
+    is_next = clause.sentence == before.sentence and not any(map(str.isalnum, text[last.end : one.start]))
+    return is_next and not clause.subject and one.end - last.start <= _MAX_JOINED
+
+
+def _extend_all(found: Sequence[_Judged], judged: Sequence[_Judged]) -> list[_Judged]:
+    """Statements that can be understood alone; those that then have the same words are one."""
+    whole: list[_Judged] = []
+    for one in found:
+        longer = _extend(one, judged)
+        if whole and longer.start < whole[-1].end:
+            surer = max(whole[-1], one, key=lambda each: each.confidence)
+            longer = replace(surer, clauses=(*whole.pop().clauses, *one.clauses))
+        whole.append(longer)
+    return whole
+
+
+def _extend(one: _Judged, judged: Sequence[_Judged]) -> _Judged:
+    """A statement with the clause before it, where it cannot be understood without."""
+    first = one.clauses[0]
+    place = next(place for place, other in enumerate(judged) if other.clauses[0] is first)
+    if not place or not _leans(first):
+        return one
+    before = judged[place - 1].clauses[0]
+    near = before.segment.sentence >= first.segment.sentence - 1 and not before.segment.asks
+    if near and one.end - before.start <= _MAX_JOINED:
+        return replace(one, clauses=(before, *one.clauses))
+    return one
+
+
+def _leans(clause: Clause) -> bool:
+    """Whether a clause needs the one before: it is a fragment, or opens with a word that points back."""
+    words = clause.segment.words
+    split = all_cues()[clause.language].split
+    heads = [word for word in words[:3] if (word,) not in split.joints]
+    if len(words) < _MIN_ALONE or (bool(heads) and heads[0] in split.pointers):
+        return True
+    return len(words) <= _SHORT and not split.pointers.isdisjoint(words)
+
+
+def _draft(message: Message, one: _Judged, question: Question | None) -> FactDraft:
+    start, end = _trim(message.text, one)
+    quote = message.text[start:end]
+    first = one.clauses[0]
+    if first.segment.sentence or (first.segment.subject and not _leans(first)):
+        question = None
+    return FactDraft(
+        message_id=message.id,
+        category=one.type,
+        key=None,
+        value=" ".join(quote.split()),
+        quote=quote,
+        start=start,
+        end=end,
+        confidence=round(one.confidence, 2),
+        importance=_IMPORTANCE[one.type],
+        stands="instead" if any(clause.changes for clause in one.clauses) else "alone",
+        question=None if question is None else question.text,
+        question_id=None if question is None else question.message_id,
+    )
+
+
+_WORD = re.compile(r"[\w'\u2019]+[\s,]*")
+
+
+def _trim(text: str, one: _Judged) -> tuple[int, int]:
+    """Where the words of a statement stand, without joining words before and marks around them."""
+    start, end = one.start, min(one.end, one.start + MAX_QUOTE)
+    joints = all_cues()[one.clauses[0].language].split.joints
+    while match := _WORD.match(text, start, end):
+        word = match.group().strip(" ,\n").casefold()
+        if (word,) not in joints or match.end() >= end:
+            break
+        start = match.end()
+    while start < end and text[start] in _MARKS and text[start] not in "\"'([":
+        start += 1
+    while end > start and text[end - 1] in " \t\n.,;:-\u2013—…":
+        end -= 1
+    return start, end

@@ -1,0 +1,229 @@
+"""Summaries keep thoughts: a sentence with what it needs to be understood."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.models.offline.summarisation.statements import statements_of_summary
+from lamina.models.offline.summarisation.thoughts import bind, closures
+from tests.models.test_offline_summariser import COUNTER, FOUR, SUMMARISER, summary, talk, task
+from tests.sizes import examples
+
+FILLER = (
+    "I planted forty leeks beside the greenhouse in Gouda.",
+    "A: Leeks like rich soil and much water.",
+    "My cousin Ferran repairs clocks in Girona.",
+    "I ordered a walnut desk from Umbra for 640 euros.",
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        pytest.param("I asked Odile about the loan.", "She answered that the bank refused.", id="she"),
+        pytest.param("The cottage in Skye belongs to us.", "Not for sale, it stays in the family.", id="not"),
+        pytest.param("We repaired the harpsichord.", "It took eleven weeks and 900 euros.", id="it"),
+        pytest.param("The Petersons moved to Cork.", "They left their piano to my sister.", id="they"),
+        pytest.param("I tried the bakery on Elm Street.", "The second one sells rye bread.", id="the-second"),
+        pytest.param("My brother called about Easter.", "Probably with the twins and the dog.", id="no-verb"),
+        pytest.param("I found a violin at the market.", "I bought it from an old luthier.", id="object"),
+    ],
+)
+def test_a_tail_comes_with_its_head(head, tail):
+    """Whatever the room, a sentence that leans on the one before it is never there without it."""
+    seen = 0
+    for cap in range(12, 140, 4):
+        text = summary(*FILLER, f"{head} {tail}", cap=cap)
+        assert tail not in text or head in text, text
+        seen += tail in text
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("offer", "refusal"),
+    [
+        pytest.param("The dentist offered a crown for 800 euros.", "I said no for now.", id="said-no"),
+        pytest.param("The museum in Basel wants to hire me.", "But I turned it down at once.", id="but"),
+        pytest.param("We booked the castle for the wedding.", "It fell through in March.", id="fell-through"),
+    ],
+)
+def test_an_offer_comes_with_its_refusal(offer, refusal):
+    """What was offered or planned is never kept without the words that take it back."""
+    seen = 0
+    for cap in range(12, 140, 4):
+        text = summary(*FILLER, f"{offer} {refusal}", cap=cap)
+        assert offer not in text or refusal in text, text
+        seen += offer in text
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        pytest.param("Do you have any allergies?", "Peanuts and kiwi.", id="fragment"),
+        pytest.param("Who sang at the party?", "It was Matt Patterson, the baritone.", id="it-was"),
+        pytest.param("Shall I book the table at Noma?", "No, my mother can't eat there.", id="no"),
+        pytest.param("What kind of venue do you want?", "somewhere warm by a lake in Ticino", id="lower-case"),
+    ],
+)
+def test_an_answer_comes_with_its_question(question, answer):
+    """An answer that says little by itself has the question beside it, in its own line."""
+    text = summary(*FILLER, f"A: Good. {question}", answer, cap=200)
+    assert f'- User (to "{question}"): {answer}' in text.splitlines()
+
+
+def test_a_question_is_not_repeated_for_whole_sentences():
+    """What can be understood alone has no question beside it."""
+    text = summary("A: Where do you live?", "I live in Bergen with my cat Solveig.", cap=100)
+    assert text == "- User: I live in Bergen with my cat Solveig."
+
+
+def test_words_go_on_from_the_message_before():
+    """A thought over two messages is one line, where the assistant said nothing between."""
+    text = summary("the dentist offered a crown", "A: Oh!", "I said no for now", cap=100)
+    assert text == "- User: the dentist offered a crown; I said no for now"
+
+
+def test_a_question_survives_folding():
+    """The question stays beside its answer when the summary is folded again, once."""
+    text = summary("A: Do you have any allergies?", "Peanuts and kiwi.", cap=100)
+    for _ in range(4):
+        text = summary("I live in Bergen with my cat Solveig.", previous=text, cap=200, kind="update")
+    assert text.count('- User (to "Do you have any allergies?"): Peanuts and kiwi.') == 1
+
+
+def test_a_request_is_no_question():
+    """How the user wants to be answered stays, though it is asked."""
+    asked = "Would you please write in full sentences and not in lists?"
+    assert asked in summary(*FILLER, asked, "A: I shall.", "I sold the boat in Oban.", cap=100)
+
+
+@examples(60)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["She said yes.", "But not now.", "I met Ada in Rome.", "A: Why?", "Nope.", "It rained. They left.", "9.4"]
+        ),
+        max_size=14,
+    )
+)
+def test_needs_are_there(lines):
+    """For any talk, what a statement needs is there, circles of needs end, and the cap holds."""
+    thoughts = bind([*statements_of_summary("\n".join(lines), 0)])
+    for at, needed in enumerate(closures(thoughts.needs)):
+        assert at in needed
+        assert all(0 <= one < len(thoughts.statements) for one in needed)
+    text = SUMMARISER.write(task(talk(*lines), cap=40)).text
+    assert COUNTER.count(text) <= 40
+    assert text == SUMMARISER.write(task(talk(*lines), cap=40)).text
+
+
+# What is essential
+
+
+def test_what_is_essential_stays_while_there_is_room():
+    """A wish in words that were all used before is kept through any number of folds with room."""
+    wish = "What I want is to sing in the choir of the church in Delft again."
+    text = None
+    for number in range(7):
+        lines = [
+            f"The choir of the church in Delft sang psalm {number} on Sunday.",
+            "A: How did they sing?",
+            "I want to hear the choir in Delft again next week." if number % 2 else wish,
+            "A: That is a good plan for you, and the choir will be glad of it.",
+            f"My voice teacher Hanna gave me {number + 2} songs by Fauré.",
+        ]
+        text = summary(*lines, previous=text, cap=2000, kind="update" if text else "initial", sections=FOUR)
+        assert wish in text
+    assert COUNTER.count(text) < 1000
+
+
+def test_numbers_and_names_said_of_others_stay():
+    """What the user says of other people and things stays where there is room."""
+    lines = ("Dr Lavelle put the ramipril up to 10.", "A: Noted.", "The twins Cian and Donal are nine.")
+    text = summary(*lines, cap=400)
+    assert "ramipril up to 10" in text
+    assert "Donal are nine" in text
+
+
+# The user first
+
+
+def words_of(text, *, assistant):
+    lines = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+    return sum(len(line.split()) for line in lines if line.startswith("Assistant") == assistant)
+
+
+@pytest.mark.parametrize("sections", [(), FOUR])
+@pytest.mark.parametrize("cap", [120, 300, 900])
+def test_the_user_comes_first(cap, sections):
+    """Where the user comes first, at least 70 % of the words are the user's, however much the assistant writes."""
+    lines = []
+    for number in range(12):
+        lines.append(f"I bought lamp number {number} in Town{number} and my sister Eva painted it on Monday {number}.")
+        advice = (
+            f"Shop {number} in Ghent sells brass fitting {number}0 and lacquer {number}1 for lamp {number} at 5 euros."
+        )
+        lines.append(
+            "A: " + " ".join([advice.replace("Ghent", place) for place in ("Ghent", "Bruges", "Liège", "Namur")])
+        )
+    text = SUMMARISER.write(task(talk(*lines), cap=cap, sections=sections, user_share=0.7)).text
+    own, others = words_of(text, assistant=False), words_of(text, assistant=True)
+    assert own >= 0.7 * (own + others)
+    assert COUNTER.count(text) <= cap
+
+
+def test_one_thing_of_the_assistant_stays():
+    """If the user said next to nothing, there is still room for one sentence of the assistant."""
+    text = SUMMARISER.write(
+        task(talk("go on", "A: The ferry from Oban to Mull leaves at 07:25."), cap=200, user_share=0.7)
+    ).text
+    assert "07:25" in text
+
+
+# What recurs
+
+
+def test_what_recurs_is_one_line_in_its_newest_words():
+    """The same said three times is kept once, in the newest words if these say no less."""
+    text = summary(
+        "I want to sell the old boat in Oban.",
+        "A: I see.",
+        "I want to sell the old boat in Oban soon.",
+        "A: Yes.",
+        "I really want to sell the old wooden boat in Oban soon.",
+        cap=200,
+    )
+    assert text == "- User: I really want to sell the old wooden boat in Oban soon."
+
+
+def test_an_older_value_stands_before_its_successor():
+    """Two values of one thing are in one line, the newer one marked as such."""
+    first, second = "My budget for the kitchen is 4,000 euros.", "My budget for the kitchen is 6,500 euros."
+    text = summary(first, "A: Noted.", second, cap=200)
+    assert text == f"- User: {first} Later: {second}"
+    again = summary("I sold the boat in Oban.", previous=text, cap=200, kind="update")
+    assert f"- User: {first} Later: {second}" in again
+
+
+# Sections
+
+
+@pytest.mark.parametrize(
+    ("said", "section"),
+    [
+        pytest.param("I realized that I only get angry when I am hungry.", 0, id="insight"),
+        pytest.param("I cried for the first time since the funeral.", 0, id="feeling"),
+        pytest.param("I have type 2 diabetes and take metformin.", 1, id="health"),
+        pytest.param("My husband Roy and I live in Leeds these days.", 1, id="life"),
+        pytest.param("My aim is to run a marathon in Porto.", 2, id="goal"),
+        pytest.param("I'm building a game in Rust with a small team.", 2, id="project"),
+        pytest.param("Please keep answers under fifty words.", 3, id="instruction"),
+        pytest.param("I can't abide eggs.", 3, id="dislike"),
+        pytest.param("I usually walk every morning before breakfast.", 3, id="habit"),
+    ],
+)
+def test_sections_get_what_belongs_in_them(said, section):
+    """Each of the four sections gets its own kind of statement."""
+    parts = dict(zip(FOUR, summary(said, sections=FOUR).split("## ")[1:], strict=True))
+    assert said in parts[FOUR[section]]
