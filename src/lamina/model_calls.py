@@ -36,7 +36,7 @@ async def call(answer: Awaitable[T], seconds: float | None) -> T:
         async with nullcontext() if seconds is None else asyncio.timeout(seconds):
             return await answer
     except TimeoutError as error:
-        raise ModelError(f"no answer within {seconds or 0:g} s") from error
+        raise ModelError(f"no answer within {seconds or 0:g} s; if the model is slow, raise model_seconds") from error
     except ModelError:
         raise
     except Exception as error:

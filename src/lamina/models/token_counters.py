@@ -10,7 +10,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from lamina.errors import MissingExtra
 from lamina.protocols.models import TokenCounter
 
 # The pre-tokenisation rule of o200k_base.
@@ -43,10 +42,15 @@ class ExactCounter:
         self._encode: Callable[[str], list[int]] | None = None
         self._lock = threading.Lock()
         self._cache: dict[bytes, int] = {}  # by hash: no text is kept in memory for longer than it is needed
-        try:
-            self._tiktoken = importlib.import_module("tiktoken")
-        except ImportError as error:
-            raise MissingExtra("tiktoken", "cli") from error
+        self._tiktoken = importlib.import_module("tiktoken")
+
+    @property
+    def loaded(self) -> bool:
+        return self._encode is not None
+
+    def load(self) -> None:
+        """Read the vocabulary, which takes the better part of a second."""
+        self._encoder()
 
     def count(self, text: str) -> int:
         if len(text) < _MIN_CACHED:
@@ -103,5 +107,5 @@ def best_counter() -> TokenCounter:
     """The exact counter where it can be had, else the estimate."""
     try:
         return ExactCounter()
-    except MissingExtra:
+    except ImportError:  # there is no build of tiktoken for some machines
         return EstimatingCounter()

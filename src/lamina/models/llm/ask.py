@@ -18,11 +18,15 @@ _MAX_SHOWN = 8_000  # characters of an invalid answer that are sent back
 
 
 class InvalidAnswer(Exception, Generic[T]):
-    """An invalid answer; `enough` is what can be made of it if a correction is no better."""
+    """An invalid answer; `enough` is what can be made of it if a correction is no better.
 
-    def __init__(self, problem: str, enough: T | None = None) -> None:
+    `hint` helps the model to correct it. It may have words of the conversation, so it is in no error and no log.
+    """
+
+    def __init__(self, problem: str, enough: T | None = None, *, hint: str = "") -> None:
         super().__init__(problem)
         self.enough = enough
+        self.hint = hint
 
 
 async def ask_until_valid(endpoint: Endpoint, ask: Ask, check: Callable[[Reply], T]) -> T:
@@ -38,14 +42,14 @@ async def ask_until_valid(endpoint: Endpoint, ask: Ask, check: Callable[[Reply],
             if attempt and invalid.enough is not None:
                 enough: T = invalid.enough
                 return enough
-        request = ask if attempt else _correction(ask, reply, problem)
+            request = ask if attempt else _correction(ask, reply, invalid)
     raise ModelError(f"{endpoint.model} gave no fit answer: {problem}")
 
 
-def _correction(ask: Ask, reply: Reply, problem: str) -> Ask:
+def _correction(ask: Ask, reply: Reply, invalid: InvalidAnswer[Any]) -> Ask:
     """The question, followed by the invalid answer and its problem."""
     answer = reply.text[:_MAX_SHOWN] or "(nothing)"
-    repair = fill(prompts()["repair"].text, {"PROBLEM": problem})
+    repair = fill(prompts()["repair"].text, {"PROBLEM": str(invalid)}) + invalid.hint
     return replace(ask, messages=(*ask.messages, ("assistant", answer), ("user", repair)))
 
 

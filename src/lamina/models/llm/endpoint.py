@@ -43,6 +43,7 @@ _NO_PROMPTS = frozenset((404, 405, 501))  # by which it says that it has no such
 _UNKNOWN_PROMPT = _NO_PROMPTS | {400, 422}
 _MAY_PASS = frozenset((408, 409, 425, 429))
 _BROKEN = 500  # and above: the server's own fault, which may pass
+_SLOW = 0.5  # share of the time that an answer may take, from which on it is worth a warning
 _MAX_REASON = 300  # characters of what a server says that an error repeats
 
 
@@ -260,11 +261,19 @@ class Endpoint:
     async def _call(self, path: str, body: Mapping[str, Any], tokens: int, read: Callable[[Any], T]) -> T:
         """What `read` makes of the server's answer to a request, tried as often as is allowed."""
         await self._check_budget()
+        started, limit = time.monotonic(), self.llm.total_seconds
         try:
-            async with asyncio.timeout(self.llm.total_seconds), (await self._loop_client()).slots:
-                return await self._retry(path, body, tokens, read)
+            async with asyncio.timeout(limit), (await self._loop_client()).slots:
+                found = await self._retry(path, body, tokens, read)
         except TimeoutError:
-            raise ModelError(f"{self.model}: no answer within {self.llm.total_seconds:g} s") from None
+            raise ModelError(
+                f"{self.model}: no answer within {limit:g} s; if it is slow, raise its total_seconds (llm_seconds)"
+            ) from None
+        seconds = time.monotonic() - started
+        if seconds > _SLOW * limit:
+            extra = {"model": self.model, "seconds": round(seconds, 1), "limit": limit, "setting": "llm_seconds"}
+            logger.warning("llm_slow", extra=extra)
+        return found
 
     async def _retry(self, path: str, body: Mapping[str, Any], tokens: int, read: Callable[[Any], T]) -> T:
         deadline = time.monotonic() + self.llm.total_seconds
@@ -324,7 +333,7 @@ class Endpoint:
         except openai.APIStatusError as error:
             raise self._status_error(error.response, body) from None
         except openai.APITimeoutError:
-            raise _TransientError("the server did not answer in time") from None
+            raise _TransientError(f"the server did not answer in time ({self._time_limits()})") from None
         except openai.OpenAIError as error:
             reason = error.__cause__ or error
             detail = self._error_text(f"{type(reason).__name__}: {reason}", body)
@@ -336,6 +345,11 @@ class Endpoint:
             raise _TransientError(f"{error}{detail}") from None
         except (ValueError, RecursionError):
             raise _TransientError("the answer is no JSON") from None
+
+    def _time_limits(self) -> str:
+        """The settings of an `Llm` by which a request ends, for its error."""
+        read = self.llm.read_seconds or self.llm.total_seconds
+        return f"connect_seconds {self.llm.connect_seconds:g}, read_seconds {read:g}"
 
     def _status_error(self, response: Any, body: Mapping[str, Any]) -> ModelError:
         status, text = int(response.status_code), str(response.text)

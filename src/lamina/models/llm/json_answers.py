@@ -18,17 +18,20 @@ _ALIKE = str.maketrans(
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
     }
 )
+_ITEM = frozenset(("category", "kind", "quote"))  # an object with one of these is an item itself
 _EDGES = " \t\r\n.,;:!?…\"'"
 _MIN_QUOTE = 2  # characters of a quote that was found by likeness only
+_MIN_LETTERS = 6  # letters and figures of one whose marks differ
 
 
 def items_in(reply: Reply, name: str) -> list[Mapping[str, Any]]:
-    """The objects of the list `name` in a reply; a bare list will do too."""
+    """The objects of the list `name` in a reply; a bare list, or a single object, will do too."""
     found = None if reply.refused else find_json(reply.text)
     if found is None and (reply.refused or is_refusal(reply.text)):
         raise InvalidAnswer[Any]("it is a refusal or a greeting")
     if isinstance(found, dict):
-        found = found.get(name, [found] if "category" in found or "kind" in found else None)
+        found = found.get(name, [found] if _ITEM & found.keys() else None)
+        found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list):
         end = "it was cut off before its end" if reply.cut else f'it is no JSON object with the list "{name}"'
         raise InvalidAnswer[Any](end)
@@ -93,6 +96,19 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
         at = plain.find(wanted) if len(wanted) >= _MIN_QUOTE else -1
         if at >= 0:
             return places[at], places[at + len(wanted) - 1] + 1
+    return _find_letters(quote, text)
+
+
+def _find_letters(quote: str, text: str) -> tuple[int, int] | None:
+    """Start and end of whole words of a text that have the letters and figures of a quote, whatever marks they have."""
+    wanted = "".join(letter for letter in _plain(quote)[0] if letter.isalnum())
+    letters, places = _plain(text)
+    kept = [(letter, place) for letter, place in zip(letters, places, strict=True) if letter.isalnum()]
+    bare, at = "".join(letter for letter, _ in kept), -1
+    while len(wanted) >= _MIN_LETTERS and (at := bare.find(wanted, at + 1)) >= 0:
+        start, end = kept[at][1], kept[at + len(wanted) - 1][1] + 1
+        if not text[start - 1 : start].isalnum() and not text[end : end + 1].isalnum():
+            return start, end
     return None
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from lamina.language.words import terms
 from lamina.models.llm.ask import ask_for_list, gather
 from lamina.models.llm.endpoint import Endpoint
 from lamina.models.llm.json_answers import find_quote, items_in, number_in, place_in, text_in, words_or_none
@@ -17,7 +16,6 @@ _BEFORE = 4
 _MAX_CHARACTERS = 4_000  # of a message
 _MAX_ANSWER_TOKENS = 2_500
 _MAX_TITLE, _MAX_SUMMARY, _MAX_CONTEXT = 80, 400, 200
-_MIN_GROUNDED = 0.4  # share of an episode's terms that the messages must have
 _ROLES = frozenset(("user", "assistant"))
 _PROPERTIES = {
     "message": INTEGER, "kind": {**TEXT, "enum": list(EPISODE_KINDS)}, "title": TEXT, "summary": TEXT, "context": TEXT,
@@ -40,6 +38,7 @@ class LlmEpisodeExtractor:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.name = endpoint.model
+        self.with_offline = endpoint.llm.with_offline
 
     async def extract_episodes(self, messages: Sequence[Message], before: Sequence[Message]) -> list[EpisodeDraft]:
         spoken = [message for message in messages if message.role in _ROLES and message.text.strip()]
@@ -72,34 +71,30 @@ def _groups(messages: Sequence[Message], before: Sequence[Message]) -> Iterator[
 
 
 def _drafts(reply: Reply, numbered: Mapping[int, Message], before: int) -> Iterator[EpisodeDraft]:
-    seen: set[tuple[int, str]] = set()
     for item in items_in(reply, "episodes"):
-        number = place_in(item, [one for one in numbered if one > before])
+        number = place_in(item, list(numbered)) or place_in(item, [one for one in numbered if one > before])
         kind = _KINDS.get(text_in(item, "kind").casefold().replace(" ", "_"))
-        if number is None or kind is None or (number, kind) in seen:
+        if number is None or number <= before or kind is None:
             continue
         draft = _draft(item, number, kind, numbered)
         if draft is not None:
-            seen.add((number, kind))
             yield draft
 
 
 def _draft(
     item: Mapping[str, Any], number: int, kind: EpisodeKind, numbered: Mapping[int, Message]
 ) -> EpisodeDraft | None:
-    """The episode of an item, if enough of its terms are in the messages."""
+    """The episode of an item, if it says anything."""
     summary = text_in(item, "summary")[:_MAX_SUMMARY]
     title = (text_in(item, "title") or summary)[:_MAX_TITLE].rstrip(".! ")
-    near = [numbered[one] for one in range(max(1, number - _BEFORE), number + 1)]
-    own, given = set(terms(f"{title} {summary}")), {term for message in near for term in terms(message.text)}
-    if not title or not own or len(own & given) < _MIN_GROUNDED * len(own):
+    if not title:
         return None
     return EpisodeDraft(
         message_id=numbered[number].id,
         kind=kind,
         title=title,
         summary=summary or title,
-        context=_context(text_in(item, "context"), near[:-1]),
+        context=_context(text_in(item, "context"), [numbered[one] for one in range(max(1, number - _BEFORE), number)]),
         outcome=words_or_none(item, "outcome"),
         valence=number_in(item, "valence", 0.0, min_value=-1.0),
         significance=number_in(item, "significance", 0.5),

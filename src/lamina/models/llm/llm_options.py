@@ -35,13 +35,14 @@ class Llm:
     api_key: str | None = field(default=None, repr=False)  # None: OPENAI_API_KEY, for OpenAI's own address only
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     use: tuple[str, ...] = USES
+    with_offline: bool = True  # keep, too, the facts and episodes that only the offline models find
     temperature: float | None = None  # None: the server's own
     thinking_tokens: int = 0  # room for a model that thinks before it writes
     dimensions: int | None = None  # of its vectors, where it is an embedder; None: it is asked once
     # time
     connect_seconds: float = 10.0
     read_seconds: float | None = None  # between two pieces of an answer; None: as long as for all of it
-    total_seconds: float = 110.0  # for one answer with all its tries
+    total_seconds: float = 600.0  # for one answer with all its tries; on one core a small model may need 275
     retries: int = 3  # of a call that failed in a way that may pass
     backoff_seconds: float = 0.5  # before the first of them; doubles
     # rate

@@ -3,7 +3,7 @@
 import re
 
 from lamina.errors import ModelError
-from lamina.folding.acceptance import objection
+from lamina.folding.acceptance import missing, objection
 from lamina.folding.layouts import enclose, fill, prompt_values
 from lamina.models.llm.ask import InvalidAnswer, ask_until_valid, render_prompt
 from lamina.models.llm.endpoint import Endpoint
@@ -25,6 +25,8 @@ _MAX_HOSTED_TRIES = 2
 
 class LlmSummariser:
     """Writes summaries by the prompts of the task, or by one that the provider keeps where the profile names it."""
+
+    must_cover = True  # what the offline summariser finds most important
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -60,13 +62,19 @@ class LlmSummariser:
         text = _PREFACE.sub("", strip_fence(reply.text)).strip()
         problem = "it is a refusal" if reply.refused else objection(task, text, cut=reply.cut)
         if problem:
-            raise InvalidAnswer[SummaryDraft](problem)
+            raise InvalidAnswer[SummaryDraft](problem, hint=_hint(task, text))
         found = topics(score_statements(statements_of_messages(task.messages, 0))) if task.messages else ()
         draft = SummaryDraft(text=text, topics=found, prompt=prompt)
         size = self.endpoint.counter.count(text)
         if size > task.cap:
             raise InvalidAnswer(f"it has {size} tokens where {task.cap} are the most", draft)
         return draft
+
+
+def _hint(task: SummaryTask, text: str) -> str:
+    """What an answer should have said, enclosed as data."""
+    lines = missing(task, text)
+    return fill(prompts()["missing"].text, {"LINES": enclose("\n".join(lines))}) if lines else ""
 
 
 def _prompt(task: SummaryTask) -> str:

@@ -17,6 +17,7 @@ _THOUGHT_END = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.
 _THOUGHT_START = re.compile(r"<(?:think|thinking|reasoning)>.*\Z", re.DOTALL | re.IGNORECASE)
 _FENCED = re.compile(r"```[ \t]*\w*[ \t]*\n(.*?)```", re.DOTALL)
 _WHOLE_FENCE = re.compile(r"\A\s*```[ \t]*(?:markdown|md|text|txt)?[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_TRAILING_COMMA = re.compile(r",\s*+([}\]])")
 _CUT = frozenset(("length", "content_filter", "max_tokens", "max_output_tokens", "model_length"))
 _OPENINGS = re.compile(r"[{\[]")
 _MIN_WORDS = 4  # in a row, for one text to quote another
@@ -175,13 +176,15 @@ def strip_fence(text: str) -> str:
 def find_json(text: str) -> Any:
     """The JSON object or list in a text, also between ``` or with words around it; None if there is none."""
     for candidate in (text, *_FENCED.findall(text)):
-        try:
-            value = json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict | list):
-            return value
-    return max(_json_values(text), key=lambda one: one[0], default=(0, None))[1]
+        for form in (candidate, _TRAILING_COMMA.sub(r"\1", candidate)):
+            try:
+                value = json.loads(form)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict | list):
+                return value
+    found = (*_json_values(text), *_json_values(_TRAILING_COMMA.sub(r"\1", text)))
+    return max(found, key=lambda one: one[0], default=(0, None))[1]
 
 
 def _json_values(text: str) -> Iterator[tuple[int, Any]]:

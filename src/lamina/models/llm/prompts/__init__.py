@@ -8,7 +8,7 @@ from lamina.protocols.models import Prompt
 
 _NAME = re.compile(r"(?P<name>[a-z_]+)\.v(?P<version>\d+)\.md")
 
-_NO_SUMMARY = frozenset(("guard", "keep", "repair", "facts", "episodes"))  # prompts for other purposes
+_NO_SUMMARY = frozenset(("guard", "keep", "missing", "repair", "facts", "episodes"))  # prompts for other purposes
 
 
 def summary_prompts() -> dict[str, Prompt]:
