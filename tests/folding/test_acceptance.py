@@ -1,10 +1,17 @@
 """Acceptance: what may not stand for what it was made from."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lamina.folding.acceptance import inputs_of, objection
+from lamina.folding.acceptance import ESSENTIAL_TOKENS, coverage, inputs_of, missing, objection
+from lamina.models.offline.summarisation.extractive_summariser import OfflineSummariser
+from lamina.models.token_counters import best_counter
 from lamina.protocols.models import SummaryTask
 from tests.messages import message
 
@@ -97,3 +104,85 @@ def test_a_text_that_was_cut_off_is_refused() -> None:
     text = "They use PostgreSQL for invoices"
     assert objection(task(), text, cut=True) == "it was cut off before its end"
     assert objection(task(), text) is None
+
+
+# What a summary must cover
+
+
+TALKS = json.loads((Path(__file__).parents[1] / "data" / "summaries" / "judged.json").read_text("utf-8"))
+PROMPT = "Summarise this part of a conversation for the one who will have to continue it without seeing it."
+
+
+def with_essentials(talk: list[list[str]], **values: Any) -> SummaryTask:
+    """A task with what the offline summariser finds most important, as a fold makes it."""
+    said = tuple(message(number, role, text=text) for number, (role, text) in enumerate(talk, 1))
+    made = task(messages=said, **{"cap": 400, "template": PROMPT, **values})
+    brief = OfflineSummariser(best_counter()).write(replace(made, cap=ESSENTIAL_TOKENS, sections=()))
+    return replace(made, essentials=tuple(brief.text.splitlines()))
+
+
+@pytest.mark.parametrize(
+    ("talk", "text"),
+    [pytest.param(one["talk"], text, id=f"{one['name']}: {text[:24]}") for one in TALKS for text in one["good"]],
+)
+def test_good_summaries_are_taken_short_ones_of_trivial_talks_too(talk: list[list[str]], text: str) -> None:
+    assert objection(with_essentials(talk), text) is None
+
+
+@pytest.mark.parametrize(
+    ("talk", "text"),
+    [pytest.param(one["talk"], text, id=f"{one['name']}: {text[:24]}") for one in TALKS for text in one["bad"]],
+)
+def test_echoes_and_empty_phrases_are_no_summary(talk: list[list[str]], text: str) -> None:
+    """A copy of one message, of the prompt, or words that would fit any talk."""
+    assert objection(with_essentials(talk), text) is not None
+
+
+def test_a_copy_of_one_message_is_named_as_such_and_what_it_lacks_is_found() -> None:
+    """What is missing is for whoever writes again; the reason has no words of the talk."""
+    asked = with_essentials(TALKS[0]["talk"])
+    echo = TALKS[0]["talk"][0][1]
+    assert objection(asked, echo) == "it only repeats one message"
+    assert any("Grundfos" in line for line in missing(asked, echo))
+    assert not any("third time since August" in line for line in missing(asked, echo))
+
+
+def test_a_copy_of_the_prompt_is_refused_in_however_few_words() -> None:
+    assert (
+        objection(with_essentials(TALKS[1]["talk"]), "Summarise this part of a conversation") == "it repeats the prompt"
+    )
+
+
+def test_a_heading_without_anything_below_is_refused() -> None:
+    """Saying that there is nothing is enough."""
+    wanted = task(sections=("Situation", "Open"))
+    assert objection(wanted, f"## Situation\n{SAID}\n## Open\n") == "it has nothing in the section 'Open'"
+    assert objection(wanted, f"## Situation\n\n## Open\n{SAID}") == "it has nothing in the section 'Situation'"
+    assert objection(wanted, f"## Situation\n{SAID}\n## Open\n- (nothing yet)") is None
+
+
+@given(st.lists(st.text(min_size=1, max_size=60), max_size=12), st.integers(1, 4_000))
+def test_whatever_is_essential_its_own_lines_cover_it(lines: list[str], cap: int) -> None:
+    """So no offline summary is refused for want of coverage; and a smaller cap never asks for more."""
+    asked = task(essentials=tuple(lines), cap=cap)
+    covered, wanted = coverage(asked, "\n".join(lines))
+    assert covered >= wanted
+    assert coverage(replace(asked, cap=cap + 1), "")[1] >= wanted
+
+
+@pytest.mark.parametrize("talk", [pytest.param(one["talk"], id=one["name"]) for one in TALKS])
+@pytest.mark.parametrize("cap", [40, 100, 400])
+def test_offline_summaries_are_always_taken(talk: list[list[str]], cap: int) -> None:
+    """With its speakers and the days that it writes behind words."""
+    asked = with_essentials(talk, cap=cap)
+    assert objection(replace(asked, essentials=()), OfflineSummariser(best_counter()).write(asked).text) is None
+
+
+def test_names_and_numbers_that_nobody_gave_are_refused() -> None:
+    """A summary of another conversation, in part of the same words."""
+    asked = with_essentials(TALKS[0]["talk"])
+    text = (
+        "The circulation pump on line two broke again this morning; the maintenance contract is with Petersen, the"
+        " budget is 8,250 euros, Gustav has to sign, and installation is on the line in Rotterdam in 2031."
+    )
+    assert objection(asked, text) == "it has names or numbers that are not in what it was made from"

@@ -26,8 +26,9 @@ def test_framed_and_unframed() -> None:
     ("first", "second", "expected"),
     [
         pytest.param("one", "two", "Earlier: one\n\nThen: two", id="two"),
-        pytest.param("Earlier: a\n\nThen: b", "c", "Earlier: a\n\nThen: b\n\nThen: c", id="again"),
+        pytest.param("Earlier: a\n\nThen: b", "c", "Earlier: a\nb\n\nThen: c", id="again"),
         pytest.param("a", "Earlier: b", "Earlier: a\n\nThen: b", id="both-merged-before"),
+        pytest.param("- User: a\n\nThen:User: b", "c", "Earlier: - User: a\nUser: b\n\nThen: c", id="label-inside"),
     ],
 )
 def test_merged(first: str, second: str, expected: str) -> None:
@@ -38,6 +39,16 @@ def test_merged(first: str, second: str, expected: str) -> None:
 def test_merged_topics() -> None:
     """Each topic once, whatever its case, in order."""
     assert layouts.merge_topics(("SQL", "tea"), ("sql", "Tea", "dogs"), ()) == ("SQL", "tea", "dogs")
+
+
+def test_merged_topics_stay_few() -> None:
+    """Topics that recur stay, and newer ones find a place, however often summaries are merged."""
+    topics: tuple[str, ...] = ("databases",)
+    for number in range(40):
+        topics = layouts.merge_topics(topics, ("databases", f"topic {number}", f"matter {number}"))
+        assert len(topics) <= 12
+    assert "databases" in topics
+    assert "topic 39" in topics
 
 
 @pytest.mark.parametrize(

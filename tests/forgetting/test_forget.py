@@ -126,7 +126,7 @@ async def test_an_extraction_under_way_does_not_bring_the_fact_back(tmp_path: Pa
         unread = await memory._parts.store.messages("s1", unread=True, limit=100)
         await memory.forget(message_id="m3")
         assert await reader.read(session, unread) == 0
-        assert [fact.value for fact in await memory.facts(USER)] == []
+        assert [fact.value for fact in await memory.facts(USER, categories=["identity"])] == []
 
 
 def test_old_messages_are_dropped_and_their_summaries_stay(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_old_messages_are_dropped_and_their_summaries_stay(tmp_path: Path) -> No
         assert memory.message("m3").content == "[dropped]"
         assert memory.message("m3").forgotten
         assert [summary.text for summary in memory.summaries("s1")] == before
-        assert [fact.value for fact in memory.facts(USER)] == [WORD]
+        assert [fact.value for fact in memory.facts(USER, categories=["identity"])] == [WORD]
         assert memory.verify().problems == ()
         assert memory.consolidate().messages_dropped == 0
         assert memory.settle().folds == 0
@@ -192,14 +192,14 @@ def test_a_forgotten_value_is_not_found_again(tmp_path: Path) -> None:
     with Memory(tmp_path / "f.db", worker=False) as memory:
         memory.add(talk(4), user_id=USER, session_id="s1")
         memory.settle()
-        (fact,) = memory.facts(USER)
+        (fact,) = memory.facts(USER, categories=["identity"])
         memory.forget(fact_id=fact.id)
         memory.add(f"I live in {WORD.lower()}.", user_id=USER, session_id="s2")
         memory.add("I live in Porto.", user_id=USER, session_id="s3")
         memory.settle()
-        assert [found.value for found in memory.facts(USER)] == ["Porto"]
+        assert [found.value for found in memory.facts(USER, categories=["identity"])] == ["Porto"]
         memory.remember(WORD, user_id=USER, category="identity", key="location")
-        assert [found.value for found in memory.facts(USER)] == [WORD]
+        assert [found.value for found in memory.facts(USER, categories=["identity"])] == [WORD]
 
 
 def test_a_part_of_a_message_is_forgotten_with_a_fact(tmp_path: Path) -> None:
@@ -430,8 +430,8 @@ def test_a_receipt_can_be_checked(tmp_path: Path) -> None:
     ("target", "error", "hint"),
     [
         pytest.param({}, InputError, "say what to forget", id="nothing"),
-        pytest.param({"text": ""}, InputError, "at least 2 characters", id="empty-text"),
-        pytest.param({"text": " . "}, InputError, "at least 2 characters", id="only-a-point"),
+        pytest.param({"text": "", "user_id": USER}, InputError, "at least 2 characters", id="empty-text"),
+        pytest.param({"text": " . ", "user_id": USER}, InputError, "at least 2 characters", id="only-a-point"),
         pytest.param({"message_id": "m1", "text": "x y"}, InputError, "one thing at a time", id="two-things"),
         pytest.param({"first": 1, "last": 2}, InputError, "with the session_id", id="span-without-session"),
         pytest.param({"session_id": "s1", "first": 1}, InputError, "given together", id="half-a-span"),

@@ -114,3 +114,36 @@ def test_a_text_that_shows_nothing_is_refused(tmp_path: Path, text: str) -> None
 def test_signs_to_decode_without_end_take_no_longer_than_their_length(piece: str) -> None:
     """Neither is a message decoded for ever, nor are marks sorted."""
     assert growth(lambda text: redact.has(text, "zanzibar"), lambda size: piece * size, quarters(100_000)) <= 2.0
+
+
+def test_titles_lose_the_words(tmp_path: Path) -> None:
+    """Of a text only its words, of a message that it tells of all. An older export does not bring them back."""
+    with Memory(tmp_path / "a.db") as memory:
+        memory.add(user("I live in Zanzibarquay.", id="m1"), user_id=USER, session_id="s1")
+        memory.add("Zanzibarquay is far from tea.", user_id=USER, session_id="s2")
+        memory.add("Tea is good.", user_id=USER, session_id="s3")
+        memory.settle()
+        for session_id, title in (("s1", "Life in Zanzibarquay"), ("s2", "Tea near ZANZIBARQUAY!"), ("s3", "Tea")):
+            memory.rename(session_id, title)
+        memory.export(tmp_path / "before.jsonl")
+        planned = memory.forget(text="zanzibarquay", session_id="s2", dry_run=True)
+        assert (planned.titles, memory.session("s2").title) == (1, "Tea near ZANZIBARQUAY!")
+        assert memory.forget(text="zanzibarquay", session_id="s2").titles == 1
+        assert memory.session("s2").title == "Tea near [forgotten]!"
+        assert memory.forget(message_id="m1").titles == 1
+        memory.import_(tmp_path / "before.jsonl")
+        assert [one.title for one in memory.sessions(USER)] == ["[forgotten]", "Tea near [forgotten]!", "Tea"]
+    files = b"".join(file.read_bytes() for file in tmp_path.glob("a.db*"))
+    assert b"zanzibarquay" not in files.lower()
+
+
+def test_a_title_that_tells_a_forgotten_fact_goes(tmp_path: Path) -> None:
+    """Others of the user stay."""
+    with Memory(tmp_path / "a.db") as memory:
+        memory.add("I live in Zanzibarquay.", user_id=USER, session_id="s1")
+        memory.add("Tea is good.", user_id=USER, session_id="s2")
+        memory.settle()
+        memory.rename("s1", "Greetings")
+        memory.rename("s2", "Tea in Zanzibarquay")
+        assert memory.forget(fact_id=memory.facts(USER)[0].id).titles == 1
+        assert [one.title for one in memory.sessions(USER)] == ["Greetings", "[forgotten]"]

@@ -80,6 +80,79 @@ def test_two_values_meet(rule: ConflictRule, second: Fact, want: list[str]) -> N
     assert statuses(rule, second, a_fact(1, "Berlin")) == want, "the order of writing does not matter"
 
 
+def beside(number: int, value: str, **changes: Any) -> Fact:
+    """A fact that stands beside other values of its key."""
+    return a_fact(number, value, slot=f"location ={value.casefold()}", **changes)
+
+
+def instead(number: int, value: str, **changes: Any) -> Fact:
+    """A fact that takes the place of all values of its key."""
+    return a_fact(number, value, slot="location =", **changes)
+
+
+@pytest.mark.parametrize(
+    ("facts", "want"),
+    [
+        pytest.param([a_fact(1, "Berlin"), beside(2, "Porto")], ["active", "active"], id="beside"),
+        pytest.param([beside(1, "Berlin"), beside(2, "Porto")], ["active", "active"], id="both-beside"),
+        pytest.param(
+            [a_fact(1, "Berlin"), beside(2, "Porto"), a_fact(3, "Rome")],
+            ["superseded", "active", "active"],
+            id="only-the-first-is-replaced",
+        ),
+        pytest.param(
+            [a_fact(1, "Berlin"), beside(2, "Porto"), a_fact(3, "Porto", holds=False)],
+            ["active", "superseded", "evidence"],
+            id="one-beside-ended",
+        ),
+        pytest.param(
+            [a_fact(1, "Berlin"), beside(2, "Porto"), beside(3, "Berlin", holds=False)],
+            ["superseded", "active", "evidence"],
+            id="the-first-ended",
+        ),
+        pytest.param(
+            [beside(1, "Berlin"), beside(2, "Porto"), instead(3, "Rome")],
+            ["superseded", "superseded", "active"],
+            id="in-place-of-all",
+        ),
+        pytest.param(
+            [beside(1, "Berlin"), instead(2, "Rome"), beside(3, "Porto"), beside(4, "Rome")],
+            ["superseded", "active", "active", "evidence"],
+            id="said-again-beside",
+        ),
+        pytest.param(
+            [a_fact(1, "Berlin"), beside(2, "Porto"), a_fact(3, "Porto")],
+            ["active", "active", "evidence"],
+            id="one-beside-said-again",
+        ),
+        pytest.param(
+            [beside(1, "Berlin"), instead(2, "Rome", verdict="retracted", verdict_at=day(3))],
+            ["active", "retracted"],
+            id="what-was-retracted-replaces-nothing",
+        ),
+    ],
+)
+def test_values_beside_each_other(facts: list[Fact], want: list[str]) -> None:
+    """Values beside each other hold together, until one is said to have ended, or another to be in place of all."""
+    assert statuses(NEWEST, *facts) == want
+    assert statuses(NEWEST, *reversed(facts)) == want, "the order of writing does not matter"
+
+
+@pytest.mark.parametrize(
+    ("slot", "key", "want"),
+    [
+        pytest.param("location =berlin", "location", "location =porto", id="beside"),
+        pytest.param("=berlin", None, "=porto", id="no-key"),
+    ],
+)
+def test_a_slot_does_not_tell_a_value_that_is_gone(slot: str, key: str | None, want: str) -> None:
+    """Once the first version is erased, later ones get a slot made of their own value."""
+    first = a_fact(1, "Berlin", slot=slot, key=key)
+    second = a_fact(2, "Porto", slot=slot, key=key, replaces="f1")
+    assert conflicts.new_slots([first, second]) == {}
+    assert conflicts.new_slots([second]) == {"f2": want}
+
+
 def test_a_value_ends_when_the_next_begins() -> None:
     """Not when that was said, but since when it holds by the words."""
     late = a_fact(9, "Porto", valid_from=day(5))

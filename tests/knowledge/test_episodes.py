@@ -72,6 +72,16 @@ def test_arc_key_moments() -> None:
     assert ids(found.key_moments) == ["e005", "e003", "e001", "e004"]
 
 
+def test_a_long_session_has_key_moments() -> None:
+    """In 20 turns or more, the three greatest are key moments if none has 0.7; those below 0.5 never are."""
+    weights = [0.6, 0.69, 0.55, 0.65, 0.3]
+    made = [episode(at, at, significance=weight) for at, weight in enumerate(weights, 1)]
+    assert ids(arc(made, 20).key_moments) == ["e002", "e004", "e001"]
+    assert arc(made, 19).key_moments == ()
+    assert arc(made[4:], 20).key_moments == ()
+    assert ids(arc([*made, episode(6, 6, significance=0.7)], 20).key_moments) == ["e006"]
+
+
 # The cap
 
 

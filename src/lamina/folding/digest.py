@@ -67,6 +67,7 @@ class Digester:
             cap=profile.digest_cap,
             least=0,
             model=profile.summarizer_model,
+            user_share=profile.user_share,
         )
         written = await self._compactor.write(self._compactor.fill_prompt(task), self._parts.patience.attempts)
         return Summary(

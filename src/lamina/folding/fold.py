@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lamina.errors import ModelError
 from lamina.folding import layouts
-from lamina.folding.acceptance import inputs_of, objection
+from lamina.folding.acceptance import ESSENTIAL_TOKENS, inputs_of, objection
 from lamina.folding.drift import adds_nothing
 from lamina.folding.due import Fold, next_fold
 from lamina.knowledge import conflicts
@@ -89,8 +89,8 @@ class Compactor:
         if not self._parts.profile.facts:
             return ()
         known = [fact for fact in facts if fact.verdict is None]
-        slots = conflicts.by_slot(known).values()
-        resolved = [fact for slot in slots for fact in conflicts.resolve(slot, conflicts.rule_of(self._parts.profile))]
+        families = conflicts.by_family(known).values()
+        resolved = [fact for one in families for fact in conflicts.resolve(one, conflicts.rule_of(self._parts.profile))]
         return conflicts.worth_keeping(resolved, fold.cap)
 
     def _task(self, fold: Fold, messages: Sequence[Message], keep: tuple[str, ...]) -> SummaryTask:
@@ -106,6 +106,7 @@ class Compactor:
             cap=max(1, fold.cap - self._frame_tokens(fold)),
             least=fold.least,
             model=profile.summarizer_model,
+            user_share=profile.user_share,
             hosted=profile.hosted,
             keep=keep,
         )
@@ -136,6 +137,8 @@ class Compactor:
     async def write(self, task: SummaryTask, attempts: int) -> AcceptedText:
         """A text that was accepted: by the configured model; after too many failures, by the offline one."""
         parts = self._parts
+        if getattr(parts.summariser, "must_cover", False):
+            task = replace(task, essentials=await self._essentials(task))
         answer = await call_with_fallback(
             parts.summariser,
             parts.offline,
@@ -153,7 +156,17 @@ class Compactor:
             text=draft.text, topics=draft.topics, model=answer.model, prompt=prompt, fallback=answer.failure
         )
 
+    async def _essentials(self, task: SummaryTask) -> tuple[str, ...]:
+        """What the offline summariser would keep if there was little room: another's text is measured by it."""
+        brief = replace(task, sections=(), least=0, cap=min(task.cap, ESSENTIAL_TOKENS))
+        try:
+            draft = await self._ask(self._parts.offline, brief)
+        except ModelError:
+            return ()
+        return tuple(line for line in draft.text.splitlines() if line.strip() and not line.startswith("#"))
+
     async def _accept(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
+        task = task if summariser is not self._parts.offline else replace(task, essentials=())
         draft = await self._ask(summariser, task)
         if reason := objection(task, draft.text):
             raise ModelError(f"the summary was refused: {reason}")
@@ -182,19 +195,21 @@ class Compactor:
         count = self._parts.counter.count
         if count(text) <= fold.cap:
             return written
-        room = max(1, fold.cap - count(layouts.merge_chunks("", second.text)) - 2)
+        frame = count(layouts.merge_chunks("", ""))
+        newer = trim(layouts.unmerge(second.text), max(1, (fold.cap - frame) * 2 // 3), count)
         task = SummaryTask(
             kind="compress",
             profile=self._parts.profile.name,
             messages=(),
-            previous=layouts.merge_chunks(first.text, "").removeprefix("Earlier: ").removesuffix("\n\nThen: "),
+            previous=layouts.unmerge(first.text),
             summaries=(),
             sections=(),
-            cap=room,
+            cap=max(1, fold.cap - count(layouts.merge_chunks("", newer)) - 2),
             least=0,
+            user_share=self._parts.profile.user_share,
         )
         shortened = await self.write(self.fill_prompt(task), attempts)
-        text = trim(layouts.merge_chunks(shortened.text, second.text), fold.cap, count)
+        text = trim(layouts.merge_chunks(shortened.text, newer), fold.cap, count)
         return replace(shortened, text=text or NO_WORDS, topics=topics)
 
     # the result

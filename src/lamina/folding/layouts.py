@@ -13,7 +13,8 @@ from lamina.values.message import Message
 from lamina.values.session import Session
 
 _FOOTER = re.compile(r"\n*---\n\*Updated: [^|\n]* \| Version: \d+\*\s*$")
-_MERGED = re.compile(r"^Earlier: ")
+_MERGED = re.compile(r"(?:\A|\n+)(?:[-*•] )?(?:(?:Earlier|Then):[ \t]*)+")
+_MAX_TOPICS = 12
 _BREAK = re.compile(r"(\r\n|\r|\n)")
 _FORM = re.compile(  # lines that give what is said a place in a prompt
     r"(?:^|(?<=[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]))[ \t]*(?:=== ?(?:END_)?(?:EXISTING_SUMMARY|NEW_TURNS)\b|</?data\b"
@@ -43,16 +44,27 @@ def stamp(moment: datetime) -> str:
 
 
 def merge_chunks(first: str, second: str) -> str:
-    """Two chunk summaries as one: `Earlier: … Then: …`."""
-    return f"Earlier: {_MERGED.sub('', first)}\n\nThen: {_MERGED.sub('', second)}"
+    """Two chunk summaries as one, `Earlier: … Then: …`; what was merged before becomes one part."""
+    return f"Earlier: {unmerge(first)}\n\nThen: {unmerge(second)}"
+
+
+def unmerge(text: str) -> str:
+    """A summary without the labels of a merge: its parts one after the other."""
+    return _MERGED.sub("\n", text).strip("\n")
 
 
 def merge_topics(*topics: Sequence[str]) -> tuple[str, ...]:
-    """Topics in order, each once whatever its case."""
+    """Topics in order, each once whatever its case; of many, those that recur and the first of each list."""
     found: dict[str, str] = {}
-    for topic in (topic for several in topics for topic in several):
-        found.setdefault(topic.casefold(), topic)
-    return tuple(found.values())
+    ranks: dict[str, tuple[int, int, int]] = {}
+    for number, several in enumerate(topics):
+        for place, topic in enumerate(several):
+            key = topic.casefold()
+            found.setdefault(key, topic)
+            times, *rest = ranks.get(key, (0, place, -number))
+            ranks[key] = (times - 1, rest[0], rest[1])
+    chosen = set(sorted(found, key=ranks.__getitem__)[:_MAX_TOPICS])
+    return tuple(topic for key, topic in found.items() if key in chosen)
 
 
 # What a prompt works on
@@ -130,6 +142,7 @@ class SessionDocument:
     """A session file read back."""
 
     session_id: str
+    title: str | None
     start: datetime
     end: datetime | None
     message_count: int
@@ -142,9 +155,10 @@ class SessionDocument:
 def session_markdown(session: Session, messages: Sequence[Message], summary: str, version: int) -> str:
     """A session as the markdown file of `medium_term`."""
     end = "" if session.ended_at is None else stamp(session.ended_at)
+    title = "" if session.title is None else f"- Title: {session.title}\n"
     lines = "\n".join(f"**Message {message.seq} ({_who(message)}):** {_indent(message.text)}" for message in messages)
     return (
-        f"# Session: {session.id}\n\n## Metadata\n- Start: {stamp(session.started_at)}\n- End: {end}\n"
+        f"# Session: {session.id}\n\n## Metadata\n{title}- Start: {stamp(session.started_at)}\n- End: {end}\n"
         f"- Message Count: {session.counters.messages}\n- Summary Version: {version}\n\n"
         f"## Short-Term Messages (Last {len(messages)})\n{lines}\n\n## Medium-Term Summary\n{summary}\n"
     )
@@ -186,6 +200,7 @@ def parse_session(text: str) -> SessionDocument:
     try:
         return SessionDocument(
             session_id=head["id"].strip(),
+            title=metadata.get("Title", "").strip() or None,
             start=_moment(metadata["Start"]),
             end=_moment(metadata["End"]) if metadata.get("End", "").strip() else None,
             message_count=int(metadata["Message Count"]),

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from lamina.errors import DoesNotFit, InputError, NotFound, StoreError
 from lamina.forgetting import find, receipts, redact
-from lamina.knowledge import fact_words
+from lamina.knowledge import fact_words, told
 from lamina.knowledge.extract import Reader
 from lamina.log import erased
 from lamina.log.messages import text_of
 from lamina.log.pages import require_session, single
 from lamina.parts import Parts, Progress, SettlingSessions
-from lamina.protocols.store import Contents, Erased, Erasure, Rewrite
+from lamina.protocols.store import Contents, Erased, Erasure, Rewrite, TitleCut
 from lamina.values.fact import Fact
 from lamina.values.message import Json, Message, Span
 from lamina.values.receipt import Receipt, Scrub
@@ -32,11 +32,13 @@ class Plan:
 
     user_id: str
     target: str
+    nothing: str = "there was nothing to forget"  # what to say if nothing is found
     rewrites: list[Rewrite] = field(default_factory=list)
     sessions: list[str] = field(default_factory=list)
     facts: list[str] = field(default_factory=list)
     episodes: list[str] = field(default_factory=list)
     milestones: list[str] = field(default_factory=list)
+    titles: list[TitleCut] = field(default_factory=list)
     unfold: dict[str, int] = field(default_factory=dict)
     mentions: list[str] = field(default_factory=list)
     digests: bool = False
@@ -54,7 +56,7 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        named = (self.rewrites, self.sessions, self.facts, self.episodes, self.milestones, self.unfold)
+        named = (self.rewrites, self.sessions, self.facts, self.episodes, self.milestones, self.titles, self.unfold)
         return not self.user and not self.digests and not any(named)
 
 
@@ -75,20 +77,34 @@ class Forgetting:
             if message_id not in known:
                 raise NotFound(f"no message {message_id!r}")
         found = [known[message_id] for message_id in dict.fromkeys(ids)]
-        sessions = dict.fromkeys(message.session_id for message in found)
-        users = {(await require_session(self._parts.store, session_id)).user_id for session_id in sessions}
+        ids_ = dict.fromkeys(message.session_id for message in found)
+        sessions = [await require_session(self._parts.store, session_id) for session_id in ids_]
+        users = {session.user_id for session in sessions}
         if len(users) != 1:
             raise DoesNotFit("give messages of one user at a time")
         plan = Plan(user_id=users.pop(), target=f"{len(found)} messages")
-        plan.rewrites = [self.empty_message(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
+        plan.nothing = "these messages are forgotten already"
+        self._empty(plan, found, sessions)
         return plan
+
+    def _empty(self, plan: Plan, found: Sequence[Message], sessions: Sequence[Session]) -> None:
+        """Plan to empty messages; a title goes if it has words of them."""
+        plan.rewrites = [self.empty_message(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
+        for session in sessions:
+            texts = [message.text for message in found if message.session_id == session.id]
+            if session.title and redact.shares_words(session.title, texts):
+                plan.titles.append(TitleCut(session.id, session.title, erased.FORGOTTEN))
 
     async def span(self, session_id: str, span: Span) -> Plan:
         """Consecutive messages of a session."""
         session = await require_session(self._parts.store, session_id)
         found = await self._parts.store.messages(session_id, span)
         plan = Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of a session")
-        plan.rewrites = [self.empty_message(message, erased.FORGOTTEN) for message in found if not _is_gone(message)]
+        plan.nothing = (
+            f"session {session_id!r} has {session.counters.messages} messages; of {span.first} to {span.last}, "
+            "none is left to forget"
+        )
+        self._empty(plan, found, [session])
         return plan
 
     async def session(self, session_id: str) -> Plan:
@@ -109,7 +125,10 @@ class Forgetting:
             if page.sessions or page.facts:
                 known = list(page.facts)
                 same = [one for one in known if _same_value(one, fact)]
+                same += [text for text in known if any(_was_read_from(one, text) for one in same)]
                 plan.facts, said_in = [one.id for one in same], [one.message_id for one in same]
+                titled = [one for one in page.sessions if redact.mentions({"content": one.title}, {}, words)]
+                plan.titles = [TitleCut(one.id, one.title, erased.FORGOTTEN) for one in titled if one.title]
             for message in page.messages:
                 body, metadata = message.body, message.metadata
                 if message.id in said_in and not _is_gone(message):
@@ -122,12 +141,14 @@ class Forgetting:
         return plan
 
     async def text(self, wanted: str, user_id: str, session_id: str | None) -> Plan:
-        """Every message that has the words, and whatever else has them, however they are written."""
+        """Every message of a user or a session that has the words, and whatever else has them, however written."""
         if not isinstance(wanted, str) or len(find.needle(wanted)) < _MIN_LENGTH:
             raise InputError(f"text must have at least {_MIN_LENGTH} characters, so that not everything matches")
         if session_id is not None:
             user_id = (await require_session(self._parts.store, session_id)).user_id
         plan = Plan(user_id=user_id, target="messages that have a text")
+        where = f"the memory of user {user_id!r}" if session_id is None else f"session {session_id!r} of {user_id!r}"
+        plan.nothing = f"nothing in {where} has this text"
         first: Contents | None = None
         async for page in self._pages(user_id, session_id):
             first = first or page
@@ -164,24 +185,29 @@ class Forgetting:
             facts=tuple(plan.facts),
             episodes=tuple(plan.episodes),
             milestones=tuple(plan.milestones),
+            titles=tuple(plan.titles),
             unfold=plan.unfold,
             user=plan.user,
             derived=plan.derived,
             dry_run=dry_run,
         )
         if plan.empty:
-            return replace(receipts.build_receipt(erasure, Erased()), mentions_left=tuple(plan.mentions))
+            nothing = receipts.build_receipt(erasure, Erased())
+            return replace(nothing, mentions_left=tuple(plan.mentions), nothing=plan.nothing)
         if plan.live is None:
             plan.live = await self._live(plan.affected)
         row = (await self._parts.store.erase(erasure)).receipt
         assert row is not None
         done = replace(receipts.receipt_of(row), dry_run=dry_run, mentions_left=tuple(plan.mentions))
+        if done.empty:
+            done = replace(done, nothing=plan.nothing)
         return done if dry_run else await self._finish(plan, done, progress)
 
     async def _finish(self, plan: Plan, done: Receipt, progress: Progress | None) -> Receipt:
         """What follows once it is erased. What a failing store leaves undone stays due to the worker."""
         scrub: Scrub = "dead"
         try:
+            await self._hear_again(plan)
             scrub = await self._parts.store.scrub()
             if plan.derived and not plan.user and (done.summaries or done.digests or plan.retold):
                 live = await self._settle(plan.user_id, sorted(plan.affected), progress, digest=plan.digest_due)
@@ -195,6 +221,13 @@ class Forgetting:
                    "episodes": len(done.episodes), "scrub": scrub},
         )  # fmt: skip
         return receipts.with_scrub(done, scrub)
+
+    async def _hear_again(self, plan: Plan) -> None:
+        """Where what others said is kept, one of them may have been forgotten: say anew whose it is."""
+        for session_id in sorted(plan.affected if plan.derived else ()):
+            facts = await self._parts.store.facts(plan.user_id, session_id)
+            if any(fact.about is not None for fact in facts):
+                await self._reader.hear_again(await require_session(self._parts.store, session_id))
 
     async def _live(self, sessions: Collection[str]) -> list[str]:
         found = [await self._parts.store.summaries(session_id) for session_id in sorted(sessions)]
@@ -234,9 +267,15 @@ class Forgetting:
 
 def _match_derived(plan: Plan, wanted: str, stored: Contents) -> None:
     """Plan to erase what has the words though no message of it has: told by hand, or written by a model."""
-    plan.facts += [fact.id for fact in stored.facts if redact.has(redact.fact_words(fact), wanted)]
+    changed = {change.message_id for change in plan.rewrites}
+    for fact in stored.facts:
+        asked = fact.question is not None and fact.question_id not in changed and redact.has(fact.question, wanted)
+        if asked or redact.has(redact.fact_words(fact), wanted):
+            plan.facts.append(fact.id)
     plan.episodes += [one.id for one in stored.episodes if redact.has(redact.episode_words(one), wanted)]
     plan.milestones += [one.id for one in stored.milestones if redact.has(one.title, wanted)]
+    titled = [one for one in stored.sessions if one.title and redact.has(one.title, wanted)]
+    plan.titles += [TitleCut(one.id, one.title, redact.cut_title(one.title, wanted)) for one in titled if one.title]
     plan.digests = any(redact.has((digest.text, digest.topics), wanted) for digest in stored.digests)
     for summary in stored.summaries:
         if summary.session_id and summary.covers and redact.has((summary.text, summary.topics), wanted):
@@ -246,7 +285,6 @@ def _match_derived(plan: Plan, wanted: str, stored: Contents) -> None:
     for row in stored.proposals:
         if redact.has(json.loads(row.record), wanted):
             plan.unfold.setdefault(row.session_id, ends[row.session_id] + 1)
-    changed = {change.message_id for change in plan.rewrites}
     plan.retold = any(not changed.isdisjoint(one.message_ids) for one in stored.episodes)
     live = [one for one in stored.summaries if one.status == "live" and one.session_id in plan.affected]
     plan.live = [one.id for one in live]
@@ -263,6 +301,11 @@ def _by_user(found: Sequence[Session]) -> dict[str, list[Session]]:
 
 def _is_gone(message: Message) -> bool:
     return message.forgotten and message.body.get("content") == erased.FORGOTTEN
+
+
+def _was_read_from(fact: Fact, text: Fact) -> bool:
+    """Whether a text that was told, and is kept whole, is where a fact was read from."""
+    return told.is_from_same_telling(text, fact) and redact.has(text.value, fact.value)
 
 
 def _same_value(one: Fact, fact: Fact) -> bool:

@@ -51,6 +51,7 @@ def build_receipt(erasure: Erasure, erased: Erased) -> Receipt:
         facts=erased.facts,
         episodes=erased.episodes,
         milestones=erased.milestones,
+        titles=erased.titles,
         values_blocked=erased.values_blocked,
         rewritten=(),
         mentions_left=(),
@@ -74,7 +75,7 @@ def sign(receipt: Receipt, previous: str) -> Receipt:
 def receipt_record(receipt: Receipt) -> str:
     """What is signed: what was erased, and when."""
     values = asdict(receipt)
-    for name in ("previous", "digest", "rewritten", "scrub", "scrubbed", "mentions_left", "dry_run"):
+    for name in ("previous", "digest", "rewritten", "scrub", "scrubbed", "mentions_left", "dry_run", "nothing"):
         del values[name]
     values["at"] = receipt.at.isoformat()
     return json.dumps(values, sort_keys=True, ensure_ascii=False)

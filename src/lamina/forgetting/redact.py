@@ -8,6 +8,7 @@ from typing import Any
 from lamina.forgetting import find
 from lamina.knowledge.conflicts import order
 from lamina.knowledge.fact_words import TELLING, claim, describe_fact, telling
+from lamina.language.words import terms
 from lamina.log.erased import DROPPED, FORGOTTEN
 from lamina.log.messages import text_of
 from lamina.protocols.store import Rewrite
@@ -79,8 +80,9 @@ def _content(value: Any) -> Any:
 
 
 def fact_words(fact: Fact) -> tuple[Any, ...]:
-    """Everything that a fact tells."""
-    return describe_fact(fact), fact.value, fact.key, fact.quote, fact.reason, fact.category, fact.tags
+    """Everything that a fact tells, but for the question that it answers, which is not its own."""
+    line = describe_fact(replace(fact, question=None))
+    return line, fact.value, fact.key, fact.quote, fact.reason, fact.category, fact.tags, fact.about, fact.scope
 
 
 def empty_body(message: Message, placeholder: str) -> dict[str, Any]:
@@ -119,6 +121,17 @@ def without(message: Message, pieces: Sequence[str]) -> tuple[Json, Json] | None
     body = {name: item if name == "role" else _cut(item, needles, _FORMAT) for name, item in message.body.items()}
     metadata = _cut(message.metadata, needles, frozenset())
     return None if any(has(message_words(body, metadata), piece) for piece in pieces) else (body, metadata)
+
+
+def cut_title(title: str, wanted: str) -> str:
+    """A title without the wanted words."""
+    return _cut_text(title, _needles([wanted]))
+
+
+def shares_words(title: str, texts: Iterable[str]) -> bool:
+    """Whether a title has a word that carries meaning in one of the texts, in whatever form."""
+    own = set(terms(title))
+    return any(not own.isdisjoint(terms(text)) for text in texts)
 
 
 def _needles(pieces: Iterable[str]) -> list[str]:
@@ -166,7 +179,9 @@ def remaining_facts(facts: Iterable[Fact], change: Rewrite, before: str) -> list
     telling = [words for words in change.telling if len(words) >= TELLING]
     kept: dict[tuple[object, ...], Fact] = {}
     for fact in sorted(facts, key=lambda fact: (fact.verdict is None, *order(fact))):
-        if not _tells((fact.value, fact.key, fact.reason, fact.tags), telling):
+        told = (fact.value, fact.key, fact.reason, fact.tags, fact.about, fact.scope)
+        is_cut = _tells(change.telling, [fact.value]) and not has(after, fact.value)
+        if not is_cut and not _tells(told, telling):
             moved = _move_quote(fact, before, after, cut)
             kept.setdefault(claim(moved), moved)
     return list(kept.values())
@@ -182,6 +197,20 @@ def _move_quote(fact: Fact, before: str, after: str, cut: Sequence[str]) -> Fact
     if start < 0 or not quote:
         quote, start = after, 0
     return replace(fact, quote=quote, start=start, end=start + len(quote))
+
+
+def remaining_answer(fact: Fact, change: Rewrite) -> Fact | None:
+    """A fact after the message that asked for it was rewritten; None if it tells what only the question had said.
+
+    A question that has something of what was cut is dropped.
+    """
+    if change.words and not any(has(fact.question, words) for words in (*change.words, *change.telling)):
+        return fact
+    asked = set(terms(fact.question or "")) - set(terms(fact.quote))
+    told = (fact.value, fact.key, fact.reason, fact.about, fact.scope)
+    if any(not asked.isdisjoint(terms(text)) for text in told if text):
+        return None
+    return replace(fact, question=None, question_id=None)
 
 
 def _tells(value: Any, telling: Iterable[str]) -> bool:

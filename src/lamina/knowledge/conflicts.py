@@ -1,7 +1,8 @@
 """Which value holds: the facts about one thing replayed in order, and conflicts decided by the profile's rule.
 
-A fact's status is never edited: it follows from all facts of its slot, replayed in the order they were said. So the
-order in which they were written does not matter, a forgotten one leaves no trace, and the past can be asked for.
+A fact's status is never edited: it follows from all facts of its slot and of the slots beside it (its family),
+replayed in the order they were said. So the order in which they were written does not matter, a forgotten one leaves no
+trace, and the past can be asked for.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from lamina.knowledge.fact_words import describe_fact, normalise_value, slot_of
+from lamina.knowledge.fact_words import INSTEAD, describe_fact, family_of, names_value, normalise_value, slot_of
 from lamina.profiles import Profile
 from lamina.values.fact import ConflictRule, Fact, Why
 
@@ -24,12 +25,16 @@ def rule_of(profile: Profile) -> ConflictRule:
 
 
 def new_slots(facts: Iterable[Fact]) -> dict[str, str]:
-    """New slots of facts without a key whose slot is a value that none of them has any more: by the first they have."""
+    """New slots of facts whose slot is a value that none of them has any more: by the first value they have."""
     found: dict[str, str] = {}
-    for (_, slot), own in by_slot(fact for fact in facts if fact.key is None).items():
-        if all(slot_of(None, fact.value) != slot for fact in own):
-            found |= {fact.id: slot_of(None, min(own, key=order).value) for fact in own}
+    for (_, slot), own in by_slot(fact for fact in facts if names_value(fact.slot)).items():
+        if all(_own_slot(fact) != slot for fact in own):
+            found |= {fact.id: _own_slot(min(own, key=order)) for fact in own}
     return found
+
+
+def _own_slot(fact: Fact) -> str:
+    return slot_of(fact.key, fact.value, fact.about, fact.scope, "beside")
 
 
 def worth_keeping(facts: Iterable[Fact], cap: int) -> tuple[str, ...]:
@@ -49,11 +54,11 @@ def worth_keeping(facts: Iterable[Fact], cap: int) -> tuple[str, ...]:
 
 
 def resolve(facts: Iterable[Fact], rule: ConflictRule) -> list[Fact]:
-    """The facts of one slot with their standing, in the order in which they were learnt."""
-    replay = _Replay(rule)
+    """The facts of one family with their standing, in the order in which they were learnt."""
+    family = _Family(rule)
     for happens in sorted((event for fact in facts for event in _events(fact, rule)), key=lambda event: event.order):
-        replay.take(happens)
-    return sorted(replay.facts.values(), key=order)
+        family.take(happens)
+    return sorted((fact for replay in family.replays.values() for fact in replay.facts.values()), key=order)
 
 
 def order(fact: Fact) -> tuple[object, ...]:
@@ -88,6 +93,47 @@ def _events(fact: Fact, rule: ConflictRule) -> list[_Event]:
     return uttered
 
 
+def twins(fact: Fact) -> list[str]:
+    """The other slots in which the value of a fact may hold."""
+    family = family_of(fact.slot)
+    places = (family, f"{family}{INSTEAD}", f"{family}{INSTEAD}{normalise_value(fact.value)}")
+    return [place for place in places if place != fact.slot]
+
+
+class _Family:
+    """A slot and those beside it: each has its own value; what ends one, or replaces all, reaches the others."""
+
+    def __init__(self, rule: ConflictRule) -> None:
+        self.replays: dict[str, _Replay] = {}
+        self._rule = rule
+
+    def take(self, event: _Event) -> None:
+        fact = event.fact
+        own = self.replays.setdefault(fact.slot, _Replay(self._rule))
+        if event.kind != "said" or len(self.replays) == 1:
+            own.take(event)
+        elif not fact.holds:
+            own.take(event)
+            for other in self._others(own):
+                other.end_same(fact)
+        elif fact.slot.endswith(INSTEAD):
+            own.take(event)
+            for other in self._others(own) if own.facts[fact.id].status == "active" else ():
+                other.give_way(fact)
+        elif own.says(fact):
+            own.take(event)
+        else:
+            (self._twin(fact) or own).take(event)
+
+    def _others(self, own: "_Replay") -> list["_Replay"]:
+        return [replay for replay in self.replays.values() if replay is not own]
+
+    def _twin(self, fact: Fact) -> "_Replay | None":
+        """The other slot in which the same value holds already."""
+        found = (self.replays[slot] for slot in twins(fact) if slot in self.replays)
+        return next((replay for replay in found if fact.replaces is None and replay.says(fact)), None)
+
+
 class _Replay:
     """The facts of one slot, taken one after the other."""
 
@@ -109,6 +155,24 @@ class _Replay:
             self._end(fact)
         else:
             self._say(fact)
+
+    def says(self, fact: Fact) -> bool:
+        """Whether the same value holds here when a fact is said."""
+        current = self._standing()
+        if current is None or normalise_value(current.value) != normalise_value(fact.value):
+            return False
+        return current.until is None or current.until > fact.learnt_at
+
+    def end_same(self, fact: Fact) -> None:
+        """End the current value if another slot says that it has ended."""
+        if self.says(fact):
+            self.give_way(fact)
+
+    def give_way(self, fact: Fact) -> None:
+        """End the current value for a fact of another slot, if that is sure enough."""
+        if self._current is not None and self._wins(fact):
+            self._close(fact.valid_from, "superseded", fact.id)
+            self._current = None
 
     def _put_away(self, fact: Fact, at: datetime) -> None:
         if self._current != fact.id:
@@ -186,7 +250,7 @@ def reasons(why: Why, rule: ConflictRule) -> Iterator[str]:
     fact = why.fact
     when = fact.learnt_at.date()
     if fact.origin == "told":
-        yield f"told by hand on {when}"
+        yield f"told by hand on {when}" + (f": \u201c{fact.quote}\u201d" if fact.quote else "")
     else:
         place = f"session {fact.session_id}, message {fact.seq}"
         yield f"said by the {fact.role} on {when} in {place}: \u201c{fact.quote}\u201d"
@@ -228,13 +292,21 @@ def by_slot(facts: Iterable[Fact]) -> dict[tuple[str, str], list[Fact]]:
     return slots
 
 
+def by_family(facts: Iterable[Fact]) -> dict[tuple[str, str], list[Fact]]:
+    """The facts that are resolved together."""
+    families: dict[tuple[str, str], list[Fact]] = {}
+    for fact in facts:
+        families.setdefault((fact.category, family_of(fact.slot)), []).append(fact)
+    return families
+
+
 # time
 
 
 def as_known_at(facts: Iterable[Fact], at: datetime, rule: ConflictRule) -> list[Fact]:
     """The facts as they stood with all that was known at a time."""
     learnt = [_without_later_verdict(fact, at) for fact in facts if fact.learnt_at <= at]
-    return [fact for slot in by_slot(learnt).values() for fact in resolve(slot, rule)]
+    return [fact for family in by_family(learnt).values() for fact in resolve(family, rule)]
 
 
 def _without_later_verdict(fact: Fact, at: datetime) -> Fact:

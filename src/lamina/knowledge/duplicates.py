@@ -19,7 +19,7 @@ _IDLE = frozenset(
     in is it it's its itself just me my of our so some such that that's the then there this us very we which
     with""".split()  # noqa: SIM905 - words read best
 )
-_NEGATIONS = frozenset(("no", "not", "never", "none", "nor", "neither", "nothing", "nobody", "without", "cannot"))
+NEGATIONS = frozenset(("no", "not", "never", "none", "nor", "neither", "nothing", "nobody", "without", "cannot"))
 _SIGNS = re.compile(r"[+#$€£¥₹%°<>=&@^*]|(?<!\S)-(?=\d)")
 
 
@@ -41,7 +41,9 @@ def find_duplicates(facts: Iterable[Fact], similar: float) -> dict[str, str]:
     for fact in facts:
         order = tuple(dict.fromkeys(terms(fact.value)))
         if len(order) >= _MIN_TERMS:
-            family = families.setdefault((fact.user_id, fact.type, fact.category, *_telling(fact.value)), {})
+            family = families.setdefault(
+                (fact.user_id, fact.type, fact.category, fact.about, fact.scope, *_telling(fact.value)), {}
+            )
             family.setdefault(order, _Wording(order, frozenset(order), [])).facts.append(fact)
     into: dict[str, str] = {}
     for family in families.values():
@@ -59,7 +61,7 @@ def _telling(value: str) -> tuple[str, ...]:
     """What the terms of a value do not tell apart: numbers, signs, negations, other little words, and past from now."""
     found = _SIGNS.findall(value)
     for word in words(value):
-        if word in _NEGATIONS or word.endswith("n't"):
+        if word in NEGATIONS or word.endswith("n't"):
             found.append("not")
         elif any(map(str.isdigit, word)) or (word in STOP_WORDS and word not in _IDLE):
             found.append(word)

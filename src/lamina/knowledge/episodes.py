@@ -11,6 +11,8 @@ from lamina.values.message import Span
 from lamina.values.session import Milestone
 
 KEY_MOMENT = 0.7  # significance
+LONG_SESSION = 20  # turns; it has key moments even if none is as significant as that
+KEY_MOMENTS, LESSER_KEY_MOMENT = 3, 0.5  # how many it has then, and how significant they must be
 ALIKE = 0.6  # share of common terms from which two episodes say the same
 MAX_SUMMARY = 400  # characters of a joined one
 MAX_MOMENT = 8  # turns; a chain of episodes is not joined beyond this
@@ -24,13 +26,21 @@ def arc(episodes: Sequence[Episode], turns: int) -> Arc:
     for episode in ordered:
         third = (episode.turns.first - 1) * _THIRDS // max(turns, 1)
         thirds[min(max(third, 0), _THIRDS - 1)].append(episode)
-    key_moments = [episode for episode in ordered if episode.significance >= KEY_MOMENT]
     return Arc(
         beginning=tuple(thirds[0]),
         middle=tuple(thirds[1]),
         end=tuple(thirds[2]),
-        key_moments=tuple(sorted(key_moments, key=lambda episode: -episode.significance)),
+        key_moments=key_moments(ordered, turns),
     )
+
+
+def key_moments(episodes: Sequence[Episode], turns: int) -> tuple[Episode, ...]:
+    """The most significant ones, the greatest first; of a long session that has none, its three greatest."""
+    ranked = sorted(episodes, key=lambda episode: -episode.significance)
+    found = [episode for episode in ranked if episode.significance >= KEY_MOMENT]
+    if not found and turns >= LONG_SESSION:
+        found = [episode for episode in ranked[:KEY_MOMENTS] if episode.significance >= LESSER_KEY_MOMENT]
+    return tuple(found)
 
 
 def milestone_of(episode: Episode) -> Milestone:

@@ -5,8 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from lamina.knowledge import conflicts, fact_drafts, fact_words
+from lamina.knowledge import conflicts, draft_selection, fact_drafts, fact_words, restatements, speakers
+from lamina.knowledge.speakers import Speakers
 from lamina.log.erased import is_emptied, is_emptied_episode
+from lamina.log.pages import cuts_of
 from lamina.model_calls import call, call_with_fallback
 from lamina.parts import Parts
 from lamina.protocols.models import EpisodeDraft, EpisodeExtractor, Extractor, FactDraft
@@ -23,6 +25,8 @@ logger = logging.getLogger("lamina.facts")
 _BATCH = 200  # messages read at once
 _BEFORE = 4  # messages before them, so that a moment can be told apart from what it came out of
 _SECRET_BYTES = 32
+_MAX_HEARD = 1_000  # sessions whose speakers are kept in mind
+_HEARD = frozenset(("user", "assistant"))  # whose messages are read
 
 
 class Reader:
@@ -31,6 +35,7 @@ class Reader:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._secret: bytes | None = None
+        self._heard: dict[str, tuple[int, int, frozenset[str]]] = {}  # session -> erasures, messages, names in them
 
     @property
     def rule(self) -> ConflictRule:
@@ -54,7 +59,8 @@ class Reader:
             upto=max((message.seq for message in messages), default=session.counters.messages),
             again=tuple(message.seq for message in messages if message.seq <= done),
         )
-        facts = await self.facts(session, [message for message in messages if message.seq > done])
+        fresh = [message for message in messages if message.seq > done]
+        facts = await self.facts(session, fresh, await self._hear(session, fresh))
         known = await self._episodes_to_retell(session, {message.id for message in messages if message.seq <= done})
         found = {one.id: one for one in await self._find_episodes(session, messages, facts, known)}
         episodes = tuple(one for one in found.values() if one.id not in known)
@@ -95,30 +101,71 @@ class Reader:
 
     # facts
 
-    async def facts(self, session: Session, messages: Sequence[Message]) -> tuple[Fact, ...]:
-        """The facts in messages of a session."""
+    async def facts(
+        self, session: Session, messages: Sequence[Message], heard: Speakers | None = None
+    ) -> tuple[Fact, ...]:
+        """The facts in messages of a session; without `heard`, all are the user's own words."""
         extractor, profile = self._parts.extractor, self._parts.profile
-        spoken = [message for message in messages if message.role == "user" and not is_emptied(message)]
-        if extractor is None or not profile.facts or not spoken:
+        talk = [message for message in messages if message.role in _HEARD and not is_emptied(message)]
+        by_id = {message.id: message for message in talk if message.role == "user"}
+        if extractor is None or not profile.facts or not by_id:
             return ()
-        model, drafts = await self._answer(
-            session, extractor, self._parts.offline_extractor, lambda one: one.extract(spoken)
-        )
-        by_id = {message.id: message for message in spoken}
+        talk = [*await self._asked_before(talk[0]), *talk]
         found: dict[tuple[object, ...], Fact] = {}
-        for draft in drafts:
-            message = by_id.get(draft.message_id)
-            if message is None or not fact_drafts.is_faithful(draft, message):
-                logger.warning(
-                    "draft_refused", extra={"session": session.id, "model": model, "category": draft.category}
-                )
-            elif self._worth_keeping(draft):
-                fact = self._fact(draft, message, session.user_id, model)
+        changes: set[str] = set()  # statements that say that something changed
+        for draft, model in await self._select(session, extractor, talk):
+            if self.is_worth_keeping(draft):
+                message = by_id[draft.message_id]
+                other = None if heard is None else heard.other(message)
+                said = replace(draft, about=speakers.about_whom(draft.about, message, other))
+                fact = self._fact(said, message, session.user_id, model)
                 same = (fact.message_id, fact.category, fact.slot, fact.holds, fact_words.normalise_value(fact.value))
                 found.setdefault(same, fact)
-        return tuple(found.values())
+                if draft.key is None and draft.stands == "instead":
+                    changes.add(fact.id)
+        return await self._place(session.user_id, list(found.values()), changes)
 
-    def _worth_keeping(self, draft: FactDraft) -> bool:
+    async def _place(self, user_id: str, facts: Sequence[Fact], changes: set[str]) -> tuple[Fact, ...]:
+        """The facts, of which statements that repeat or change an older one have its slot."""
+        if all(fact.key is not None for fact in facts):
+            return tuple(facts)
+        known = await self._parts.store.facts(user_id, current=True)
+        return tuple(restatements.place(facts, known, changes, flags=self.rule.conflicts == "flag"))
+
+    async def _select(
+        self, session: Session, extractor: Extractor, talk: Sequence[Message]
+    ) -> Sequence[tuple[FactDraft, str]]:
+        """The drafts in a talk that are to be believed, each with the name of the model that found it."""
+        offline, messages = self._parts.offline_extractor, {one.id: one for one in talk if one.role == "user"}
+        model, drafts = await self._answer(session, extractor, offline, lambda one: one.extract(talk))
+        check, join = _checks(extractor, offline, model), _joins(extractor, offline, model)
+        beside: Sequence[FactDraft] = ()
+        if offline is not None and (join or (check and drafts)):
+            _, beside = await self._answer(session, offline, offline, lambda one: one.extract(talk))
+        current = await self._parts.store.facts(session.user_id, current=True) if check and drafts else ()
+        selection = draft_selection.select(
+            drafts,
+            model,
+            messages,
+            offline=beside,
+            offline_model=offline.name if offline else "",
+            current=draft_selection.current_values(current),
+            check=check,
+            join=join,
+        )
+        for draft, reason in selection.refused:
+            _log_refusal(session, model, draft.category, reason)
+        return selection.taken
+
+    async def _asked_before(self, message: Message) -> list[Message]:
+        """The assistant's message before another: it may have asked what that one answers."""
+        if message.seq <= 1 or message.role != "user":
+            return []
+        before = await self._parts.store.messages(message.session_id, Span(first=message.seq - 1, last=message.seq - 1))
+        return [one for one in before if one.role == "assistant" and not is_emptied(one)]
+
+    def is_worth_keeping(self, draft: FactDraft) -> bool:
+        """Whether the profile wants facts like this."""
         profile = self._parts.profile
         wanted = not profile.categories or draft.category in profile.categories
         sure = draft.confidence >= profile.least_confidence and draft.importance >= profile.least_importance
@@ -128,7 +175,70 @@ class Reader:
         parts = self._parts
         fact_id, now = parts.new_id("fact"), parts.now()
         fact = fact_drafts.fact_from_draft(draft, message, user_id=user_id, fact_id=fact_id, model=model, now=now)
-        return replace(fact, tokens=parts.counter.count(fact_words.describe_fact(fact)))
+        return self._with_tokens(fact)
+
+    def _with_tokens(self, fact: Fact) -> Fact:
+        return replace(fact, tokens=self._parts.counter.count(fact_words.describe_fact(fact)))
+
+    # who speaks
+
+    async def _hear(self, session: Session, messages: Sequence[Message]) -> Speakers | None:
+        """Who speaks in a session up to these messages; None if nobody there has a name.
+
+        If they are the first to bring a second name, what was read before is said by whom it names.
+        """
+        if not speakers.names_in(messages):
+            return None
+        first, last = messages[0].seq, messages[-1].seq
+        before = await self._names(session, first - 1)
+        names = before | speakers.names_in(messages)
+        if len(self._heard) >= _MAX_HEARD:
+            self._heard.clear()
+        self._heard[session.id] = (session.erasures, last, names)
+        heard = Speakers(names=names)
+        if heard.is_group:
+            known = await self._parts.store.facts(session.user_id, current=True)
+            heard = replace(heard, own=speakers.own_names(session.user_id, known, session.id))
+            if len(before) == 1:
+                await self._reattribute(session, heard)
+        return heard
+
+    async def _names(self, session: Session, upto: int) -> frozenset[str]:
+        """The names in the first messages of a session."""
+        erasures, read, names = self._heard.get(session.id, (session.erasures, 0, frozenset[str]()))
+        if erasures != session.erasures or read > upto:
+            read, names = 0, frozenset()
+        while read < upto:
+            span = Span(first=read + 1, last=min(upto, read + _BATCH))
+            names |= speakers.names_in(await self._parts.store.messages(session.id, span))
+            read = span.last
+        return names
+
+    async def hear_again(self, session: Session) -> None:
+        """Say anew whose the facts of a session are, since some who spoke in it were forgotten."""
+        self._heard.pop(session.id, None)
+        names = await self._names(session, session.counters.extracted)
+        known = await self._parts.store.facts(session.user_id, current=True)
+        own = speakers.own_names(session.user_id, known, session.id)
+        await self._reattribute(session, Speakers(names=names, own=own))
+
+    async def _reattribute(self, session: Session, heard: Speakers) -> None:
+        store = self._parts.store
+        for _ in range(self._parts.patience.attempts):
+            cuts = await cuts_of(store, session.user_id)
+            facts = await store.facts(session.user_id, session.id)
+            ids = sorted({fact.message_id for fact in facts if fact.message_id is not None})
+            moved = speakers.reattributed(facts, await store.messages(ids=ids), heard)
+            commit = FactsCommit(
+                user_id=session.user_id,
+                rule=self.rule,
+                drop=tuple(fact.id for fact in moved),
+                put=tuple(self._with_tokens(fact) for fact in moved),
+                marks=await self.marks(moved),
+                cuts=cuts,
+            )
+            if not moved or await store.commit_facts(commit):
+                return
 
     # episodes
 
@@ -158,19 +268,40 @@ class Reader:
             return ()
         first = messages[0].seq
         before = await self._parts.store.messages(session.id, Span(first=max(1, first - _BEFORE), last=first - 1))
-        model, drafts = await self._answer(
-            session,
-            episode_extractor,
-            self._parts.offline_episode_extractor,
-            lambda one: one.extract_episodes(messages, before),
-        )
         known = {message.id: message for message in (*before, *messages)}
-        read = {message.id for message in messages}
+        found = await self._select_episodes(session, episode_extractor, messages, before)
         return tuple(
             self._episode(draft, known[draft.message_id], list(known.values()), session.user_id, model)
-            for draft in drafts
-            if draft.message_id in read
+            for draft, model in found
         )
+
+    async def _select_episodes(
+        self, session: Session, extractor: EpisodeExtractor, messages: Sequence[Message], before: Sequence[Message]
+    ) -> Sequence[tuple[EpisodeDraft, str]]:
+        """The episodes in messages that are to be believed, each with the name of the model that found it."""
+
+        def ask(one: EpisodeExtractor) -> Awaitable[Sequence[EpisodeDraft]]:
+            return one.extract_episodes(messages, before)
+
+        offline = self._parts.offline_episode_extractor
+        model, drafts = await self._answer(session, extractor, offline, ask)
+        check, join = _checks(extractor, offline, model), _joins(extractor, offline, model)
+        beside: Sequence[EpisodeDraft] = ()
+        if offline is not None and join:
+            _, beside = await self._answer(session, offline, offline, ask)
+        selection = draft_selection.select_episodes(
+            drafts,
+            model,
+            messages,
+            before,
+            offline=beside,
+            offline_model=offline.name if offline else "",
+            known=await self._parts.store.episodes(session.user_id, session.id) if check and drafts else (),
+            check=check,
+        )
+        for draft, reason in selection.refused:
+            _log_refusal(session, model, draft.kind, reason)
+        return selection.taken
 
     def _episode(
         self, draft: EpisodeDraft, message: Message, known: Sequence[Message], user_id: str, model: str
@@ -215,6 +346,21 @@ class Reader:
         if answer.value is None:
             logger.warning("facts_skipped", extra=failed)
         return answer.model, answer.value or ()
+
+
+def _checks(extractor: Model, offline: Model | None, model: str) -> bool:
+    """Whether what was found must be supported by the words: all but what the offline one, or a trusted one, found."""
+    return extractor is not offline and model == extractor.name and not getattr(extractor, "trusted", False)
+
+
+def _joins(extractor: Model, offline: Model | None, model: str) -> bool:
+    """Whether what only the offline one finds is taken as well."""
+    return extractor is not offline and model == extractor.name and bool(getattr(extractor, "with_offline", False))
+
+
+def _log_refusal(session: Session, model: str, category: str, reason: str) -> None:
+    extra = {"session": session.id, "model": model, "category": category, "reason": reason}
+    logger.warning("draft_refused", extra=extra)
 
 
 def _again(episode: Episode, old: Episode) -> Episode:

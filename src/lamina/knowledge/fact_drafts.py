@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from lamina.knowledge.fact_words import TYPES, slot_of
+from lamina.knowledge.fact_words import MANY, TYPES, plain_text, slot_of
 from lamina.profiles import Profile
 from lamina.protocols.models import FactDraft
 from lamina.values.fact import Fact
@@ -20,6 +20,12 @@ def is_unread(profile: Profile, counters: Counters) -> bool:
     return reads(profile) and counters.extracted < counters.messages
 
 
+def draft_slot(draft: FactDraft) -> str:
+    """The slot of what was read: keys that have many values have a slot for each."""
+    many = draft.stands == "alone" and draft.key in MANY
+    return slot_of(draft.key, draft.value, draft.about, draft.scope, "beside" if many else draft.stands)
+
+
 def fact_from_draft(
     draft: FactDraft, message: Message, *, user_id: str, fact_id: str, model: str, now: datetime
 ) -> Fact:
@@ -30,7 +36,7 @@ def fact_from_draft(
         type=TYPES.get(draft.category, "fact"),
         category=draft.category,
         key=draft.key,
-        slot=slot_of(draft.key, draft.value),
+        slot=draft_slot(draft),
         value=draft.value,
         origin="said",
         confidence=draft.confidence,
@@ -47,16 +53,24 @@ def fact_from_draft(
         quote=draft.quote,
         start=draft.start,
         end=draft.end,
+        about=draft.about,
+        scope=draft.scope,
+        question=draft.question,
+        question_id=draft.question_id,
         reason=draft.reason,
         model=model,
     )
 
 
 def is_faithful(draft: FactDraft, message: Message | None) -> bool:
-    """Whether a draft says what a user's message says, word for word, and ends after it begins."""
+    """Whether a draft says what a user's message says, word for word, of whom it names, and ends after it begins."""
     if message is None or message.role != "user" or not draft.value.strip() or not draft.quote:
         return False
     if draft.until is not None and draft.until <= (draft.since or message.created_at) and draft.holds:
         return False  # it would never hold
+    if draft.about is not None and plain_text(draft.about) not in plain_text(f"{message.name} {message.text}"):
+        return False
+    if draft.question is not None and draft.question_id is None:
+        return False  # forgetting could not reach it
     sure = 0.0 <= draft.confidence <= 1.0 and 0.0 <= draft.importance <= 1.0
     return sure and draft.category in TYPES and message.text[draft.start : draft.end] == draft.quote

@@ -1,31 +1,33 @@
 """What is known: facts at any time and why, memories told by hand, links between them, episodes."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from lamina.errors import DoesNotFit, InputError, NotFound, Stale
-from lamina.knowledge import conflicts, consistency, fact_words, user_profile
+from lamina.knowledge import conflicts, consistency, fact_words, people, told, user_profile
 from lamina.knowledge import episodes as episode_policy
 from lamina.knowledge.circular_links import ORDERED, circles
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_filter import Filter
+from lamina.knowledge.told import Told, check_share, check_tags, check_value, check_word
 from lamina.language.times import moment
 from lamina.log.pages import every_session, require_session, single
-from lamina.parts import Parts
+from lamina.parts import Parts, beside_loop
+from lamina.protocols.models import Statement
 from lamina.protocols.store import FactsCommit
 from lamina.values.fact import (
-    FACT_TYPES,
     LINK_TYPES,
     Arc,
     Episode,
     EpisodeKind,
     Fact,
-    FactType,
     Graph,
     Link,
     Memorable,
+    Remembered,
     UserProfile,
     Verdict,
     Why,
@@ -33,7 +35,6 @@ from lamina.values.fact import (
 from lamina.values.message import Span
 from lamina.values.summary import Divergence, Summary
 
-MAX_VALUE = 4_000  # characters of a memory told by hand
 _MAX_DEPTH = 10
 
 
@@ -53,6 +54,7 @@ class Knowledge:
         as_of: datetime | None = None,
         known_at: datetime | None = None,
         session_id: str | None = None,
+        about: str | None = None,
         wanted: Filter,
     ) -> list[Fact]:
         """The facts that hold at a time, with what was known at another; with statuses, all facts that have them."""
@@ -61,6 +63,9 @@ class Knowledge:
             known = conflicts.as_known_at(known, known_at, conflicts.rule_of(self._parts.profile))
         held = known if wanted.statuses else conflicts.holding(known, as_of or known_at or self._parts.now())
         found = [fact for fact in held if wanted.takes(fact) and session_id in {None, fact.session_id}]
+        if about is not None:
+            person = check_word(about, "about")
+            found = [fact for fact in found if people.is_about(fact, person, known, user_id)]
         return sorted(found, key=lambda fact: (-fact.importance, *conflicts.order(fact)))
 
     async def fact(self, fact_id: str) -> Fact:
@@ -108,60 +113,75 @@ class Knowledge:
 
     # by hand
 
-    async def remember(self, fact: Fact) -> Fact:
-        """Store a memory told by hand; a value that had been forgotten may be known again."""
-        marks = await self._reader.marks([fact])
+    async def remember(self, given: Told, *, verbatim: bool = False) -> list[Remembered]:
+        """Store a memory told by hand, read as if the user had said it; with `verbatim`, as it is.
+
+        A value that had been forgotten may be known again.
+        """
+        store, now = self._parts.store, self._parts.now()
+        known = await store.facts(given.user_id, current=True)
+        called = told.names_of(given.user_id, known)
+        statement = None if verbatim else await self._read(given, called, now)
+        reader = self._parts.statement_reader
+        facts = told.facts_of(
+            given,
+            statement,
+            known,
+            now=now,
+            new_id=lambda: self._parts.new_id("fact"),
+            model="" if reader is None else reader.name,
+        )
+        if reader is not None and facts[-1].key is None and facts[-1].model is None:
+            in_first_person = functools.partial(reader.in_first_person, names=called)
+            facts[-1] = told.join_repeat(facts[-1], known, in_first_person)
+        count = self._parts.counter.count
+        facts = [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in facts]
+        marks = await self._reader.marks(facts)
         commit = FactsCommit(
-            user_id=fact.user_id,
+            user_id=given.user_id,
             rule=self._reader.rule,
-            put=(fact,),
+            put=tuple(facts),
+            change=tuple(told.leftovers(facts, known, now)),
             unblock=tuple(marks.values()),
             newest=True,
         )
-        await self._parts.store.commit_facts(commit)
-        stored = await self.fact(fact.id)
-        if stored.status == "evidence" and stored.of is not None:
-            return await self.fact(stored.of)
-        return stored
+        await store.commit_facts(commit)
+        return await self._remembered(facts, known)
 
-    def build_fact(
-        self,
-        text: str,
-        *,
-        user_id: str,
-        type: FactType,  # noqa: A002 - the word of the glossary
-        category: str | None,
-        key: str | None,
-        tags: Sequence[str],
-        importance: float | None,
-        confidence: float,
-        valid_from: Any,
-        valid_until: Any,
-    ) -> Fact:
-        """A memory by hand, checked."""
-        if type not in FACT_TYPES:
-            raise InputError(f"no type {type!r}; there are {list(FACT_TYPES)}")
-        now = self._parts.now()
-        fact = Fact(
-            id=self._parts.new_id("fact"),
-            user_id=user_id,
-            type=type,
-            category=type if category is None else _word(category, "category"),
-            key=None if key is None else _word(key, "key"),
-            slot=fact_words.slot_of(key, _value(text)),
-            value=_value(text),
-            origin="told",
-            confidence=_share(confidence, "confidence"),
-            importance=FACT_TYPES[type] if importance is None else _share(importance, "importance"),
-            learnt_at=now,
-            valid_from=now if valid_from is None else moment(valid_from, "valid_from"),
-            created_at=now,
-            until=None if valid_until is None else moment(valid_until, "valid_until"),
-            tags=_tags(tags),
-        )
-        if fact.until is not None and fact.until <= fact.valid_from:
-            raise InputError("valid_until must be later than valid_from")
-        return replace(fact, tokens=self._parts.counter.count(fact_words.describe_fact(fact)))
+    async def is_statement(self, text: str, user_id: str) -> bool:
+        """Whether a text tells facts of the user in the third person."""
+        reader = self._parts.statement_reader
+        if reader is None or len(text) > told.MAX_VALUE or not self._parts.profile.facts:
+            return False
+        called = told.names_of(user_id, await self._parts.store.facts(user_id, current=True))
+        if await beside_loop(lambda: reader.in_first_person(text, called)) == text:
+            return False
+        return bool((await beside_loop(lambda: reader.read(text, called, self._parts.now()))).drafts)
+
+    async def _read(self, given: Told, names: Sequence[str], now: datetime) -> Statement | None:
+        """What is read from a telling, as far as the profile wants it."""
+        reader, profile = self._parts.statement_reader, self._parts.profile
+        if reader is None or not profile.facts:
+            return None
+        read = await beside_loop(lambda: reader.read(given.text, names, now))
+        kept = tuple(draft for draft in read.drafts if self._reader.is_worth_keeping(draft))
+        return read if len(kept) == len(read.drafts) else replace(read, drafts=kept, unread=len(given.text))
+
+    async def _remembered(self, facts: Sequence[Fact], known: Sequence[Fact]) -> list[Remembered]:
+        """What became of facts that were put just now, in their order."""
+        stored = {fact.id: fact for fact in await self._parts.store.facts(ids=[fact.id for fact in facts])}
+        by_id = {fact.id: fact for fact in known}
+        made: dict[str, Remembered] = {}
+        for fact in (stored[one.id] for one in facts):
+            if fact.status == "evidence" and fact.of is not None:
+                current = await self.fact(fact.of)
+                repeated = fact.holds and current.id in by_id
+                made.setdefault(current.id, Remembered(fact=current, repeated=repeated, ended=not fact.holds))
+            else:
+                place = (fact.category, fact.slot)
+                before = [one for one in known if (one.category, one.slot) == place and one.status == "active"]
+                made[fact.id] = Remembered(fact=fact, before=before[-1] if before else None)
+        return list(made.values())
 
     async def update(
         self,
@@ -181,10 +201,10 @@ class Knowledge:
         new = replace(
             old,
             id=self._parts.new_id("fact"),
-            value=old.value if value is None else _value(value),
+            value=old.value if value is None else check_value(value),
             origin="told",
-            tags=old.tags if tags is None else _tags(tags),
-            importance=old.importance if importance is None else _share(importance, "importance"),
+            tags=old.tags if tags is None else check_tags(tags),
+            importance=old.importance if importance is None else check_share(importance, "importance"),
             confidence=1.0,
             learnt_at=now,
             valid_from=now,
@@ -197,6 +217,8 @@ class Knowledge:
             quote="",
             start=0,
             end=0,
+            question=None,
+            question_id=None,
             model=None,
             replaces=old.id,
             verdict=None,
@@ -248,7 +270,7 @@ class Knowledge:
             raise InputError("a memory cannot be linked to itself")
         if kind not in LINK_TYPES:
             raise InputError(f"no link type {kind!r}; there are {list(LINK_TYPES)}")
-        strength = _share(strength, "strength")
+        strength = check_share(strength, "strength")
         link = Link(source=source, target=target, type=kind, strength=strength, created_at=self._parts.now())
         if kind in ORDERED:
             links = [*await self._parts.store.links(one.user_id), link]
@@ -344,13 +366,13 @@ class Knowledge:
             id=self._parts.new_id("epi"),
             user_id=session.user_id,
             kind=kind,
-            title=_value(title),
+            title=check_value(title),
             summary=summary or title,
             context=context,
             participants=tuple(participants),
             outcome=outcome,
             valence=float(valence),
-            significance=_share(significance, "significance"),
+            significance=check_share(significance, "significance"),
             session_id=session_id,
             turns=span,
             message_ids=(),
@@ -384,39 +406,6 @@ class Knowledge:
             summaries.extend(await self._parts.store.summaries(session.id))
         summaries.extend((await self._parts.store.summaries(user_id=user_id, digests=True, live=False))[:1])
         return list(consistency.divergences(await self._parts.store.facts(user_id), summaries))
-
-
-def _value(text: Any) -> str:
-    if not isinstance(text, str) or not text.strip():
-        raise InputError("a memory needs text")
-    if len(text) > MAX_VALUE:
-        raise InputError(f"a memory may have {MAX_VALUE:,} characters, not {len(text):,}; add long texts as messages")
-    if "\0" in text:
-        raise InputError("the text has a NUL character; remove it")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError("the text has a lone surrogate, which is no valid Unicode; remove it") from None
-    return text.strip()
-
-
-def _word(text: Any, name: str) -> str:
-    try:
-        return _value(text)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from None
-
-
-def _share(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{name} must be a number from 0 to 1, not {value!r}")
-    return float(value)
-
-
-def _tags(tags: Any) -> tuple[str, ...]:
-    if isinstance(tags, str) or not all(isinstance(tag, str) and tag.strip() for tag in tags):
-        raise InputError("tags must be a list of words")
-    return tuple(dict.fromkeys(_word(tag, "tag") for tag in tags))
 
 
 def _check_tag(fact: Fact, tag: str | None) -> Fact:

@@ -1,13 +1,16 @@
 """The user's profile: what is known at a time, as values and as a page to read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from lamina.knowledge.fact_words import CATEGORIES, describe_fact
+from lamina.knowledge.people import by_person
 from lamina.values.fact import Fact, UserProfile
 
 _TITLES = {
     "identity": "Who they are",
+    "relation": "People around them",
+    "health": "Health",
     "preference": "Preferences",
     "constraint": "Constraints",
     "instruction": "Standing instructions",
@@ -15,32 +18,39 @@ _TITLES = {
     "decision": "Decisions",
     "procedure": "Procedures",
     "commitment": "Commitments",
+    "event": "What happened",
     "entity": "Things and projects",
 }
 
 
 def profile(user_id: str, facts: Sequence[Fact], as_of: datetime, known_at: datetime) -> UserProfile:
-    """A profile from the facts that held, the most important first."""
+    """A profile from the facts that held: the user's own, then those about others; the most important first."""
     known = {category: place for place, category in enumerate(CATEGORIES)}
     ordered = sorted(facts, key=lambda fact: (known.get(fact.category, len(known)), fact.category))
+    own = [fact for fact in ordered if fact.about is None]
+    people = by_person([fact for fact in ordered if fact.about is not None], own)
     return UserProfile(
         user_id=user_id,
         as_of=as_of,
         known_at=known_at,
-        facts=tuple(ordered),
-        markdown=_markdown(user_id, ordered, as_of),
+        facts=(*own, *(fact for found in people.values() for fact in found)),
+        people={name: tuple(fact.id for fact in found) for name, found in people.items()},
+        markdown=_markdown(user_id, own, people, as_of),
     )
 
 
-def _markdown(user_id: str, facts: Sequence[Fact], as_of: datetime) -> str:
+def _markdown(user_id: str, own: Sequence[Fact], people: Mapping[str, Sequence[Fact]], as_of: datetime) -> str:
     lines = [f"# {' '.join(user_id.split())}", "", f"As of {as_of.date()}."]
     category = None
-    for fact in facts:
+    for fact in own:
         if fact.category != category:
             category = fact.category
             lines += ["", f"## {_TITLES.get(category, category.capitalize())}"]
         lines.append(f"- {_entry(fact)}")
-    if not facts:
+    lines += ["", "## People"] if people else []
+    for name, facts in people.items():
+        lines += ["", f"### {' '.join(name.split())}", *(f"- {_entry(fact)}" for fact in facts)]
+    if not own and not people:
         lines += ["", "Nothing is known yet."]
     return "\n".join(lines) + "\n"
 

@@ -13,7 +13,16 @@ ASSISTANT = Profile(
     cap=250,
     excerpt=150,
     facts=True,
-    categories=("identity", "preference", "constraint", "instruction"),
+    categories=(
+        "identity",
+        "relation",
+        "health",
+        "preference",
+        "constraint",
+        "instruction",
+        "procedure",
+        "commitment",
+    ),
     conflicts="confidence",
     summary_order="relevance",
     episode_distance=0.75,  # 0.4 in the document, for vectors that put alike texts nearer than static ones do

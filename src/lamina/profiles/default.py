@@ -28,6 +28,7 @@ DEFAULT = Profile(
     retrieval_top_k=400,
     relevance_threshold=0.00001,
     cap=300,
+    user_share=0.7,
     facts=True,
     episodes=True,
     never_archived=("identity", "constraint", "instruction"),

@@ -13,6 +13,7 @@ MEDIUM_TERM = Profile(
     facts=True,
     archive_days=30,
     cap=1_000,
+    user_share=0.7,
     least=500,
     total_cap=7_000,
     title="# Medium-Term Memory",

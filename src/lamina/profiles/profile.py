@@ -182,6 +182,7 @@ class Profile:
     cap: int  # tokens of one summary, or of one update of a rolling summary
     total_cap: int | None = None  # tokens a rolling summary may grow to
     least: int = 0  # tokens a summary aims at
+    user_share: float = 0.0  # of a summary's words that are the user's at the least, where the user said enough
     sections: tuple[str, ...] = ()  # headings of a structured summary
     title: str | None = None  # first line of a structured summary
     prompts: Mapping[str, str] = field(default_factory=dict)  # task kind -> prompt file
@@ -193,7 +194,7 @@ class Profile:
     conflicts: Literal["newest", "confidence", "flag"] = "newest"  # what happens when two values meet
     least_confidence: float = 0.4  # a fact less sure is not kept
     least_importance: float = 0.2  # a fact less important is not kept
-    promote_confidence: float = 0.0  # a fact less sure waits as a candidate until it is promoted by hand
+    promote_confidence: float = 0.5  # a fact less sure waits as a candidate until it is promoted by hand
     shown_importance: float = 0.5  # a fact less important is not shown unless it is asked for
     episodes: bool = False  # keep the moments that mattered
     max_episodes: int = 100  # of one user; beyond these, the least significant go

@@ -21,3 +21,4 @@ class ApiKey:
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     used_at: datetime | None = None  # to the hour
+    user_id: str | None = None  # of proxied requests that name nobody

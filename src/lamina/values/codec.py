@@ -19,10 +19,12 @@ class Form:
     """How data is written: with our names of fields, or in camelCase without nulls as the readable folder has it."""
 
     camel: bool = False
+    derived: bool = False  # with what follows from the fields, such as the text of a fact
     ignored: Counter[str] | None = None  # unknown fields are counted here; without it they are errors
 
 
 SNAKE_CASE = Form()
+READABLE = Form(derived=True)  # for who reads; what is stored or exported does without
 _Reader = Callable[[Any, str, Form], Any]
 _JSON_NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
 
@@ -36,9 +38,24 @@ def encode(value: Any, form: Form = SNAKE_CASE) -> Any:
     if isinstance(value, Mapping):
         return {key: encode(item, form) for key, item in value.items()}
     if is_dataclass(value):
-        items = {_name(field.name, form): getattr(value, field.name) for field in fields(value)}
+        names = [field.name for field in fields(value)] + (list(_derived(type(value))) if form.derived else [])
+        items = {_name(name, form): getattr(value, name) for name in names}
         return {name: encode(item, form) for name, item in items.items() if not form.camel or item is not None}
     return value
+
+
+def _derived(kind: Any) -> tuple[str, ...]:
+    """The properties of a value that are written for readers; on the way in they are left out."""
+    return getattr(kind, "_derived", ())
+
+
+def with_derived(schema: Any, names: tuple[str, ...]) -> Any:
+    """A dataclass as pydantic sees it, with properties that it writes as texts."""
+    holder = schema if schema["type"] == "dataclass" else schema["schema"]
+    holder["schema"]["computed_fields"] = [
+        {"type": "computed-field", "property_name": name, "return_schema": {"type": "str"}} for name in names
+    ]
+    return schema
 
 
 def decode(kind: type[T], data: Any, place: str, form: Form = SNAKE_CASE) -> T:
@@ -46,7 +63,7 @@ def decode(kind: type[T], data: Any, place: str, form: Form = SNAKE_CASE) -> T:
     if not isinstance(data, Mapping):
         raise InputError(f"{place} must be an object, not {json_kind(data)}")
     shape = _shape(kind, form.camel)  # type: ignore[arg-type]  # a class is hashable
-    unknown = [name for name in data if name not in shape]
+    unknown = [name for name in data if name not in shape and name not in _derived(kind)]
     if unknown and form.ignored is None:
         raise InputError(f"{place} has the unknown field {unknown[0]!r}; its fields are {list(shape)}")
     if unknown and form.ignored is not None:

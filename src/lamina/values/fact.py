@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, get_args
 
 from lamina.frozen import dataclass, short_hash
-from lamina.values.codec import encode
+from lamina.values.codec import READABLE, encode, with_derived
 from lamina.values.message import Message, Span
 
 FactType = Literal["fact", "decision", "preference", "entity", "procedure", "constraint", "goal"]
@@ -24,6 +24,8 @@ FACT_TYPES: Mapping[FactType, float] = {  # with the importance that a memory to
 FactStatus = Literal["candidate", "active", "superseded", "retracted", "conflicted", "archived", "evidence"]
 FACT_STATUSES: tuple[FactStatus, ...] = get_args(FactStatus)
 
+Stands = Literal["alone", "beside", "instead"]
+
 Verdict = Literal["promoted", "demoted", "retracted", "archived", "merged"]
 
 
@@ -38,20 +40,21 @@ class ConflictRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """Something known of a user: said by them, word for word, or told by hand.
+    """Something known of a user, or of someone they speak of: said, word for word, or told by hand.
 
     Facts of one user and category with the same slot are about the same thing; their standing (status, valid_until,
     of, version) follows from all of them together.
     """
 
     _shown: ClassVar = ("id", "category", "key", "value", "status")
+    _derived: ClassVar = ("text",)
 
     id: str
     user_id: str
     type: FactType
     category: str
     key: str | None  # what it is about: name, location, favourite colour
-    slot: str  # the key made comparable; of a fact without a key, its value
+    slot: str  # the key made comparable, with whom and what it is about; of a fact without a key, its value
     value: str
     origin: Literal["said", "told"]
     confidence: float
@@ -68,6 +71,10 @@ class Fact:
     quote: str = ""  # the words, a piece of the message's text
     start: int = 0
     end: int = 0
+    about: str | None = None  # the person that it is true of, as named: Lena, sister; None: the user
+    scope: str | None = None  # what the value is limited to: hosting, kitchen; None: everything
+    question: str | None = None  # what the assistant had asked, word for word, where this is a short answer
+    question_id: str | None = None  # the message that asked
     reason: str | None = None  # why, as said
     tags: tuple[str, ...] = ()
     model: str | None = None  # the extractor that found it
@@ -88,6 +95,16 @@ class Fact:
     decay: float = 1.0  # at the last access or consolidation
 
     @property
+    def text(self) -> str:
+        """The fact in one line, as a person would write it: `dog: Rex`, `allergic to peanuts`."""
+        line: str = importlib.import_module("lamina.knowledge.fact_words").describe_fact(self)
+        return line
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return with_derived(handler(source), cls._derived)
+
+    @property
     def tag(self) -> str:
         """Another one once the fact stands otherwise; not when it was only used."""
         return short_hash(self, frozenset({"accesses", "accessed_at", "decay"}))
@@ -95,6 +112,18 @@ class Fact:
     def _repr_html_(self) -> str:
         html: str = importlib.import_module("lamina.values.notebook").fact_html(self)
         return html
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What became of a memory that was told: the fact, and what was known before."""
+
+    _shown: ClassVar = ("fact", "before")
+
+    fact: Fact
+    before: Fact | None = None  # the value it took the place of
+    repeated: bool = False  # it was known already
+    ended: bool = False  # it was told that the fact is true no longer
 
 
 LinkType = Literal[
@@ -193,13 +222,14 @@ class Why:
 
 
 _PROFILE_FIELDS = (
-    "id", "key", "value", "status", "confidence", "importance", "valid_from", "valid_until", "message_id", "quote",
+    "id", "text", "key", "value", "status", "confidence", "importance", "valid_from", "valid_until",
+    "message_id", "quote",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserProfile:
-    """What is known of a user at a time, by category, most important first."""
+    """What is known of a user at a time, by category, most important first; then what is known of other people."""
 
     _shown: ClassVar = ("user_id", "as_of", "facts")
 
@@ -208,18 +238,22 @@ class UserProfile:
     known_at: datetime
     facts: tuple[Fact, ...]
     markdown: str
+    people: Mapping[str, tuple[str, ...]]  # the others that facts are about, and the ids of these facts
 
     def to_dict(self) -> dict[str, Any]:
-        """The profile as plain data: value, confidence, validity and source of each fact, by category."""
+        """The profile as plain data: value, confidence, validity and source of each fact, by category or person."""
         categories: dict[str, list[dict[str, Any]]] = {}
+        encoded = {fact.id: encode(fact, READABLE) for fact in self.facts}
+        shown = {fact_id: {name: one[name] for name in _PROFILE_FIELDS} for fact_id, one in encoded.items()}
         for fact in self.facts:
-            encoded = encode(fact)
-            categories.setdefault(fact.category, []).append({name: encoded[name] for name in _PROFILE_FIELDS})
+            if fact.about is None:
+                categories.setdefault(fact.category, []).append(shown[fact.id])
         return {
             "user_id": self.user_id,
             "as_of": self.as_of.isoformat(),
             "known_at": self.known_at.isoformat(),
             "categories": categories,
+            "people": {name: [shown[fact_id] for fact_id in ids] for name, ids in self.people.items()},
         }
 
 

@@ -18,7 +18,7 @@ class Hit:
     kind: Literal["message", "summary", "fact", "episode"]
     id: str
     session_id: str | None
-    message_ids: tuple[str, ...]
+    message_ids: tuple[str, ...]  # where it was said; of a message its own, then others that say the same, up to 100
     span: Span | None
     text: str
     score: float
@@ -27,6 +27,7 @@ class Hit:
     role: str | None = None
     name: str | None = None  # who spoke, where the message says so
     tokens: int = 0
+    count: int = 1  # messages in which the same speaker says the same
 
     def _repr_html_(self) -> str:
         html: str = importlib.import_module("lamina.values.notebook").hit_html(self)

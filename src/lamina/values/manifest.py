@@ -99,6 +99,17 @@ class Context:
     budget: TokenBudget
     manifest: Manifest
 
+    def to_anthropic(self) -> dict[str, Any]:
+        """`system` and `messages` for Anthropic's API: `client.messages.create(**context.to_anthropic(), ...)`.
+
+        `system` is left out if there is none. What was recalled for the current message stands in its turn, so that
+        all before it stays the same and can be cached.
+        """
+        request: dict[str, Any] = importlib.import_module("lamina.values.anthropic_form").anthropic_request(
+            self.messages
+        )
+        return request
+
     def _repr_html_(self) -> str:
         html: str = importlib.import_module("lamina.values.notebook").context_html(self)
         return html

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from lamina.frozen import dataclass
+from lamina.values.chat_form import to_chat
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "developer", "user", "assistant", "tool")
@@ -77,8 +78,8 @@ class Message:
         return self.body.get("name")
 
     def to_openai(self) -> dict[str, Any]:
-        """The message as it came, ready for a chat API."""
-        return dict(self.body)
+        """The message as it came, ready for OpenAI's chat API."""
+        return to_chat(self.body)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,7 @@ def hit_html(hit: Hit) -> str:
     """What was found, where, and the parts of its score."""
     where = "" if hit.session_id is None else f" in {hit.session_id}"
     title = f"{hit.kind}{where}, {hit.created_at:%Y-%m-%d %H:%M}, score {hit.score:.3f}"
+    title += f", said {hit.count} times" if hit.count > 1 else ""
     parts = [(name, f"{value:.3f}") for name, value in hit.parts.items()]
     return f"<b>{escape(title)}</b>{_text(hit.text)}{_table(('part', 'value'), parts) if parts else ''}"
 

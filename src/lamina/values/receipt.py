@@ -32,10 +32,12 @@ class Receipt:
     scrubbed: bool  # whether no old bytes are left in the files: they were rewritten or overwritten
     previous: str
     digest: str
+    titles: int = 0  # titles of sessions of which words were erased
     scrub: Scrub | None = None  # what was done with the old bytes; None: a dry run, or nothing was erased
+    nothing: str | None = None  # if nothing was found: where it was looked for
 
     @property
     def empty(self) -> bool:
         """Whether there was nothing to erase; such a receipt is not stored."""
         lists = (self.messages, self.redacted, self.sessions, self.summaries, self.digests, self.facts, self.episodes)
-        return not any(lists) and not self.milestones
+        return not any(lists) and not self.milestones and not self.titles

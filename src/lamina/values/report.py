@@ -56,6 +56,16 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """A backup that was written, and read again: the file is whole and has as much as the memory."""
+
+    path: str
+    size: int  # bytes
+    sessions: int  # of all tenants
+    messages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
     """What `settle` did until nothing was due."""
 
@@ -68,10 +78,28 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedFile:
+    """What came of one file of an import."""
+
+    _shown: ClassVar = ("name", "format", "sessions", "messages", "problems")
+
+    name: str  # a file of an archive has the archive's name before its own
+    format: str | None = None  # None: it could not be read
+    sessions: int = 0  # that it tells of
+    messages: int = 0
+    duplicates: int = 0  # messages that were there already
+    facts: int = 0
+    notes: tuple[str, ...] = ()  # what was assumed, such as the zone of its times
+    problems: tuple[str, ...] = ()  # why it, or a part of it, was not imported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
     """What an import brought in; what was there already is not counted again."""
 
-    sessions: int  # that the file tells of
+    _shown: ClassVar = ("sessions", "messages", "duplicates", "facts", "problems")
+
+    sessions: int  # that the files tell of
     messages: int
     duplicates: int  # messages that were there already
     summaries: int = 0
@@ -80,6 +108,12 @@ class Imported:
     links: int = 0
     milestones: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)  # why something was left out -> how often
+    files: tuple[ImportedFile, ...] = ()  # one by one
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why files, or parts of them, were not imported."""
+        return tuple(problem for file in self.files for problem in file.problems)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ class Counters:
 class Session:
     """One conversation."""
 
-    _shown: ClassVar = ("id", "user_id", "status", "messages")
+    _shown: ClassVar = ("id", "title", "user_id", "status", "messages")
 
     id: str
     user_id: str
@@ -48,6 +48,7 @@ class Session:
     started_at: datetime  # time of its first message
     last_at: datetime  # time of its newest message
     touched_at: datetime  # when it was last written to, by the store's clock
+    title: str | None = None  # one line, given by hand or by an import
     agent_id: str | None = None
     ended_at: datetime | None = None
     archived_at: datetime | None = None
@@ -61,7 +62,7 @@ class Session:
 
     @property
     def tag(self) -> str:
-        """Another one once messages were added, something was forgotten or the status was set; not after a fold."""
+        """Another one once messages were added, something was forgotten, status or title were set; not after a fold."""
         counted = replace(Counters(), messages=self.counters.messages, turns=self.counters.turns)
         return short_hash(replace(self, counters=counted), frozenset({"attempts"}))
 

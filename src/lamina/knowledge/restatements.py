@@ -1,0 +1,113 @@
+"""Statements over time: one that says the same as an older one, or changes it, takes its place.
+
+A statement has no key, so its slot is its own words. A newer one on the same matter is given the slot of the older one;
+which of them holds then follows as it does for every slot (`conflicts`).
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lamina.knowledge.conflicts import order
+from lamina.knowledge.duplicates import NEGATIONS
+from lamina.language.words import terms, words
+from lamina.values.fact import Fact
+
+_SAME = 0.75  # share of common terms from which two statements are the same
+_SAME_MATTER = 0.6  # from which they differ in a number or a negation only
+_CHANGED = 0.4  # of the terms of the shorter, for one that says that something changed
+_MIN_SHARED = 2
+_MIN_TERMS = 3
+_CHOICES = frozenset(("decision", "commitment", "goal", "constraint", "procedure", "entity", "instruction"))
+_NUMBER = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A statement with its words."""
+
+    fact: Fact
+    terms: frozenset[str]
+    numbers: frozenset[str]
+    denies: bool
+
+
+def place(new: Sequence[Fact], known: Iterable[Fact], changes: Collection[str], *, flags: bool) -> list[Fact]:
+    """New facts, of which statements on the matter of an older one have its slot.
+
+    `changes` are the ids of statements that say that something changed. With `flags`, two values of a slot are a
+    conflict, so one that only repeats another keeps its own.
+    """
+    index = _Index()
+    for fact in sorted(known, key=order):
+        index.add(fact)
+    found = []
+    for fact in new:
+        if _is_statement(fact):
+            older = index.nearest(fact, changes=fact.id in changes, flags=flags)
+            if older is not None:
+                fact = replace(fact, slot=older.slot, category=older.category, type=older.type)  # noqa: PLW2901
+            index.add(fact)
+        found.append(fact)
+    return found
+
+
+def _is_statement(fact: Fact) -> bool:
+    return fact.key is None and fact.origin == "said" and fact.holds
+
+
+class _Index:
+    """Statements by their terms."""
+
+    def __init__(self) -> None:
+        self._by_term: dict[str, list[int]] = defaultdict(list)
+        self._all: list[_Words] = []
+
+    def add(self, fact: Fact) -> None:
+        if _is_statement(fact):
+            read = _read(fact)
+            for term in read.terms:
+                self._by_term[term].append(len(self._all))
+            self._all.append(read)
+
+    def nearest(self, fact: Fact, *, changes: bool, flags: bool) -> Fact | None:
+        """The statement that a new one repeats or changes: the nearest, of these the newest."""
+        own = _read(fact)
+        if len(own.terms) < _MIN_SHARED:
+            return None
+        shared: dict[int, int] = defaultdict(int)
+        for term in own.terms:
+            for place in self._by_term.get(term, ()):
+                shared[place] += 1
+        ranked = sorted(((number, place) for place, number in shared.items() if number >= _MIN_SHARED), reverse=True)
+        return next((self._all[at].fact for _, at in ranked if _meets(own, self._all[at], changes, flags=flags)), None)
+
+
+def _meets(own: _Words, other: _Words, changes: bool, *, flags: bool) -> bool:
+    if own.fact.about != other.fact.about or own.fact.slot == other.fact.slot:
+        return False
+    common, every = len(own.terms & other.terms), len(own.terms | other.terms)
+    shorter = min(len(own.terms), len(other.terms))
+    alike = own.numbers == other.numbers and own.denies == other.denies
+    category = own.fact.category
+    if category == other.fact.category and not (alike and flags):
+        least = _SAME if alike else _SAME_MATTER
+        if shorter >= _MIN_TERMS and common >= least * every and (alike or category != "event"):
+            return True
+    both = {category, other.fact.category}
+    return changes and (len(both) == 1 or both <= _CHOICES) and category != "event" and common >= _CHANGED * shorter
+
+
+def _read(fact: Fact) -> _Words:
+    every = words(fact.value)
+    return _Words(
+        fact,
+        frozenset(term for term in terms(fact.value) if not _NUMBER.search(term)),
+        frozenset(_numbers(every)),
+        any(word in NEGATIONS or word.endswith("n't") for word in every),
+    )
+
+
+def _numbers(every: Sequence[str]) -> Iterator[str]:
+    return (word for word in every if _NUMBER.search(word))
