@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from lamina import PROFILES, Profile
-from lamina.context.budget import CUT_MARK, HEADING_TOKENS, Filled, Item, cut_text, fill, reserve
+from lamina.context.budget import CUT_MARK, HEADING_TOKENS, Filled, cut_text, fill, reserve
+from lamina.context.items import Item
 from lamina.language.trim import trim
 from lamina.profiles import Step, Window
 from lamina.values.message import Span

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.context.budget import CUT_MARK, Item
+from lamina.context.budget import CUT_MARK
+from lamina.context.items import Item
 from lamina.context.passages import excerpt, worth
 from lamina.language.words import query_terms
 from tests.messages import words

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lamina.context.budget import Item
+from lamina.context.items import Item
 from lamina.context.rendering import LAYOUTS, PREAMBLE, Selection, fence, render
 from lamina.language.unicode import normalise, without_unseen
 from tests.messages import log, message
@@ -88,7 +88,8 @@ def test_the_blocks_are_what_the_messages_are_made_of() -> None:
     chosen = select("u a", query="and?", system="Be brief.", sources=["A source."], sections=sections)
     blocks, messages, _ = render("default", chosen)
     assert [one["content"] for one in messages] == [
-        "Be brief.", fence(blocks.memory), "text 1", "text 2", fence(blocks.late), "A source.", "and?",
+        "Be brief.", fence(blocks.memory), "text 1", "text 2", fence(blocks.late).removeprefix(f"{PREAMBLE}\n"),
+        "A source.", "and?",
     ]  # fmt: skip
     assert "drinks tea" in blocks.memory
     assert "green tea" in blocks.late

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.log.resent import Sign, compare, sign
+from lamina.log.resent import Sign, compare, join, sign
 
 
 def talk(text):
@@ -112,3 +112,39 @@ def test_users_messages_are_never_dropped(kept, told):
     steps = iter(before)
     assert all(one in steps for one in rest)
     assert all(one < two for one, two in pairwise(found.new))
+
+
+JOINS = {
+    "nothing kept": ("u:1 a:2 u:3", "", None),
+    "at the end": ("u:1 a:2 u:3", "u:1 a:2", "end"),
+    "at the end, without the reply": ("u:1 a:2 u:3", "u:1", "end"),
+    "the end of the history": ("u:3 a:4 u:5", "u:1 a:2 u:3 a:4", "end"),
+    "behind a summary": ("u:s a:x u:3 a:4 u:5", "u:1 a:2 u:3 a:4", "end"),
+    "once more": ("u:1 a:2 u:3", "u:1 a:2 u:3 a:4", "end"),
+    "changed": ("u:1 a:2 u:3b", "u:1 a:2 u:3 a:4", "earlier"),
+    "results of a tool": ("u:1 a:call t:r", "u:1 a:call", "end"),
+    "another question, the same reply": ("u:1 a:ok u:2 a:ok u:3", "u:1 a:ok u:x a:ok", None),
+    "only replies are the same": ("u:1 a:ok u:2", "u:x a:ok", None),
+    "a beginning": ("u:1", "", None),
+    "a beginning that was answered": ("u:1", "u:1 a:2", None),
+    "a beginning that was not answered": ("u:1", "u:1", "end"),
+    "a beginning of two messages": ("u:0 u:1", "u:0 u:1", "end"),
+    "a greeting": ("a:hi u:1", "a:hi u:1", "end"),
+    "a greeting before another message": ("a:hi u:2", "a:hi u:1", None),
+    "another beginning": ("u:1", "u:2", None),
+}
+
+
+@pytest.mark.parametrize("case", JOINS)
+def test_a_conversation_goes_on_from_the_log_that_has_it(case):
+    sent, kept, found = JOINS[case]
+    assert join(talk(sent), talk(kept)) == found
+
+
+def test_a_beginning_that_was_answered_goes_on_if_the_client_tries_again():
+    assert join(talk("u:1"), talk("u:1 a:2"), retried=True) == "end"
+    assert join(talk("u:1"), talk("u:1 a:2 u:3"), retried=True) is None
+
+
+def test_a_forgotten_message_is_no_reason_to_begin_anew():
+    assert join(talk("u:1 a:2 u:3 a:4 u:5"), talk("u:1 a:2 u: a:4"), gone=[2]) == "end"

@@ -44,7 +44,7 @@ def memory() -> Iterator[Memory]:
     ("question", "answer"),
     [
         ("Where do I live?", "location: Oslo"),
-        ("what am I allergic to?", "allergy peanuts: peanuts"),
+        ("what am I allergic to?", "allergic to peanuts"),
         ("who am I?", "name: Mara"),
         ("what's my job", "job: nurse at St. Olav"),
         ("What do I do for a living?", "job: nurse at St. Olav"),

@@ -2,41 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from lamina.context.items import Item
+from lamina.context.repetition import Repeated, Said
 from lamina.profiles import Profile, Step
-from lamina.values.message import Message, Span
 
 HEADING_TOKENS = 16  # what a section's heading costs at the most
-_DAY_TOKENS = 8  # what the line costs under which passages of a day stand
+_DAY_TOKENS = 8  # what the line costs under which facts or passages of a day stand
 CUT_MARK = "[…] "
 _OVER = "over budget"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """Something that may go into a context."""
-
-    section: str
-    kind: str
-    tokens: int
-    reason: str
-    text: str = ""
-    id: str | None = None
-    session_id: str | None = None
-    messages: tuple[Message, ...] = ()
-    message_ids: tuple[str, ...] = ()  # where it comes from, when the messages themselves are not shown
-    span: Span | None = None
-    label: str = ""
-    heading: str = ""  # under which it stands with others
-    value: float = 0.0  # how much speaks for it beside others of its section
-    score: float | None = None
-    parts: Mapping[str, float] = field(default_factory=dict)
-    required: bool = False
-    spare: bool = False  # wanted only where room is left: nobody is warned without it
-    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +54,13 @@ def fill(
     cursor: int,
     count: Callable[[str], int],
     spare: int = 0,
+    asked: str | None = None,
 ) -> Filled:
     """Take items by the profile's steps until the budget is spent. Required items are always taken.
 
     `spent` is what the system prompt, sources and the current message cost; candidates are in order of preference.
-    What would say again what stands in the context word for word is left out, and its room is used. `spare` tokens more
-    are for passages alone, where the profile takes these as far as they fit.
+    What would say again what stands in the context is left out, and its room is used. `spare` tokens more are for
+    passages alone, where the profile takes these as far as they fit. `asked` is the current message.
     """
     available = max(0, budget - max(spent, sum(reserve(profile, budget))))
     filling = _Filling(profile, candidates, available, cursor, count)
@@ -90,10 +68,11 @@ def fill(
     while again:
         for step in profile.steps:
             filling.take(step)
-        again = filling.drop_repeated()
+        again = filling.drop_repeated(asked)
     for step in profile.steps:
         if spare and step.section == "recalled" and step.share is None:
             filling.take(step, spare)
+            filling.drop_repeated(asked)
             break
     return filling.result()
 
@@ -113,9 +92,9 @@ class _Filling:
         }
         self._taken: list[Item] = []
         self._number: Counter[str] = Counter()  # section -> how many are taken
-        self._repeated: list[Item] = []
+        self._repeated: list[tuple[Item, Repeated]] = []
         self._used: dict[str, int] = {}
-        self._headings: set[str] = set()
+        self._headings: set[tuple[str, str]] = set()
         self._available = self._left = available
         self._cursor = cursor
         self._count = count
@@ -157,14 +136,14 @@ class _Filling:
             self._waiting[section] = [item for place, item in enumerate(self._waiting[section]) if place not in gone]
 
     def _price(self, section: str, item: Item) -> int:
-        day = _DAY_TOKENS if item.heading and item.heading not in self._headings else 0
+        day = _DAY_TOKENS if item.heading and (section, item.heading) not in self._headings else 0
         return item.tokens + day + (0 if section in self._used else HEADING_TOKENS)
 
     def _put(self, section: str, item: Item) -> None:
         price = self._price(section, item)
         self._used[section] = self._used.get(section, 0) + price
         self._left -= price
-        self._headings.add(item.heading)
+        self._headings.add((section, item.heading))
         self._taken.append(item)
         self._number[section] += 1
 
@@ -173,23 +152,43 @@ class _Filling:
         text = cut_text(item.text, room - overhead, self._count)
         return replace(item, text=text, tokens=self._count(text) + overhead, cut=True) if text else None
 
-    def drop_repeated(self) -> bool:
-        """Take out what stands among the recent messages word for word; whether there was any."""
+    def drop_repeated(self, asked: str | None) -> bool:
+        """Take out what is said already; whether there was any."""
+        said = Said(self._taken, asked)
         here = {(item.session_id, m.seq) for item in self._taken if item.section == "recent" for m in item.messages}
-        repeated = [
-            item
-            for item in self._taken
-            if item.span is not None
-            and (item.kind == "passage" or (item.section == "summaries" and self._profile.window.fill))
-            and all((item.session_id, seq) in here for seq in range(item.span.first, item.span.last + 1))
-        ]
-        for item in repeated:
+        repeated = []
+        for item in sorted(self._taken, key=lambda one: one.kind == "passage"):  # these may stand in others
+            whole = Repeated("its messages are here word for word") if self._stands_whole(item, here) else None
+            if (found := whole or said.find(item)) is not None:
+                repeated.append((item, found))
+                said.drop(item)
+        for item, _ in repeated:
             self._taken.remove(item)
             self._number[item.section] -= 1
             self._used[item.section] -= item.tokens
             self._left += item.tokens
         self._repeated += repeated
         return bool(repeated)
+
+    def _stands_whole(self, item: Item, here: Container[tuple[str | None, int]]) -> bool:
+        """Whether all messages of a passage or summary are among those shown."""
+        of_messages = item.kind == "passage" or (item.section == "summaries" and self._profile.window.fill)
+        if item.span is None or not of_messages:
+            return False
+        return all((item.session_id, seq) in here for seq in range(item.span.first, item.span.last + 1))
+
+    def _with_quoted(self) -> list[Item]:
+        """What was taken, each with the messages whose words stand in it."""
+        quoted: dict[int, list[str]] = {}
+        for item, found in self._repeated:
+            if found.holder is not None:
+                quoted.setdefault(id(found.holder), []).extend(item.message_ids)
+        return [
+            replace(item, message_ids=tuple(dict.fromkeys((*item.message_ids, *quoted[id(item)]))))
+            if id(item) in quoted
+            else item
+            for item in self._taken
+        ]
 
     def result(self) -> Filled:
         left: list[tuple[Item, str]] = []
@@ -204,10 +203,10 @@ class _Filling:
             left += [(item, _OVER) for item in items]
             if missed := sum(not item.spare for item in items):
                 warnings.append(f"{section}: {missed} of {missed + number} did not fit the budget")
-        left += [(item, "its messages are here word for word") for item in self._repeated]
+        left += [(item, found.reason) for item, found in self._repeated]
         warnings += [f"{section}: cut to fit the budget" for section in self._cut]
         return Filled(
-            taken=tuple(self._taken),
+            taken=tuple(self._with_quoted()),
             left=tuple(left),
             warnings=tuple(warnings),
             price=sum(self._used.values()),

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from lamina.context import candidates
-from lamina.context.budget import Filled, Item, fill, reserve
+from lamina.context.budget import Filled, fill, reserve
 from lamina.context.candidates import MESSAGE_OVERHEAD, REPLY_OVERHEAD, Draft, Hits, Omitted
+from lamina.context.items import Item
 from lamina.context.manifest import finish
 from lamina.context.passages import passages
 from lamina.context.rendering import Blocks, Rendered, Selection, render
@@ -18,7 +19,7 @@ from lamina.knowledge.conflicts import holding
 from lamina.language.times import moment
 from lamina.log.messages import check_id, check_text, main_session, message_tokens
 from lamina.log.window import take_back
-from lamina.parts import Parts, beside_loop
+from lamina.parts import Parts, beside_loop, load_beside_loop
 from lamina.profiles import Profile, as_profile
 from lamina.protocols.store import Reach, View
 from lamina.search.filters import HIT_KINDS, Request
@@ -75,6 +76,7 @@ class ContextBuilder:
             user_id = check_id(user_id, "user_id")
             session_id = main_session(user_id) if session_id is None else check_id(session_id, "session_id")
             asked_at = None if at is None else moment(at, "at")
+            await load_beside_loop(self._parts.counter)
             if view is None:
                 view = await self.read(user_id, session_id, chosen, budget)
             view = _narrow(view, user_id, _reach(chosen, budget))
@@ -86,8 +88,8 @@ class ContextBuilder:
                 budget=budget,
                 asked=query or (newest.text if newest is not None else ""),
                 query=None if is_stored or not query else query,
-                system=system,
-                sources=tuple(sources),
+                system=system or None,
+                sources=tuple(filter(None, sources)),
                 now=asked_at or self._parts.now(),
                 seen_from=seen_from,
                 counter=self._parts.counter,
@@ -196,16 +198,13 @@ def assemble(draft: Draft, hits: Hits) -> Built:
     }
     wanted = {"recent" if step.section == "gap" else step.section for step in draft.profile.steps}
     sections = {name: items for name, items in sections.items() if name in wanted}
-    if not (any(sections.values()) or draft.query or draft.system or draft.sources):
-        trial = _Trial(Filled(), Rendered(Blocks(), [], ""), 0)
-    else:
+    try:
+        trial = _fit(draft, sections)
+    except BudgetTooSmall as whole:
         try:
-            trial = _fit(draft, sections)
-        except BudgetTooSmall as whole:
-            try:
-                trial = _fit(draft, sections | {"recent": candidates.recent(draft, whole=False)})
-            except BudgetTooSmall as split:
-                raise BudgetTooSmall(draft.budget, min(whole.smallest, split.smallest)) from None
+            trial = _fit(draft, sections | {"recent": candidates.recent(draft, whole=False)})
+        except BudgetTooSmall as split:
+            raise BudgetTooSmall(draft.budget, min(whole.smallest, split.smallest)) from None
     context = finish(draft, trial.filled, trial.rendered, trial.tokens, omitted)
     dropped = [item.section for item, _ in trial.filled.left]
     logger.info(
@@ -248,7 +247,7 @@ def _fit(draft: Draft, sections: Mapping[str, Sequence[Item]]) -> _Trial:
 def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare: int = 0) -> _Trial:
     count = draft.counter.count
     messages, cursor = (s.counters.messages, s.counters.cursor) if (s := draft.view.session) else (0, 0)
-    filled = fill(draft.profile, sections, room, draft.base_tokens, cursor, count, spare)
+    filled = fill(draft.profile, sections, room, draft.base_tokens, cursor, count, spare, draft.query)
     taken: dict[str, list[Item]] = {}
     for item in sorted(filled.taken, key=_reading_order):
         taken.setdefault(item.section, []).append(item)
@@ -259,6 +258,7 @@ def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare:
         query=draft.query,
         number=messages + 1,
         excerpt=draft.profile.excerpt,
+        asked=draft.asked,
     )
     rendered = render(draft.profile.layout, selection)
     chat = sum(MESSAGE_OVERHEAD + message_tokens(message, count) for message in rendered.messages)
@@ -266,8 +266,8 @@ def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare:
 
 
 def _reading_order(item: Item) -> tuple[str, str, int]:
-    """Passages by day, session and place, so that they read like the conversations they are of; others by place."""
+    """Passages by day, session and place, so that they read like the conversations; facts by day; others by place."""
     if item.section not in {"recent", "summaries", "recalled"}:
-        return "", "", 0
+        return item.heading, "", 0
     day, session = (item.heading, item.session_id or "") if item.section == "recalled" else ("", "")
     return day, session, item.span.first if item.span else 0

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from lamina.context.budget import Item
-from lamina.context.rendering import fact_line
+from lamina.context.items import Item
+from lamina.context.rendering import fact_day, fact_line
 from lamina.knowledge.conflicts import holding
 from lamina.log.records import head_hash
 from lamina.log.window import newest_of, units
@@ -78,7 +78,7 @@ def recent(draft: Draft, *, whole: bool = True) -> list[Item]:
                 session_id=unseen[0].session_id,
                 messages=tuple(unseen),
                 span=Span(first=unseen[0].seq, last=unseen[-1].seq),
-                required=draft.seen_from is None and unit[-1].turn == newest,
+                required=unit[-1].turn == newest and not draft.is_seen(tail[-1].session_id, tail[-1].seq),
                 spare=reason == _SPARE,
             )
             items.append(item)
@@ -98,9 +98,9 @@ def _why(draft: Draft, last: Message, start: int, cursor: int) -> str | None:
 
 
 def facts(draft: Draft) -> list[Item]:
-    """The facts that are true now, the most important first."""
+    """The facts that are true now, the user's own before those about others, the most important first."""
     items = []
-    for fact in holding(draft.view.facts, draft.now):
+    for fact in sorted(holding(draft.view.facts, draft.now), key=lambda fact: fact.about is not None):
         if fact.importance >= draft.profile.shown_importance:
             text = fact_line(draft.profile.layout, fact)
             item = Item(
@@ -112,6 +112,8 @@ def facts(draft: Draft) -> list[Item]:
                 id=fact.id,
                 session_id=fact.session_id,
                 message_ids=(fact.message_id,) if fact.message_id else (),
+                quote=fact.quote,
+                heading=fact_day(draft.profile.layout, fact),
             )
             items.append(item)
     return items

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from lamina.context.budget import Filled, Item, reserve
+from lamina.context.budget import Filled, reserve
 from lamina.context.candidates import Draft, Omitted
+from lamina.context.items import Item
 from lamina.context.rendering import Rendered
 from lamina.folding import coverage
 from lamina.values.manifest import Context, Coverage, Manifest, Omission, Piece, TokenBudget
@@ -59,7 +60,7 @@ def _piece(item: Item) -> Piece:
         kind=item.kind,
         id=item.id,
         session_id=item.session_id,
-        message_ids=tuple(message.id for message in item.messages) or item.message_ids,
+        message_ids=(*(message.id for message in item.messages), *item.message_ids),
         span=item.span,
         tokens=item.tokens,
         reason=reason,

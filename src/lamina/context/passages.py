@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 
-from lamina.context.budget import CUT_MARK, Item
+from lamina.context.budget import CUT_MARK
 from lamina.context.candidates import Draft, Hits
+from lamina.context.items import Item
 from lamina.language.trim import trim
 from lamina.language.words import query_terms, terms
 
@@ -27,6 +28,7 @@ def passages(draft: Draft, hits: Hits) -> list[Item]:
         if hit.id in shown or (hit.span and draft.is_seen(hit.session_id, hit.span.first)):
             continue
         text, tokens, who = hit.text, hit.tokens, hit.name or hit.role or hit.kind
+        times = f" ({hit.count} times)" if hit.count > 1 else ""
         if who not in lengths:
             lengths[who] = count(who)
         if cut := tokens > max(_MAX_TOKENS, draft.budget // 2):
@@ -37,13 +39,14 @@ def passages(draft: Draft, hits: Hits) -> list[Item]:
             section="recalled",
             kind="passage" if hit.kind == "message" else hit.kind,
             text=" ".join(text.split("\n")),
-            tokens=tokens + lengths[who] + _LINE_TOKENS,
+            tokens=tokens + lengths[who] + _LINE_TOKENS + count(times),
             reason="",  # in the manifest, of what is taken
             id=hit.id,
             session_id=hit.session_id,
             message_ids=hit.message_ids,
             span=hit.span if hit.kind == "message" else None,
             label=who,
+            times=times,
             heading=str(hit.created_at.date()),
             value=value,
             score=hit.score,

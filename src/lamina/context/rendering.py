@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from lamina.context.budget import Item
-from lamina.knowledge.fact_words import describe_fact
+from lamina.context.items import Item
+from lamina.context.summary_excerpts import summary_excerpt
+from lamina.knowledge.fact_words import describe_fact, fact_label, in_context
 from lamina.language.unicode import normalise, without_unseen
 from lamina.log.transcript import indent, line
 from lamina.log.window import units
@@ -32,6 +33,7 @@ class Selection:
     query: str | None
     number: int  # the sequence number that the current message would get
     excerpt: int | None
+    asked: str = ""  # the current message, stored or not
 
     @cached_property
     def recent(self) -> list[Message]:
@@ -69,7 +71,19 @@ class Rendered(NamedTuple):
 
 
 def fence(block: str) -> str:
-    """Memory as data between tags that do not occur in it, not even for who overlooks width, case and spaces.
+    """Memory as data between tags that do not occur in it, with a line before them that says so."""
+    return f"{PREAMBLE}\n{_between_tags(block)}"
+
+
+def fence_both(memory: str, late: str) -> tuple[str, str]:
+    """Both blocks of a context between tags, '' if empty; the line that explains the tags stands before the first."""
+    if not (memory and late):
+        return (fence(memory) if memory else ""), (fence(late) if late else "")
+    return fence(memory), _between_tags(late)
+
+
+def _between_tags(block: str) -> str:
+    """A block between tags that do not occur in it, not even for who overlooks width, case and spaces.
 
     Where something looks like a tag, ours has a hash of the whole block: nobody can write it into the block.
     """
@@ -78,7 +92,7 @@ def fence(block: str) -> str:
         plain = _HIDDEN.sub("", without_unseen(normalise("NFKC", without_unseen(block))).casefold())
         if "<memory" in plain or "</memory" in plain:
             tag = f"memory-{hashlib.sha256(block.encode(errors='surrogatepass')).hexdigest()[:12]}"
-    return f"{PREAMBLE}\n<{tag}>\n{block}\n</{tag}>"
+    return f"<{tag}>\n{block}\n</{tag}>"
 
 
 # Chat form, the same for every profile: memory in a system message, then the conversation as it was.
@@ -137,17 +151,33 @@ def _note(message: Message) -> dict[str, Any]:
 
 
 def fact_line(layout: str, fact: Fact) -> str:
-    """A fact as a layout shows it: `key: value` (002), word for word (004), or in short with its date."""
+    """A fact as a layout shows it: `key: value` (002), word for word (004), or in short."""
     if layout == "assistant":
-        return f"{fact.key or fact.category}: {fact.value}"
+        return in_context(fact, f"{fact_label(fact)}: {fact.value}")
     if layout == "layered" and fact.quote:
-        return f"{fact.quote} (in conflict with an earlier fact)" if fact.status == "conflicted" else fact.quote
-    conflict = ", uncertain: something else was said before" if fact.status == "conflicted" else ""
-    return f"{describe_fact(fact)} [{fact.learnt_at.date()}{conflict}]"
+        quote = in_context(fact, fact.quote)
+        return f"{quote} (in conflict with an earlier fact)" if fact.status == "conflicted" else quote
+    conflict = "uncertain: something else was said before" if fact.status == "conflicted" else ""
+    notes = [str(fact.learnt_at.date()) if not fact_day(layout, fact) else "", conflict]
+    shown = ", ".join(filter(None, notes))
+    return f"{describe_fact(fact)} [{shown}]" if shown else describe_fact(fact)
+
+
+def fact_day(layout: str, fact: Fact) -> str:
+    """The day under which a layout shows a fact with others of that day, if it does."""
+    return str(fact.learnt_at.date()) if layout == "default" else ""
 
 
 def _bullets(selection: Selection, section: str) -> str:
-    return "\n".join(f"- {indent(item.text)}" for item in selection.sections.get(section, ()))
+    """Items in a list, under their day if they have one."""
+    lines: list[str] = []
+    day = ""
+    for item in selection.sections.get(section, ()):
+        if item.heading != day:
+            lines.append(f"[{item.heading}]")
+            day = item.heading
+        lines.append(f"- {indent(item.text)}")
+    return "\n".join(lines)
 
 
 def _labels(selection: Selection, section: str) -> str:
@@ -160,13 +190,12 @@ def _texts(selection: Selection, section: str) -> str:
 
 
 def _excerpts(selection: Selection, section: str) -> str:
-    """The beginnings of texts, each in one line."""
-    lines, length = [], selection.excerpt
-    for item in selection.sections.get(section, ()):
-        flat = " ".join(item.text.split())
-        shown = flat if length is None or len(flat) <= length else flat[:length] + "..."
-        lines.append(f"- {item.label}: {shown}")
-    return "\n".join(lines)
+    """Of each text, in one line, what answers the current message."""
+    length = selection.excerpt
+    return "\n".join(
+        f"- {item.label}: {summary_excerpt(item.text, selection.asked, len(item.text) if length is None else length)}"
+        for item in selection.sections.get(section, ())
+    )
 
 
 def _passages(selection: Selection, section: str) -> str:
@@ -177,7 +206,7 @@ def _passages(selection: Selection, section: str) -> str:
         if (group := (item.heading, item.session_id)) != last:
             lines.append(f"[{item.heading}]")
             last = group
-        lines.append(indent(f"{item.label}: {item.text}"))
+        lines.append(indent(f"{item.label}{item.times}: {item.text}"))
     return "\n".join(lines)
 
 
@@ -196,11 +225,12 @@ def _plain_text(selection: Selection, memory: str, late: str) -> str:
 
 
 def _medium_term_text(selection: Selection, memory: str, _late: str) -> str:
-    parts = [*([selection.system] if selection.system else []), memory or _MEDIUM_TERM.strip()]
     recent = [(message.seq, message.text) for message in selection.recent]
     current = [(selection.number, selection.query)] if selection.query is not None else []
     if not current and recent and selection.recent[-1].role == "user":
         current = [recent.pop()]
+    heading = _MEDIUM_TERM.strip() if recent or current else ""
+    parts = [text for text in (selection.system, memory or heading) if text]
     parts += _with_title("## Short-Term Memory (Recent Messages)", _message_list(recent))
     parts += selection.sources
     parts += _with_title("## Current Message", _message_list(current))
@@ -218,7 +248,8 @@ def _assistant_text(selection: Selection, memory: str, _late: str) -> str:
         recent.append(f"user: {indent(selection.query)}")
     parts += _with_title("# Recent Conversation", "\n".join(recent))
     parts += selection.sources
-    parts.append("Answer consistently using the memory and conversation above.")
+    if memory or selection.recent:
+        parts.append("Answer consistently using the memory and conversation above.")
     return "\n\n".join(parts)
 
 
@@ -296,7 +327,7 @@ def render(name: str, selection: Selection) -> Rendered:
         current=_chat_form(selection.newest),
         query=selection.query,
     )
-    memory, late = (fence(text) if text else "" for text in (blocks.memory, blocks.late))
+    memory, late = fence_both(blocks.memory, blocks.late)
     shown = (memory, late) if layout.fenced else (blocks.memory, blocks.late)
     return Rendered(blocks, _chat(blocks, memory, late), layout.text(selection, *shown))
 

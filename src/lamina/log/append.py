@@ -6,7 +6,7 @@ from typing import Any
 from lamina.errors import InputError
 from lamina.log.messages import as_list, check_id, draft, main_owner, session_conflict
 from lamina.log.pages import single
-from lamina.parts import Parts, beside_loop
+from lamina.parts import Parts, beside_loop, load_beside_loop
 from lamina.protocols.store import Append, Appended
 from lamina.values.message import Added, MessageDraft
 
@@ -32,6 +32,7 @@ class Ingest:
             raise InputError(
                 f"{len(given):,} messages at once; at most {self._parts.limits.append_messages:,}: add them in parts"
             )
+        await load_beside_loop(self._parts.counter)
         return Append(
             user_id=check_id(user_id, "user_id"),  # first: a session that is not named is named after the user
             session_id=check_id(session_id, "session_id"),

@@ -7,9 +7,12 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from lamina.errors import Conflict, InputError
+from lamina.log.sdk_messages import chat_messages
+from lamina.values.chat_form import is_private
 from lamina.values.message import ROLES, Limits, MessageDraft, Role
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+MAX_TITLE = 200  # characters
 IMAGE_TOKENS = 765  # what a large picture costs an OpenAI model; a text counter cannot know
 # Idempotency keys that are made here begin like this: they are digests of what was said, and are forgotten with it.
 OWN_KEY = "proxy:"
@@ -24,14 +27,9 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 def as_list(messages: Any) -> list[Mapping[str, Any]]:
-    """What the caller gave (text, one message, or several) as a list of messages."""
-    if isinstance(messages, str):
-        return [{"role": "user", "content": messages}]
-    if isinstance(messages, Mapping):
-        return [messages]
-    if isinstance(messages, Sequence) and not isinstance(messages, bytes | bytearray):
-        return [{"role": "user", "content": item} if isinstance(item, str) else item for item in messages]
-    raise InputError(f"messages must be text, a dict or a list of dicts, not {type(messages).__name__}")
+    """What the caller gave (text, one message, or several; also objects of an SDK) as a list of chat messages."""
+    several = isinstance(messages, Sequence) and not isinstance(messages, str | bytes | bytearray)
+    return chat_messages(messages if several else [messages])
 
 
 def draft(
@@ -119,7 +117,7 @@ def images_of(body: Mapping[str, Any]) -> int:
 def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
-    if not isinstance(part, Mapping):
+    if not isinstance(part, Mapping) or is_private(part):
         return ""
     for key in ("text", "refusal"):
         if isinstance(part.get(key), str):
@@ -209,6 +207,16 @@ def session_conflict(session_id: str) -> Conflict:
 def check_text(name: str, given: Any) -> None:
     if not isinstance(given, str):
         raise InputError(f"{name} must be text, not {type(given).__name__}")
+
+
+def check_title(value: Any, what: str = "title") -> str:
+    """The title of a session on one line; "" for none."""
+    check_text(what, value)
+    title = " ".join(value.split())
+    if len(title) > MAX_TITLE:
+        raise InputError(f"{what} must have at most {MAX_TITLE} characters, not {len(title):,}: {title[:40]!r}…")
+    _check_characters(title, what)
+    return title
 
 
 def check_id(value: Any, what: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from lamina.log.messages import text_of
 
@@ -26,6 +26,29 @@ class Resent:
 
 def sign(body: Mapping[str, Any]) -> Sign:
     return Sign(str(body.get("role")), " ".join(text_of(body).split()))
+
+
+def join(
+    sent: Sequence[Sign], kept: Sequence[Sign], *, gone: Collection[int] = (), retried: bool = False
+) -> Literal["end", "earlier"] | None:
+    """Where a conversation that a client sent goes on from a log: from its end, from an earlier message, or nowhere.
+
+    What was asked last before the newest message must be in the log; from an earlier message, all that was asked. A
+    conversation without a reply in it begins: the log has it only if it was never answered, or the client tries again.
+    """
+    last = len(sent) - 1
+    asked = [place for place in range(last) if sent[place].role == "user"]
+    if not asked or all(one.role != "assistant" for one in sent[:last]):
+        rest = kept[len(sent) :]
+        is_known = bool(sent) and [*kept[: len(sent)]] == [*sent] and all(one.role == "assistant" for one in rest)
+        return "end" if is_known and (retried or not rest) else None
+    places = _places(sent, kept, gone)
+    if asked[-1] not in places:
+        return None
+    reached = max(places.values())
+    if reached + 1 == len(kept) or kept[reached + 1] == sent[last]:
+        return "end"
+    return "earlier" if all(place in places for place in asked) else None
 
 
 def compare(sent: Sequence[Sign], kept: Sequence[Sign], *, gone: Collection[int] = (), retried: bool = False) -> Resent:

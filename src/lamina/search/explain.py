@@ -1,6 +1,6 @@
 """How a hit explains itself: what was found, and the parts of its score."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lamina.knowledge.fact_words import describe_fact
@@ -32,13 +32,13 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def hit_of(item: Item, score: float, parts: Mapping[str, float]) -> Hit:
-    """Something that was found, with its score and the parts of it."""
+def hit_of(item: Item, score: float, parts: Mapping[str, float], count: int = 1, others: Sequence[str] = ()) -> Hit:
+    """Something that was found, with its score and the parts of it; of messages, also the others that say the same."""
     found: dict[str, Any]
     if isinstance(item, Message):
         found = {
             "kind": "message", "text": item.text, "created_at": item.created_at, "role": item.role, "name": item.name,
-            "message_ids": (item.id,), "span": Span(first=item.seq, last=item.seq),
+            "message_ids": (item.id, *others), "span": Span(first=item.seq, last=item.seq), "count": count,
         }  # fmt: skip
     elif isinstance(item, Fact):
         found = {

@@ -1,5 +1,6 @@
 """What can be found of a user, as arrays: words, vectors, times, speakers, neighbours."""
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lamina.knowledge.fact_words import describe_fact
+from lamina.knowledge.fact_words import normalise_value, plain_text
 from lamina.language.dates import windows
 from lamina.search.bm25 import NUMBER as _NUMBER
 from lamina.search.bm25 import WordIndex, WordVectors
@@ -55,6 +56,7 @@ class Entry:
     standing: bool = False  # something that is true for all replies was said in it
     liking: bool = False  # what someone likes or wants was said in it
     key: str | None = None  # of a fact: what it is about
+    person: str | None = None  # of a fact: who, if not the user
 
 
 def entry_of(item: Item) -> Entry:
@@ -64,8 +66,8 @@ def entry_of(item: Item) -> Entry:
         own["session"] = f"session {item.session_id}"
         return Entry(kind="message", at=item.created_at, seq=item.seq, role=item.role, speaker=item.name, **own)
     if isinstance(item, Fact):
-        own |= {"seq": item.seq, "importance": item.importance, "key": item.key}
-        return Entry(kind="fact", at=item.learnt_at, role="user", **own)
+        own |= {"seq": item.seq, "importance": item.importance, "key": item.key if item.about is None else None}
+        return Entry(kind="fact", at=item.learnt_at, role="user", person=item.about, **own)
     if isinstance(item, Episode):
         return Entry(kind="episode", at=item.happened_at, importance=item.significance, **own)
     return Entry(kind="summary", at=item.updated_at, **own)
@@ -74,11 +76,26 @@ def entry_of(item: Item) -> Entry:
 def text_of(item: Item) -> str:
     """What can be found of it: of facts and episodes, also what they are."""
     if isinstance(item, Fact):
-        quote = item.quote if item.value not in item.quote or len(item.quote) > len(describe_fact(item)) else ""
-        return " ".join(filter(None, (item.category, describe_fact(item), quote, *item.tags)))
+        words = _key_and_value(item)
+        quote = item.quote if item.value not in item.quote or len(item.quote) > len(words) else ""
+        return " ".join(filter(None, (item.about, item.category, words, item.scope, item.question, quote, *item.tags)))
     if isinstance(item, Episode):
         return f"{item.kind.replace('_', ' ')} {describe_episode(item)}"
     return item.text
+
+
+def hash_words(entry: Entry) -> int:
+    """A number that messages share if the same speaker says the same in them, whatever case and spaces."""
+    words = (entry.kind, entry.role, entry.speaker, plain_text(entry.text) if entry.kind == "message" else entry.id)
+    found = hashlib.blake2b(repr(words).encode("utf-8", "backslashreplace"), digest_size=8)
+    return int.from_bytes(found.digest(), signed=True)
+
+
+def _key_and_value(fact: Fact) -> str:
+    """What a fact is asked by: all words of its key, its value and its reason."""
+    named = fact.key and normalise_value(fact.key) not in normalise_value(fact.value)
+    words = f"{fact.key}: {fact.value}" if named else fact.value
+    return words if fact.reason is None else f"{words} (because {fact.reason})"
 
 
 def describe_episode(episode: Episode) -> str:
@@ -110,9 +127,11 @@ class Index:
         self.session, self.seq, self.speaker = Growing(np.int32), Growing(np.int32), Growing(np.int32)
         self.before, self.after = Growing(np.int32), Growing(np.int32)
         self.length, self.size = Growing(np.int32), Growing(np.int32)
+        self.same = Growing(np.int64)  # equal of messages in which one speaker says the same
         self.at, self.importance = Growing(np.float64), Growing(np.float32)
         self.time_rows, self.time_spans = Growing(np.int32), Growing(np.float64, 2)  # times that texts mention
         self.keyed: dict[str, list[int]] = {}  # key of facts, and its first word -> rows
+        self.people: dict[str, list[int]] = {}  # whom facts are about, if not the user -> rows
         self.words = WordIndex(word_vectors, word_dimensions or dimensions)
         self.vectors = Vectors(dimensions)
         self._last: dict[int, int] = {}  # session -> its newest row
@@ -228,6 +247,8 @@ class Index:
             key = (entry.key or "").lower()
             for name in {key, key.partition(" ")[0]} - {""}:
                 self.keyed.setdefault(name, []).append(row)
+            if entry.person is not None:
+                self.people.setdefault(normalise_value(entry.person), []).append(row)
         self.session.add(sessions)
         self.before.add(before)
         self.after.add(np.full(len(fresh), -1))
@@ -240,6 +261,7 @@ class Index:
         self.role.add(roles)
         self.has.add([_has(entry) for entry in fresh])
         self.seq.add([entry.seq for entry in fresh])
+        self.same.add([hash_words(entry) for entry in fresh])
         self.at.add([entry.at.timestamp() for entry in fresh])
         self.importance.add([entry.importance for entry in fresh])
         self.length.add(lengths)

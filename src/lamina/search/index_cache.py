@@ -1,7 +1,7 @@
 """The indexes of users, kept at hand: read once, then only what has changed."""
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from lamina.log.erased import says_something
 from lamina.parts import Parts
 from lamina.protocols.models import Embedder
 from lamina.protocols.store import Changes, VectorRow
-from lamina.search.index import Index, entry_of, marks_of
+from lamina.search.index import Index, entry_of, hash_words, marks_of
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Message, Span
 from lamina.values.summary import Summary
@@ -23,6 +23,8 @@ _TRIES = 5
 _MATCHES = 150  # messages with words of a question, of a user who has more than can be kept
 _NEAREST = 100  # the same, by meaning
 _AROUND = 3  # messages before and after each
+_WIDER = (1, 8, 64)  # times as many are read, while most of them say the same
+_COPIES = 3  # messages with the same words around which others are read
 
 
 @dataclass(slots=True)
@@ -148,20 +150,18 @@ class IndexCache:
     ) -> UserIndex:
         """An index for one question: what has its words, what is nearest in meaning, and what was said around that."""
         store, user = self._parts.store, self._empty(None if vector is None else embedder)
-        found = await store.find_words(user_id, terms, _MATCHES)
-        matches = [match for match in found.matches if isinstance(match, Message)]
+        for limit in (_MATCHES * times for times in _WIDER):  # until there are enough that say different things
+            found = await store.find_words(user_id, terms, limit)
+            matches = [match for match in found.matches if isinstance(match, Message)]
+            if len(matches) < limit or _different(matches) >= _MATCHES // 2:
+                break
         if user.embedder is not None and vector is not None:
-            near = await store.nearest(user_id, user.embedder, vector, _NEAREST)
-            matches += await store.messages(ids=near)
-        wanted: dict[str, set[int]] = {}
-        for match in matches:
-            around = range(max(1, match.seq - _AROUND), match.seq + _AROUND + 1)
-            wanted.setdefault(match.session_id, set()).update(around)
-        pages = [
-            (session_id, await store.messages(session_id, span))
-            for session_id, places in wanted.items()
-            for span in _spans(places)
-        ]
+            for limit in (_NEAREST * times for times in _WIDER):
+                near = await store.messages(ids=await store.nearest(user_id, user.embedder, vector, limit))
+                if len(near) < limit or _different(near) >= _NEAREST // 2:
+                    break
+            matches += near
+        pages = await self._pages_around(matches)
         items = await store.changes(user_id, -1, items=True)
         user.add_messages(pages)
         user.set_items(items)
@@ -170,6 +170,22 @@ class IndexCache:
             user.index.set_vectors({row.item_id: row.vector for row in vectors})
         user.index.words.count_as(found.documents, found.frequency)
         return user
+
+    async def _pages_around(self, matches: Sequence[Message]) -> list[_Page]:
+        """Messages in their order, with those around them; around the same words, a few times only."""
+        wanted: dict[str, set[int]] = {}
+        read: dict[str, dict[int, Message]] = {}
+        copies: Counter[int] = Counter()
+        for match in matches:
+            read.setdefault(match.session_id, {})[match.seq] = match
+            copies[words := hash_words(entry_of(match))] += 1
+            if copies[words] <= _COPIES:
+                around = range(max(1, match.seq - _AROUND), match.seq + _AROUND + 1)
+                wanted.setdefault(match.session_id, set()).update(around)
+        for session_id, places in wanted.items():
+            for span in _spans(places):
+                read[session_id] |= {one.seq: one for one in await self._parts.store.messages(session_id, span)}
+        return [(session_id, [found[seq] for seq in sorted(found)]) for session_id, found in read.items()]
 
     def _empty(self, embedder: Embedder | None) -> UserIndex:
         lexicon = self._parts.lexicon
@@ -219,6 +235,11 @@ class IndexCache:
             while self._used - self._sizes.get(user_id, 0) + needed > self._parts.cache_bytes:
                 self._drop(next(user for user in self._kept if user != user_id))
             return True
+
+
+def _different(messages: Sequence[Message]) -> int:
+    """How many different things are said."""
+    return len({hash_words(entry_of(message)) for message in messages})
 
 
 def _spans(places: set[int]) -> list[Span]:

@@ -4,7 +4,7 @@ import importlib
 from functools import cached_property
 from typing import Any
 
-from lamina.parts import Parts
+from lamina.parts import Parts, load_beside_loop
 from lamina.search.filters import Request
 from lamina.values.hit import Explained, Hit
 
@@ -19,14 +19,26 @@ class LazySearch:
     def _instance(self) -> Any:
         return importlib.import_module("lamina.search.search").Search(self._parts)
 
+    @property
+    def loaded(self) -> bool:
+        return "_instance" in self.__dict__
+
+    def load(self) -> None:
+        """Read the code of the search, numpy above all."""
+        self._instance  # noqa: B018 - makes it
+
+    async def _search(self, request: Request) -> Any:
+        await load_beside_loop(self, self._parts.lexicon)
+        return await self._instance.search(request)
+
     async def rank(self, request: Request) -> list[tuple[Hit, float]]:
         """The best hits, best first, each with how much it is worth beside the others."""
-        hits: list[tuple[Hit, float]] = (await self._instance.search(request)).hits
+        hits: list[tuple[Hit, float]] = (await self._search(request)).hits
         return hits
 
     async def explain(self, request: Request) -> Explained:
         """The best hits, best first, and how they were found."""
-        found = await self._instance.search(request)
+        found = await self._search(request)
         return Explained(
             hits=tuple(hit for hit, _ in found.hits),
             least=request.min_score,

@@ -18,6 +18,7 @@ from lamina.search.vectors import Flags, Floats, Whole
 _DAY = 86_400.0
 _USE = 0.1  # what each use counts, up to all of it
 _SPARE = 5  # more than asked for are found, since some may be gone by now
+MAX_EQUALS = 100  # ids of messages that say the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,8 @@ class Best(NamedTuple):
     score: float
     value: float
     parts: Mapping[str, float]
+    copies: int  # messages that say the same, with this one
+    others: Sequence[str]  # the first of the others, oldest first
 
 
 class Ranking(NamedTuple):
@@ -144,21 +147,47 @@ def rank(
         return Ranking(considered=considered)
     good = related if request.strict else (signals.around > 0) | (signals.cosines > 0)
     order = best_first(scores, index, signals.rows)
-    order = order[good[order]]
+    order = _without_equals(order[good[order]], index.same.all[signals.rows])
     likely = values
     if request.weights is None:
         likely = probabilities(index, signals, scores.values, order, len(query.question.terms), space)
     rounded = np.round(likely.astype(np.float64), 6)
     best = order[rounded[order] >= request.min_score][: request.top_k + _SPARE]
+    equals = _equals(index, signals.rows[best], allowed)
     columns = (
         [index.ids[row] for row in signals.rows[best]],
         rounded[best].tolist(),
         values[best].tolist(),
         np.round(scores.parts[best].astype(np.float64), 6).tolist(),
         np.round(signals.cosines[best].astype(np.float64), 6).tolist(),
+        equals,
     )
     found = [
-        Best(key, score, value, {**dict(zip(names, parts, strict=True)), "cosine": cosine})
-        for key, score, value, parts, cosine in zip(*columns, strict=True)
+        Best(key, score, value, {**dict(zip(names, parts, strict=True)), "cosine": cosine}, *same)
+        for key, score, value, parts, cosine, same in zip(*columns, strict=True)
     ]
     return Ranking(found, considered, int(np.count_nonzero(related)))
+
+
+def _without_equals(order: Any, same: Whole) -> Any:
+    """Of messages that say the same, the first: the best, and of equals the oldest."""
+    _, first = np.unique(same[order], return_index=True)
+    return order if len(first) == len(order) else order[np.sort(first)]
+
+
+def _equals(index: Index, rows: Whole, allowed: Flags) -> list[tuple[int, tuple[str, ...]]]:
+    """For each row how many allowed ones say the same, with it, and the ids of the first others."""
+    same = index.same.all
+    (members,) = np.nonzero(allowed & np.isin(same, same[rows]))
+    if len(members) == len(rows):
+        return [(1, ())] * len(rows)
+    groups: dict[int, list[int]] = {}
+    for row in members.tolist():
+        groups.setdefault(int(same[row]), []).append(row)
+    found = []
+    for row in rows.tolist():
+        group = groups[int(same[row])]
+        group.sort(key=lambda one: (index.at.all[one], index.seq.all[one], index.ids[one]))
+        others = [index.ids[one] for one in group[:MAX_EQUALS] if one != row]
+        found.append((len(group), tuple(others[: MAX_EQUALS - 1])))
+    return found

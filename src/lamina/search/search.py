@@ -124,7 +124,11 @@ class Search:
         ids = [one.id for one in best if one.id not in user.texts]
         messages = {message.id: message for message in (await self._parts.store.messages(ids=ids) if ids else ())}
         found = ((user.items.get(one.id) or messages.get(one.id), one) for one in best)
-        hits = [(hit_of(item, one.score, one.parts), one.value) for item, one in found if item is not None]
+        hits = [
+            (hit_of(item, one.score, one.parts, one.copies, one.others), one.value)
+            for item, one in found
+            if item is not None
+        ]
         return hits[: request.top_k]
 
 

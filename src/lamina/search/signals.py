@@ -1,11 +1,13 @@
 """What speaks for each row of an index: its words, its meaning, its neighbours, who said it and when."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from lamina.knowledge.fact_words import plain_text
 from lamina.search.bm25 import Matches, bm25
 from lamina.search.explain import PARTS
 from lamina.search.index import ASKS, ASSISTANT, FIRST_PERSON, LIKES, LIKING, NUMBER, STANDING, USER, Index
@@ -19,6 +21,8 @@ _NEAR, _STEEP = 0.3, 1.3  # from which likeness on two words mean something alik
 _BEFORE, _AFTER = (0.7, 0.5, 0.35), (0.4, 0.3)  # how much of a neighbour's words counts, one turn away, two, …
 _BEFORE_MEANT, _AFTER_MEANT = (0.6, 0.4, 0.25), (0.3, 0.2)
 _DAY = 86_400.0
+_OF_PERSON = 6.0  # how much more it counts whom a fact is about than who said a message
+_NAME = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _RELATED_WORDS, _RELATED_MEANING = 0.02, 0.12  # what a row has at least of what is asked
 
 NAMES = tuple(name for names in PARTS.values() for name in names)
@@ -298,18 +302,32 @@ def _who(rows: _Candidates, question: Question, s: Mapping[str, Any]) -> dict[st
     named = [index.speakers[name] for name in question.names if name in index.speakers]
     telling = bool(named) and len(named) < len(index.speakers)
     is_named = np.isin(speaker, named) & telling
+    is_meant, is_other = _people(rows, question)
     user = (role == USER) * assisted
     assistant = (role == ASSISTANT) * assisted
     asked_you = np.float32(question.whose == "assistant")
     return {
-        "speaker": is_named.astype(np.float32),
-        "other_speaker": (~is_named & (speaker >= 0) & telling).astype(np.float32),
+        "speaker": np.maximum(is_named, _OF_PERSON * is_meant).astype(np.float32),
+        "other_speaker": np.maximum(~is_named & (speaker >= 0) & telling, _OF_PERSON * is_other).astype(np.float32),
         "user": user,
         "user_asked_you": user * asked_you,
         "assistant": assistant,
         "near_assistant": s["near"] * assistant,
         "meant_assistant": s["meant"] * assistant,
     }
+
+
+def _people(rows: _Candidates, question: Question) -> tuple[Flags, Flags]:
+    """The facts about people whom the question names, and those about others, if it is about these or the user."""
+    people = rows.index.people
+    if not people:
+        nobody = np.zeros(len(rows.rows), dtype=np.bool_)
+        return nobody, nobody
+    asked = set(map(plain_text, _NAME.findall(question.text)))
+    meant = [row for name, found in people.items() if not asked.isdisjoint({name, *name.split()[:1]}) for row in found]
+    others = [row for found in people.values() for row in found] if meant or question.whose == "user" else []
+    is_meant = np.isin(rows.rows, meant)
+    return is_meant, np.isin(rows.rows, others) & ~is_meant
 
 
 def _times(rows: _Candidates, question: Question) -> dict[str, Any]:
