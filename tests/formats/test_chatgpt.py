@@ -28,13 +28,13 @@ def test_chatgpt_takes_the_path_that_was_shown() -> None:
 
 
 def test_chatgpt_ids_times_models_and_titles() -> None:
-    """Ids are of conversation and node; a message without a time has that of the one before; titles are milestones."""
+    """Ids are of conversation and node; a message without a time has that of the one before; titles are kept."""
     found = detect.convert(sample("openai_export.json"), "conversations.json")
     messages = {record["id"]: record for record in of_type(found, "message")}
     assert messages["6f1d-lighthouse:n-1"]["created_at"] == "2024-06-01T10:00:01.250000+00:00"
     assert messages["77aa-bread:b-2"]["created_at"] == messages["77aa-bread:b-1"]["created_at"]
     assert messages["77aa-bread:b-2"]["model"] == "gpt-4o-mini"
-    assert [record["title"] for record in of_type(found, "milestone")] == ["Harbour lighthouse trip", "Sourdough"]
+    assert [record["title"] for record in of_type(found, "session")] == ["Harbour lighthouse trip", "Sourdough"]
 
 
 def test_chatgpt_keeps_what_is_not_text() -> None:
@@ -126,11 +126,21 @@ def test_chatgpt_counts_what_it_leaves_out(message: dict[str, Any], reason: str)
     assert found.skipped == {reason: 1}
 
 
-def test_chatgpt_titles_need_a_time() -> None:
-    """A title has the time of the first message; where there is none, it is left out and counted."""
-    found = detect.convert(chat(turn("user", "hi"), title="Greetings"), "f")
-    assert (said(found), of_type(found, "milestone")) == ([("user", "hi")], [])
-    assert found.skipped == {"title of a conversation without times": 1}
+@pytest.mark.parametrize(
+    ("given", "title"),
+    [
+        pytest.param(" Two\nlines ", "Two lines", id="one-line"),
+        pytest.param("x" * 300, "x" * 199 + "\u2026", id="shortened"),
+        pytest.param("lone \ud83d", "lone \ufffd", id="repaired"),
+        pytest.param(" ", None, id="blank"),
+        pytest.param(None, None, id="none"),
+        pytest.param(7, None, id="no-text"),
+    ],
+)
+def test_chatgpt_titles_fit(given: Any, title: str | None) -> None:
+    """A title is one line that can be stored; a conversation without one has none."""
+    found = detect.convert(chat(turn("user", "hi"), title=given), "f")
+    assert [record.get("title") for record in of_type(found, "session")] == [title]
 
 
 def test_chatgpt_without_a_current_node() -> None:

@@ -125,7 +125,7 @@ def test_ten_thousand_messages_are_quick(tmp_path: Path) -> None:
     written = writes_of(copy)
     taken = copy.import_(tmp_path / "a.jsonl", progress=lambda done, of: told.append((done, of)))
     assert taken.messages == 500 * sessions
-    assert told[-1][0] == told[-1][1] == len(records(tmp_path / "a.jsonl"))
+    assert told[-1][0] == told[-1][1] == (tmp_path / "a.jsonl").stat().st_size
     assert 0 < len(written) <= 5 * sessions
 
 
@@ -226,7 +226,7 @@ def test_paths_that_mean_nothing_are_named(tmp_path: Path) -> None:
         memory.export(tmp_path / "out.zip")
     with pytest.raises(InputError, match="cannot be written"):
         memory.export(tmp_path / "file")
-    with pytest.raises(InputError, match="has no file of a memory folder; its files are"):
+    with pytest.raises(InputError, match=r"has no file that can be imported: .json, .*or the files of a memory folder"):
         memory.import_(tmp_path)
 
 

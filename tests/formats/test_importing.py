@@ -59,6 +59,54 @@ def test_files_of_other_tools(name: str, has: str, tmp_path: Path) -> None:
     assert everything(copy, tmp_path / "b.jsonl") == before
 
 
+NOBODYS = '{"session_id": "s9", "role": "user", "content": "I live in Ghent."}'
+
+
+@pytest.mark.parametrize(
+    "name", ["openai_export.json", "claude_conversations.json", "sharegpt.json", "openai_log.jsonl",
+             "claude_code.jsonl", "codex_rollout.jsonl", "whatsapp_android.txt", "lines.jsonl", "session.md"],
+)  # fmt: skip
+def test_a_file_that_names_no_user_needs_one_beside_other_users(name: str, tmp_path: Path) -> None:
+    """Nothing is imported, of no file; with a user_id, or in a memory of `default` alone, it comes in."""
+    path = DATA / name
+    if name == "lines.jsonl":
+        path = tmp_path / name
+        path.write_text(NOBODYS)
+    elif name == "session.md":
+        path = tmp_path / name
+        told = opened(tmp_path / "told.db")
+        spoken(told, "s9")
+        told.export(path, session_id="s9")
+    (tmp_path / "named.jsonl").write_text(NOBODYS.replace('"role"', '"user_id": "eve", "role"').replace("s9", "s8"))
+    memory = opened(tmp_path / "a.db")
+    spoken(memory)
+    for given in (path, [tmp_path / "named.jsonl", path]):
+        with pytest.raises(
+            InputError, match=rf"{name} does not say whose it is; .*user_id .*--user.*'ann'.*Nothing was"
+        ):
+            memory.import_(given, me="Mara")
+    assert memory.users() == ["ann"]
+    assert memory.import_(path, user_id="ann", me="Mara").messages > 0
+    alone = opened(tmp_path / "b.db")
+    alone.add("Hello.", session_id="s0")
+    assert alone.import_(path, me="Mara").messages > 0
+    assert "default" in alone.users()
+
+
+def test_files_that_name_their_users_need_none(tmp_path: Path) -> None:
+    """Our own exports, memories of mem0 with users, messages with users."""
+    memory, other = opened(tmp_path / "a.db"), opened(tmp_path / "b.db")
+    spoken(memory)
+    memory.remember("Likes short answers", user_id="ann")
+    memory.export(tmp_path / "all.jsonl")
+    memory.export(tmp_path / "folder")
+    spoken(other, "t", "ben")
+    for path in (tmp_path / "all.jsonl", tmp_path / "folder", DATA / "mem0.json"):
+        assert other.import_(path).problems == ()
+    assert {"ann", "ben"} < set(other.users())
+    assert "default" not in other.users()
+
+
 def test_the_folder_that_chatgpt_gives(tmp_path: Path) -> None:
     """Its conversations.json has the name of a file of ours, and is told apart."""
     (tmp_path / folder.CONVERSATIONS).write_bytes((DATA / "openai_export.json").read_bytes())
@@ -354,7 +402,7 @@ def test_what_was_decided_by_hand_reaches_a_memory_that_read_the_session_itself(
     taken = other.import_(tmp_path / "a.jsonl")
     assert (taken.messages, taken.facts, taken.links) == (0, 1, 1)
     assert "Porto" not in values(other)
-    assert {"green", "Likes short answers"} <= values(other)
+    assert {"green", told.value} <= values(other)
     assert other.verify().problems == ()
 
 

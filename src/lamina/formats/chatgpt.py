@@ -1,7 +1,6 @@
 """Conversations of a ChatGPT data export (`conversations.json`): trees, of which the visible path is read."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from lamina.errors import InputError
 from lamina.formats import foreign_values as foreign
 from lamina.formats.foreign_values import Calls, call, call_id, identifier, join_id, object_at
-from lamina.formats.json_lines import Conversion, Record, message_record
+from lamina.formats.json_lines import Record, message_record
 from lamina.values.codec import json_kind
 
 _ROLES = ("system", "user", "assistant", "tool")
@@ -18,15 +17,6 @@ _CONTEXT = ("user_editable_context", "model_editable_context")
 _TEXT_TYPES = ("text", "multimodal_text", "code", "execution_output", None)
 _TO_ALL = "all"
 _Mapping = dict[str, dict[str, Any]]
-
-
-def convert(data: Any, name: str) -> Conversion:
-    """Each conversation as a session; what was not visible at its end is left out and counted."""
-    skipped: Counter[str] = Counter()
-    records: list[Record] = []
-    for place, conversation in foreign.objects(data, name, "conversation"):
-        records += _conversation(conversation, place, skipped)
-    return Conversion(records=records, skipped=+skipped)
 
 
 @dataclass(slots=True)
@@ -40,7 +30,8 @@ class _Reader:
     calls: Calls = field(default_factory=Calls)
 
 
-def _conversation(conversation: dict[str, Any], place: str, skipped: Counter[str]) -> list[Record]:
+def conversation(conversation: dict[str, Any], place: str, skipped: Counter[str]) -> list[Record]:
+    """A conversation as a session; what was not visible at its end is left out and counted."""
     mapping = _mapping(conversation, place)
     path = _path(mapping, conversation.get("current_node"), place)
     visible = set(path)
@@ -55,7 +46,7 @@ def _conversation(conversation: dict[str, Any], place: str, skipped: Counter[str
     if not messages:
         skipped["conversation without a message"] += 1
         return []
-    return [{"type": "session", "id": session_id}, *messages, *_title(conversation, messages, reader)]
+    return [{"type": "session", "id": session_id, **foreign.title(conversation.get("title"), skipped)}, *messages]
 
 
 def _mapping(conversation: dict[str, Any], place: str) -> _Mapping:
@@ -85,24 +76,6 @@ def _newest(mapping: _Mapping) -> str | None:
         return at if isinstance(at, int | float) else 0.0
 
     return max((key for key, node in mapping.items() if not node.get("children")), key=seconds, default=None)
-
-
-def _title(conversation: dict[str, Any], messages: list[Record], reader: _Reader) -> Iterator[Record]:
-    """The title as a milestone, since it may change later and a message may not."""
-    title, at = conversation.get("title"), messages[0].get("created_at")
-    if not isinstance(title, str) or not title.strip():
-        return
-    if at is None:
-        reader.skipped["title of a conversation without times"] += 1
-        return
-    yield {
-        "type": "milestone",
-        "id": join_id(reader.session_id, "title"),
-        "session_id": reader.session_id,
-        "turn": int(any(one["role"] == "user" for one in messages)),
-        "title": foreign.clean_text(title, reader.skipped),
-        "created_at": at,
-    }
 
 
 def _message(message: Any, key: str, reader: _Reader) -> Record | None:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Self
 
 from lamina.errors import InputError
 from lamina.formats import json_lines
+from lamina.formats.json_items import Position
 from lamina.formats.json_lines import Record
 
 _BUFFER = 1_000_000  # characters written at once
@@ -71,11 +72,13 @@ class PartFile:
         self._part.replace(self._target)
 
 
-async def read_lines(source: Path) -> AsyncIterator[tuple[int, Record]]:
+async def read_lines(source: Path, position: Position | None = None) -> AsyncIterator[tuple[int, Record]]:
     """The objects on a file's lines, numbered; for a line that cannot be read, a record of the type `unreadable`."""
     number = offset = 0
     while piece := await asyncio.to_thread(_piece, source, offset):
         offset += sum(map(len, piece))
+        if position is not None:
+            position.bytes = offset
         for raw in piece:
             number += 1
             for record in _read(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw):

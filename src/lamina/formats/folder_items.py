@@ -110,6 +110,7 @@ class Chunk:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     id: str
+    title: str | None = None
     project_id: str | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None

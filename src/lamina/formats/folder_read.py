@@ -137,6 +137,7 @@ def _session(conversation: items.Conversation) -> Record:
     archived = conversation.status == "ended" and extra.pop("status", None) == "archived"
     fields = _present(
         id=conversation.id,
+        title=conversation.title,
         user_id=conversation.project_id,
         started_at=conversation.started_at,
         ended_at=conversation.ended_at,

@@ -44,10 +44,11 @@ def conversation(
     session: Session, recent: Sequence[Message], active_facts: Iterable[str] = (), milestones: Iterable[Milestone] = ()
 ) -> dict[str, Any]:
     """An item of `conversations.json`; `recent` are the messages that are in none of its chunks."""
-    extra = _extra(session, {"id", "user_id", "started_at", "ended_at", "status"})
+    extra = _extra(session, {"id", "title", "user_id", "started_at", "ended_at", "status"})
     is_archived = session.status == "archived"  # a status that the folder does not have
     item = items.Conversation(
         id=session.id,
+        title=session.title,
         project_id=session.user_id,
         started_at=session.started_at,
         ended_at=session.ended_at,

@@ -4,14 +4,17 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from lamina.errors import InputError
+from lamina.log.messages import MAX_TITLE
 from lamina.values.codec import json_kind
 
 REPAIRED = "text with invalid Unicode characters, which were replaced"
+MAX_RESULT = 20_000  # characters
+_FIRST_WORDS = 80  # characters
 _MAX_ID = 256
 _MAX_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -39,6 +42,43 @@ def clean_text(value: str, skipped: Counter[str]) -> str:
     clean = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\0", "\ufffd")
     skipped[REPAIRED] += clean != value
     return clean
+
+
+def title(value: Any, skipped: Counter[str]) -> dict[str, str]:
+    """The title of a session's record, on one line and not too long; nothing if there is none."""
+    text = " ".join(clean_text(value, skipped).split()) if isinstance(value, str) else ""
+    return {"title": text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1]}…"} if text else {}
+
+
+def first_words(messages: Iterable[Mapping[str, Any]], skipped: Counter[str]) -> dict[str, str]:
+    """A title from what the user said first, for a conversation without one."""
+    for one in messages:
+        content = one.get("content")
+        if one.get("role") == "user" and isinstance(content, str) and content.strip():
+            line = " ".join(content.strip().splitlines()[0].split())
+            return title(line if len(line) <= _FIRST_WORDS else f"{line[:_FIRST_WORDS]}…", skipped)
+    return {}
+
+
+def shorten(text: str, skipped: Counter[str]) -> str:
+    """The beginning of what a tool gave, or of a file: the rest would be most of the memory."""
+    if len(text) <= MAX_RESULT:
+        return text
+    skipped[f"end of a tool result or file with more than {MAX_RESULT:,} characters"] += 1
+    return f"{text[:MAX_RESULT]}\n[… {len(text) - MAX_RESULT:,} more characters]"
+
+
+def block_text(content: Any) -> str:
+    """The text of content that is a text, or a list of blocks of which some have one."""
+    if isinstance(content, str):
+        return content
+    found = []
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, dict) and isinstance(block.get("text"), str):
+            found.append(block["text"])
+        elif isinstance(block, dict) and "image" in str(block.get("type")):
+            found.append("[image]")
+    return "\n".join(found)
 
 
 def identifier(value: Any) -> str | None:

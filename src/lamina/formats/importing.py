@@ -1,6 +1,7 @@
 """Import records one after the other: messages in batches, then what belongs to their session."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -14,9 +15,10 @@ from lamina.formats.restore import IncomingSession, Restorer, Tally
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_words import describe_fact, slot_of
 from lamina.log.append import Ingest
-from lamina.log.messages import check_id, draft, is_older_main, main_owner, own_session_id
+from lamina.log.default_user import DEFAULT_USER
+from lamina.log.messages import check_id, check_title, draft, is_older_main, main_owner, own_session_id
 from lamina.log.pages import single
-from lamina.parts import Parts, Progress
+from lamina.parts import Parts
 from lamina.values.fact import Episode, Fact, Link
 from lamina.values.message import Span
 from lamina.values.receipt import Receipt
@@ -24,7 +26,6 @@ from lamina.values.report import Imported
 from lamina.values.session import Milestone
 from lamina.values.summary import Summary
 
-DEFAULT_OWNER = "default"
 Records = AsyncIterator[tuple[str, Record]]  # each with its place in the file
 Derived = TypeVar("Derived", Summary, Fact, Episode)
 _BATCH = 1_000
@@ -54,7 +55,6 @@ class Importer:
         self._tally = Tally()
         self._restorer = Restorer(parts, reader, self._tally, forgotten)
         self._version = json_lines.VERSION
-        self._expected = 0  # records, by the file's header
         self._sessions: dict[str, IncomingSession] = {}
         self._renamed: dict[str, str] = {}  # sessions that have other ids here
         self._current: IncomingSession | None = None  # whose messages are pending
@@ -64,30 +64,34 @@ class Importer:
         self._milestones: list[Milestone] = []
         self._digests: dict[str, Summary] = {}
 
-    async def run(
-        self, records: Records, progress: Progress | None, total: int, skipped: Mapping[str, int]
-    ) -> Imported:
-        """Import all records; if one is wrong, all before it stay."""
-        self._tally.skipped.update(skipped)
+    async def run(self, records: Records, tick: Callable[[], None]) -> None:
+        """Import all records, with a tick now and then; if one is wrong, all before it stay."""
         number = 0
         try:
             async for place, record in records:
                 await self._import(place, record)
                 number += 1
-                if progress is not None and number % _PROGRESS == 0:
-                    progress(number, total or self._expected)
+                if number % _PROGRESS == 0:
+                    tick()
             await self._finish()
         except (InputError, Conflict) as error:
             await self._finish()
             done = "everything before it" if number else "nothing"
             raise type(error)(f"{error}; {done} was imported") from None
-        if progress is not None:
-            progress(number, number)
-        names = ("messages", "duplicates", "summaries", "facts", "episodes", "links", "milestones")
+
+    def outcome(self, skipped: Mapping[str, int]) -> Imported:
+        """What was imported so far, and left out, with what the reader of the file had skipped."""
+        added = self._tally.added
         return Imported(
             sessions=len(self._sessions),
-            **{name: self._tally.added[name] for name in names},
-            skipped=dict(+self._tally.skipped),
+            messages=added["messages"],
+            duplicates=added["duplicates"],
+            summaries=added["summaries"],
+            facts=added["facts"],
+            episodes=added["episodes"],
+            links=added["links"],
+            milestones=added["milestones"],
+            skipped=dict(+(self._tally.skipped + Counter(skipped))),
         )
 
     async def check(self, records: Records) -> None:
@@ -112,7 +116,9 @@ class Importer:
         elif kind == "header":
             self._import_header(record)
         elif kind == "session":
-            check_id(json_lines.session_head(record, place).id, f"{place}: session_id")
+            head = json_lines.session_head(record, place)
+            check_id(head.id, f"{place}: session_id")
+            check_title(head.title or "", f"{place}: title")
         elif not self._is_outdated(kind):
             _check_value(json_lines.value(self._fill_defaults(kind, record), place), place)
 
@@ -126,7 +132,8 @@ class Importer:
             self._import_header(record)
         elif kind == "session":
             head = json_lines.session_head(record, place)
-            self._incoming(head.id, place).head = head
+            title = None if head.title is None else check_title(head.title, f"{place}: title") or None
+            self._incoming(head.id, place).head = replace(head, title=title)
         elif self._is_outdated(kind):
             self._tally.skipped[f"{kind} of an older version, which will be derived again"] += 1
         else:
@@ -164,8 +171,6 @@ class Importer:
 
     def _import_header(self, record: Record) -> None:
         self._version = json_lines.header_version(record)
-        counts = (number for name, number in record.items() if name not in {"type", "format", "version"})
-        self._expected = 1 + sum(number for number in counts if isinstance(number, int))
 
     # messages
 
@@ -259,7 +264,7 @@ class Importer:
 
     def _owner(self, incoming: IncomingSession) -> str:
         in_head = incoming.head.user_id if incoming.head else None
-        return self._user_id or in_head or incoming.owner or main_owner(incoming.id) or DEFAULT_OWNER
+        return self._user_id or in_head or incoming.owner or main_owner(incoming.id) or DEFAULT_USER
 
     def _fill_defaults(self, kind: str, record: Record) -> Record:
         """A record with the fields that another program may have left out."""
@@ -277,7 +282,7 @@ class Importer:
     def _only_owner(self) -> str:
         """The owner of all conversations in the file, if there is only one."""
         owners = {self._owner(incoming) for incoming in self._sessions.values()}
-        return owners.pop() if len(owners) == 1 else DEFAULT_OWNER
+        return owners.pop() if len(owners) == 1 else DEFAULT_USER
 
     async def _import_value(self, value: Value, place: str) -> None:
         _check_value(value, place)
@@ -305,7 +310,9 @@ class Importer:
             self._tally.skipped["digest that was out of date"] += 1
 
     async def _import_fact(self, fact: Fact, place: str) -> None:
-        slot = fact.slot or slot_of(fact.key, fact.value)  # of a later version, that of the first
+        slot = fact.slot or slot_of(
+            fact.key, fact.value, fact.about, fact.scope
+        )  # of a later version, that of the first
         fact = replace(fact, slot=slot, user_id=self._user_id or fact.user_id)
         check_id(fact.user_id, f"{place}: user_id")
         fact = replace(fact, tokens=fact.tokens or self._parts.counter.count(describe_fact(fact)))
@@ -355,6 +362,7 @@ class Importer:
         await self._restorer.milestones(self._milestones)
         await self._restorer.links(self._links)
         for incoming in self._sessions.values():
+            await self._restorer.title(incoming)
             await self._restorer.status(incoming)
         for user_id, summary in self._digests.items():
             await self._restorer.digest(summary, user_id, self._sessions)

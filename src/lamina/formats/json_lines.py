@@ -62,6 +62,7 @@ class SessionHead:
     id: str
     user_id: str | None = None
     agent_id: str | None = None
+    title: str | None = None
     status: Status = "active"
     ended_at: datetime | None = None
     archived_at: datetime | None = None

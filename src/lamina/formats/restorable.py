@@ -1,7 +1,7 @@
 """What of an export may be restored as it was, and what was forgotten here and must not."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lamina.forgetting.receipts import hash_id
 from lamina.log.erased import is_dropped
@@ -76,3 +76,11 @@ def is_said_in(fact: Fact, message: Message | None) -> bool:
     if message is None or message.session_id != fact.session_id or not fact.quote:
         return False
     return is_dropped(message) or message.text[fact.start : fact.end] == fact.quote
+
+
+def with_question_of(fact: Fact, message: Message | None) -> Fact:
+    """A fact with the question that it answers, if a message of its session still asks it."""
+    here = message is not None and message.session_id == fact.session_id
+    if here and message is not None and (is_dropped(message) or (fact.question or "") in message.text):
+        return fact
+    return replace(fact, question=None, question_id=None)

@@ -177,7 +177,8 @@ class Restorer:
         if message is None or gone or fact.origin != "said" or not restorable.is_said_in(fact, message):
             self._skip("fact that was forgotten here" if gone else "fact whose words are not in its message here", 1)
             return None
-        return replace(fact, user_id=session.user_id, seq=message.seq)
+        asked = None if fact.question_id is None else single(await self._store.messages(ids=[fact.question_id]))
+        return restorable.with_question_of(replace(fact, user_id=session.user_id, seq=message.seq), asked)
 
     async def _can_restore(self, episode: Episode, session: Session) -> bool:
         found = [single(await self._store.messages(ids=[message_id])) for message_id in episode.message_ids]
@@ -294,9 +295,17 @@ class Restorer:
             return
         now = self._parts.now()
         if head.status == "archived":
-            await self._store.set_status(session.id, "ended", head.ended_at or now)
+            await self._store.update_session(session.id, head.ended_at or now, status="ended")
         at = head.archived_at if head.status == "archived" else head.ended_at if head.status == "ended" else None
-        await self._store.set_status(session.id, head.status, at or now)
+        await self._store.update_session(session.id, at or now, status=head.status)
+
+    async def title(self, incoming: IncomingSession) -> None:
+        """Give a session the title it had, unless it has one here, or all of it was forgotten here."""
+        title = incoming.head.title if incoming.head else None
+        session = single(await self._store.sessions(ids=[incoming.id]))
+        if title is None or session is None or session.title is not None or incoming.erasures:
+            return
+        await self._store.update_session(session.id, self._parts.now(), title=title)
 
     async def digest(self, digest: Summary, user_id: str, sessions: dict[str, IncomingSession]) -> None:
         """Restore a user's digest, if its sessions are as they were and no digest was written here."""

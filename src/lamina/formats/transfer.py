@@ -2,26 +2,34 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lamina.errors import InputError
+from lamina.errors import BadRecords, Conflict, InputError
 from lamina.folding import layouts
 from lamina.folding.layouts import SessionDocument
-from lamina.formats import detect, files, folder_read
-from lamina.formats import folder_write as folder
+from lamina.formats import detect, files
 from lamina.formats.export import Export, Scope
 from lamina.formats.import_circles import refuse_circles
-from lamina.formats.importing import DEFAULT_OWNER, Importer, Records, read_forgotten
+from lamina.formats.importing import Importer, Records, read_forgotten
+from lamina.formats.json_items import Position
 from lamina.formats.json_lines import Conversion, Record, message_record
+from lamina.formats.reading import ImportOptions, Opened, is_markdown, localiser, open_file, opened_conversion
+from lamina.formats.restorable import Forgotten
+from lamina.formats.sources import Source, find, open_source
 from lamina.knowledge.extract import Reader
+from lamina.log.default_user import resolve_user
 from lamina.log.messages import main_owner
 from lamina.log.pages import single
 from lamina.parts import Parts, Progress
 from lamina.values.message import ROLES, Span
-from lamina.values.report import Imported
+from lamina.values.report import Imported, ImportedFile
+
+_MAX_FAULTS = 20  # of one file that are named
 
 
 class Transfer:
@@ -52,42 +60,123 @@ class Transfer:
             "(a name without a suffix, or a folder that exists), one session also to a .md file"
         )
 
-    async def read(self, source: Path, user_id: str | None, progress: Progress | None, *, whole: bool) -> Imported:
-        """Read a file or folder, of Lamina or of another tool; with `whole`, only if no record of it is wrong."""
-        forgotten = await read_forgotten(self._parts)
+    async def read(
+        self,
+        paths: Sequence[Path],
+        given: Mapping[str, str | None],
+        progress: Progress | None,
+        *,
+        strict: bool,
+        whole: bool,
+    ) -> Imported:
+        """Read files and folders, of Lamina or of other tools; with `whole`, only if no record of them is wrong.
+
+        A file that cannot be read leaves the others as they are, and is named in the outcome; with `strict`, what is
+        wrong with the only file is raised.
+        """
+        options = ImportOptions(**given)
+        localiser(options.zone)
+        found = await asyncio.to_thread(find, paths)
+        sources = found.sources
+        if strict and found.failed:
+            raise found.failed[0][1]
+        if options.user_id is None:
+            await self._refuse_nobodys(sources, options)
+        run = _Run(self._parts, self._reader, options, await read_forgotten(self._parts))
+        if whole:
+            await self._check(sources, run)
+        meter = _Meter(progress, sum(source.size for source in sources))
+        outcomes = [_left_out(found.left_out), *(_not_read(path.name, error) for path, error in found.failed)]
+        for source in sources:
+            outcome, error = await self._read_source(source, run, meter)
+            if error is not None and strict and len(sources) == 1 and source.is_named:
+                raise error
+            outcomes.append(outcome)
+            meter.finish(source.size)
+        return _total(outcomes)
+
+    async def _refuse_nobodys(self, sources: Sequence[Source], options: ImportOptions) -> None:
+        """Raise InputError if a file does not say whose it is, and the memory has other users than `default`."""
         try:
-            conversion = await self._convert(source, user_id)
+            await resolve_user(self._parts.store, None)
+        except InputError as error:
+            for source in sources:
+                if not await self._says_whose(source, options):
+                    raise InputError(f"{source.name} does not say whose it is; {error}. Nothing was imported") from None
 
-            def records() -> Records:
-                return _line_records(source) if conversion is None else _with_places(conversion.records, source.name)
+    async def _says_whose(self, source: Source, options: ImportOptions) -> bool:
+        """Whether a file names a user for everything in it; what cannot be read is told when it is imported."""
+        try:
+            async with open_source(source) as path:
+                return await _names_users((await self._open(path, source.name, options)).records())
+        except InputError:
+            return True
 
-            if whole:
-                await Importer(self._parts, self._reader, user_id, forgotten).check(records())
-            await refuse_circles(self._parts.store, records())
-            importer = Importer(self._parts, self._reader, user_id, forgotten)
-            if conversion is None:
-                return await importer.run(records(), progress, 0, {})
-            return await importer.run(records(), progress, len(conversion.records), conversion.skipped)
+    async def _check(self, sources: Sequence[Source], run: "_Run") -> None:
+        """Raise BadRecords if a record of a file is wrong, before anything is imported."""
+        for source in sources:
+            async with open_source(source) as path:
+                try:
+                    opened = await self._open(path, source.name, run.options)
+                except detect.UnknownFormat:
+                    if source.is_named:
+                        raise
+                    continue
+                await run.importer().check(opened.records())
+                if opened.faults:
+                    raise BadRecords([(source.name, fault) for fault in opened.faults], len(opened.faults))
+
+    async def _read_source(
+        self, source: Source, run: "_Run", meter: "_Meter"
+    ) -> tuple[Imported, InputError | Conflict | None]:
+        """What came of one file, and what was wrong with it."""
+        importer, opened = run.importer(), None
+        error: InputError | Conflict | None = None
+        try:
+            async with open_source(source) as path:
+                opened = await self._open(path, source.name, run.options)
+                if opened.is_ours:
+                    await refuse_circles(self._parts.store, opened.records())
+                await importer.run(opened.records(), partial(meter.show, opened.position, source.size))
+        except (InputError, Conflict) as raised:
+            if isinstance(raised, detect.UnknownFormat) and not source.is_named:
+                why = "empty" if isinstance(raised, detect.EmptyFile) else "no known format"
+                return _left_out({f"{source.name}: {why}": 1}), None
+            error = raised
+        outcome = importer.outcome(opened.skipped if opened else {})
+        faults = [*(opened.faults if opened else ()), *([str(error)] if error else ())]
+        file = ImportedFile(
+            name=source.name,
+            format=opened.format if opened else None,
+            sessions=outcome.sessions,
+            messages=outcome.messages,
+            duplicates=outcome.duplicates,
+            facts=outcome.facts,
+            notes=tuple(opened.notes) if opened else (),
+            problems=_problems(faults, outcome.sessions),
+        )
+        if error is None and file.problems:
+            error = InputError("; ".join(file.problems))
+        return replace(outcome, files=(file,)), error
+
+    async def _open(self, path: Path, name: str, options: ImportOptions) -> Opened:
+        try:
+            if await asyncio.to_thread(is_markdown, path):
+                conversion = await self._read_markdown(path, options.user_id)
+                return opened_conversion("session file", conversion, name, path)
+            return await open_file(path, name, options)
         except OSError as error:
-            raise InputError(f"{source} cannot be read: {error.strerror or error}") from None
-
-    async def _convert(self, source: Path, user_id: str | None) -> Conversion | None:
-        """The records of a file that is read at once; None for our JSON Lines, which are read line by line."""
-        if await asyncio.to_thread(source.is_dir):
-            return await _read_folder(source)
-        if source.suffix.lower() == ".md":
-            return await self._read_markdown(source, user_id)
-        if source.suffix.lower() == ".json" and not await _has_lines(source):
-            return _convert(await files.read_json(source), source.name)
-        foreign_lines = await _foreign_lines(source)
-        return None if foreign_lines is None else _convert(foreign_lines, source.name)
+            raise InputError(f"{name} cannot be read: {error.strerror or error}") from None
 
     async def _read_markdown(self, source: Path, user_id: str | None) -> Conversion:
         """The session of a markdown file. Its summary, whose messages are gone, becomes the first message."""
-        document = layouts.parse_session(await files.read_text(source))
+        try:
+            document = layouts.parse_session(await files.read_text(source))
+        except InputError as error:
+            raise detect.UnknownFormat(str(error)) from None
         session = single(await self._parts.store.sessions(ids=[document.session_id]))
-        owner = user_id or (session.user_id if session else main_owner(document.session_id) or DEFAULT_OWNER)
-        head = {"type": "session", "id": document.session_id, "user_id": owner}
+        owner = user_id or (session.user_id if session else main_owner(document.session_id))
+        head = {"type": "session", "id": document.session_id, "user_id": owner, "title": document.title}
         if document.end is not None:
             head |= {"status": "ended", "ended_at": document.end.isoformat()}
         stored = await self._count_stored(document)
@@ -105,74 +194,78 @@ class Transfer:
         return sum(number in stored and stored[number].text == text for number, _, text in document.messages)
 
 
-async def _read_folder(source: Path) -> Conversion:
-    names = [name for name in folder.FILES if await asyncio.to_thread((source / name).is_file)]
-    if not names:
-        raise InputError(f"{source} has no file of a memory folder; its files are {list(folder.FILES)}")
-    found = {name: await files.read_json(source / name) for name in names}
-    talks = found.get(folder.CONVERSATIONS)
-    if isinstance(talks, list) and talks and isinstance(talks[0], dict) and "mapping" in talks[0]:
-        return detect.convert(talks, folder.CONVERSATIONS)  # ChatGPT's file of this name, in its folder
-    conversion = folder_read.read(found)
-    return _with_counts(conversion) if len(found) == len(folder.FILES) else conversion
+@dataclass(slots=True)
+class _Meter:
+    """How many bytes of all files are read."""
+
+    progress: Progress | None
+    total: int
+    done: int = 0  # of files that were read to their end
+
+    def show(self, position: Position, size: int) -> None:
+        if self.progress is not None:
+            self.progress(self.done + min(size, position.bytes), self.total)
+
+    def finish(self, size: int) -> None:
+        self.show(Position(size), size)
+        self.done += size
 
 
-async def _has_lines(source: Path) -> bool:
-    """Whether a file has several objects, one on each line, whatever its name."""
-    number = 0
-    async for _, record in files.read_lines(source):
-        number += 1
-        if record.get("type") == "unreadable":
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One import of any number of files."""
+
+    parts: Parts
+    reader: Reader
+    options: ImportOptions
+    forgotten: Forgotten
+
+    def importer(self) -> Importer:
+        return Importer(self.parts, self.reader, self.options.user_id, self.forgotten)
+
+
+async def _names_users(records: Records) -> bool:
+    """Whether there is a user for each message and memory: in its record, or in the record of a session before it."""
+    owned: set[str] = set()
+    async for _, record in records:
+        kind = record.get("type", "message")
+        session_id = str(record.get("id" if kind == "session" else "session_id"))
+        if isinstance(record.get("user_id"), str):
+            owned.add(session_id)
+            continue
+        is_known = session_id in owned or main_owner(session_id) is not None
+        if (kind == "message" and not is_known) or (kind == "fact" and not owned):
             return False
-        if number > 1:
-            return True
-    return False
+    return True
 
 
-async def _foreign_lines(source: Path) -> list[Record] | None:
-    """The lines of another tool's file, which are read together; None for lines of our own."""
-    found: list[Record] = []
-    async for number, record in files.read_lines(source):
-        unreadable = record.get("type") == "unreadable"
-        if not found and (unreadable or detect.detect([record], source.name) == "lamina"):
-            return None
-        if unreadable:
-            raise InputError(f"line {number} {record['reason']}; nothing was imported")
-        found.append(record)
-    return found
+def _left_out(skipped: Mapping[str, int]) -> Imported:
+    return Imported(sessions=0, messages=0, duplicates=0, skipped=skipped)
 
 
-async def _line_records(source: Path) -> Records:
-    async for number, record in files.read_lines(source):
-        yield f"line {number}", record
+def _not_read(name: str, error: InputError) -> Imported:
+    file = ImportedFile(name=name, problems=(str(error),))
+    return Imported(sessions=0, messages=0, duplicates=0, files=(file,))
 
 
-async def _with_places(records: Sequence[Record], name: str) -> AsyncIterator[tuple[str, Record]]:
-    for record in records:
-        yield f"{name}, {record.get('type', 'message')} {record.get('id', '')!r:.80}", record
+def _problems(faults: Sequence[str], sessions: int) -> tuple[str, ...]:
+    """What was wrong with a file, and how much of it was imported in spite of that."""
+    if not faults:
+        return ()
+    more = len(faults) - _MAX_FAULTS
+    shown = [*faults[:_MAX_FAULTS], *([f"and {more:,} more conversations cannot be read"] if more > 0 else ())]
+    if sessions and "was imported" not in faults[-1]:
+        shown.append(f"the other conversations of the file were imported ({sessions:,})")
+    return tuple(shown)
 
 
-def _convert(data: Any, name: str) -> Conversion:
-    if detect.detect(data, name) != "lamina":
-        return detect.convert(data, name)
-    records = data if isinstance(data, list) else [data]
-    for number, record in enumerate(records, 1):
-        if not isinstance(record, dict):
-            raise InputError(f"{name}, item {number} must be an object; nothing was imported")
-    return Conversion(records=records)
-
-
-def _with_counts(conversion: Conversion) -> Conversion:
-    """A complete folder's records: each session gets the number of its items, also if some were taken out by hand."""
-    counts = Counter((record["type"], str(record.get("session_id"))) for record in conversion.records)
-    kinds = {"summaries": "summary", "facts": "fact", "episodes": "episode"}
-    records = [
-        {**record, "holds": {name: counts[kind, record["id"]] for name, kind in kinds.items()}}
-        if record["type"] == "session"
-        else record
-        for record in conversion.records
-    ]
-    return Conversion(records=records, skipped=conversion.skipped)
+def _total(outcomes: Sequence[Imported]) -> Imported:
+    names = ("sessions", "messages", "duplicates", "summaries", "facts", "episodes", "links", "milestones")
+    return Imported(
+        **{name: sum(getattr(one, name) for one in outcomes) for name in names},
+        skipped=dict(sum((Counter(one.skipped) for one in outcomes), Counter[str]())),
+        files=tuple(file for one in outcomes for file in one.files),
+    )
 
 
 def _messages(document: SessionDocument) -> list[Record]:

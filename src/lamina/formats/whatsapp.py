@@ -1,0 +1,221 @@
+"""Chats that WhatsApp exports as text, from Android or iOS: one message on a line or more, with the local time."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from typing import Literal
+
+from lamina.errors import InputError
+from lamina.formats import foreign_values as foreign
+from lamina.formats.foreign_values import content_hash, join_id
+from lamina.formats.json_lines import Conversion, Record, message_record
+
+Order = Literal["dmy", "mdy", "ymd"]
+Localise = Callable[[datetime], datetime]  # gives a local time its zone
+
+_DATE = r"(?P<a>\d{1,4})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)(?P<c>\d{2,4})\.?"
+_TIME = (
+    r"(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2}))?"
+    r"(?:[\s\u202f\u00a0]*(?P<half>[AaPp])\.?[\s\u202f\u00a0]*[Mm]\.?)?"
+)
+_AT = r",?[\s\u202f\u00a0]+(?:[^\W\d]{1,4}[\s\u202f\u00a0]+)?"
+_STAMP = f"{_DATE}{_AT}{_TIME}"
+_SECOND = re.sub(r"\(\?P([<=])(\w+)", r"(?P\1\g<2>2", _STAMP)  # the same, its groups under other names
+_HEAD = re.compile(rf"(?:\[{_STAMP}\] ?|{_SECOND} [-\u2013] )")
+_MARKS = str.maketrans("", "", "\u200e\u200f\ufeff\u202a\u202c")
+_MEDIA = re.compile(
+    r"<(?:Media omitted|Medien ausgeschlossen|Multimedia omitido|Archivo omitido|M\u00e9dias omis|Media omessi|"
+    r"M\u00eddia oculta|attached: [^>]+|adjunto: [^>]+|Anhang: [^>]+)>"
+    r"|(?:image|video|audio|sticker|GIF|document|Contact card) omitted"
+    r"|[^\n]+\.\w{2,5} \((?:file attached|Datei angeh\u00e4ngt|archivo adjunto|fichier joint)\)",
+    re.IGNORECASE,
+)
+_DELETED = re.compile(
+    r"(?:This message was deleted|You deleted this message|Diese Nachricht wurde gel\u00f6scht|"
+    r"Se elimin\u00f3 este mensaje|Eliminaste este mensaje|Du hast diese Nachricht gel\u00f6scht)\.?",
+    re.IGNORECASE,
+)
+_EDITED = re.compile(
+    r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se edit\u00f3 este mensaje\.?)>$"
+)
+_NOTICE = re.compile(
+    r"end-to-end encrypt|secured with end-to-end|Ende-zu-Ende-verschl|cifrad[oa]s? de extremo a extremo"
+)
+_CHAT = re.compile(r"(?:WhatsApp Chat (?:with|mit|-) |Chat de WhatsApp con )(.+)", re.IGNORECASE)
+_MAX_NAME = 100  # characters of a speaker's name; what is longer is a notice with a colon in it
+_MAX_TITLE_NAMES = 3
+_MONTHS = 12
+_CENTURY = 100
+
+
+@dataclass(slots=True)
+class _Line:
+    """A message as it stands in the file."""
+
+    number: int
+    date: tuple[int, int, int]
+    year_first: bool
+    dotted: bool
+    clock: tuple[int, int, int]
+    half: str
+    speaker: str | None  # None: a notice of WhatsApp
+    text: list[str] = field(default_factory=list)
+
+
+def is_chat(text: str) -> bool:
+    """Whether a text begins like an export of WhatsApp."""
+    return any(_HEAD.match(line.translate(_MARKS)) for line in text.splitlines()[:5])
+
+
+def convert(text: str, name: str, me: str | None, localise: Localise) -> tuple[Conversion, list[str]]:
+    """The chat as a session, with what was assumed; `me` is the speaker who is the user, all others have names."""
+    skipped: Counter[str] = Counter()
+    lines = [*_lines(text)]
+    said = [line for line in lines if line.speaker is not None]
+    skipped["notice of WhatsApp"] += len(lines) - len(said)
+    own = _own_name(said, me, name)
+    order, guess = _order(lines, name)
+    session_id = ""
+    seen: Counter[str] = Counter()
+    records: list[Record] = []
+    for line in said:
+        words = _words(line, skipped)
+        moment = _moment(line, order, name)
+        identity = content_hash(moment.isoformat(), line.speaker, " ".join(line.text))
+        session_id = session_id or f"whatsapp-{identity}"
+        seen[identity] += 1
+        if words is None:
+            continue
+        body = {"role": "user" if line.speaker == own else "assistant", "content": words, "name": line.speaker}
+        message_id = join_id(session_id, f"{identity}-{seen[identity]}")
+        records.append(message_record(session_id, message_id, body, localise(moment).isoformat()))
+    if not records:
+        raise InputError(f"{name} has no message with words in it")
+    title = foreign.title(_title(said, own, name), skipped)
+    return Conversion(records=[{"type": "session", "id": session_id, **title}, *records], skipped=+skipped), guess
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    current: _Line | None = None
+    for number, raw in enumerate(text.splitlines(), 1):
+        plain = raw.translate(_MARKS)
+        head = _HEAD.match(plain)
+        if head is None:
+            if current is not None:
+                current.text.append(plain)
+            continue
+        if current is not None:
+            yield current
+        current = _begin(number, head, plain[head.end() :])
+    if current is not None:
+        yield current
+
+
+def _begin(number: int, head: re.Match[str], rest: str) -> _Line:
+    found = {key: head[key] or head[f"{key}2"] for key in ("a", "b", "c", "sep", "hour", "minute", "second", "half")}
+    speaker, colon, words = rest.partition(": ") if ": " in rest else rest.partition(":\n")
+    if rest.endswith(":") and not colon:
+        speaker, colon, words = rest[:-1], ":", ""
+    is_notice = not colon or len(speaker) > _MAX_NAME or _NOTICE.search(words) is not None
+    return _Line(
+        number=number,
+        date=(int(found["a"]), int(found["b"]), int(found["c"])),
+        year_first=len(found["a"]) > len("31"),
+        dotted=found["sep"] == ".",
+        clock=(int(found["hour"]), int(found["minute"]), int(found["second"] or 0)),
+        half=(found["half"] or "").lower(),
+        speaker=None if is_notice else speaker.removeprefix("~").strip(),
+        text=[rest if is_notice else words],
+    )
+
+
+def _own_name(said: Sequence[_Line], me: str | None, name: str) -> str:
+    speakers = [speaker for speaker, _ in Counter(str(line.speaker) for line in said).most_common()]
+    if not speakers:
+        raise InputError(f"{name} has no message that anybody sent")
+    listed = ", ".join(repr(one) for one in speakers[:20]) + (" …" if len(speakers) > 20 else "")  # noqa: PLR2004
+    if me is None:
+        if len(speakers) == 1:
+            return speakers[0]
+        raise InputError(
+            f"{name} is a WhatsApp chat of {listed}; say which of them is the user: --me NAME "
+            "(in Python and HTTP me=NAME)"
+        )
+    wanted = me.strip().casefold()
+    exact = [one for one in speakers if one.casefold() == wanted]
+    near = exact or [one for one in speakers if wanted and one.casefold().startswith(wanted)]
+    if len(near) != 1:
+        raise InputError(f"{name} has {'no' if not near else 'more than one'} speaker {me!r}; there are {listed}")
+    return near[0]
+
+
+def _order(lines: Sequence[_Line], name: str) -> tuple[Order, list[str]]:
+    """In which order the dates are written, by all of them together."""
+    if any(line.year_first for line in lines):
+        return "ymd", []
+    day_first = next((line for line in lines if line.date[0] > _MONTHS), None)
+    month_first = next((line for line in lines if line.date[1] > _MONTHS), None)
+    if day_first and month_first:
+        raise InputError(
+            f"{name} has dates in two orders: day first on line {day_first.number}, month first on line "
+            f"{month_first.number}; export the chat again, or mend the dates"
+        )
+    if day_first or month_first:
+        return ("dmy" if day_first else "mdy"), []
+    back = {order: _steps_back(lines, order) for order in _ORDERS}
+    if back["dmy"] != back["mdy"]:
+        order: Order = "dmy" if back["dmy"] < back["mdy"] else "mdy"
+    else:
+        order = "mdy" if any(line.half for line in lines) and not any(line.dotted for line in lines) else "dmy"
+    words = "day before month" if order == "dmy" else "month before day"
+    return order, [f"dates are read with the {words}, which no date in the file settles"]
+
+
+_ORDERS: tuple[Order, Order] = ("dmy", "mdy")
+
+
+def _steps_back(lines: Sequence[_Line], order: Order) -> int:
+    """How often a message would be earlier than the one before it."""
+    days = [_day(line, order) for line in lines]
+    return sum(later < earlier for earlier, later in pairwise(days))
+
+
+def _day(line: _Line, order: Order) -> tuple[int, int, int]:
+    a, b, c = line.date
+    year, month, day = {"dmy": (c, b, a), "mdy": (c, a, b), "ymd": (a, b, c)}[order]
+    return (year + 2000 if year < _CENTURY else year), month, day
+
+
+def _moment(line: _Line, order: Order, name: str) -> datetime:
+    hour, minute, second = line.clock
+    if line.half:
+        hour = hour % 12 + (12 if line.half == "p" else 0)
+    try:
+        return datetime(*_day(line, order), hour, minute, second)  # noqa: DTZ001 - local, as it was written
+    except ValueError as error:
+        raise InputError(f"{name}, line {line.number} has no valid time: {error}") from None
+
+
+def _words(line: _Line, skipped: Counter[str]) -> str | None:
+    """What was said; None if it was a picture, a recording or nothing."""
+    text = foreign.clean_text(_EDITED.sub("", "\n".join(line.text).strip()), skipped)
+    if _DELETED.fullmatch(text):
+        skipped["deleted"] += 1
+        return None
+    left, media = _MEDIA.subn("", text, count=1) if _MEDIA.match(text) else (text, 0)
+    if left.strip():
+        return f"[media] {left.strip()}" if media else text
+    skipped["media" if media else "empty"] += 1
+    return None
+
+
+def _title(said: Sequence[_Line], own: str, name: str) -> str:
+    found = _CHAT.search(name.rsplit("/", 1)[0] if name.endswith("/_chat.txt") else name)
+    if found:
+        return "WhatsApp: " + re.sub(r"\.(?:txt|zip)$", "", found[1], flags=re.IGNORECASE)
+    others = [*dict.fromkeys(str(line.speaker) for line in said if line.speaker != own)]
+    more = "" if len(others) <= _MAX_TITLE_NAMES else f" and {len(others) - _MAX_TITLE_NAMES} more"
+    return "WhatsApp: " + (", ".join(others[:_MAX_TITLE_NAMES]) or own) + more
