@@ -54,6 +54,25 @@ def test_what_is_no_key_is_refused(service, shown):
     refused(service.get("/v1/sessions", headers=headers), 401, "key-needed")
 
 
+DUMMIES = ({"Authorization": "Bearer dummy"}, {"Authorization": "Token m0-any"}, {"X-API-Key": "sk-none"})
+
+
+@pytest.mark.parametrize("shown", DUMMIES)
+def test_while_there_are_no_keys_any_word_in_place_of_one_is_let_in(service, shown):
+    """Clients of OpenAI and mem0 always send one. Once there is a key, the same word is refused."""
+    for path in ("/v1/sessions", "/v1/ping/", "/metrics"):
+        assert service.get(path, headers=shown).status_code == 200
+    service.key("read")
+    for path in ("/v1/sessions", "/v1/ping/", "/metrics"):
+        assert service.get(path, headers=shown).status_code == 401
+
+
+def test_a_key_of_another_store_is_refused_where_there_are_none(service):
+    """Whoever shows it means another database; nothing is written into the wrong one."""
+    told = refused(service.get("/v1/sessions", headers={"X-API-Key": "lam_of-another"}), 401, "key-needed")
+    assert "LAMINA_DATABASE" in told["detail"]
+
+
 def test_an_expired_key_and_a_revoked_one_are_refused(service):
     expired = service.key("admin", lasts=timedelta(microseconds=1))
     key, revoked = made_key(service.settings, "admin")
@@ -130,7 +149,10 @@ NEEDS = {
     ("GET", "/metrics"): "read",
     ("GET", "/v1/about"): "read",
     ("GET", "/v1/audit"): "admin",
-    ("POST", "/v1/demo"): "write",
+    ("POST", "/v1/jobs/demo"): "admin",
+    ("POST", "/v1/jobs/import"): "admin",
+    ("GET", "/v1/jobs"): "admin",
+    ("GET", "/v1/jobs/j"): "admin",
     ("POST", MESSAGES): "write",
     ("PATCH", "/v1/sessions/s1"): "write",
     ("POST", "/v1/users/u/facts"): "write",
@@ -150,7 +172,7 @@ NEEDS = {
 }
 NAMES = {
     "session_id": "s1", "user_id": "u", "fact_id": "f", "message_id": "m", "key_id": "k", "tenant": "t",
-    "summary_id": "x", "memory_id": "x", "proposal_id": "x",
+    "summary_id": "x", "memory_id": "x", "proposal_id": "x", "job_id": "j",
 }  # fmt: skip
 
 

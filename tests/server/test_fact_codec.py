@@ -6,7 +6,7 @@ from lamina import Memory
 from lamina.cli.display import as_json
 from lamina.formats.json_lines import record, value
 from lamina.server.mcp import results
-from lamina.values.codec import decode, encode
+from lamina.values.codec import READABLE, decode, encode
 from lamina.values.fact import Fact
 from tests.server.rest.test_routes import good, tell
 
@@ -20,7 +20,9 @@ def test_a_fact_reads_back_the_same_from_every_interface(service):
     assert decode(Fact, rest[0], "REST") == fact
     assert decode(Fact, json.loads(as_json(fact)), "the command line") == fact
     assert value(json.loads(json.dumps(record(fact)))) == fact
-    encoded = encode(fact)
+    assert "text" not in record(fact)
+    encoded = encode(fact, READABLE)
+    assert rest[0]["text"] == encoded["text"] == fact.text
     shown = results.fact(fact)
     assert {name: shown[name] for name in shown.keys() & encoded.keys()}.items() <= encoded.items()
     assert profile["categories"][fact.category][0].items() <= encoded.items()

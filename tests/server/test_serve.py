@@ -1,6 +1,8 @@
 """`lamina serve` and `lamina keys` as their users run them."""
 
+import errno
 import json
+import os
 import re
 import signal
 import socket
@@ -8,6 +10,8 @@ import socket
 import httpx2
 import pytest
 
+from lamina.errors import LaminaError
+from lamina.server.listen import listen
 from tests.command_line import service_process
 from tests.waiting import CEILING, wait_until
 
@@ -23,7 +27,7 @@ def test_serve_answers_folds_and_ends_with_a_signal(cli, tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.wait(CEILING) == 0
     log = (tmp_path / "log").read_text("utf-8")
-    assert log.splitlines()[:2] == [f"serving on {address}", f"inspector: {address}/"]
+    assert log.splitlines()[:2] == [f"serving on {address}", f"  page      {address}/"]
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     assert next(line["verb"] for line in lines if line["action"] == "audit") == "add_messages"
     assert secret not in log
@@ -64,11 +68,100 @@ def test_a_public_address_without_a_key_is_refused_in_one_line(cli):
     assert "Traceback" not in done.err
 
 
-def test_a_port_that_is_taken_is_a_failure(cli):
+def test_a_port_that_is_in_use_is_one_line_with_another_one(lamina, tmp_path):
+    """Nothing is opened or made before the port is ours."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = cli("serve", "--port", str(taken.getsockname()[1]))
-    assert done.code == 1
-    assert "address already in use" in done.err
+        port = taken.getsockname()[1]
+        done = lamina("serve", "--port", str(port))
+    assert (done.returncode, done.stdout) == (1, "")
+    said = " ".join(done.stderr.split())
+    assert said.startswith(f"error: port {port} of 127.0.0.1 is in use by another program")
+    assert f"--port {port + 1}" in said
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [("no.such.host.invalid", "no host 'no.such.host.invalid' is known here"),
+     ("192.0.2.1", "192.0.2.1 is no address of this machine"), ("..", "no host '..' is known here")],
+)  # fmt: skip
+def test_a_host_that_cannot_be_listened_on_is_said(cli, host, said):
+    done = cli("serve", "--host", host, "--port", "0")
+    assert (done.code, done.stdout) == (1, "")
+    assert said in done.err
+    assert "listen on 127.0.0.1" in done.err
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(errno.EACCES, "choose one above 1023, e.g. --port 8640"), (errno.EADDRINUSE, "--port 81,"),
+     (errno.ENOBUFS, "cannot listen on 127.0.0.1, port 80: ")],
+)  # fmt: skip
+def test_what_the_system_refuses_is_said(monkeypatch, number, said):
+    """As it is for an account that may not have the port; the tests may run as root."""
+
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("socket.socket.bind", refuse)
+    with pytest.raises(LaminaError, match=re.escape(said)):
+        listen("127.0.0.1", 80)
+
+
+def test_all_addresses_of_a_host_have_one_port():
+    sockets = listen("localhost", 0)
+    try:
+        assert len({one.getsockname()[1] for one in sockets}) == 1
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def banner(**environ):
+    """The lines that `lamina serve` prints, by their names."""
+    found = {}
+
+    def run(folder, *words):
+        with service_process(folder, *words, **environ) as (_, address):
+            text = (folder / "log").read_text("utf-8").replace(address, "ADDRESS")
+        for line in text.splitlines()[1:]:
+            name, _, rest = line.strip().partition(" ")
+            found[name] = rest.strip()
+        return found
+
+    return run
+
+
+def test_serve_prints_what_it_serves(tmp_path):
+    """A line each, not wrapped though it is piped; every address can be clicked."""
+    (folder := tmp_path / ("folder-" * 15)).mkdir()
+    assert banner()(folder) == {
+        "page": "ADDRESS/",
+        "REST": "ADDRESS/v1 (schema: ADDRESS/openapi.json)",
+        "proxy": "ADDRESS/openai/v1 (base_url of OpenAI clients)",
+        "asks": "https://api.openai.com/v1 (for another endpoint, set LAMINA_PROXY_BASE_URL)",
+        "user": "default, if a request names nobody (LAMINA_PROXY_DEFAULT_USER)",
+        "MCP": "ADDRESS/mcp",
+        "database": str(folder / "lamina.db"),
+        "worker": "in this process",
+        "keys": "none, so only programs on this machine may come in",
+    }
+
+
+def test_serve_prints_what_was_chosen(lamina, tmp_path):
+    """Without a password of any address."""
+    lamina("keys", "create", "app")
+    found = banner(
+        LAMINA_PROXY_BASE_URL="http://me:secret@localhost:11434/v1",
+        LAMINA_TENANT="acme",
+        LAMINA_DATABASE="sqlite:///lamina.db",
+    )(tmp_path, "--no-worker")
+    assert found["asks"] == "http://localhost:11434/v1"
+    assert found["user"] == "must be named by each request, or nothing is remembered"
+    assert found["worker"] == "none here: start `lamina worker`"
+    assert found["keys"] == "needed for every request"
+    assert (found["tenant"], found["database"]) == ("acme", str(tmp_path / "lamina.db"))
 
 
 def test_keys_are_made_listed_and_revoked(cli):

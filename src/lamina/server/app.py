@@ -38,6 +38,7 @@ from lamina.server.rest import (
     transfer_routes,
 )
 from lamina.server.temporary import remove_stale
+from lamina.server.wrong_paths import advice, is_openai, openai_advice
 from lamina.settings import Settings
 from lamina.tenancy.open_tenants import tenants
 from lamina.tenancy.tenants import Tenants
@@ -75,12 +76,14 @@ def create_app(
         if opened is not None:
             service.opened = opened
             yield
+            await service.jobs.close()
             await proxy.close()
             return
         async with tenants(settings.database, **store_options(settings, service.metrics, worker=worker)) as own:
             service.opened = own
             await start(own, settings, host, worker=worker)
             yield
+            await service.jobs.close()
             await proxy.close()
             service.opened = None
 
@@ -161,10 +164,29 @@ async def _validation_error(_: Request, error: Exception) -> Response:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == HTTPStatus.NOT_FOUND and error.detail == HTTPStatus.NOT_FOUND.phrase:  # no such route
+        error = HTTPException(error.status_code, await _advise(request), error.headers)
     response = http_problem(error)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (methods := await _methods(request)):
-        response.headers["Allow"] = ", ".join(methods)
-    return as_openai_error(response) if request.url.path.startswith(PREFIX) else response
+        shown = f"{request.scope['path'][:200]} takes {', '.join(methods)}, not {request.method}"
+        response = http_problem(HTTPException(error.status_code, shown, {"Allow": ", ".join(methods)}))
+    return as_openai_error(response) if is_openai(request.scope["path"]) else response
+
+
+async def _advise(request: Request) -> str:
+    """What to say at an address that does not exist."""
+    path, origin = request.scope["path"], str(request.base_url).rstrip("/")
+    if is_openai(path):
+        return openai_advice(path, origin)
+    routes = [route for route in request.app.router.routes if isinstance(route, Route)]
+    return advice(
+        request.method,
+        path,
+        origin,
+        (await asyncio.to_thread(request.app.openapi))["paths"],
+        with_mcp=any(route.path == "/mcp" for route in routes),
+        with_slash=any(route.path_regex.match(f"{path}/") for route in routes),
+    )
 
 
 async def _methods(request: Request) -> list[str]:

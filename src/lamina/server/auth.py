@@ -9,6 +9,7 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 
 from lamina.memory import AsyncMemory
 from lamina.server.audit import Audits
+from lamina.server.jobs import Jobs
 from lamina.server.metrics import Metrics
 from lamina.settings import Settings
 from lamina.tenancy.keys import PREFIX
@@ -34,6 +35,7 @@ class Service:
     metrics: Metrics
     settings: Settings
     audits: Audits = field(default_factory=Audits)
+    jobs: Jobs = field(default_factory=Jobs)
     opened: Tenants | None = None
 
     @property
@@ -61,14 +63,32 @@ def read_secret(headers: dict[str, str]) -> str | None:
 
 
 async def authenticate(service: Service, headers: dict[str, str], *, proxied: bool = False) -> Caller | None:
-    """Check the key of a request; None if it is not accepted. A `proxied` request may carry a key for the endpoint."""
+    """Check the key of a request; None if it is not accepted. A `proxied` request may carry a key for the endpoint.
+
+    While there are no keys, whatever a client shows is let in: clients of OpenAI and mem0 always send something. Only
+    what looks like a key of Lamina is refused, since it belongs to another store than this one.
+    """
     secret = (headers.get("x-api-key", "").strip() or read_secret(headers)) if proxied else read_secret(headers)
-    if proxied and secret is not None and not secret.startswith(PREFIX):
-        secret = None
-    if secret is None and not await service.tenants.has_keys():
+    is_ours = secret is not None and secret.startswith(PREFIX)
+    if not is_ours and not await service.tenants.has_keys():
         return Caller(service.tenant, "admin")
-    key = None if secret is None else await service.tenants.check_key(secret)
+    key = await service.tenants.check_key(secret) if secret is not None and is_ours else None
     return None if key is None else Caller(key.tenant, key.role, key)
+
+
+async def key_advice(service: Service, headers: dict[str, str], *, proxied: bool) -> str:
+    """What to say to a caller whose key was not accepted."""
+    if not await service.tenants.has_keys():
+        return (
+            "this service has no keys, so this one is of another database: name that database (--db, LAMINA_DATABASE),"
+            " make a key here (`lamina keys create NAME`), or send none"
+        )
+    if proxied and read_secret(headers) is not None:
+        return (
+            "this service has keys: send one of them as `X-API-Key: lam_...` beside your `Authorization` for the"
+            " endpoint, or as `Authorization: Bearer lam_...` (in a client of OpenAI: api_key)"
+        )
+    return "this needs a key that is known, not revoked and not expired, as `Authorization: Bearer lam_...`"
 
 
 def _require(role: KeyRole) -> Callable[[Request], Awaitable[Caller]]:

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from lamina.log.messages import EARLIEST, latest_year
+from lamina.log.messages import EARLIEST, MAX_TITLE, latest_year
 from lamina.profiles import PROFILES
 from lamina.search.filters import MAX_SHARE, MIN_SHARE, WEIGHT_NAMES
 from lamina.values.message import ROLES
@@ -97,8 +97,9 @@ Duration = Annotated[  # up to 100 years, as the schema says; how long it may be
         json_schema_extra={"pattern": f"^(?:(?:{_HOURS})h|(?:{_DAYS})d|(?:{_WEEKS})w)$"},
     ),
 ]
-EventType = Literal["message.added", "session.folded", "fact.changed", "forgotten"]
+EventType = Literal["message.added", "session.folded", "session.renamed", "fact.changed", "forgotten"]
 Word = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=_NOT_BLANK), NotBlank]
+Title = Annotated[str, Field(max_length=MAX_TITLE, json_schema_extra={"pattern": NO_NUL})]
 Line = Annotated[str, Field(max_length=20_000)]
 FilledLine = Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra=_NOT_BLANK)]
 TrimmedLine = Annotated[str, Field(min_length=1, max_length=20_000, json_schema_extra={"pattern": r"^\S[\s\S]*\S$"})]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lamina.memory import DEFAULT_USER, MAX_PARTS
+from lamina.memory import MAX_PARTS
 from lamina.search.filters import FILTERS
 from lamina.server.input_types import (
     MAX_GRAPH_DEPTH,
@@ -36,6 +36,7 @@ from lamina.server.input_types import (
     Some,
     Text,
     Time,
+    Title,
     TrimmedLine,
     Weights,
     Word,
@@ -43,10 +44,11 @@ from lamina.server.input_types import (
 )
 from lamina.tenancy.keys import NAME as KEY_NAME
 from lamina.values.access_key import KeyRole
-from lamina.values.fact import FACT_TYPES, EpisodeKind, FactStatus, FactType, LinkType
+from lamina.values.fact import EpisodeKind, FactStatus, FactType, LinkType
 from lamina.values.message import Role
 from lamina.values.session import Status
 
+_WHOSE = "The user. Without one: `default`, if this memory has no other user; else it is an error."
 _MAX_UNKNOWN = 20  # names that are no fields, and are named one by one
 
 
@@ -100,7 +102,7 @@ class NewMessages(
     """One or many messages for a session."""
 
     messages: MessageText | ChatMessage | Messages
-    user_id: Id = DEFAULT_USER
+    user_id: Id | None = about(_WHOSE, None)
     agent_id: Id | None = None
 
 
@@ -109,17 +111,24 @@ class SessionsQuery(ListQuery):
     status: Status | None = about("Only conversations with this status.", None)
 
 
+_HAS_TITLE = {"required": ["title"]}
+_HAS_STATUS = {"required": ["status"], "properties": {"status": {"type": "string"}}}
+_ENDS = {"required": ["status"], "properties": {"status": {"const": "ended"}}}
+_NO_OUTCOME = {"properties": {"outcome": {"type": "null"}}}
+
+
 class SessionChange(
     Body,
     json_schema_extra={
-        "examples": [{"status": "ended", "outcome": "Chose Lisbon"}],
-        "anyOf": [{"properties": {"status": {"const": "ended"}}}, {"properties": {"outcome": {"type": "null"}}}],
+        "examples": [{"status": "ended", "outcome": "Chose Lisbon"}, {"title": "A week in Lisbon"}],
+        "allOf": [{"anyOf": [_HAS_TITLE, _HAS_STATUS]}, {"anyOf": [_ENDS, _NO_OUTCOME]}],
     },
 ):
-    """Another status; `outcome`, with `ended`, becomes a milestone."""
+    """Another status or title; `outcome`, with `ended`, becomes a milestone. The title null takes it away."""
 
-    status: Status
+    status: Status | None = None
     outcome: Line | None = None
+    title: Title | None = None
 
 
 class SummariesQuery(Parameters):
@@ -139,7 +148,7 @@ class ContextRequest(
     """For which message, under which budget."""
 
     query: Text | None = about("The user's current message.", None)
-    user_id: Id = DEFAULT_USER
+    user_id: Id | None = about(_WHOSE, None)
     session_id: Id | None = about("Id of the current conversation. Default: the user's main conversation.", None)
     budget: Budget | None = None
     profile: ProfileName | None = None
@@ -156,13 +165,16 @@ def _filter(name: str, default: Any) -> Any:
     return about(FILTERS[name].about, default)
 
 
+ABOUT_WHOM = "Only facts about this person, by name or relation: `Lena`, `sister`. The user's own name: only the user."
+
+
 class ExplainedSearchRequest(
     Body, json_schema_extra={"examples": [{"query": "programming languages", "user_id": "alex", "top_k": 5}]}
 ):
     """What to look for, and filters."""
 
     query: Line = about("A question, or words to look for.")
-    user_id: Id = DEFAULT_USER
+    user_id: Id | None = about(_WHOSE, None)
     top_k: Count = about("Maximum number of results.", 10)
     kinds: Some[HitKind] = _filter("kinds", list(get_args(HitKind)))
     types: Some[FactType] = _filter("types", [])
@@ -190,6 +202,7 @@ class FactsQuery(KnowledgeQuery):
     as_of: Time | None = _filter("as_of", None)
     known_at: Time | None = None
     session_id: Id | None = _filter("session_id", None)
+    about: Word | None = about(ABOUT_WHOM, None)
     statuses: Some[FactStatus] = _filter("statuses", [])
     types: Some[FactType] = _filter("types", [])
     categories: Some[Word] = _filter("categories", [])
@@ -205,7 +218,7 @@ class NewFact(
     """A memory stored by hand."""
 
     text: FilledLine
-    type: Annotated[FactType, Field(description="Type of the memory.")] = next(iter(FACT_TYPES))
+    type: FactType | None = about("Type of the memory. Default: what the text says, else `fact`.", None)
     category: Word | None = None
     key: Word | None = about(
         "What the text is about, in one or two words, e.g. 'editor'. A later memory with the same key replaces it, and"
@@ -214,7 +227,7 @@ class NewFact(
     )
     tags: Some[Word] = about("Tags, which searches can filter by.", [])
     importance: Share | None = None
-    confidence: Share = 1.0
+    confidence: Share | None = None
     valid_from: Time | None = None
     valid_until: Time | None = None
 
@@ -298,6 +311,7 @@ class NewKey(Body, json_schema_extra={"examples": [{"name": "my app", "role": "w
     ]
     role: KeyRole = "write"
     expires: Duration | None = about("how long it lasts; null: until it is revoked", None)
+    user_id: Id | None = about("user of proxied requests with this key that name nobody", None)
 
 
 class KeyRotation(Body, json_schema_extra={"examples": [{"overlap": "24h"}]}):
@@ -389,6 +403,8 @@ class EventsQuery(Parameters):
 
 class ImportQuery(Parameters):
     user_id: Id | None = about("give what is imported to this user", None)
+    me: Id | None = about("the name that the user has in a chat of several people", None)
+    zone: Id | None = about("the zone of times that have none, e.g. Asia/Tokyo; else that of the service", None)
 
 
 class ExportQuery(Parameters):

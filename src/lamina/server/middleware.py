@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.errors import LaminaError
 from lamina.server.audit import Audit
-from lamina.server.auth import Caller, Service, authenticate
+from lamina.server.auth import Caller, Service, authenticate, key_advice
 from lamina.server.inspector.page_routes import PAGE_HEADERS, is_page
 from lamina.server.openai_errors import as_openai_error
 from lamina.server.problems import MEDIA_TYPE, Refusal, error_problem, http_problem, is_internal, problem
@@ -32,6 +32,7 @@ from lamina.server.rate_limit import Allowance, RateLimiter
 from lamina.server.request_body import BodyReader, Disconnected, check_content_type, has_body
 from lamina.server.request_checks import check_headers, check_host, check_origin, check_parameters, decode_path
 from lamina.server.spans import request_span
+from lamina.server.wrong_paths import is_openai
 
 logger = logging.getLogger("lamina.http")
 
@@ -145,7 +146,7 @@ class Middleware:
                 raise
             refusal = problem(500, "this is a fault of the service; its log has more under this request's id")
         if refusal is not None:
-            proxied = scope["path"].startswith(self._rules.proxied)
+            proxied = self._is_proxied(scope["path"])
             await (as_openai_error(refusal) if proxied else refusal)(scope, receive, response)
 
     async def _check(self, scope: Scope, receive: Receive, send: Send, headers: dict[str, str]) -> None:
@@ -194,16 +195,18 @@ class Middleware:
 
     async def _authenticate(self, scope: Scope, headers: dict[str, str]) -> Caller:
         """Who calls, if their key is accepted; the request counts for their rate."""
-        caller = await authenticate(self._service, headers, proxied=scope["path"].startswith(self._rules.proxied))
+        proxied = self._is_proxied(scope["path"])
+        caller = await authenticate(self._service, headers, proxied=proxied)
         self._limit_rate(scope, caller)
         if caller is None:
-            raise Refusal(
-                401,
-                "this needs a key that is known, not revoked and not expired, as `Authorization: Bearer lam_...`",
-                {"WWW-Authenticate": "Bearer"},
-            )
+            advice = await key_advice(self._service, headers, proxied=proxied)
+            raise Refusal(401, advice, {"WWW-Authenticate": "Bearer"})
         scope["lamina.caller"] = caller
         return caller
+
+    def _is_proxied(self, path: str) -> bool:
+        """Whether a client of the OpenAI API asks, though it may have the address wrong."""
+        return path.startswith(self._rules.proxied) or is_openai(path)
 
     def _limit_rate(self, scope: Scope, caller: Caller | None) -> None:
         """Count a request for its key; without one that is accepted, for its address."""

@@ -1,13 +1,8 @@
 """Errors of the proxy itself, in the shape that clients of the OpenAI API read."""
 
 import json
-import logging
 
 from starlette.responses import JSONResponse, Response
-
-from lamina.server.problems import problem
-
-logger = logging.getLogger("lamina.proxy")
 
 PREFIX = "/openai/v1"
 PASSTHROUGH = ("models", "embeddings", "completions", "moderations", "responses", "conversations", "chat/completions")
@@ -27,10 +22,3 @@ def as_openai_error(response: Response) -> Response:
         name: value for name, value in response.headers.items() if name not in {"content-type", "content-length"}
     }
     return JSONResponse({"error": error}, response.status_code, headers=headers)
-
-
-def upstream_error(error: Exception) -> Response:
-    """The endpoint did not answer."""
-    logger.warning("upstream_not_reached", extra={"kind": type(error).__name__})
-    status, how = (504, "in time") if "Timeout" in type(error).__name__ else (502, "at all")
-    return as_openai_error(problem(status, f"the endpoint behind the proxy did not answer {how}", kind="upstream"))

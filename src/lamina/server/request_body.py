@@ -13,8 +13,8 @@ from lamina.server.json_depth import Nesting, Surrogates
 from lamina.server.problems import Refusal
 from lamina.server.quotas import Quota, QuotaExceeded
 from lamina.server.request_checks import READ_METHODS
+from lamina.server.uploads import BINARY, LINES, UPLOAD_PATHS
 
-_LINES_PATH, _LINES = "/v1/import", ("application/x-ndjson", "application/ndjson", "application/jsonl")
 _CONVERSATIONS = re.compile(r"/v1/sessions/[^/]+/messages|/v1/memories/|/v\d/memories/add/")
 _MAX_DEPTH = 120  # levels of lists and objects
 _MAX_VALUES = 20_000  # in one body, so that the time to read and check it is short
@@ -30,10 +30,11 @@ class Disconnected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """How large a body may be; `values` is None for lines, which are read one by one."""
+    """How large a body may be; `values` is None for a file to import, which is read line by line."""
 
     size: int
     values: int | None
+    binary: bool = False  # bytes that need not be text
 
 
 class BodyReader:
@@ -45,9 +46,9 @@ class BodyReader:
         self._seconds = seconds
         self._held = Quota(max(held_bytes, max_bytes), max(held_bytes // 2, max_bytes))
 
-    def _limits(self, path: str) -> _Limits:
-        if path == _LINES_PATH:
-            return _Limits(self._max_bytes, None)
+    def _limits(self, path: str, headers: Mapping[str, str]) -> _Limits:
+        if path in UPLOAD_PATHS:
+            return _Limits(self._max_bytes, None, _content_type(headers) in BINARY)
         if _CONVERSATIONS.fullmatch(path) or path.startswith(self._proxied):
             return _Limits(self._max_bytes, _MAX_CONVERSATION_VALUES)
         return _Limits(min(self._max_bytes, _MAX_BYTES), _MAX_VALUES)
@@ -67,7 +68,7 @@ class BodyReader:
         try:
             try:
                 async with asyncio.timeout(self._seconds):
-                    body = await _read(receive, self._limits(path), headers, hold)
+                    body = await _read(receive, self._limits(path, headers), headers, hold)
             except TimeoutError:
                 detail = f"the body did not arrive within {self._seconds:g} seconds; nothing was done"
                 raise Refusal(408, detail, close) from None
@@ -92,7 +93,7 @@ async def _read(receive: Receive, limits: _Limits, headers: Mapping[str, str], h
         size += len(part)
         _check_size(size, limits)
         hold(size)
-        for start in range(0, len(part), _SLICE):
+        for start in range(0, 0 if limits.binary else len(part), _SLICE):
             piece = part[start : start + _SLICE]
             _check_depth(nesting, piece, limits)
             _check_text(characters, surrogates, piece)
@@ -113,13 +114,17 @@ def check_content_type(scope: Scope, headers: Mapping[str, str]) -> None:
     """Refuse what a page of another site may send: forms, plain text, bytes without a type."""
     if scope["method"] in READ_METHODS or not has_body(headers):
         return
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _content_type(headers)
     if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
         return
-    lines = scope["path"] == _LINES_PATH
-    if not (lines and kind in _LINES):
-        wanted = f"application/json{f' or {_LINES[0]}' if lines else ''}"
+    is_upload = scope["path"] in UPLOAD_PATHS
+    if not (is_upload and kind in (*LINES, *BINARY)):
+        wanted = f"application/json{f', {LINES[0]} or {BINARY[0]}' if is_upload else ''}"
         raise Refusal(415, f"the Content-Type of a body is {wanted}, not {kind or 'missing'!r:.100}")
+
+
+def _content_type(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def has_body(headers: Mapping[str, str]) -> bool:

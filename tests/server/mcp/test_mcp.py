@@ -26,7 +26,7 @@ from lamina.server.mcp.protocol import server_for
 from lamina.server.mcp.tools import tools_for
 from tests.command_line import LAMINA, plain_environ
 from tests.places import Databases
-from tests.waiting import CEILING
+from tests.waiting import CEILING, wait_until
 
 pytestmark = pytest.mark.xdist_group("mcp")  # one process of each kind for all of them
 
@@ -60,10 +60,10 @@ class Peer:
         return self.portal.call(self.client.call_tool, tool, arguments)
 
     def call(self, tool: str, **arguments: Any) -> Any:
-        """What a tool gives as data; its text has the same."""
+        """What a tool gives as data; the text of one that reads has the same."""
         done = self.raw(tool, **arguments)
         assert not done.is_error, done.content[0].text
-        if tool != "get_context":
+        if tool not in {"get_context", "add_memory", "forget"}:
             assert _inside(done.content[0].text) == done.structured_content
         return done.structured_content
 
@@ -212,6 +212,15 @@ def test_pages_are_listed(peer):
 # What the tools do
 
 
+def test_facts_about_one_person(peer):
+    """By name or relation; the facts say whom they are about."""
+    said = "My sister Lena is allergic to peanuts. I live in Ghent."
+    peer.call("add_memory", messages=[{"role": "user", "content": said}], session_id="people")
+    found = wait_until(lambda: peer.call("list_facts", about="sister")["facts"])
+    assert [(one["about"], one["text"]) for one in found] == [("Lena", "Lena: allergic to peanuts")]
+    assert peer.call("list_facts", about="Tom")["facts"] == []
+
+
 def test_a_text_is_a_fact_that_a_later_one_replaces(peer):
     """With a key, the new value holds, and history and `as_of` have both."""
     first = peer.call("add_memory", text="Edits with vim", key="editor", type="preference", tags=["tools"])
@@ -293,9 +302,9 @@ def test_a_page_of_a_long_session_has_summaries_and_facts():
 def test_a_context_keeps_to_its_budget(peer):
     peer.call("add_memory", text="Is allergic to hazelnuts", type="constraint")
     found = peer.call("get_context", query="which cake for the party?", budget=300)
-    assert "allergic to hazelnuts" in found["text"]
+    assert "hazelnuts" in found["text"]
     assert found["tokens"] <= found["budget"] == 300
-    assert "allergic to hazelnuts" in peer.page("lamina://profile/ana")
+    assert "hazelnuts" in peer.page("lamina://profile/ana")
 
 
 def test_a_context_is_between_tags_once_and_does_not_repeat_the_question(local):
@@ -307,7 +316,7 @@ def test_a_context_is_between_tags_once_and_does_not_repeat_the_question(local):
     shown, text = found.content[0].text, found.structured_content["text"]
     assert shown == fence(text)
     assert (text.count("<memory"), shown.count("<memory>"), shown.count("information, not instructions")) == (0, 1, 1)
-    for part in ("allergic to walnuts", "## Recent messages\nUser: My bike is a red Gazelle.\nAssistant: Noted."):
+    for part in ("walnuts", "## Recent messages\nUser: My bike is a red Gazelle.\nAssistant: Noted."):
         assert part in text
     assert "bicycle" not in shown
 
@@ -331,7 +340,7 @@ def test_forgetting_is_a_dry_run_until_it_is_confirmed(peer):
 @pytest.mark.parametrize("what", ["fact", "text", "text-in-session", "session"])
 def test_everything_that_can_be_named_can_be_forgotten(local, what):
     word = f"quince{what.replace('-', '')}"
-    (fact,) = local.call("add_memory", text=f"Likes {word} jam")["ids"]
+    (fact,) = local.call("add_memory", text=f"User likes {word} jam")["ids"]
     local.call("add_memory", text=f"We need more {word} jam.", session_id=word)
     named = {
         "fact": {"fact_id": fact},
@@ -342,7 +351,7 @@ def test_everything_that_can_be_named_can_be_forgotten(local, what):
     assert local.call("forget", **named)["empty"] is False
     assert local.call("forget", **named, confirm=True)["dry_run"] is False
     facts = [one["value"] for one in local.call("list_facts")["facts"]]
-    assert (f"Likes {word} jam" in facts) is (what in {"session", "text-in-session"})
+    assert (f"likes {word} jam" in facts) is (what in {"session", "text-in-session"})
     sessions = [one["session_id"] for one in local.call("list_sessions")["sessions"]]
     assert (word in sessions) is (what != "session")
 

@@ -53,6 +53,12 @@ def facts_of(user, url, secret):
     return [fact["value"] for fact in found.json()["items"]]
 
 
+def test_a_service_without_keys_takes_any_token(tmp_path):
+    """Many clients send one; whoever reaches a service without keys may do everything."""
+    with service_process(tmp_path, "--no-worker") as (_, url):
+        assert talk(url, "dummy")[0] == READS | {"add_memory", "forget"}
+
+
 def test_a_key_is_offered_the_tools_of_its_role(address):
     url, keys = address
     assert talk(url, keys["read"])[0] == READS

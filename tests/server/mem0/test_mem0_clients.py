@@ -494,6 +494,16 @@ def test_a_key_is_needed_and_its_role_counts(mem0, served):
             client.get(memory_id)
 
 
+def test_a_service_without_keys_takes_any_word_as_a_key(mem0, served):
+    """The client insists on one; with a key, the word is refused."""
+    host = str(served.client.base_url)
+    with closed(mem0.MemoryClient(api_key="dummy", host=host)) as client:
+        assert client.get(kept(client, "We have tea"))["memory"] == "We have tea"
+    served.key()
+    with importlib.import_module("httpx").Client() as http, pytest.raises(ValueError, match="a key that is known"):
+        mem0.MemoryClient(api_key="dummy", host=host, client=http)
+
+
 def test_another_tenants_memories_are_not_there(mem0, served, client):
     memory_id = kept(client, "We have tea")
     client.add("I like tea.", user_id="alex", run_id="r1", async_mode=False)

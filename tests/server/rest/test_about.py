@@ -1,4 +1,4 @@
-"""What the service tells of itself, who did what, and the conversation to try it with."""
+"""What the service tells of itself, and who did what."""
 
 import pytest
 
@@ -6,7 +6,6 @@ from lamina import __version__
 from lamina.profiles import PROFILES, profile_named
 from lamina.server.audit import Audit, Audits
 from lamina.settings import Settings
-from lamina.story import sessions
 from lamina.testing import FakeClock
 from tests.http_service import made_key, serving
 from tests.server.rest.test_errors import refused
@@ -23,6 +22,7 @@ def test_about_says_who_asks_and_which_rules_hold(service):
     assert told["relevance_threshold"] == PROFILES["default"].relevance_threshold
     assert told["prompt_token_budget"] == PROFILES["default"].budget
     assert (told["chat_model"], told["proxy"]) == (None, False)
+    assert told["max_body_bytes"] == service.settings.max_body_bytes
     reader = service.with_key(service.key("read", tenant="ours"))
     theirs = reader.get("/v1/about").json()
     assert (theirs["tenant"], theirs["role"]) == ("ours", "read")
@@ -95,29 +95,3 @@ def test_the_audit_keeps_the_newest_thousand():
         audits.add(audit, "even" if number % 2 == 0 else "odd")
     kept = [audit.request for _, audit in audits.newest("even")]
     assert (len(kept), kept[0], kept[-1]) == (500, "1498", "500")
-
-
-def test_the_demo_is_added_once_and_left_to_workers(service):
-    """Every message as it is in the story, all sessions ended but the last; what was done to it stays."""
-    told = sessions()
-    messages = sum(map(len, told.values()))
-    assert service.post("/v1/demo").json() == {"sessions": len(told), "messages": messages, "user_id": "mara"}
-    found = {one["id"]: one for one in service.get("/v1/sessions", params={"user_id": "mara"}).json()["items"]}
-    assert {name: one["counters"]["messages"] for name, one in found.items()} == {
-        name: len(said) for name, said in told.items()
-    }
-    *earlier, last = told
-    assert [found[name]["status"] for name in earlier] == ["ended"] * len(earlier)
-    assert found[last]["status"] == "active"
-    assert service.get("/v1/backlog").json()["pending"] == len(told)
-    service.patch(f"/v1/sessions/{earlier[0]}", json={"status": "archived"})
-    assert service.post("/v1/demo", json={}).json() == {"sessions": 0, "messages": 0, "user_id": "mara"}
-    assert service.get(f"/v1/sessions/{earlier[0]}").json()["status"] == "archived"
-
-
-def test_the_demo_takes_nothing_of_anybody_else(service):
-    """A session of that name that is another user's is not written to."""
-    first = next(iter(sessions()))
-    service.post(f"/v1/sessions/{first}/messages", json={"user_id": "alex", "messages": "mine"})
-    refused(service.post("/v1/demo"), 409, "conflict")
-    assert service.get(f"/v1/sessions/{first}").json()["counters"]["messages"] == 1

@@ -31,7 +31,10 @@ def test_a_session_is_changed_only_as_it_was_read(kept):
     changed = kept.patch(path, json={"status": "paused"}, headers=tag(kept, path))
     assert good(changed)["status"] == "paused"
     assert changed.headers["etag"] == kept.get(path).headers["etag"] != first["If-Match"]
-    good(kept.patch(path, json={"status": "active"}, headers={"If-Match": changed.headers["etag"]}))
+    again = kept.patch(path, json={"status": "active", "title": "Tea"}, headers={"If-Match": changed.headers["etag"]})
+    assert (good(again)["status"], good(again)["title"]) == ("active", "Tea")
+    refused(kept.patch(path, json={"title": "Milk"}, headers={"If-Match": changed.headers["etag"]}), 412, "stale")
+    assert kept.get(path).json()["title"] == "Tea"
 
 
 def test_a_fact_is_changed_and_retracted_only_as_it_was_read(kept):

@@ -123,6 +123,16 @@ def test_content_is_told_to_those_who_ask(kept):
     assert [fact["accesses"] for fact in told] == [0, 0]  # to tell of a fact is no use of it
 
 
+def test_a_title_is_told_to_those_who_ask(kept):
+    """That a session was renamed, and what it is called now; also when words of it were forgotten."""
+    say(kept)
+    with listening(kept, include="content", types="session.renamed") as heard:
+        kept.patch("/v1/sessions/s1", json={"title": "Moving to Porto"})
+        assert heard.next()[1] == {"user_id": "alex", "session_id": "s1", "title": "Moving to Porto"}
+        kept.post("/v1/forget", json={"text": "Porto", "session_id": "s1"})
+        assert heard.next()[1]["title"] == "Moving to [forgotten]"
+
+
 def test_summaries_are_told_to_those_who_ask_and_what_is_gone_is_not(service):
     """A fold with its text; of what was forgotten, only that it was."""
     words = "left Porto for Lisbon with salt and cork " * 8

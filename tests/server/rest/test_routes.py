@@ -57,10 +57,14 @@ def test_every_route_answers(place):
             "fact_id": fact,
             "key_id": spare,
             "tenant": "acme",
+            "job_id": "none",
         }
         schema = service.get("/openapi.json").json()["paths"]
         called: dict[tuple[str, str], dict[str, Any]] = {
-            ("post", "/v1/sessions/{session_id}/messages"): {"session_id": "s2", "json": {"messages": "Hello"}},
+            ("post", "/v1/sessions/{session_id}/messages"): {
+                "session_id": "s2",
+                "json": {"messages": "Hello", "user_id": "default"},
+            },
             ("patch", "/v1/sessions/{session_id}"): {"json": {"status": "paused"}},
             ("post", "/v1/context"): {"json": {"user_id": "alex", "session_id": "s1", "query": "where?"}},
             ("post", "/v1/search/explained"): {"json": {"query": "Porto", "user_id": "alex"}},
@@ -82,7 +86,13 @@ def test_every_route_answers(place):
             ("post", "/v1/sessions/{session_id}/regenerate"): {"json": {"first": 1}},
             ("post", "/v1/proposals/{proposal_id}/accept"): {"status": 404},  # something of its session was forgotten
             ("post", "/v1/proposals/{proposal_id}/roll-back"): {"status": 404},
-            ("post", "/v1/import"): {"json": {"session_id": "s3", "role": "user", "content": "Hello"}},
+            ("post", "/v1/import"): {
+                "json": {"session_id": "s3", "role": "user", "content": "Hello", "user_id": "default"}
+            },
+            ("post", "/v1/jobs/import"): {
+                "json": {"session_id": "s4", "role": "user", "content": "Hello", "user_id": "default"}
+            },
+            ("get", "/v1/jobs/{job_id}"): {"status": 404},
             ("post", "/v1/keys"): {"json": {"name": "phone"}},
             ("post", "/v1/keys/{key_id}/rotate"): {"json": {}, "status": 409},
             ("post", "/v1/tenants/{tenant}/keys"): {"json": {"name": "acme"}},
@@ -161,7 +171,12 @@ def pages(service, path, limit):
 
 def test_cursors_lead_through_everything_once(service):
     for number in range(5):
-        good(service.post(f"/v1/sessions/s{number}/messages", json={"messages": ["one", "two", "three"]}), 201)
+        good(
+            service.post(
+                f"/v1/sessions/s{number}/messages", json={"messages": ["one", "two", "three"], "user_id": "bo"}
+            ),
+            201,
+        )
         good(service.post("/v1/users/bo/facts", json={"text": f"Fact {number}"}), 201)
     assert pages(service, "/v1/sessions", 2) == [["s0", "s1"], ["s2", "s3"], ["s4"]]
     assert pages(service, "/v1/sessions/s1/messages", 2) == [[1, 2], [3]]
@@ -205,6 +220,17 @@ def test_a_session_takes_a_status(told, status):
     assert good(told.patch("/v1/sessions/s1", json={"status": status}))["status"] == status
 
 
+def test_a_session_takes_a_title(told):
+    """Alone or with a status; null takes it away; a list has it."""
+    assert good(told.patch("/v1/sessions/s1", json={"title": " Moving\nto Porto "}))["title"] == "Moving to Porto"
+    assert good(told.get("/v1/sessions"))["items"][0]["title"] == "Moving to Porto"
+    both = good(told.patch("/v1/sessions/s1", json={"title": None, "status": "paused"}))
+    assert (both["title"], both["status"]) == (None, "paused")
+    assert told.patch("/v1/sessions/s1", json={"title": "x" * 201}).status_code == 422
+    problem = told.patch("/v1/sessions/s1", json={}).json()
+    assert "`title`" in problem["detail"]
+
+
 def test_a_context_stays_under_its_budget_and_says_what_is_in_it(told):
     context = good(
         told.post("/v1/context", json={"user_id": "alex", "session_id": "s1", "query": "where?", "budget": 300})
@@ -213,6 +239,15 @@ def test_a_context_stays_under_its_budget_and_says_what_is_in_it(told):
     assert "Porto" in context["text"]
     assert context["manifest"]["coverage"]["blind"] == []
     assert sum(context["manifest"]["sections"].values()) > 0
+
+
+def test_the_context_of_somebody_new_is_what_the_caller_gives(told):
+    """System prompt, sources and question, though nothing is remembered: the first turn of a chat works."""
+    given = {"user_id": "new", "query": "Hi", "system": "You are brief.", "sources": ["Open from 9 to 5."]}
+    context = good(told.post("/v1/context", json=given))
+    contents = [(one["role"], one["content"]) for one in context["messages"]]
+    assert contents == [("system", "You are brief."), ("system", "Open from 9 to 5."), ("user", "Hi")]
+    assert context["manifest"]["items"] == []
 
 
 def test_a_search_finds_and_explains(told):
@@ -345,3 +380,38 @@ def test_the_schema_names_tags_and_describes_every_operation(service):
     bodies = [one for one in operations if "requestBody" in one]
     assert len(bodies) >= 10
     assert "HTTPValidationError" not in json.dumps(schema)
+
+
+def test_messages_of_other_apis_are_read(service):
+    """Anthropic's blocks and items of Responses are taken as JSON, too: calls and results find each other."""
+    use = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Ghent"}}
+    given = [
+        "weather?",
+        {"role": "assistant", "content": [{"type": "text", "text": "I'll look."}, use]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "rain"}]},
+        {"type": "function_call", "call_id": "call_1", "name": "tell", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "call_1", "output": "told"},
+    ]
+    added = good(service.post("/v1/sessions/s1/messages", json={"user_id": "alex", "messages": given}), 201)
+    assert len(added["ids"]) == len(given)
+    items = good(service.get("/v1/sessions/s1/messages"))["items"]
+    assert [one["calls"] for one in items] == [[], ["toolu_1"], [], ["call_1"], []]
+    assert [one["answers"] for one in items] == [None, None, "toolu_1", None, "call_1"]
+    refused = service.post(
+        "/v1/sessions/s1/messages", json={"user_id": "alex", "messages": [{"type": "text", "text": "hi"}]}
+    )
+    assert refused.status_code == 400
+    assert "text without a role" in refused.text
+
+
+def test_facts_about_one_person(running, place):
+    """By name or relation, in the list of facts and in the profile."""
+    with running.over(place()) as service:
+        said = "My sister Lena is allergic to peanuts. I live in Ghent."
+        good(service.post("/v1/sessions/s9/messages", json={"user_id": "eda", "messages": said}), 201)
+        good(service.post("/v1/settle", json={}))
+        for about in ("Lena", "sister"):
+            (fact,) = good(service.get(f"/v1/users/eda/facts?about={about}"))["items"]
+            assert (fact["about"], fact["text"]) == ("Lena", "Lena: allergic to peanuts")
+        profile = good(service.get("/v1/users/eda/profile"))
+        assert profile["people"] == {"Lena": [fact["id"]]}

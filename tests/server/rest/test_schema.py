@@ -17,13 +17,15 @@ from tests.waiting import CEILING
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 # What the schema allows is taken, unless something is not there (404), not in time (408), taken, does not fit what is
 # there (409) or is not as it was (412). No schema can say what is 400 for a few operations: that one number or time of
-# the body is before another, that two ids differ, what is in the lines of an import, or which budget is large enough.
+# the body is before another, that two ids differ, what is in the lines of an import, which budget is large enough,
+# or that a user must be named where there are several.
 RULES = """
 [checks]
 positive_data_acceptance.expected-statuses = ["2xx", "404", "408", "409", "412"]
 
 [[operations]]
-include-operation-id = ["remember", "change_fact", "forget", "add_episode", "link", "import", "build_context"]
+include-operation-id = ["remember", "change_fact", "forget", "add_episode", "link", "import", "build_context",
+  "add_messages", "search", "search_explained"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "408", "409", "412"]
 """
 # How to write a body of a kind that schemathesis does not know.
@@ -88,10 +90,10 @@ SENT = [
         {"messages": {"role": "user", "content": "hi", "id": " "}}, {"messages": "hi", "user_id": "a\0b"},
         {"messages": "hi", "agent_id": " "}, {"messages": {"role": "user", "content": "hi", "name": 5}},
     ]),
-    ("POST", "/v1/context", {"query": "tea"}, [{"profile": "layered"}, {"profile": None}], [
+    ("POST", "/v1/context", {"query": "tea", "user_id": "alex"}, [{"profile": "layered"}, {"profile": None}], [
         {"profile": "none"}, {"user_id": "\0"},
     ]),
-    ("POST", "/v1/search", {"query": "tea"}, [
+    ("POST", "/v1/search", {"query": "tea", "user_id": "alex"}, [
         {"weights": {"semantic": 1}}, {"weights": {"keyword": 0.5, "recency": 0}}, {"weights": None},
     ], [{"weights": {}}, {"weights": {"utf-8": 1}}, {"weights": {"semantic": -1}}, {"weights": {"semantic": 0}}]),
     ("PATCH", "/v1/sessions/{session_id}", {}, [
@@ -105,8 +107,8 @@ SENT = [
         {}, {"standing": "promoted", "value": "a"}, {"standing": None}, {"value": " "},
     ]),
     ("POST", "/v1/forget", {"dry_run": True}, [
-        {"text": "4242"}, {"text": "4242", "session_id": "s1"}, {"session_id": "s1"}, {"user_id": "alex"},
-        {"session_id": "s1", "first": 1, "last": 1}, {"user_id": "alex", "session_id": None},
+        {"text": "4242", "user_id": "alex"}, {"text": "4242", "session_id": "s1"}, {"session_id": "s1"},
+        {"user_id": "alex"}, {"session_id": "s1", "first": 1, "last": 1}, {"user_id": "alex", "session_id": None},
     ], [
         {}, {"text": "4"}, {"text": " 4"}, {"fact_id": "f", "user_id": "alex"}, {"session_id": "s1", "user_id": "alex"},
         {"session_id": "s1", "first": 1}, {"message_ids": ["m"], "text": "4242"}, {"first": 1, "last": 2},
@@ -116,6 +118,9 @@ SENT = [
         {"name": "a", "expires": "5300w"}, {"name": "a", "expires": "900000h"},
     ]),
     ("POST", "/v1/sessions/{session_id}/regenerate", {}, [{"prompts": {}}], [{"prompts": {"none": "x"}}]),
+    ("PATCH", "/v1/sessions/{session_id}", {}, [
+        {"title": "Kitchen"}, {"title": None}, {"status": "active", "title": ""}, {"status": None, "title": "a"},
+    ], [{}, {"status": None}, {"title": "x" * 201}, {"title": "a", "outcome": "b"}, {"title": "a\0b"}]),
     ("POST", "/v1/sessions/{session_id}/milestones", {}, [{"title": "Chose Lisbon"}], [{"title": " "}]),
 ]  # fmt: skip
 
@@ -136,7 +141,7 @@ def test_what_the_schema_says_of_a_request_is_true(service, verb, path, about, t
     shape = shown[0]["schema"] if shown else operation["requestBody"]["content"]["application/json"]["schema"]
     check = Draft202012Validator({**shape, "components": schema["components"]})
     service.post("/v1/sessions/s1/messages", json={"user_id": "alex", "messages": "I live in Porto."})
-    fact = service.post("/v1/users/alex/facts", json={"text": f"Likes {verb} {path}"}).json()["id"]
+    fact = service.post("/v1/users/alex/facts", json={"text": f"Note {verb} {path}"}).json()["id"]
     address = path.format(session_id="s1", user_id="alex", fact_id=fact)
 
     def answer(given):
@@ -165,4 +170,5 @@ def test_the_schema_says_which_tenants_and_kinds_of_bodies_there_are(service):
         for operation in one.values()
         if "requestBody" in operation
     ]
-    assert {kind for body in bodies for kind in body} <= {"application/json", "application/x-ndjson", "text/plain"}
+    known = {"application/json", "application/x-ndjson", "application/octet-stream", "text/plain"}
+    assert {kind for body in bodies for kind in body} <= known

@@ -18,6 +18,10 @@ WITHOUT_A_ROUTE = {
     "open": "the service opens the store when it begins",
     "close": "and closes it when it ends",
     "copy_to": "names a store that the service's machine would write to; `lamina copy` does it",
+    "backup": "names a file that the service's machine would write; `lamina backup` does it",
+    "remember_all": "`POST /v1/users/{user_id}/facts` gives the fact that `remember` gives",
+    "resolve_user": "routes do it for a body without a user",
+    "is_statement": "mem0's API asks it of a text, to know how to read it",
 }
 
 

@@ -1,6 +1,7 @@
 """What to paste into the settings of clients, so that they start or call this server."""
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,20 +32,36 @@ CLIENTS = (
 )
 
 
+_UVX = ("uvx", "--from", "lamina[mcp]", "lamina")  # installs what it needs when it is started
+
+
 def for_stdio(command: str, words: Sequence[str]) -> str:
-    """Snippets for clients that start the server themselves."""
+    """Commands and snippets for clients that start the server themselves."""
     started = {"command": command, "args": list(words)}
-    return _snippets((client, ({"type": "stdio"} if client.typed else {}) | started) for client in CLIENTS)
+    snippets = _snippets((client, ({"type": "stdio"} if client.typed else {}) | started) for client in CLIENTS)
+    commands = [
+        ("Claude Code: run this", ["claude", "mcp", "add", "lamina", "--", command, *words]),
+        ("Claude Code, without an installed lamina: run this", ["claude", "mcp", "add", "lamina", "--", *_UVX, *words]),
+        ("Any client, without an installed lamina: the command to start", [*_UVX, *words]),
+    ]
+    return _commands(commands) + snippets
+
+
+def _commands(named: Sequence[tuple[str, Sequence[str]]]) -> str:
+    return "".join(f"{name}\n{shlex.join(words)}\n\n" for name, words in named)
 
 
 def for_http(address: str, *, guarded: bool) -> str:
-    """Snippets for clients that call a server that runs; the token is to be filled in."""
+    """Commands and snippets for clients that call a server that runs; the token is to be filled in."""
     called: dict[str, Any] = {"url": address}
     if guarded:
         called["headers"] = {"Authorization": "Bearer TOKEN"}
-    return _snippets(
+    token = ["--header", "Authorization: Bearer TOKEN"] if guarded else []
+    command = ["claude", "mcp", "add", "--transport", "http", "lamina", address, *token]
+    snippets = _snippets(
         (client, ({"type": "http"} if client.typed else {}) | called) for client in CLIENTS if client.calls
     )
+    return _commands([("Claude Code: run this", command)]) + snippets
 
 
 def _snippets(entries: Any) -> str:

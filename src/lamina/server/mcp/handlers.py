@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote
 from lamina.context.rendering import fence
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.knowledge.fact_words import normalise_value
+from lamina.knowledge.told import acknowledge
 from lamina.memory import AsyncMemory
 from lamina.server.mcp import results
 from lamina.server.mcp.results import Data
@@ -38,18 +39,20 @@ class ToolHandlers:
     """The tools over one memory, for one user; or, with `any_user`, for whom each call names."""
 
     memory: AsyncMemory
-    user: str
+    user: str | None  # None: `default`, if there is no other
     any_user: bool = False
     role: KeyRole = "admin"  # what the caller may do
 
     async def call(self, tool: str, given: Any) -> Answer:
         """Do what a tool is for, with arguments that were read by its model."""
-        user = getattr(given, "user_id", None) or self.user
+        user = await self.memory.resolve_user(getattr(given, "user_id", None) or self.user)
         data: Data = await getattr(self, f"_{tool}")(user, given)
         if tool == "get_context":
             text = results.visible(data["text"])
             return Answer(data, fence(text) if text else "Nothing is remembered yet.")
-        return Answer(data, results.as_text(data))
+        if tool == "add_memory":
+            return Answer(data, results.visible(data["done"]))
+        return Answer(data, results.forget_text(data) if tool == "forget" else results.as_text(data))
 
     # the tools
 
@@ -58,13 +61,15 @@ class ToolHandlers:
             raise InputError("give either text or messages")
         if given.text is not None and given.session_id is None:
             more = given.model_dump(include={"type", "key", "tags"})
-            fact = await self.memory.remember(given.text, user_id=user, **more)
-            return {"stored": "fact", "ids": [fact.id]}
+            made = await self.memory.remember_all(given.text, user_id=user, **more)
+            return {"stored": "fact", "done": acknowledge(made), "ids": [one.fact.id for one in made]}
         if more := sorted(given.model_fields_set & {"type", "key", "tags"}):
             raise InputError(f"{', '.join(more)} can be given for a text without a session, not for messages")
         messages = given.text or [one.model_dump(exclude_none=True) for one in given.messages]
         added = await self.memory.add(messages, user_id=user, session_id=given.session_id)
-        return {"stored": "messages", "ids": list(added.ids), "session_id": added.session_id}
+        number = "1 message" if len(added.ids) == 1 else f"{len(added.ids)} messages"
+        done = f"stored: {number} in session {added.session_id}"
+        return {"stored": "messages", "done": done, "ids": list(added.ids), "session_id": added.session_id}
 
     async def _search_memories(self, user: str, given: Any) -> Data:
         if given.session_id is not None:
@@ -133,9 +138,10 @@ class ToolHandlers:
 
     async def pages(self) -> list[tuple[str, str]]:
         """Address and title of the user's profile and of the newest sessions."""
-        sessions = await self._sessions(self.user, None)
-        listed = [(f"{SESSION}{quote(one.id, safe='')}", f"Session {one.id}") for one in sessions[:50]]
-        return [(f"{PROFILE}{quote(self.user, safe='')}", f"What is known of {self.user}"), *listed]
+        user = await self.memory.resolve_user(self.user)
+        sessions = await self._sessions(user, None)
+        listed = [(f"{SESSION}{quote(one.id, safe='')}", _heading(one)) for one in sessions[:50]]
+        return [(f"{PROFILE}{quote(user, safe='')}", f"What is known of {user}"), *listed]
 
     async def page(self, address: str) -> str:
         """The page at an address, as markdown."""
@@ -145,13 +151,13 @@ class ToolHandlers:
         raise NotFound(f"no page {address!r:.200}; there are {PROFILE}{{user}} and {SESSION}{{id}}")
 
     async def _profile_page(self, user: str) -> str:
-        if not self.any_user and user != self.user:
-            raise NotFound(f"no profile of {user!r:.200}; this server is for {self.user!r}")
+        if not self.any_user and user != (own := await self.memory.resolve_user(self.user)):
+            raise NotFound(f"no profile of {user!r:.200}; this server is for {own!r}")
         return results.page((await self.memory.user_profile(user)).markdown)
 
     async def _session_page(self, session_id: str) -> str:
         if not self.any_user:
-            await self._session(self.user, session_id)
+            await self._session(await self.memory.resolve_user(self.user), session_id)
         return results.session_page(await self.memory.conversation(session_id))
 
     # what belongs to the user
@@ -212,5 +218,11 @@ class ToolHandlers:
                 texts.append((await self.memory.message(message_id)).text)
         for fact_id in planned.facts[: _MAX_PREVIEWS - len(texts)]:
             with suppress(LaminaError):
-                texts.append((await self.memory.fact(fact_id)).value)
+                value = (await self.memory.fact(fact_id)).value
+                texts += [] if any(value in text for text in texts) else [value]
         return [" ".join(text.split())[:_PREVIEW_LENGTH] for text in texts]
+
+
+def _heading(session: Session) -> str:
+    """What a session is called in a list of pages."""
+    return f"Session {session.id}" if session.title is None else f"{results.visible(session.title)} ({session.id})"

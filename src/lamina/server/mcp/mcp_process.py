@@ -41,7 +41,7 @@ class Plan:
 
     location: str
     options: Mapping[str, Any]  # for opening it
-    user: str
+    user: str | None  # None: the memory decides
     any_user: bool = False
 
     def memory(self) -> AsyncMemory:

@@ -11,7 +11,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lamina.memory import DEFAULT_USER, AsyncMemory
+from lamina.memory import AsyncMemory
 from lamina.server.mcp.handlers import ToolHandlers
 from lamina.server.mcp.protocol import server_for
 from lamina.server.mcp.tools import TOOLS
@@ -77,7 +77,7 @@ class McpApp:
     async def _manager(self, tenant: str, role: KeyRole) -> StreamableHTTPSessionManager:
         async with self._opening:
             if (tenant, role) not in self._managers:
-                handlers = ToolHandlers(await self._engine(tenant), DEFAULT_USER, any_user=True, role=role)
+                handlers = ToolHandlers(await self._engine(tenant), None, any_user=True, role=role)
                 manager = StreamableHTTPSessionManager(
                     server_for(handlers),
                     json_response=True,

@@ -86,6 +86,28 @@ def receipt(one: Receipt, preview: list[str]) -> Data:
     return _view(one, ForgetOutput, dry_run=one.dry_run, empty=one.empty, summaries=summaries, preview=preview, **done)
 
 
+_COUNTED = ("messages", "redacted", "sessions", "summaries", "facts", "episodes")
+
+
+def forget_text(data: Data) -> str:
+    """What a forgetting did, or would do, in a line; the texts that would go stand between tags."""
+    if data["empty"]:
+        return visible(f"nothing to delete: {data.get('nothing') or 'there is nothing of that kind'}")
+    counts = ", ".join(f"{len(data[name])} {_noun(name, len(data[name]))}" for name in _COUNTED if data[name])
+    left = data["mentions_left"]
+    rest = f"; {len(left)} messages still mention it in other words" if left else ""
+    if not data["dry_run"]:
+        return f"deleted: {counts}{rest}"
+    shown = fence(visible("\n".join(f"- {text}" for text in data["preview"]))) + "\n" if data["preview"] else ""
+    head = f"nothing deleted yet; this would go: {counts}{rest}\n"
+    return f"{head}{shown}Show this to the user. Call forget again with confirm=true if they agree."
+
+
+def _noun(name: str, number: int) -> str:
+    word = "messages in part" if name == "redacted" else "summaries" if name == "summaries" else name
+    return word if number != 1 else {"redacted": "message in part", "summaries": "summary"}.get(name, name[:-1])
+
+
 def context_text(blocks: Blocks) -> str:
     """What a context has besides the current message, as one text without tags."""
     before = blocks.current if blocks.query is not None else blocks.current[:-1]
@@ -107,6 +129,8 @@ def session_page(found: Conversation) -> str:
     days = f"{about.started_at.date()} to {about.last_at.date()}"
     counted = f"{about.status}, {about.counters.messages} messages, {days}"
     lines = [f"# Session {_one_line(about.id)}", "", f"{_one_line(about.user_id)}, {counted}."]
+    if about.title:
+        lines += ["", f"Title: {_one_line(about.title)}"]
     if found.chunks:
         lines += ["", "## Summaries"]
         for chunk in found.chunks:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from lamina.errors import InputError
-from lamina.memory import DEFAULT_USER
+from lamina.log.default_user import DEFAULT_USER
 from lamina.server.input_types import Id, Line
 from lamina.server.mem0.mem0_filters import (
     ENTITIES,
@@ -226,4 +226,5 @@ class EventsQuery(Mem0Request):
 
 
 def default_user(user_id: str | None) -> str:
+    """The user of memories that belong to an agent or a run alone."""
     return DEFAULT_USER if user_id is None else user_id

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from lamina.errors import InputError, NotFound
 from lamina.knowledge.fact_words import describe_fact
+from lamina.log.default_user import DEFAULT_USER
 from lamina.log.messages import main_owner
-from lamina.memory import DEFAULT_USER, AsyncMemory
+from lamina.memory import AsyncMemory
 from lamina.server.mem0.mem0_filters import EVERYTHING, Filter, matches, only_entities, users_in
 from lamina.values.fact import FACT_STATUSES, Fact
 from lamina.values.hit import Hit

@@ -37,6 +37,9 @@ async def add(memory: AsyncMemory, body: AddRequest, *, waits: bool) -> Json:
     body.check()
     user_id, agent_id, run_id = body.entities()
     if body.infer is False:
+        return {"results": await _remember_each(memory, body, user_id, agent_id, run_id, verbatim=True)}
+    text = body.messages
+    if isinstance(text, str) and run_id is None and await memory.is_statement(text, user_id=default_user(user_id)):
         return {"results": await _remember_each(memory, body, user_id, agent_id, run_id)}
     if body.expiration_date is not None:
         raise InputError("expiration_date goes with infer=False: what is extracted holds for as long as was said")
@@ -79,22 +82,34 @@ def _message(given: Mapping[str, Any], body: AddRequest) -> Json:
 
 
 async def _remember_each(
-    memory: AsyncMemory, body: AddRequest, user_id: str | None, agent_id: str | None, run_id: str | None
+    memory: AsyncMemory,
+    body: AddRequest,
+    user_id: str | None,
+    agent_id: str | None,
+    run_id: str | None,
+    *,
+    verbatim: bool = False,
 ) -> list[Json]:
-    """Each text as a memory by hand, word for word."""
+    """Each text as a memory by hand; with `verbatim`, word for word."""
     texts = [one.get("content") for one in as_list(body.messages) if one.get("role") != "system"]
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
         raise InputError("with infer=False, each message has a text as its content, which is stored as it is")
     metadata = body.metadata or {}
     tags = tags_of(metadata, {"agent_id": agent_id, "run_id": run_id})
     since = None if body.timestamp is None else time_of(body.timestamp, "timestamp")
-    facts = [
-        await memory.remember(
-            str(text), user_id=default_user(user_id), tags=tags, valid_from=since, valid_until=body.expiration_date
-        )
+    made = [
+        one
         for text in texts
+        for one in await memory.remember_all(
+            str(text),
+            user_id=default_user(user_id),
+            tags=tags,
+            valid_from=since,
+            valid_until=body.expiration_date,
+            verbatim=verbatim,
+        )
     ]
-    return [{**_event(fact, None), "metadata": metadata} for fact in facts]
+    return [{**_event(one.fact, one.before), "metadata": metadata} for one in made]
 
 
 async def _facts_from(memory: AsyncMemory, user_id: str, message_ids: Sequence[str]) -> list[Json]:

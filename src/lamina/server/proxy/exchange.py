@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from lamina.context.build import Built
-from lamina.context.rendering import Blocks, fence
+from lamina.context.rendering import Blocks, fence_both
 from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
 from lamina.log.messages import OWN_KEY, check_main, session_conflict, text_of
 from lamina.log.resent import Resent, compare, sign
@@ -20,7 +20,7 @@ from lamina.memory import AsyncMemory
 from lamina.protocols.store import View
 from lamina.server.proxy.dialect import AddedMemory, ChatMessage, Dialect, Json, Place
 from lamina.server.proxy.ownership import ITEMS, SEAL, Seals, without_references
-from lamina.server.proxy.scope import RequestScope, without_ids
+from lamina.server.proxy.scope import RequestIds, RequestScope, in_session, without_ids
 
 logger = logging.getLogger("lamina.proxy")
 
@@ -69,6 +69,44 @@ class ContextCache:
             self._kept.popitem(last=False)
 
 
+def conversation_in(dialect: Dialect, body: Json) -> list[ChatMessage]:
+    """The messages of a request, without the beginning of the reply, which comes whole."""
+    messages = dialect.conversation(body)
+    while messages and messages[-1]["role"] == "assistant":
+        messages.pop()
+    return messages
+
+
+async def find_scope(
+    engine: AsyncMemory, ids: RequestIds, messages: Sequence[ChatMessage], *, retried: bool
+) -> RequestScope:
+    """The session that a request names, or that its history goes on; else a new one."""
+    if ids.session_id is not None:
+        return in_session(ids, ids.session_id, ids.session_source)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            found = await _find_session(engine, ids, messages, retried=retried)
+    except (LaminaError, TimeoutError) as error:
+        logger.warning("memory_failed", extra={"fault": "not_recalled", "kind": type(error).__name__})
+        found = None
+    if found is not None:
+        return in_session(ids, found, "history" if ids.response_id is None else "previous_response_id")
+    scope = in_session(ids, engine.conversations.begin(ids.cache_key), "new")
+    if scope.user_source == "default":
+        logger.info("default_user", extra={"user": scope.user_id, "session": scope.session_id})
+    return scope
+
+
+async def _find_session(
+    engine: AsyncMemory, ids: RequestIds, messages: Sequence[ChatMessage], *, retried: bool
+) -> str | None:
+    user_id, agent_id, group, find = ids.user_id, ids.agent_id, ids.cache_key, engine.conversations
+    if ids.response_id is not None:
+        return await find.find_reply(ids.response_id, user_id=user_id, agent_id=agent_id, group=group)
+    signs = [sign(one) for one in messages]
+    return await find.find(signs, user_id=user_id, agent_id=agent_id, group=group, retried=retried)
+
+
 @dataclass(slots=True, kw_only=True)
 class Exchange:
     """A request and its reply; memory that fails makes it poorer, never slower or impossible."""
@@ -77,6 +115,7 @@ class Exchange:
     scope: RequestScope
     dialect: Dialect
     body: Json
+    messages: Sequence[ChatMessage]  # of the body, without the beginning of a reply
     budget: int
     place: Place
     cache: ContextCache
@@ -92,9 +131,7 @@ class Exchange:
 
     async def prepare(self) -> dict[str, Any]:
         """The request for the endpoint; what is new in it is being stored when this returns."""
-        messages = self.dialect.conversation(self.body)
-        while messages and messages[-1]["role"] == "assistant":  # the beginning of the reply, which comes whole
-            messages.pop()
+        messages = self.messages
         self._resent = compare([sign(one) for one in messages[-1:]], [])
         asked = without_ids(self.body)
         try:
@@ -187,7 +224,17 @@ class Exchange:
     def _turn(self, messages: Sequence[ChatMessage]) -> bytes:
         """What the steps of one turn have in common: the scope, the budget, and all up to the question."""
         signs = json.dumps([sign(one) for one in messages]).encode()
-        asked = repr((self.engine.tenant, self.scope, self.budget)).encode()
+        scope = self.scope
+        asked = repr(
+            (
+                self.engine.tenant,
+                scope.user_id,
+                scope.session_id,
+                scope.agent_id,
+                scope.kept_upstream,
+                self.budget,
+            )
+        ).encode()
         return hashlib.sha256(asked + signs).digest()
 
     def _find_cached(self, turn: bytes, view: View) -> AddedMemory | None:
@@ -241,7 +288,7 @@ def _to_memory(blocks: Blocks, query: str, tokens: int) -> AddedMemory:
     window = [*blocks.recent, *blocks.current]
     if blocks.query is None and window and window[-1] == {"role": "user", "content": query}:
         window.pop()
-    memory, late = (fence(text) if text else "" for text in (blocks.memory, blocks.late))
+    memory, late = fence_both(blocks.memory, blocks.late)
     if not (memory or late or window):
         return AddedMemory()
     return AddedMemory(block=memory, window=tuple(window), late=late, tokens=tokens)

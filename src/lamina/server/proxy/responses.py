@@ -162,6 +162,9 @@ def _input_part(part: Json) -> dict[str, Any]:
     picture = part.get("image_url")
     if part.get("type") == "image_url" and isinstance(picture, dict):
         return {"type": "input_image", "image_url": picture.get("url")}
+    file = part.get("file")
+    if part.get("type") == "file" and isinstance(file, dict):
+        return {"type": "input_file", **file}
     return dict(part)
 
 

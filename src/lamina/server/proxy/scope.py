@@ -1,51 +1,99 @@
-"""The user and session of a request: by header, by `metadata`, by `user`, by the `conversation` of a response."""
+"""The user and session that a request names, and where: headers, `metadata`, fields of the API; else defaults."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import unquote
 
 from lamina.errors import InputError
-from lamina.log.messages import check_id, main_session
+from lamina.log.messages import check_id
 
 USER, SESSION, AGENT = "x-lamina-user", "x-lamina-session", "x-lamina-agent"
 BUDGET = "x-lamina-budget"
+UserSource = Literal["header", "metadata", "safety_identifier", "user", "key", "default"]
+SessionSource = Literal["header", "metadata", "conversation", "previous_response_id", "history", "new"]
 _NAMES = {
     "user": ("lamina_user", "user_id"),
     "session": ("lamina_session", "session_id", "thread_id", "run_id", "conversation_id"),
     "agent": ("lamina_agent", "agent_id"),
 }
+_USER_FIELDS: tuple[Literal["safety_identifier", "user"], ...] = ("safety_identifier", "user")  # the first one counts
 _OWN_METADATA = frozenset({"lamina_user", "lamina_session", "lamina_agent"})
 _UPSTREAM_PREFIX = "conv_"  # how the ids of conversations begin that the endpoint keeps itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestUser:
+    """Whose memory a request is for, and by what."""
+
+    user_id: str
+    source: UserSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestIds:
+    """What a request names; `kept_upstream`: the endpoint has the earlier messages itself."""
+
+    user_id: str
+    user_source: UserSource
+    session_id: str | None  # None: its history says which it is
+    session_source: SessionSource
+    agent_id: str | None
+    budget: int | None
+    kept_upstream: bool
+    cache_key: str | None  # conversations with different ones are different
+    response_id: str | None  # the reply that it goes on from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequestScope:
-    """The user, session and agent of a request; `kept_upstream`: the endpoint has the session's messages itself."""
+    """The user, session and agent of a request, and how they were found."""
 
     user_id: str
     session_id: str
     agent_id: str | None
-    budget: int | None
     kept_upstream: bool
+    user_source: UserSource
+    session_source: SessionSource
 
 
-def read_scope(headers: Mapping[str, str], body: Mapping[str, Any], default_user: str) -> RequestScope | None:
-    """None if neither a user nor a session is named: then nothing is remembered."""
-    user, session, agent = _names_in(headers, body)
-    conversation = conversation_of(body)
-    session = session or conversation
-    if user is None and isinstance(body.get("user"), str) and body["user"].strip():
-        user = body["user"]
-    if user is None and session is None:
+def read_ids(
+    headers: Mapping[str, str], body: Mapping[str, Any], default: RequestUser | None, session_owner: str
+) -> RequestIds | None:
+    """None if nobody is named and there is no default: then nothing is remembered.
+
+    `session_owner` is the user where a session is named, and no user.
+    """
+    session, session_source = _session(headers, body)
+    user = _user(headers, body) or default
+    if user is None and session is not None:
+        user = RequestUser(user_id=session_owner, source="default")
+    if user is None:
         return None
-    user_id = default_user if user is None else check_id(user, "the user's id")
-    return RequestScope(
-        user_id=user_id,
-        session_id=main_session(user_id) if session is None else check_id(session, "the session's id"),
+    agent, _ = _look_up(headers, body, AGENT, "agent")
+    conversation = conversation_of(body)
+    return RequestIds(
+        user_id=check_id(user.user_id, "the user's id"),
+        user_source=user.source,
+        session_id=None if session is None else check_id(session, "the session's id"),
+        session_source=session_source,
         agent_id=None if agent is None else check_id(agent, "the agent's id"),
         budget=_budget(headers.get(BUDGET)),
         kept_upstream=bool(body.get("previous_response_id")) or (conversation or "").startswith(_UPSTREAM_PREFIX),
+        cache_key=_text(body.get("prompt_cache_key")),
+        response_id=_text(body.get("previous_response_id")),
+    )
+
+
+def in_session(ids: RequestIds, session_id: str, source: SessionSource) -> RequestScope:
+    """The scope of a request once its session is known."""
+    return RequestScope(
+        user_id=ids.user_id,
+        session_id=session_id,
+        agent_id=ids.agent_id,
+        kept_upstream=ids.kept_upstream,
+        user_source=ids.user_source,
+        session_source=source,
     )
 
 
@@ -69,16 +117,30 @@ def conversation_of(body: Mapping[str, Any]) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
-def _names_in(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
+def _user(headers: Mapping[str, str], body: Mapping[str, Any]) -> RequestUser | None:
+    found, source = _look_up(headers, body, USER, "user")
+    if found is not None:
+        return RequestUser(user_id=found, source=source)
+    return next((RequestUser(user_id=body[name], source=name) for name in _USER_FIELDS if _text(body.get(name))), None)
+
+
+def _session(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str | None, SessionSource]:
+    found, source = _look_up(headers, body, SESSION, "session")
+    return (conversation_of(body), "conversation") if found is None else (found, source)
+
+
+def _look_up(
+    headers: Mapping[str, str], body: Mapping[str, Any], header: str, what: str
+) -> tuple[str | None, Literal["header", "metadata"]]:
+    if header in headers:
+        return unquote(headers[header]), "header"
     metadata = body.get("metadata")
     known = metadata if isinstance(metadata, Mapping) else {}
+    return next((known[name] for name in _NAMES[what] if _text(known.get(name))), None), "metadata"
 
-    def look_up(header: str, names: tuple[str, ...]) -> str | None:
-        if header in headers:
-            return unquote(headers[header])
-        return next((known[name] for name in names if isinstance(known.get(name), str) and known[name]), None)
 
-    return look_up(USER, _NAMES["user"]), look_up(SESSION, _NAMES["session"]), look_up(AGENT, _NAMES["agent"])
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def _budget(given: str | None) -> int | None:

@@ -6,7 +6,8 @@ import httpx2
 from fastapi import Request
 
 from lamina.open import OPENAI
-from lamina.settings import Settings
+from lamina.server.proxy.upstream_errors import Endpoint, KeySource
+from lamina.settings import Settings, without_password
 from lamina.tenancy.keys import PREFIX
 
 _CONNECT_S = 10.0
@@ -27,9 +28,16 @@ class Upstream:
     """Asks the endpoint as the caller asked us, with its own key."""
 
     def __init__(self, settings: Settings) -> None:
-        self._base = (settings.proxy_base_url or settings.llm_base_url or OPENAI).rstrip("/")
+        self._base = settings.proxy_endpoint()
         shared = settings.llm_api_key if self._base == (settings.llm_base_url or OPENAI).rstrip("/") else None
         self._key = settings.proxy_api_key or shared
+        self._key_source: KeySource = "proxy_api_key" if settings.proxy_api_key else "llm_api_key"
+        self.endpoint = Endpoint(
+            address=without_password(self._base),
+            is_default=not settings.has_proxy(),
+            connect_seconds=_CONNECT_S,
+            answer_seconds=settings.proxy_seconds,
+        )
         timeout = httpx2.Timeout(settings.proxy_seconds, connect=_CONNECT_S)
         kept = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=_IDLE_S)
         once = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
@@ -42,6 +50,12 @@ class Upstream:
     def is_shared(self, given: Mapping[str, str]) -> bool:
         """Whether a request is made on an account that others use, too: with the operator's key, or without any."""
         return self._key is not None or not _own_key(given)
+
+    def key_source(self, given: Mapping[str, str]) -> KeySource:
+        """With whose key a request is made."""
+        if self._key is not None:
+            return self._key_source
+        return "caller" if _own_key(given) else "none"
 
     async def ask(self, request: Request, path: str, content: bytes) -> httpx2.Response:
         """The answer's headers; the caller reads its body, and closes it.

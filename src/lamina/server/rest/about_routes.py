@@ -1,4 +1,4 @@
-"""Routes about the service: health, version, metrics, profile, audit, and a demo conversation."""
+"""Routes about the service: health, version, metrics, profile and audit."""
 
 import asyncio
 from itertools import islice
@@ -11,16 +11,13 @@ from pydantic import BaseModel, Field
 from lamina import __version__
 from lamina.profiles import PROFILES, PROJECT
 from lamina.server.audit import Audit
-from lamina.server.auth import KEY_SECURITY, AdminCaller, ReadCaller, Reader, Writer, service_of
-from lamina.server.inputs import EmptyBody, ListQuery
+from lamina.server.auth import KEY_SECURITY, AdminCaller, ReadCaller, Reader, service_of
+from lamina.server.inputs import ListQuery
 from lamina.server.rest.pagination import Page, make_cursor, read_number
-from lamina.story import USER, sessions
 from lamina.values.access_key import KeyRole
 
 routes = APIRouter(prefix="/v1", dependencies=KEY_SECURITY)
 service_routes = APIRouter()
-
-_EMPTY = EmptyBody()
 
 
 class About(BaseModel):
@@ -36,14 +33,10 @@ class About(BaseModel):
     prompt_token_budget: int
     chat_model: str | None = Field(description="The model of the endpoint behind the proxy, if it is known.")
     proxy: bool = Field(description="Whether POST /openai/v1/chat/completions has an endpoint behind it.")
-
-
-class LoadedDemo(BaseModel):
-    """How much was added."""
-
-    sessions: int
-    messages: int
-    user_id: str
+    proxy_default_user: str | None = Field(
+        description="Whose memory a proxied request of this caller is for, if it names nobody; null: nobody's."
+    )
+    max_body_bytes: int = Field(description="How large a file to import may be.")
 
 
 @routes.get("/about", tags=["service"], operation_id="about")
@@ -61,6 +54,8 @@ async def about(memory: Reader, caller: ReadCaller, request: Request) -> About:
         prompt_token_budget=profile.budget,
         chat_model=settings.proxy_model(),
         proxy=settings.has_proxy(),
+        proxy_default_user=settings.default_user() if caller.key is None else caller.key.user_id,
+        max_body_bytes=settings.max_body_bytes,
     )
 
 
@@ -71,23 +66,6 @@ async def list_audit(caller: AdminCaller, request: Request, params: Annotated[Li
     some = list(islice(found, params.limit))
     more = next(found, None) is not None
     return Page(items=[audit for _, audit in some], next=make_cursor("audit", some[-1][0]) if more else None)
-
-
-@routes.post("/demo", tags=["service"], operation_id="add_demo")
-async def add_demo(memory: Writer, _: EmptyBody = _EMPTY) -> LoadedDemo:
-    """Add the bundled conversation of eight months, of a user of its own; a session that is there is left as it is.
-
-    It does not wait for the workers, which fold it; events tell of that.
-    """
-    demo = sessions()
-    newest = [*demo][-1]
-    there = {session.id for session in await memory.sessions(USER)}
-    missing = {session_id: messages for session_id, messages in demo.items() if session_id not in there}
-    for session_id, messages in missing.items():
-        await memory.add(messages, user_id=USER, session_id=session_id)
-        if session_id != newest:
-            await memory.end(session_id)
-    return LoadedDemo(sessions=len(missing), messages=sum(map(len, missing.values())), user_id=USER)
 
 
 @service_routes.get("/openapi.json", include_in_schema=False, operation_id="get_schema")

@@ -86,17 +86,27 @@ async def get_session(memory: Reader, session_id: PathId, response: Response) ->
 async def change_session(
     memory: Writer, session_id: PathId, body: SessionChange, tags: IfMatch, response: Response
 ) -> Session:
-    """End, pause, archive a session, or make it active again."""
+    """End, pause, archive a session, make it active again, or give it a title."""
     if body.outcome is not None and body.status != "ended":
         raise InputError("an outcome goes with the status `ended`")
     expect = await choose_tag(tags, lambda: memory.session(session_id))
-    verbs = {"paused": memory.pause, "archived": memory.archive, "active": memory.resume}
-    if body.status == "ended":
-        session = await memory.end(session_id, body.outcome, expect=expect)
-    else:
-        session = await verbs[body.status](session_id, expect=expect)
+    session = None
+    if "title" in body.model_fields_set:
+        session = await memory.rename(session_id, body.title, expect=expect)
+        expect = None if expect is None else session.tag
+    if body.status is not None:
+        session = await _set_status(memory, session_id, body, expect)
+    if session is None:
+        raise InputError("give `status`, `title` or both")
     set_etag(response, session)
     return session
+
+
+async def _set_status(memory: Writer, session_id: str, body: SessionChange, expect: str | None) -> Session:
+    if body.status == "ended":
+        return await memory.end(session_id, body.outcome, expect=expect)
+    verbs = {"paused": memory.pause, "archived": memory.archive, "active": memory.resume}
+    return await verbs[str(body.status)](session_id, expect=expect)
 
 
 @routes.get("/sessions/{session_id}/summaries", tags=["sessions"], operation_id="list_summaries")

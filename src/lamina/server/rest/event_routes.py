@@ -14,7 +14,7 @@ from lamina.memory import AsyncMemory
 from lamina.server.auth import KEY_SECURITY, Caller, ReadCaller, Reader, Service, service_of
 from lamina.server.inputs import EventsQuery
 from lamina.tenancy.changes import LOOK_S, Event
-from lamina.values.codec import encode
+from lamina.values.codec import READABLE, encode
 
 routes = APIRouter(prefix="/v1", dependencies=KEY_SECURITY)
 
@@ -82,8 +82,10 @@ async def _content(memory: AsyncMemory, event: Event) -> dict[str, Any]:
         if event.type == "message.added" and event.session_id is not None:
             found = await memory.messages(event.session_id, event.about["first"], event.about["last"])
             return {"messages": [encode(message) for message in found]}
+        if event.type == "session.renamed" and event.session_id is not None:
+            return {"title": (await memory.session(event.session_id)).title}
         if event.type == "fact.changed":
-            return {"fact": encode(await memory.fact(event.about["fact_id"], record_access=False))}
+            return {"fact": encode(await memory.fact(event.about["fact_id"], record_access=False), READABLE)}
         if event.type == "session.folded" and event.session_id is not None:
             summaries = {one.id: one for one in await memory.summaries(event.session_id, live=False)}
             return {"summary": encode(summaries.get(event.about["summary_id"]))}

@@ -26,6 +26,7 @@ class MadeKey(BaseModel):
     tenant: str
     created_at: datetime
     expires_at: datetime | None
+    user_id: str | None
 
 
 class Tenant(BaseModel):
@@ -59,7 +60,7 @@ async def revoke_key(caller: AdminCaller, request: Request, key_id: PathId) -> A
 async def rotate_key(
     caller: AdminCaller, request: Request, response: Response, key_id: PathId, body: KeyRotation
 ) -> MadeKey:
-    """Make a successor with the same name and role; the old key is accepted for the `overlap`, or no longer."""
+    """Make a successor with the same name, role and user; the old key is accepted for the `overlap`, or no longer."""
     keys = _keys(request, caller.tenant)
     return _show_once(*await keys.rotate(key_id, overlap=_time(body.overlap), lasts=_time(body.expires)), response)
 
@@ -88,7 +89,7 @@ def _keys(request: Request, tenant: str) -> Keys:
 
 
 async def _create(keys: Keys, body: NewKey, response: Response) -> MadeKey:
-    return _show_once(*await keys.create(body.name, body.role, _time(body.expires)), response)
+    return _show_once(*await keys.create(body.name, body.role, _time(body.expires), body.user_id), response)
 
 
 def _show_once(key: ApiKey, secret: str, response: Response) -> MadeKey:

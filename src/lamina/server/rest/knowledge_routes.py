@@ -44,7 +44,7 @@ async def list_facts(memory: Reader, user_id: PathId, params: Annotated[FactsQue
 
 @routes.post("/users/{user_id}/facts", tags=["facts"], operation_id="remember", status_code=201)
 async def remember(memory: Writer, user_id: PathId, body: NewFact) -> Fact:
-    """Store a memory by hand; with a `key`, it takes the place of what that key had."""
+    """Store a memory by hand, read as if the user had said it; a new value takes the place of the old one."""
     return await memory.remember(user_id=user_id, **body.model_dump())
 
 
