@@ -41,7 +41,7 @@ class Watched:
 
 @contextmanager
 def watched(
-    browser: Browser, address: str, *, width: int = DESK, scheme: str = "light"
+    browser: Browser, address: str, *, width: int = DESK, scheme: str = "light", timezone: str = "UTC"
 ) -> Iterator[tuple[Page, Watched]]:
     """A page that may not say anything wrong, nor ask anybody else."""
     context = browser.new_context(
@@ -49,7 +49,7 @@ def watched(
         color_scheme="dark" if scheme == "dark" else "light",
         has_touch=width == PHONE,
         reduced_motion="reduce",
-        timezone_id="UTC",
+        timezone_id=timezone,
         locale="en-GB",
     )
     page = context.new_page()

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from lamina import Memory
-from lamina.story import sessions
+from lamina.story import parts
 from scripts.programs import CHROMIUM
 from tests.inspector.browser import DESK, place, watched
 from tests.inspector.memories import (
@@ -20,8 +20,11 @@ from tests.inspector.memories import (
     USER,
     fill_crowded,
     fill_hostile,
+    fill_letters,
     fill_many,
+    fill_sessions,
     fill_troubled,
+    fill_zones,
 )
 from tests.inspector.service import post, serving
 from tests.places import needed
@@ -57,13 +60,13 @@ def served():
 @pytest.fixture(scope="session")
 def demo_file(chromium, tmp_path_factory):
     """The demo's memory: eight months in sessions, the same as one session, and something forgotten."""
-    file, told = tmp_path_factory.mktemp("demo") / "demo.db", sessions()
+    file = tmp_path_factory.mktemp("demo") / "demo.db"
     with Memory(file) as memory:
-        for session_id, messages in told.items():
-            memory.add(messages, user_id=USER, session_id=session_id)
-            memory.end(session_id)
-        alike = [{**message, "id": f"one-{message['id']}"} for messages in told.values() for message in messages]
-        memory.add(alike, user_id=ENDLESS, session_id=ENDLESS)
+        for part in parts():
+            memory.add(list(part.messages), user_id=part.user_id, session_id=part.session_id)
+            memory.rename(part.session_id, part.title)
+            if part.ends:
+                memory.end(part.session_id)
         memory.settle()
         memory.forget(text="4242", user_id=ENDLESS)
         memory.settle()
@@ -137,6 +140,18 @@ def hostile(chromium, tmp_path_factory):
         fill_hostile(memory)
     fill_crowded(file)
     with serving(file) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def zones(chromium, tmp_path_factory):
+    """A server over a memory of one who travels, one who writes from right to left, and one with many sessions."""
+    file = tmp_path_factory.mktemp("zones") / "zones.db"
+    with Memory(file, worker=False) as memory:
+        fill_zones(memory)
+        fill_letters(memory)
+        fill_sessions(memory)
+    with serving(file, "--no-worker") as address:
         yield address
 
 

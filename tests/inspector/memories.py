@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lamina import PROFILES, Llm, Memory, Price
+from lamina.knowledge.told import Told, facts_of
 from lamina.parts import Patience
 from lamina.protocols.models import SummaryDraft
 from lamina.protocols.store import FactsCommit
@@ -55,6 +56,59 @@ def fill_crowded(file: Path) -> None:
     with Memory(file, profile=PROFILES["default"].but(fold_tokens=12, facts=False), worker=False) as memory:
         memory.add(said, user_id=CROWD, session_id=CROWDED)
         memory.settle()
+
+
+TRAVELLER = "noor"
+TRIPS = {"at home": "+02:00", "on tour": "-07:00", "at work": "+05:30"}
+
+
+def fill_zones(memory: Any) -> None:
+    """What somebody says around midnight, in three zones: by UTC, it was another day."""
+    said = {
+        "at home": [("2025-07-26T00:30:00", "My name is Noor. I live in Ghent.")],
+        "on tour": [
+            ("2025-08-20T23:40:00", "I moved to Porto yesterday."),
+            ("2025-08-20T23:45:00", "My favourite drink is green tea."),
+        ],
+        "at work": [("2025-09-03T00:10:00", "I have worked at Acme since March 2023.")],
+    }
+    for session, messages in said.items():
+        spoken = [{"role": "user", "content": text, "created_at": f"{at}{TRIPS[session]}"} for at, text in messages]
+        memory.add(spoken, user_id=TRAVELLER, session_id=session)
+    memory.settle()
+
+
+READER = "\u05e8\u05d5\u05ea"  # who writes from right to left
+SAID_IN_HEBREW = (
+    "\u05d0\u05e0\u05d9 \u05d2\u05e8\u05d4 \u05d1\u05d7\u05d9\u05e4\u05d4. See http://example.com/" + "a" * 300 + "?q=1"
+)
+SAID_IN_ARABIC = "\u0623\u0633\u0643\u0646 \u0641\u064a \u0639\u0645\u0627\u0646 (3)."
+
+
+def fill_letters(memory: Any) -> None:
+    """What is read from right to left, and words that are longer than a line."""
+    memory.add(
+        [{"role": "user", "content": SAID_IN_HEBREW}, {"role": "user", "content": SAID_IN_ARABIC}, "x" * 400],
+        user_id=READER,
+        session_id="letters",
+    )
+    memory.rename("letters", SAID_IN_ARABIC)
+    memory.remember(SAID_IN_ARABIC, user_id=READER, key="\u0645\u0643\u0627\u0646")
+    memory.remember("http://example.com/" + "b" * 300, user_id=READER, key="homepage")
+    memory.settle()
+
+
+BUSY = "bea"
+TALKS = 500
+
+
+def fill_sessions(memory: Any) -> None:
+    """Many sessions, each a day after the one before; of the titles, one is like no other."""
+    for number in range(TALKS):
+        at = datetime(2024, 1, 1, 9, tzinfo=UTC) + timedelta(days=number)
+        memory.add({"role": "user", "content": "Hello.", "created_at": at}, user_id=BUSY, session_id=f"talk {number}")
+        title = "Which boat to buy" if number == 137 else f"Notes on harbour {number}"
+        memory.rename(f"talk {number}", title)
 
 
 TROUBLED = "ines"
@@ -159,22 +213,30 @@ MANY = 1200  # more than come at first
 
 def fill_many(memory: Any, user: str = OF_MANY) -> None:
     """A fact for each of many keys, in one go."""
-    knowledge = memory._memory._knowledge
+    inside = memory._memory
     begun = datetime(2025, 1, 1, tzinfo=UTC)
     facts = tuple(
-        knowledge.build_fact(
-            f"value {number}",
-            user_id=user,
-            type="fact",
-            category=None,
-            key=f"key {number:04}",
-            tags=(),
-            importance=None,
-            confidence=1.0,
-            valid_from=begun,
-            valid_until=None,
-        )
+        fact
         for number in range(MANY)
+        for fact in facts_of(
+            Told(
+                user_id=user,
+                text=f"value {number}",
+                type="fact",
+                category=None,
+                key=f"key {number:04}",
+                tags=(),
+                importance=None,
+                confidence=1.0,
+                valid_from=begun,
+                valid_until=None,
+            ),
+            None,
+            (),
+            now=begun,
+            new_id=lambda: inside._parts.new_id("fact"),
+            model="",
+        )
     )
-    commit = FactsCommit(user_id=user, rule=knowledge._reader.rule, put=facts)
-    memory._loop.run(memory._memory._parts.store.commit_facts(commit))
+    commit = FactsCommit(user_id=user, rule=inside._knowledge._reader.rule, put=facts)
+    memory._loop.run(inside._parts.store.commit_facts(commit))

@@ -23,7 +23,7 @@ def context(address, **asked):
 def build(page, query=QUERY, budget=None):
     page.get_by_test_id("query").fill(query)
     if budget is not None:
-        page.get_by_label("Budget in tokens").fill(str(budget))
+        page.get_by_role("spinbutton", name="Budget in tokens").fill(str(budget))
     page.get_by_test_id("build").click()
 
 
@@ -82,7 +82,7 @@ def test_each_piece_opens_its_source(page, demo):
     expect(source.get_by_role("link", name="timeline")).to_have_attribute("href", f"#/timeline/{ENDLESS}/{ENDLESS}")
     page.get_by_label("Close").click()
     pieces.get_by_label("recalled").locator("button.link").first.click()
-    expect(source.locator(".message")).to_have_count(1)
+    expect(source.locator(".meant .message")).to_have_count(1)
     page.get_by_label("Close").click()
     pieces.get_by_label("recent").locator("button.link").first.click()
     expect(source.locator("[data-seq='758']")).to_be_visible()
@@ -172,7 +172,7 @@ def test_the_saw_tooth_shows_each_fold(page, demo):
 
 
 def test_nothing_to_see_yet(page_at, nothing):
-    page = page_at(nothing, "context")
+    page = page_at(nothing, "context", "nobody")
     expect(page.get_by_text("No session yet")).to_be_visible()
 
 

@@ -56,6 +56,8 @@ def test_what_fades_is_gone_through_by_keyboard_and_read_as_a_table(page_of, dem
     expect(panel.get_by_role("option").nth(1)).to_be_focused()
     expect(panel.get_by_test_id("readout")).to_contain_text(items[1]["label"])
     panel.get_by_text("As a table").click()
+    expect(panel.locator("tbody tr")).to_have_count(100)
+    panel.get_by_role("button", name="Show more").click()
     expect(panel.locator("tbody tr")).to_have_count(len(items))
     expect(panel.get_by_role("cell", name="would be archived")).to_have_count(len(going))
 

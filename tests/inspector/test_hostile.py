@@ -16,7 +16,7 @@ def test_tricks_do_nothing_on_any_screen(page_at, hostile, screen):
     expect(page.get_by_role("navigation").get_by_role("link", name=SCREENS[screen])).to_have_attribute(
         "aria-current", "page"
     )
-    expect(page.locator("main .panel").first).to_be_visible()
+    expect(page.locator("main .panel, main .you").first).to_be_visible()
     expect(page.locator("main [aria-busy=true], main .waiting")).to_have_count(0)
     assert page.title() == f"{SCREENS[screen]} · Lamina"
     assert page.locator("#injected, main img, main iframe, main script, main link, main style").count() == 0

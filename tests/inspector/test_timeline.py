@@ -200,12 +200,12 @@ def test_blocks_too_narrow_to_be_seen_are_one_shape_and_still_found(hostile, pag
     assert 0.45 * SAID < first <= last < 0.55 * SAID
 
 
-def test_an_empty_memory_tells_how_to_begin(nothing, page_at):
+def test_a_user_without_sessions_is_told_how_to_begin(nothing, page_at):
     """Where nothing is stored, the screen leads to where something comes from."""
-    page = page_at(nothing, "timeline")
+    page = page_at(nothing, "timeline", "nobody")
     expect(page.get_by_text("Nothing is stored yet")).to_be_visible()
-    page.get_by_role("main").get_by_role("link", name="Try it").click()
-    expect(page).to_have_url(re.compile("#/try"))
+    page.get_by_role("main").get_by_role("link", name="import your history").click()
+    expect(page).to_have_url(re.compile("#/start"))
 
 
 def test_what_was_said_is_text_and_nothing_else(hostile, page_at):

@@ -29,6 +29,7 @@ type Query = Record<string, string | number | boolean | readonly string[] | null
 interface Asked {
   query?: Query;
   body?: unknown;
+  file?: Blob;
   signal?: AbortSignal | undefined;
   headers?: Record<string, string>;
 }
@@ -54,8 +55,10 @@ export async function ask(method: string, path: string, asked: Asked = {}): Prom
   const secret = key();
   if (secret) headers.Authorization = `Bearer ${secret}`;
   if (asked.body !== undefined) headers["Content-Type"] = "application/json";
+  if (asked.file) headers["Content-Type"] = "application/octet-stream";
   const init: RequestInit = { method, headers, credentials: "omit", cache: "no-store" };
   if (asked.body !== undefined) init.body = JSON.stringify(asked.body);
+  if (asked.file) init.body = asked.file;
   if (asked.signal) init.signal = asked.signal;
   let answer: Response;
   try {

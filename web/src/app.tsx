@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { get, keepKey, key, Refusal, SILENT } from "./api";
 import { type Loaded, useLoad } from "./load";
 import { Dialog } from "./parts/dialog";
+import { mayWrite } from "./parts/may";
 import { Notice, Waiting } from "./parts/panel";
 import { Pickers } from "./pickers";
 import { addressOf, SCREENS, type Screen, usePlace } from "./place";
@@ -23,6 +24,8 @@ const FILES: Record<Screen, () => Promise<{ default: ComponentType<ScreenProps> 
   search: () => import("./screens/search"),
   health: () => import("./screens/health"),
   try: () => import("./screens/try"),
+  you: () => import("./screens/you"),
+  start: () => import("./screens/start"),
 };
 
 export function App() {
@@ -56,17 +59,29 @@ export function App() {
           Lamina
         </span>
         <nav aria-label="Screens">
-          {(Object.keys(SCREENS) as Screen[]).map((name) => (
-            <a
-              key={name}
-              href={addressOf({ ...place, screen: name })}
-              aria-current={name === place.screen ? "page" : undefined}
-            >
-              {SCREENS[name]}
-            </a>
-          ))}
+          {(Object.keys(SCREENS) as Screen[])
+            .filter((name) => name !== "start")
+            .map((name) => (
+              <a
+                key={name}
+                href={addressOf({ ...place, screen: name })}
+                aria-current={name === place.screen ? "page" : undefined}
+              >
+                {SCREENS[name]}
+              </a>
+            ))}
         </nav>
         <div class="who">
+          {about.value && mayWrite(about.value) ? (
+            <a
+              class="quiet"
+              href={addressOf({ screen: "start", user: null, session: null })}
+              aria-current={place.screen === "start" ? "page" : undefined}
+              title="Import your history, or load the demo"
+            >
+              Import
+            </a>
+          ) : null}
           {about.value ? (
             <button type="button" class="quiet" onClick={() => setAsking(true)}>
               {about.value.tenant} · {about.value.role}

@@ -4,11 +4,13 @@ import { useEffect, useState } from "preact/hooks";
 
 export const SCREENS = {
   timeline: "Timeline",
+  you: "You",
   context: "Context",
   facts: "Facts",
   search: "Search",
   health: "Health",
-  try: "Try it",
+  try: "Chat",
+  start: "Start",
 } as const;
 
 export type Screen = keyof typeof SCREENS;
@@ -46,6 +48,11 @@ export function addressOf(place: Place): string {
 
 export function goTo(place: Partial<Place>): void {
   location.hash = addressOf({ ...read(), ...place });
+}
+
+/** The same without a step to come back to. */
+export function moveOn(place: Place): void {
+  location.replace(addressOf(place));
 }
 
 export function usePlace(): Place {

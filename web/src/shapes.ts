@@ -16,6 +16,8 @@ export interface About {
   prompt_token_budget: number;
   chat_model: string | null;
   proxy: boolean;
+  proxy_default_user: string | null;
+  max_body_bytes: number;
 }
 
 export interface Added {
@@ -35,6 +37,7 @@ export interface ApiKey {
   expires_at: string | null;
   revoked_at: string | null;
   used_at: string | null;
+  user_id: string | null;
 }
 
 export interface Arc {
@@ -106,7 +109,7 @@ export interface Context {
 
 export interface ContextRequest {
   query?: string | null;
-  user_id?: string;
+  user_id?: string | null;
   session_id?: string | null;
   budget?: number | null;
   profile?: "assistant" | "chunked" | "default" | "layered" | "medium_term" | "project" | null;
@@ -202,7 +205,7 @@ export interface Explained {
 
 export interface ExplainedSearchRequest {
   query: string;
-  user_id?: string;
+  user_id?: string | null;
   top_k?: number;
   kinds?: readonly ("message" | "summary" | "fact" | "episode")[];
   types?: readonly ("fact" | "decision" | "preference" | "entity" | "procedure" | "constraint" | "goal")[];
@@ -243,6 +246,10 @@ export interface Fact {
   quote: string;
   start: number;
   end: number;
+  about: string | null;
+  scope: string | null;
+  question: string | null;
+  question_id: string | null;
   reason: string | null;
   tags: string[];
   model: string | null;
@@ -258,6 +265,7 @@ export interface Fact {
   accesses: number;
   accessed_at: string | null;
   decay: number;
+  text: string;
 }
 
 export interface FactChange {
@@ -335,6 +343,7 @@ export interface Hit {
   role: string | null;
   name: string | null;
   tokens: number;
+  count: number;
 }
 
 export interface Imported {
@@ -347,6 +356,31 @@ export interface Imported {
   links: number;
   milestones: number;
   skipped: Record<string, number>;
+  files: ImportedFile[];
+}
+
+export interface ImportedFile {
+  name: string;
+  format: string | null;
+  sessions: number;
+  messages: number;
+  duplicates: number;
+  facts: number;
+  notes: string[];
+  problems: string[];
+}
+
+export interface Job {
+  id: string;
+  kind: "demo" | "import";
+  status: "running" | "done" | "failed";
+  step: string;
+  done: number;
+  total: number;
+  started_at: string;
+  demo: LoadedDemo | null;
+  imported: Imported | null;
+  error: string | null;
 }
 
 export interface KeyRotation {
@@ -366,6 +400,7 @@ export interface LoadedDemo {
   sessions: number;
   messages: number;
   user_id: string;
+  session_id: string;
 }
 
 export interface MadeKey {
@@ -376,6 +411,7 @@ export interface MadeKey {
   tenant: string;
   created_at: string;
   expires_at: string | null;
+  user_id: string | null;
 }
 
 export interface Manifest {
@@ -431,12 +467,12 @@ export interface NewEpisode {
 
 export interface NewFact {
   text: string;
-  type?: "fact" | "decision" | "preference" | "entity" | "procedure" | "constraint" | "goal";
+  type?: "fact" | "decision" | "preference" | "entity" | "procedure" | "constraint" | "goal" | null;
   category?: string | null;
   key?: string | null;
   tags?: readonly string[];
   importance?: number | null;
-  confidence?: number;
+  confidence?: number | null;
   valid_from?: string | null;
   valid_until?: string | null;
 }
@@ -445,6 +481,7 @@ export interface NewKey {
   name: string;
   role?: "read" | "write" | "admin";
   expires?: string | null;
+  user_id?: string | null;
 }
 
 export interface NewLink {
@@ -464,7 +501,7 @@ export interface NewLink {
 
 export interface NewMessages {
   messages: string | Record<string, unknown> | readonly (string | Record<string, unknown>)[];
-  user_id?: string;
+  user_id?: string | null;
   agent_id?: string | null;
 }
 
@@ -548,7 +585,9 @@ export interface Receipt {
   scrubbed: boolean;
   previous: string;
   digest: string;
+  titles: number;
   scrub: "dead" | "vacuumed" | "rewritten" | "overwritten" | null;
+  nothing: string | null;
 }
 
 export interface Recipe {
@@ -578,7 +617,7 @@ export interface Report {
 
 export interface SearchRequest {
   query: string;
-  user_id?: string;
+  user_id?: string | null;
   top_k?: number;
   kinds?: readonly ("message" | "summary" | "fact" | "episode")[];
   types?: readonly ("fact" | "decision" | "preference" | "entity" | "procedure" | "constraint" | "goal")[];
@@ -604,6 +643,7 @@ export interface Session {
   started_at: string;
   last_at: string;
   touched_at: string;
+  title: string | null;
   agent_id: string | null;
   ended_at: string | null;
   archived_at: string | null;
@@ -613,8 +653,9 @@ export interface Session {
 }
 
 export interface SessionChange {
-  status: "active" | "paused" | "ended" | "archived";
+  status?: "active" | "paused" | "ended" | "archived" | null;
   outcome?: string | null;
+  title?: string | null;
 }
 
 export interface SessionSelection {
@@ -720,6 +761,7 @@ export interface UserProfile {
   known_at: string;
   facts: Fact[];
   markdown: string;
+  people: Record<string, string[]>;
 }
 
 export interface UserSelection {

@@ -9,10 +9,46 @@ export const percent = (share: number): string => `${Math.round(share * 100)} %`
 export const times = (number: number, one: string, many = `${one}s`): string =>
   `${count(number)} ${number === 1 ? one : many}`;
 
-/** `2025-03-14 09:30`, in universal time as everything in the service is. */
-export const second = (time: string): string => new Date(time).toISOString().slice(0, 19).replace("T", " ");
-export const minute = (time: string): string => second(time).slice(0, 16);
-export const day = (time: string): string => new Date(time).toISOString().slice(0, 10);
+// A time keeps the zone in which it was said, and is shown in that zone: its day is the day that people meant.
+const TIME = /^(\d{4,}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)[\d.,:]*(Z|[+-]\d\d:?\d\d)?)?/;
+
+function parts(time: string): { day: string; clock: string; offset: string } {
+  const [, found = "", clock = "", offset = ""] = TIME.exec(time) ?? [];
+  return { day: found, clock, offset };
+}
+
+/** `UTC`, `UTC+2` or `UTC-3:30`; nothing for a day, which has no zone. */
+export function zone(time: string): string {
+  const { clock, offset } = parts(time);
+  const [, sign, hours = "", minutes = ""] = /^([+-])(\d\d):?(\d\d)$/.exec(offset) ?? [];
+  if (!clock) return "";
+  if (!sign || Number(hours + minutes) === 0) return "UTC";
+  return `UTC${sign}${Number(hours)}${minutes === "00" ? "" : `:${minutes}`}`;
+}
+
+/** `2025-03-14`, `09:30 UTC+1`, `2025-03-14 09:30 UTC+1`. */
+export const day = (time: string): string => parts(time).day;
+export const clock = (time: string): string => [parts(time).clock.slice(0, 5), zone(time)].filter(Boolean).join(" ");
+export const minute = (time: string): string => [day(time), clock(time)].filter(Boolean).join(" ");
+export const second = (time: string): string => [day(time), parts(time).clock, zone(time)].filter(Boolean).join(" ");
+
+/** A time as a place on a line of days, the same for a day in every zone; and back. */
+export const placeOf = (time: string): number => Date.parse(`${day(time)}T${parts(time).clock || "00:00"}Z`);
+export const dayAt = (place: number): string => day(new Date(place).toISOString());
+
+/** A place on that line as a time in the zone of another time. */
+export const timeAt = (place: number, like: string): string =>
+  new Date(place).toISOString().slice(0, 19) + (parts(like).offset || "Z");
+
+/** Now, in the zone of this machine. */
+export function now(at = new Date()): string {
+  const ahead = -at.getTimezoneOffset();
+  const [hours, minutes] = [Math.floor(Math.abs(ahead) / 60), Math.abs(ahead) % 60].map((part) =>
+    String(part).padStart(2, "0"),
+  );
+  const local = new Date(at.getTime() + ahead * 60_000).toISOString().slice(0, 19);
+  return `${local}${ahead < 0 ? "-" : "+"}${hours}:${minutes}`;
+}
 
 export function ago(time: string, now = Date.now()): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(time)) / 1000));

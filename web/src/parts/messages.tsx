@@ -4,7 +4,8 @@ import type { Message, Page } from "../shapes";
 import { Dialog } from "./dialog";
 import { minute } from "./format";
 import { Notice } from "./panel";
-import { Words } from "./words";
+import { Term } from "./term";
+import { type Mark, Words } from "./words";
 
 const PAGE = 50; // messages that are fetched together
 const ROW = 76; // pixels of a row, as in messages.css
@@ -14,11 +15,11 @@ const FEW = 40; // so many are shown in full
 /** One message in full, or as one row that opens it. */
 export function MessageRow({
   message,
-  mark,
+  marks,
   open,
 }: {
   message: Message;
-  mark?: { start: number; end: number } | undefined;
+  marks?: readonly Mark[];
   open?: (() => void) | undefined;
 }) {
   const name = typeof message.body.name === "string" ? message.body.name : message.role;
@@ -31,7 +32,11 @@ export function MessageRow({
         </b>
         <time dateTime={message.created_at}>{minute(message.created_at)}</time>
         <span class="tokens">{message.tokens} tokens</span>
-        {message.forgotten ? <span class="badge hatched">redacted</span> : null}
+        {message.forgotten ? (
+          <span class="badge hatched">
+            <Term of="redacted">redacted</Term>
+          </span>
+        ) : null}
         {open ? (
           <button type="button" class="quiet" onClick={open} aria-label={`Open message ${message.seq}`}>
             open
@@ -40,7 +45,7 @@ export function MessageRow({
       </header>
       <p>
         {message.text ? (
-          <Words text={message.text} mark={mark} />
+          <Words text={message.text} {...(marks ? { marks } : {})} block />
         ) : (
           <i>{message.forgotten ? "forgotten" : "no text"}</i>
         )}

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Refusal } from "../api";
+import { Term } from "./term";
+import type { TermName } from "./terms";
 
 export function Panel({
   title,
@@ -56,14 +58,14 @@ interface FigureProps {
   name: string;
   value: ComponentChildren;
   note?: ComponentChildren;
-  help?: string;
+  of?: TermName;
 }
 
-/** A figure with its name; `help` explains a word of ours when it is pointed at. */
-export function Figure({ name, value, note, help }: FigureProps) {
+/** A figure with its name; `of` explains a word of ours. */
+export function Figure({ name, value, note, of }: FigureProps) {
   return (
     <div class="figure">
-      <dt>{help ? <abbr title={help}>{name}</abbr> : name}</dt>
+      <dt>{of ? <Term of={of}>{name}</Term> : name}</dt>
       <dd>
         {value}
         {note ? <small>{note}</small> : null}

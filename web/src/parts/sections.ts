@@ -1,6 +1,7 @@
 /** The sections of a context: their order, names and colours, the same on every screen. */
 
 import type { Context } from "../shapes";
+import type { TermName } from "./terms";
 
 const SECTIONS: Record<string, string> = {
   system: "system prompt",
@@ -27,6 +28,15 @@ function place(section: string): number {
   const found = ORDER.indexOf(section);
   return found < 0 ? ORDER.length : found;
 }
+
+/** Words of ours among the names of sections. */
+export const SECTION_TERMS: Partial<Record<string, TermName>> = {
+  facts: "fact",
+  digest: "digest",
+  summaries: "fold",
+  recalled: "recalled",
+  recent: "verbatim",
+};
 
 export interface Share {
   section: string;

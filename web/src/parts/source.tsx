@@ -6,9 +6,12 @@ import type { Episode, Message, Page, Span, Summary, Why } from "../shapes";
 import { Dialog } from "./dialog";
 import { day, minute, spanned, times } from "./format";
 import { MessageRow, Messages } from "./messages";
+import { statusName } from "./names";
+import { Nearby } from "./nearby";
 import { Empty, Notice, Waiting } from "./panel";
+import { SessionName } from "./session";
 import { More } from "./tasks";
-import { Id, Words } from "./words";
+import { Words } from "./words";
 import "../style/pieces.css";
 
 /** What a piece of a context, something left out of it, or a hit of a search can be found by. */
@@ -66,7 +69,7 @@ function Spoken({ session, first, last }: { session: string; first: number; last
       <dl class="facts">
         <dt>Session</dt>
         <dd>
-          <Id id={session} />
+          <SessionName id={session} />
         </dd>
         <dt>Place</dt>
         <dd>{spanned({ first, last })}</dd>
@@ -90,10 +93,10 @@ function Said({ ids }: { ids: readonly string[] }) {
         <div key={message.id}>
           <p>
             <small>
-              Session <Id id={message.session_id} />, turn {message.turn}
+              Session <SessionName id={message.session_id} />, turn {message.turn}
             </small>
           </p>
-          <MessageRow message={message} />
+          {some.length === 1 ? <Nearby message={message} /> : <MessageRow message={message} />}
         </div>
       ))}
       {ids.length > some.length ? <p>And {times(ids.length - some.length, "message")} more.</p> : null}
@@ -149,7 +152,7 @@ function SummaryText({ summary }: { summary: Summary }) {
         </dd>
       </dl>
       <p class="told">
-        <Words text={summary.text} />
+        <Words text={summary.text} block />
       </p>
     </>
   );
@@ -163,7 +166,7 @@ function FactSource({ id }: { id: string }) {
   return (
     <>
       <p class="told">
-        <Words text={fact.value} />
+        <Words text={fact.value} block />
       </p>
       <dl class="facts">
         <dt>About</dt>
@@ -172,7 +175,7 @@ function FactSource({ id }: { id: string }) {
         </dd>
         <dt>Status</dt>
         <dd>
-          {fact.status} since {day(fact.valid_from)}
+          {statusName(fact.status)} since {day(fact.valid_from)}
           {fact.valid_until ? ` until ${day(fact.valid_until)}` : ""}
         </dd>
         <dt>Importance</dt>
@@ -190,7 +193,14 @@ function FactSource({ id }: { id: string }) {
         </ul>
       ) : null}
       {message ? (
-        <MessageRow message={message} mark={{ start: fact.start, end: fact.end }} />
+        <>
+          <p>
+            <small>
+              Session <SessionName id={message.session_id} />
+            </small>
+          </p>
+          <Nearby message={message} marks={[{ start: fact.start, end: fact.end }]} />
+        </>
       ) : (
         <p>It was stored by hand: there is no message behind it.</p>
       )}
@@ -210,7 +220,7 @@ function EpisodeSource({ id, user }: { id: string; user: string }) {
         <Words text={episode.title} />
       </h3>
       <p class="told">
-        <Words text={episode.summary} />
+        <Words text={episode.summary} block />
       </p>
       <dl class="facts">
         <dt>Kind</dt>
@@ -221,7 +231,7 @@ function EpisodeSource({ id, user }: { id: string; user: string }) {
         <dd>{minute(episode.happened_at)}</dd>
         <dt>Session</dt>
         <dd>
-          <Id id={episode.session_id} />
+          <SessionName id={episode.session_id} />
         </dd>
         {episode.outcome ? (
           <>

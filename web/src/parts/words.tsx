@@ -3,19 +3,36 @@ import type { ComponentChildren } from "preact";
 // Signs that change how text runs, or that nobody sees: shown by their number, so that they cannot deceive.
 const UNSEEN = /((?![\t\n\r\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029])/u; // but for those that scripts and emoji need
 
-/** What somebody said or a model wrote, as text and nothing else, kept apart from the direction of what is around it. */
-export function Words({ text, mark }: { text: string; mark?: { start: number; end: number } | undefined }) {
-  if (!mark || mark.end <= mark.start) return <bdi class="words">{shown(text)}</bdi>;
-  // positions are counted in code points, as Python does
-  const signs = Array.from(text);
-  const part = (from: number, to?: number) => shown(signs.slice(from, to).join(""));
+/** Where a stretch of a text is, counted in code points as Python does. */
+export interface Mark {
+  start: number;
+  end: number;
+}
+
+/**
+ * What somebody said or a model wrote, as text and nothing else, kept apart from the direction of what is around it.
+ *
+ * As a `block`, it also stands at the side from which it is read. `marks` are in order.
+ */
+export function Words({ text, marks, block }: { text: string; marks?: readonly Mark[]; block?: boolean }) {
   return (
-    <bdi class="words">
-      {part(0, mark.start)}
-      <mark>{part(mark.start, mark.end)}</mark>
-      {part(mark.end)}
+    <bdi class={block ? "words block" : "words"} dir="auto">
+      {marks?.length ? marked(text, marks) : shown(text)}
     </bdi>
   );
+}
+
+function marked(text: string, marks: readonly Mark[]): ComponentChildren {
+  const signs = Array.from(text);
+  const part = (from: number, to?: number) => shown(signs.slice(from, to).join(""));
+  const parts: ComponentChildren[] = [];
+  let end = 0;
+  for (const mark of marks) {
+    if (mark.end <= mark.start || mark.start < end) continue;
+    parts.push(part(end, mark.start), <mark>{part(mark.start, mark.end)}</mark>);
+    end = mark.end;
+  }
+  return [...parts, part(end)];
 }
 
 function shown(text: string): ComponentChildren {

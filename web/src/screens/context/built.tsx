@@ -97,7 +97,10 @@ function Exact({ context }: { context: Context }) {
         <li key={place} class={String(message.role)}>
           <span class="badge">{String(message.role)}</span>
           <pre>
-            <Words text={typeof message.content === "string" ? message.content : JSON.stringify(message, null, 1)} />
+            <Words
+              block
+              text={typeof message.content === "string" ? message.content : JSON.stringify(message, null, 1)}
+            />
           </pre>
         </li>
       ))}

@@ -1,4 +1,5 @@
 import { count, spanned, times } from "../../parts/format";
+import { Term } from "../../parts/term";
 import type { Coverage, Span } from "../../shapes";
 
 const SHOWN = 12; // spans that are named one by one
@@ -9,19 +10,19 @@ const size = (spans: readonly Span[]): number => spans.reduce((sum, span) => sum
 export function Covered({ coverage }: { coverage: Coverage }) {
   const blind = size(coverage.blind);
   const kinds = [
-    ["verbatim", coverage.verbatim, "word for word"],
-    ["summarised", coverage.summarised, "in summaries"],
-    ["left", coverage.left_out, "summary left out"],
-    ["blind", coverage.blind, "not visible"],
+    ["verbatim", coverage.verbatim, "word for word", "verbatim"],
+    ["summarised", coverage.summarised, "in summaries", "fold"],
+    ["left", coverage.left_out, "summary left out", "leftOut"],
+    ["blind", coverage.blind, "not visible", "notVisible"],
   ] as const;
   return (
     <div class="covered" data-testid="coverage">
       <p>
         {times(coverage.messages, "message")}:{" "}
-        {kinds.map(([name, spans, told], place) => (
+        {kinds.map(([name, spans, told, term], place) => (
           <span key={name} class={name === "blind" && blind ? "blind" : ""}>
             {place ? ", " : ""}
-            <b>{count(size(spans))}</b> {told}
+            <b>{count(size(spans))}</b> <Term of={term}>{told}</Term>
           </span>
         ))}
       </p>

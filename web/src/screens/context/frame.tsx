@@ -1,4 +1,5 @@
 import { count } from "../../parts/format";
+import { Term } from "../../parts/term";
 import type { About } from "../../shapes";
 
 /** How much a context may hold, and by whose rules it is filled. */
@@ -33,7 +34,9 @@ export function FrameInputs({
     <fieldset class="frame">
       <legend class="hidden-label">{told("Context")}</legend>
       <label>
-        {told("Budget")} in tokens
+        <span>
+          <Term of="budget">{told("Budget")}</Term> in tokens
+        </span>
         <input
           type="number"
           min={1}
@@ -59,7 +62,9 @@ export function FrameInputs({
         />
       </label>
       <label>
-        {told("Profile")}
+        <span>
+          <Term of="profile">{told("Profile")}</Term>
+        </span>
         <select
           value={frame.profile}
           onChange={(event) => {

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { all, at, send } from "../../api";
 import type { ScreenProps } from "../../app";
 import { type Loaded, useLoad } from "../../load";
+import { factLine } from "../../parts/names";
 import { Empty, Notice, Panel, Waiting } from "../../parts/panel";
 import { type Found, SourceDialog } from "../../parts/source";
 import type { Context, Fact } from "../../shapes";
@@ -31,11 +32,7 @@ export default function Screen({ about, user, session }: ScreenProps) {
   const other = useContext(user, session, asked.query, asked.right);
   const facts = useFacts(user);
   if (user === null || session === null)
-    return (
-      <Empty>
-        No session yet, so a model would see nothing but its question. Add messages, or load the demo under “Try it”.
-      </Empty>
-    );
+    return <Empty>No session yet, so a model would see nothing but its question. Add messages, or import some.</Empty>;
   const build = (change: Partial<Asked> = {}) => setAsked({ query, left, right, ...change });
   const reading: Reading = { session, facts, open: setOpened };
   const first = one.value;
@@ -54,6 +51,7 @@ export default function Screen({ about, user, session }: ScreenProps) {
             Query: the message that comes next
             <textarea
               rows={2}
+              dir="auto"
               value={query}
               placeholder="If empty, the newest message is used"
               data-testid="query"
@@ -134,10 +132,7 @@ function useContext(user: string | null, session: string | null, query: string, 
 function useFacts(user: string | null): ReadonlyMap<string, string> {
   const fetching = (signal: AbortSignal) => all<Fact>(at`/v1/users/${user ?? ""}/facts`, {}, signal, 1000);
   const loaded = useLoad(user === null ? null : fetching, [user]);
-  return useMemo(
-    () => new Map(loaded.value?.map((fact) => [fact.id, fact.key ? `${fact.key}: ${fact.value}` : fact.value])),
-    [loaded.value],
-  );
+  return useMemo(() => new Map(loaded.value?.map((fact) => [fact.id, factLine(fact)])), [loaded.value]);
 }
 
 function Column({ title, loaded, reading }: { title: string; loaded: Loaded<Context>; reading: Reading }) {

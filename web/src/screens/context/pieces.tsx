@@ -1,8 +1,11 @@
 import { useState } from "preact/hooks";
 import { count, spanned, times } from "../../parts/format";
-import { bySection, sectionColour, sectionName } from "../../parts/sections";
+import { isWeighted, scoreLine } from "../../parts/score";
+import { bySection, SECTION_TERMS, sectionColour, sectionName } from "../../parts/sections";
+import { SessionName } from "../../parts/session";
 import { type Found, kindOf } from "../../parts/source";
 import { More } from "../../parts/tasks";
+import { Term } from "../../parts/term";
 import { Id, Line, Words } from "../../parts/words";
 import type { Omission, Piece } from "../../shapes";
 
@@ -33,7 +36,7 @@ export function PieceName({ found, reading }: { found: Found; reading: Reading }
       {elsewhere && found.session_id ? (
         <>
           {" of "}
-          <Id id={found.session_id} />
+          <SessionName id={found.session_id} />
         </>
       ) : null}
     </button>
@@ -67,11 +70,12 @@ export function Pieces({ items, reading }: { items: readonly Piece[]; reading: R
 function Section({ section, pieces, reading }: { section: string; pieces: readonly Piece[]; reading: Reading }) {
   const [whole, setWhole] = useState(false);
   const shown = whole ? pieces : pieces.slice(0, FEW);
+  const term = SECTION_TERMS[section];
   return (
     <section aria-label={sectionName(section)}>
       <h4>
         <i style={{ background: sectionColour(section) }} />
-        {sectionName(section)}
+        {term ? <Term of={term}>{sectionName(section)}</Term> : sectionName(section)}
         <small>
           {times(pieces.length, "piece")}, {times(sum(pieces), "token")}
         </small>
@@ -84,7 +88,7 @@ function Section({ section, pieces, reading }: { section: string; pieces: readon
             <span class="reason">
               <Words text={piece.reason} />
               {piece.cut ? ", cut" : ""}
-              {piece.score !== null ? `, score ${piece.score.toFixed(3)}` : ""}
+              {piece.score !== null ? `, ${scoreLine(piece.score, isWeighted(piece.parts))}` : ""}
             </span>
             <span class="cost">{count(piece.tokens)}</span>
           </li>

@@ -82,7 +82,7 @@ export function FactActions({
         >
           <label>
             The right value
-            <input required value={value} onInput={(event) => setValue(event.currentTarget.value)} />
+            <input required dir="auto" value={value} onInput={(event) => setValue(event.currentTarget.value)} />
           </label>
           <button type="submit" class="first" disabled={doing.busy || !value.trim() || value.trim() === fact.value}>
             Save as a new version
@@ -124,6 +124,7 @@ export function FactActions({
       {asking === "forget" ? (
         <Forget
           target={{ fact_id: fact.id }}
+          user={fact.user_id}
           close={(erased) => {
             setAsking(null);
             if (!erased) return;

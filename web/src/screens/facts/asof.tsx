@@ -2,21 +2,19 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { at, get } from "../../api";
 import { useLoad } from "../../load";
-import { day, times } from "../../parts/format";
+import { day, dayAt, times, zone } from "../../parts/format";
 import { useLate } from "../../parts/late";
+import { factLine } from "../../parts/names";
 import { Empty, Notice, Panel, Waiting } from "../../parts/panel";
 import { Line } from "../../parts/words";
 import type { Fact, UserProfile } from "../../shapes";
 import { Badge } from "./fact";
 import { DAY, type Window } from "./rows";
-import { about } from "./signs";
 import { held, type Known as KnownFact } from "./then";
 
 const THUMB = 16; // pixels; half of it stands out at either end
-const FIRST = 30; // of a category that are shown at once
+const FIRST = 10; // of a category that are shown at once
 const PAUSE = 180; // milliseconds without a move before it is asked
-
-export const dayOf = (time: number): string => day(new Date(time).toISOString());
 
 /** Chooses a day from the first to today; null is today. It lies along the axis of the chart. */
 export function Slider({
@@ -39,7 +37,7 @@ export function Slider({
       <label for="as-of" style={{ width: `${label - THUMB}px` }}>
         As of{" "}
         <output for="as-of" data-testid="as-of-day">
-          {then === null ? "today" : dayOf(then)}
+          {then === null ? "today" : dayAt(then)}
         </output>
       </label>
       <input
@@ -52,7 +50,7 @@ export function Slider({
         style={{ width: `${room + THUMB}px` }}
         data-testid="as-of"
         aria-label="As of"
-        aria-valuetext={then === null ? "today" : dayOf(then)}
+        aria-valuetext={then === null ? "today" : dayAt(then)}
         onInput={(event) => {
           const chosen = Number(event.currentTarget.value);
           // the end of that day, so that what was learnt on it counts
@@ -73,7 +71,7 @@ export function ProfileThen({
 }: {
   user: string;
   ready: boolean;
-  then: number | null;
+  then: string | null; // the end of a day; null is today
   round: number;
   open: (fact: Fact) => void;
 }) {
@@ -84,9 +82,7 @@ export function ProfileThen({
     round,
   ]);
   const past = useLoad(
-    calm === null
-      ? null
-      : (signal) => get<UserProfile>(at`/v1/users/${user}/profile`, { as_of: new Date(calm).toISOString() }, signal),
+    calm === null ? null : (signal) => get<UserProfile>(at`/v1/users/${user}/profile`, { as_of: calm }, signal),
     [user, calm, round],
   );
   const shown = calm === null ? today.value : past.value;
@@ -96,7 +92,7 @@ export function ProfileThen({
     () => (shown && today.value ? held(shown.facts, today.value.facts) : null),
     [shown, today.value],
   );
-  const title = then === null ? "The profile today" : `The profile on ${dayOf(then)}`;
+  const title = then === null ? "The profile today" : `The profile on ${day(then)} (${zone(then)})`;
   return (
     <Panel title={title} testId="profile" tools={past.loading || calm !== then ? <small role="status">…</small> : null}>
       {error ? <Notice error={error} again={today.error ? today.again : past.again} /> : null}
@@ -105,20 +101,13 @@ export function ProfileThen({
         <Empty>{then === null ? "No current facts." : "No facts were known for that day."}</Empty>
       ) : null}
       {found?.categories.map((category) => (
-        <Known
-          key={category.name}
-          title={<Line text={category.name} most={40} />}
-          known={category.known}
-          open={open}
-          name={(fact) => fact.key}
-        />
+        <Known key={category.name} title={<Line text={category.name} most={40} />} known={category.known} open={open} />
       ))}
       {found?.later.length ? (
         <Known
           title={`+ ${times(found.later.length, "thing")} known only later`}
           known={found.later.map((fact) => ({ fact, today: { is: "same" } }))}
           open={open}
-          name={about}
           later
         />
       ) : null}
@@ -126,17 +115,18 @@ export function ProfileThen({
   );
 }
 
+/** The key, where a fact reads as key and value; others say all by themselves. */
+const keyOf = (fact: Fact): string | null => (fact.text === `${fact.key}: ${fact.value}` ? fact.key : null);
+
 function Known({
   title,
   known,
   open,
-  name,
   later = false,
 }: {
   title: ComponentChildren;
   known: readonly KnownFact[];
   open: (fact: Fact) => void;
-  name: (fact: Fact) => string | null;
   later?: boolean;
 }) {
   const [most, setMost] = useState(FIRST);
@@ -146,13 +136,13 @@ function Known({
       <ul>
         {known.slice(0, most).map(({ fact, today: now }) => (
           <li key={fact.id} data-today={now.is}>
-            {name(fact) === null ? null : (
+            {keyOf(fact) === null ? null : (
               <small>
-                <Line text={name(fact) ?? ""} most={60} />{" "}
+                <Line text={keyOf(fact) ?? ""} most={60} />{" "}
               </small>
             )}
             <button type="button" class="link" onClick={() => open(fact)}>
-              <Line text={fact.value} />
+              <Line text={keyOf(fact) === null ? factLine(fact) : fact.value} />
             </button>
             {fact.status === "conflicted" ? <Badge fact={fact} /> : null}
             {now.is === "gone" ? <span class="badge warn">− gone today</span> : null}

@@ -5,8 +5,11 @@ import { useLoad } from "../../load";
 import { Dialog } from "../../parts/dialog";
 import { count, day, minute, percent, times } from "../../parts/format";
 import { MessageRow } from "../../parts/messages";
+import { statusName } from "../../parts/names";
 import { Notice, Waiting } from "../../parts/panel";
+import { SessionName } from "../../parts/session";
 import { More } from "../../parts/tasks";
+import { Term } from "../../parts/term";
 import { Id, Line, Words } from "../../parts/words";
 import type { About, Fact, Page, Why } from "../../shapes";
 import { FactActions } from "./actions";
@@ -88,7 +91,7 @@ export function FactDialog({
 export function Badge({ fact }: { fact: Fact }) {
   return (
     <span class={`badge standing ${fact.status}`} title={STATUSES[fact.status].tells}>
-      {STATUSES[fact.status].sign} {fact.status}
+      {STATUSES[fact.status].sign} {statusName(fact.status)}
     </span>
   );
 }
@@ -97,19 +100,26 @@ function Standing({ fact }: { fact: Fact }) {
   return (
     <>
       <p class="value">
-        <Words text={fact.value} />
+        <Words text={fact.value} block />
       </p>
       <p class="tools">
         <Badge fact={fact} />
         <span class="badge">{fact.type}</span>
         <span class="badge">version {fact.version}</span>
         {fact.holds ? null : <span class="badge warn">said to have ended</span>}
-        {fact.verdict ? <span class="badge">{fact.verdict} by hand or upkeep</span> : null}
+        {fact.verdict ? <span class="badge">{fact.verdict} by hand or by consolidation</span> : null}
       </p>
       <dl class="facts">
         <dt>About</dt>
         <dd>
-          <Line text={fact.category} /> / {fact.key === null ? <i>no key</i> : <Line text={fact.key} />}
+          <Line text={fact.category} /> /{" "}
+          {fact.key === null ? (
+            <i>
+              <Term of="key">no key</Term>
+            </i>
+          ) : (
+            <Line text={fact.key} />
+          )}
         </dd>
         <dt>Valid</dt>
         <dd>
@@ -119,9 +129,13 @@ function Standing({ fact }: { fact: Fact }) {
         <dd>
           {minute(fact.learnt_at)}, {fact.origin === "said" ? "said in a conversation" : "stored by hand"}
         </dd>
-        <dt>Confidence</dt>
+        <dt>
+          <Term of="confidence">Confidence</Term>
+        </dt>
         <dd>{percent(fact.confidence)}</dd>
-        <dt>Importance</dt>
+        <dt>
+          <Term of="importance">Importance</Term>
+        </dt>
         <dd>{percent(fact.importance)}</dd>
         <dt>Used</dt>
         <dd>
@@ -185,9 +199,9 @@ function Reasons({ why, open }: { why: Why; open: (fact: Fact) => void }) {
       </ul>
       {message ? (
         <div class="source">
-          <MessageRow message={message} mark={{ start: fact.start, end: fact.end }} />
+          <MessageRow message={message} marks={[{ start: fact.start, end: fact.end }]} />
           <small>
-            message {count(message.seq)} of <Id id={message.session_id} />
+            message {count(message.seq)} of <SessionName id={message.session_id} />
           </small>
         </div>
       ) : null}

@@ -9,11 +9,12 @@ import { Notice, Waiting } from "../../parts/panel";
 import { Action, More } from "../../parts/tasks";
 import { Id, Words } from "../../parts/words";
 import type { About, Receipt } from "../../shapes";
+import { Going } from "./going";
 
 export type Target = { fact_id: string } | { text: string; user_id: string };
 
 /** First what would go, then for good, then the receipt. `close` says whether anything was erased. */
-export function Forget({ target, close }: { target: Target; close: (erased: boolean) => void }) {
+export function Forget({ target, user, close }: { target: Target; user: string; close: (erased: boolean) => void }) {
   const plan = useLoad((signal) => send<Receipt>("POST", "/v1/forget", { ...target, dry_run: true }, signal), []);
   const [receipt, setReceipt] = useState<Receipt | null>(null);
   const doing = useDoing();
@@ -24,7 +25,7 @@ export function Forget({ target, close }: { target: Target; close: (erased: bool
       close={() => close(receipt !== null)}
     >
       {plan.error ? <Notice error={plan.error} again={plan.again} /> : null}
-      {plan.loading ? <Waiting what="A dry run" /> : null}
+      {plan.loading ? <Waiting what="Looking what would go" /> : null}
       {receipt ? (
         <ReceiptView receipt={receipt} />
       ) : nothing ? (
@@ -32,14 +33,16 @@ export function Forget({ target, close }: { target: Target; close: (erased: bool
       ) : plan.value ? (
         <>
           <p>
-            This was a dry run, nothing is gone yet. Once confirmed, it cannot be undone. Summaries and digests that are
-            erased are rewritten from what is left.
+            Nothing is gone yet. Once you confirm, this is erased for good, also from the files, and cannot be undone.
           </p>
-          <ReceiptView receipt={plan.value} />
+          <Going plan={plan.value} user={user} wanted={"text" in target ? target.text : null} />
+          <More label="As a receipt, by ids">
+            <ReceiptView receipt={plan.value} />
+          </More>
         </>
       ) : null}
       {doing.error ? <Notice error={doing.error} /> : null}
-      <footer class="tools">
+      <footer class="tools" data-may-overlap="">
         {receipt ? (
           <button type="button" class="first" onClick={() => close(true)}>
             Done
@@ -67,7 +70,9 @@ export function Forget({ target, close }: { target: Target; close: (erased: bool
 const isEmpty = (one: Receipt): boolean =>
   ![one.messages, one.redacted, one.sessions, one.summaries, one.digests, one.facts, one.episodes].some(
     (list) => list.length,
-  ) && !one.milestones;
+  ) &&
+  !one.milestones &&
+  !one.titles;
 
 const KINDS = [
   ["messages", "Messages erased"],
@@ -106,6 +111,12 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
             </dd>
           </Fragment>
         ))}
+        {receipt.titles ? (
+          <>
+            <dt>Titles cut</dt>
+            <dd>{receipt.titles}</dd>
+          </>
+        ) : null}
         {receipt.milestones ? (
           <>
             <dt>Milestones erased</dt>
@@ -138,10 +149,7 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
         )}
       </dl>
       {receipt.mentions_left.length ? (
-        <p>
-          Mentions left are messages that still have the value in other words; forget them by their words if they should
-          go, too.
-        </p>
+        <p>Mentions left are messages that still have the value in other words. Forget by words to erase them, too.</p>
       ) : null}
     </div>
   );
@@ -166,6 +174,7 @@ export function ForgetWords({ user, about, changed }: { user: string; about: Abo
           Forget by words
           <input
             required
+            dir="auto"
             value={text}
             disabled={!may}
             autocomplete="off"
@@ -174,12 +183,13 @@ export function ForgetWords({ user, about, changed }: { user: string; about: Abo
           />
         </label>
         <button type="submit" class="danger" disabled={!may || !text.trim()}>
-          Dry run
+          Show what would go
         </button>
       </form>
       {asked === null ? null : (
         <Forget
           target={{ text: asked, user_id: user }}
+          user={user}
           close={(erased) => {
             setAsked(null);
             if (!erased) return;

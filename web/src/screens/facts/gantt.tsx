@@ -1,5 +1,6 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { day, percent } from "../../parts/format";
+import { day, dayAt, percent } from "../../parts/format";
+import { statusName } from "../../parts/names";
 import { Empty } from "../../parts/panel";
 import { useWidth } from "../../parts/width";
 import { Line } from "../../parts/words";
@@ -70,7 +71,7 @@ export function Gantt({
         <Slider window={window} then={then} choose={choose} label={left} room={room} />
         {marks.map((time) => (
           <span key={time} aria-hidden="true" style={{ left: `${across(time)}px` }}>
-            {day(new Date(time).toISOString()).slice(0, long ? 7 : 10)}
+            {dayAt(time).slice(0, long ? 7 : 10)}
           </span>
         ))}
       </div>
@@ -137,7 +138,7 @@ function GanttRow({
       onFocusOut={() => focus(null)}
     >
       <div class="name" style={{ width: `${label - 8}px` }}>
-        {row.name === null ? <small>no key</small> : <Line text={row.name} most={60} />}
+        <Line text={row.name} most={60} />
         <small>
           <Line text={row.category} most={40} />
         </small>
@@ -211,7 +212,7 @@ function BarButton({
         <Line text={fact.value} most={80} />
       </span>
       <span class="hidden-label">
-        , {fact.status}, from {day(fact.valid_from)} {until}, confidence {percent(fact.confidence)}
+        , {statusName(fact.status)}, from {day(fact.valid_from)} {until}, confidence {percent(fact.confidence)}
       </span>
     </button>
   );

@@ -4,7 +4,9 @@ import type { ScreenProps } from "../../app";
 import { useLoad } from "../../load";
 import { count, times } from "../../parts/format";
 import { mayWrite, NEEDS_WRITE } from "../../parts/may";
+import { statusName } from "../../parts/names";
 import { Empty, Notice, Panel, Waiting } from "../../parts/panel";
+import { Term } from "../../parts/term";
 import { changed } from "../../pickers";
 import type { Fact, FactStatus } from "../../shapes";
 import "../../style/facts.css";
@@ -13,16 +15,14 @@ import { FactDialog } from "./fact";
 import { Gantt } from "./gantt";
 import { Divergences, Receipts } from "./lists";
 import { Remember } from "./remember";
-import { chosen, type Filter, rowsOf, windowOf } from "./rows";
+import { chosen, endOf, type Filter, rowsOf, THE_USER, timeOf, windowOf } from "./rows";
 import { ALL_STATUSES, STATUSES } from "./signs";
 
-const EVERYTHING: Filter = { statuses: new Set(ALL_STATUSES), category: "", type: "", text: "" };
+const EVERYTHING: Filter = { statuses: new Set(ALL_STATUSES), category: "", type: "", about: "", text: "" };
 
 export default function Screen({ about, user }: ScreenProps) {
   if (user === null) {
-    return (
-      <Empty>No users yet. Facts are read from conversations: add messages, or load the demo under “Try it”.</Empty>
-    );
+    return <Empty>No users yet. Facts are read from conversations: add messages, or import some.</Empty>;
   }
   return <Ledger key={user} about={about} user={user} />;
 }
@@ -39,8 +39,8 @@ function Ledger({ about, user }: { about: ScreenProps["about"]; user: string }) 
   const [then, setThen] = useState<number | null>(null);
   const [opened, setOpened] = useState<string | null>(null);
   const [remembering, setRemembering] = useState(false);
-  const now = useMemo(() => Date.now(), [facts.value]);
   const known = facts.value ?? [];
+  const now = useMemo(() => endOf(known, Date.now()), [facts.value]);
   const begun = facts.value !== null || facts.error !== null; // what else there is does not hold up the first facts
   const some = useMemo(() => chosen(known, filter), [facts.value, filter]);
   const rows = useMemo(() => rowsOf(some, now), [some, now]);
@@ -49,6 +49,7 @@ function Ledger({ about, user }: { about: ScreenProps["about"]; user: string }) 
   useEffect(() => {
     if (then !== null && then < window.from) setThen(null);
   }, [window.from]);
+  const asOf = useMemo(() => (then === null ? null : timeOf(known, then)), [facts.value, then]);
   const anew = () => {
     setRound((before) => before + 1);
     changed();
@@ -114,7 +115,7 @@ function Ledger({ about, user }: { about: ScreenProps["about"]; user: string }) 
             </>
           ) : null}
         </Panel>
-        <ProfileThen user={user} ready={begun} then={then} round={round} open={open} />
+        <ProfileThen user={user} ready={begun} then={asOf} round={round} open={open} />
       </div>
       {begun ? (
         <div class="columns">
@@ -155,12 +156,12 @@ function Filters({ facts, filter, set }: { facts: readonly Fact[]; filter: Filte
       <fieldset class="statuses">
         <legend class="hidden-label">Statuses</legend>
         {ALL_STATUSES.map((status) => (
-          <label key={status} class={`beside standing ${status}`} title={STATUSES[status].tells}>
+          <label key={status} class={`beside standing ${status}`}>
             <input type="checkbox" checked={filter.statuses.has(status)} onChange={() => toggle(status)} />
             <span class="swatch" aria-hidden="true">
               {STATUSES[status].sign}
             </span>
-            {status} {count(counts.get(status) ?? 0)}
+            <Term help={STATUSES[status].tells}>{statusName(status)}</Term> {count(counts.get(status) ?? 0)}
           </label>
         ))}
       </fieldset>
@@ -170,7 +171,7 @@ function Filters({ facts, filter, set }: { facts: readonly Fact[]; filter: Filte
           <select value={filter.category} onChange={(event) => set({ ...filter, category: event.currentTarget.value })}>
             <option value="">all</option>
             {values((fact) => fact.category).map((one) => (
-              <option key={one} value={one}>
+              <option key={one} value={one} dir="auto">
                 {one}
               </option>
             ))}
@@ -181,16 +182,37 @@ function Filters({ facts, filter, set }: { facts: readonly Fact[]; filter: Filte
           <select value={filter.type} onChange={(event) => set({ ...filter, type: event.currentTarget.value })}>
             <option value="">all</option>
             {values((fact) => fact.type).map((one) => (
-              <option key={one} value={one}>
+              <option key={one} value={one} dir="auto">
                 {one}
               </option>
             ))}
           </select>
         </label>
+        {facts.some((fact) => fact.about !== null) ? (
+          <label>
+            About
+            <select
+              value={filter.about}
+              data-testid="about"
+              onChange={(event) => set({ ...filter, about: event.currentTarget.value })}
+            >
+              <option value="">everybody</option>
+              <option value={THE_USER}>the user</option>
+              {values((fact) => fact.about ?? "")
+                .filter(Boolean)
+                .map((one) => (
+                  <option key={one} value={one} dir="auto">
+                    {one}
+                  </option>
+                ))}
+            </select>
+          </label>
+        ) : null}
         <label class="grow">
           With the words
           <input
             type="search"
+            dir="auto"
             value={filter.text}
             autocomplete="off"
             data-testid="words"

@@ -1,10 +1,12 @@
 import { useState } from "preact/hooks";
 import { all, at, get } from "../../api";
+import { erased } from "../../feed";
 import { useLoad } from "../../load";
 import { Dialog } from "../../parts/dialog";
-import { minute, times } from "../../parts/format";
+import { minute } from "../../parts/format";
 import { Notice, Panel, Waiting } from "../../parts/panel";
 import { Scroll } from "../../parts/scroll";
+import { Term } from "../../parts/term";
 import { Id, Words } from "../../parts/words";
 import { goTo } from "../../place";
 import type { About, Divergence, Page, Receipt } from "../../shapes";
@@ -100,7 +102,14 @@ export function Receipts({
                   <td class="text">
                     <Words text={one.target} />
                   </td>
-                  <td class="text">{gone(one)}</td>
+                  <td class="text">
+                    {erased(one)}
+                    {one.scrubbed ? (
+                      <>
+                        , <Term of="scrubbed">scrubbed</Term>
+                      </>
+                    ) : null}
+                  </td>
                   <td>
                     <button type="button" class="link" onClick={() => setShown(one)}>
                       <code>{one.digest.slice(0, 10)}…</code>
@@ -124,16 +133,4 @@ export function Receipts({
       ) : null}
     </Panel>
   );
-}
-
-function gone(one: Receipt): string {
-  const parts = [
-    [one.messages.length, "message"],
-    [one.redacted.length, "redaction"],
-    [one.facts.length, "fact"],
-    [one.episodes.length, "episode"],
-    [one.sessions.length, "session"],
-  ] as const;
-  const told = parts.filter(([number]) => number).map(([number, name]) => times(number, name));
-  return `${told.join(", ") || "summaries only"}${one.scrubbed ? ", scrubbed" : ""}`;
 }

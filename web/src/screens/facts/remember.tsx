@@ -38,7 +38,7 @@ export function Remember({ user, close, kept }: { user: string; close: () => voi
       >
         <label class="wide">
           What
-          <textarea required rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <textarea required dir="auto" rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <label>
           Type
@@ -50,11 +50,16 @@ export function Remember({ user, close, kept }: { user: string; close: () => voi
         </label>
         <label>
           Key, if it has one
-          <input value={key} placeholder="location" onInput={(event) => setKey(event.currentTarget.value)} />
+          <input dir="auto" value={key} placeholder="location" onInput={(event) => setKey(event.currentTarget.value)} />
         </label>
         <label>
           Category, if another than usual
-          <input value={category} placeholder="identity" onInput={(event) => setCategory(event.currentTarget.value)} />
+          <input
+            dir="auto"
+            value={category}
+            placeholder="identity"
+            onInput={(event) => setCategory(event.currentTarget.value)}
+          />
         </label>
         <label>
           Importance: {importance === null ? "as usual for the type" : percent(importance)}

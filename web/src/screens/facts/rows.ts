@@ -1,5 +1,6 @@
 /** Where every fact lies in the chart of validity: a row for what it is about, a lane for what holds at the same time. */
 
+import { placeOf, timeAt } from "../../parts/format";
 import type { Fact, FactStatus } from "../../shapes";
 
 export const DAY = 86_400_000;
@@ -28,7 +29,7 @@ export interface Tie {
 export interface Row {
   id: string;
   category: string;
-  name: string | null; // null: it has no key, its value says all
+  name: string; // its key, or what it says if it has none
   bars: Bar[];
   ties: Tie[];
   lanes: number;
@@ -40,8 +41,12 @@ export interface Filter {
   statuses: ReadonlySet<FactStatus>;
   category: string;
   type: string;
+  about: string;
   text: string;
 }
+
+/** In the filter of people: the user alone; no name is blank. */
+export const THE_USER = " ";
 
 export function chosen(facts: readonly Fact[], filter: Filter): Fact[] {
   const wanted = filter.text.trim().toLocaleLowerCase();
@@ -50,14 +55,15 @@ export function chosen(facts: readonly Fact[], filter: Filter): Fact[] {
       filter.statuses.has(fact.status) &&
       (!filter.category || fact.category === filter.category) &&
       (!filter.type || fact.type === filter.type) &&
+      (!filter.about || (fact.about ?? THE_USER) === filter.about) &&
       (!wanted ||
-        [fact.key ?? "", fact.value, fact.quote, ...fact.tags].some((text) =>
+        [fact.about ?? "", fact.key ?? "", fact.value, fact.quote, ...fact.tags].some((text) =>
           text.toLocaleLowerCase().includes(wanted),
         )),
   );
 }
 
-/** Rows by category and then by the time of their first value, each below the one before. */
+/** Rows of keys, then of statements: each by category and then by the time of their first value. */
 export function rowsOf(facts: readonly Fact[], now: number): Row[] {
   const groups = new Map<string, Fact[]>();
   for (const fact of facts) {
@@ -68,7 +74,10 @@ export function rowsOf(facts: readonly Fact[], now: number): Row[] {
   }
   const rows = [...groups].map(([id, group]) => rowOf(id, group, now));
   const first = (row: Row) => row.bars[0]?.from ?? 0;
-  rows.sort((a, b) => compare(a.category, b.category) || first(a) - first(b) || compare(a.id, b.id));
+  const unkeyed = (row: Row) => Number(!row.bars[0]?.fact.key);
+  rows.sort(
+    (a, b) => unkeyed(a) - unkeyed(b) || compare(a.category, b.category) || first(a) - first(b) || compare(a.id, b.id),
+  );
   let top = 0;
   for (const row of rows) {
     row.top = top;
@@ -82,8 +91,8 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 function rowOf(id: string, facts: readonly Fact[], now: number): Row {
   const bars = facts
     .map((fact): Bar => {
-      const from = Date.parse(fact.valid_from);
-      const ended = fact.valid_until === null ? null : Date.parse(fact.valid_until);
+      const from = placeOf(fact.valid_from);
+      const ended = fact.valid_until === null ? null : placeOf(fact.valid_until);
       // what bears out another fact is a point in time: when it was said again
       const to = fact.status === "evidence" ? from : Math.max(from, ended ?? now);
       return { fact, from, to, open: ended === null && fact.status !== "evidence", lane: 0 };
@@ -94,7 +103,7 @@ function rowOf(id: string, facts: readonly Fact[], now: number): Row {
   return {
     id,
     category: one?.category ?? "",
-    name: one?.key ?? null,
+    name: one?.key ? [one.about, one.key].filter(Boolean).join(": ") : (one?.text ?? ""),
     bars,
     ties: tiesOf(bars),
     lanes,
@@ -149,7 +158,7 @@ const FEW = 0.1; // of the facts
 
 /** The time that the chart shows: all of it; or without a few that began so long before that the rest would be a sliver. */
 export function windowOf(facts: readonly Fact[], now: number, whole: boolean): Window {
-  const begun = facts.map((fact) => Date.parse(fact.valid_from)).sort((a, b) => a - b);
+  const begun = facts.map((fact) => placeOf(fact.valid_from)).sort((a, b) => a - b);
   const first = Math.min(begun[0] ?? now, now - DAY);
   let from = first;
   for (let place = 1; !whole && place <= Math.ceil(begun.length * FEW); place++) {
@@ -157,6 +166,25 @@ export function windowOf(facts: readonly Fact[], now: number, whole: boolean): W
     if (before !== undefined && after !== undefined && after < now && after - before > (now - first) / 2) from = after;
   }
   return { from: Math.floor(from / DAY) * DAY, to: now };
+}
+
+const FARTHEST = 14 * 3_600_000; // that a zone is ahead of UTC
+
+/** Where today ends on the line of days: now, or later where something was said in a zone that is ahead. */
+export const endOf = (facts: readonly Fact[], now: number): number =>
+  facts.reduce((end, fact) => {
+    const said = placeOf(fact.learnt_at);
+    return said <= now + FARTHEST ? Math.max(end, said) : end;
+  }, now);
+
+/** A place as a time, in the zone of what began last up to it; of what began first, if nothing had. */
+export function timeOf(facts: readonly Fact[], place: number): string {
+  let nearest: Fact | null = null;
+  for (const fact of facts) {
+    const [begun, best] = [placeOf(fact.valid_from), nearest ? placeOf(nearest.valid_from) : null];
+    if (best === null || (best > place ? begun < best : begun <= place && begun >= best)) nearest = fact;
+  }
+  return timeAt(place, nearest?.valid_from ?? "");
 }
 
 /** Days to write at the axis, not more than fit. */

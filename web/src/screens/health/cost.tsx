@@ -1,7 +1,7 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../../parts/chart";
-import { count, day, times } from "../../parts/format";
+import { count, day, dayAt, times } from "../../parts/format";
 import { Figure, Panel } from "../../parts/panel";
 import { Scroll } from "../../parts/scroll";
 import { More } from "../../parts/tasks";
@@ -40,7 +40,7 @@ export function Costs({ costs }: { costs: readonly Cost[] }) {
   return (
     <Panel title="Cost" testId="costs">
       <dl class="figures">
-        <Figure name="Total" value={money(total)} note="as the price list has it" />
+        <Figure name="Total" value={money(total)} note="as the price list has it; days are those of UTC" />
         <Figure name="Calls" value={count(sum((one) => one.calls))} />
         <Figure name="Tokens in" value={count(sum((one) => one.tokens_in))} />
         <Figure name="Tokens out" value={count(sum((one) => one.tokens_out))} />
@@ -63,7 +63,7 @@ export function Costs({ costs }: { costs: readonly Cost[] }) {
             type: "utc",
             label: null,
             ticks: some([...new Set(bars.map((one) => one.day.getTime()))], Math.max(1, Math.floor(width / LABEL) - 1)),
-            tickFormat: (time: number) => day(new Date(time).toISOString()),
+            tickFormat: (time: number) => dayAt(time),
           },
           y: { label: null, grid: true, ticks: 4 },
           color: { domain: purposes, range: purposes.map(colour) },

@@ -5,6 +5,7 @@ import { ago, count, times } from "../../parts/format";
 import { Empty, Notice, Panel, Waiting } from "../../parts/panel";
 import { Scroll } from "../../parts/scroll";
 import { More } from "../../parts/tasks";
+import { Term } from "../../parts/term";
 import { useWidth } from "../../parts/width";
 import { Line } from "../../parts/words";
 import type { Fading } from "../../shapes";
@@ -39,8 +40,9 @@ export function FadingPanel({ user, round }: { user: string | null; round: numbe
         <>
           <p>
             {going
-              ? `${times(going, "memory", "memories")} of ${count(items.length)} would be archived by the next consolidation.`
-              : `None of ${times(items.length, "memory", "memories")} would be archived now.`}
+              ? `${times(going, "memory", "memories")} of ${count(items.length)} would be archived by the next `
+              : `None of ${times(items.length, "memory", "memories")} would be archived by the next `}
+            <Term of="consolidation">consolidation</Term>.
             {items.length > MOST ? ` The ${count(MOST)} most faded are drawn.` : ""} Points that would lie on each other
             are set side by side.
           </p>
@@ -55,7 +57,7 @@ export function FadingPanel({ user, round }: { user: string | null; round: numbe
               <Sample fate="archived" /> would be archived
             </span>
             <span>
-              <i class="line archive" /> archive line
+              <i class="line archive" /> <Term of="archive line">archive line</Term>
             </span>
           </p>
           <Scatter items={items.slice(0, MOST)} />

@@ -3,6 +3,7 @@ import { get } from "../../api";
 import type { ScreenProps } from "../../app";
 import { listen } from "../../events";
 import { useLoad } from "../../load";
+import { now, second } from "../../parts/format";
 import { Notice, Waiting } from "../../parts/panel";
 import type { Backlog, Cost, Page, Stats, WorkerNote } from "../../shapes";
 import "../../style/health.css";
@@ -50,7 +51,7 @@ export default function Screen({ about, user }: ScreenProps) {
           {listening ? "● listens for changes" : "○ does not hear of changes"}
         </span>
         <small data-testid="as-read">
-          {value ? `as of ${value.at.toISOString().slice(11, 19)} UTC` : ""}
+          {value ? `as of ${second(now(value.at)).slice(11)}` : ""}
           {loading ? " …" : ""}
         </small>
         {user === null ? null : (

@@ -1,9 +1,11 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../../parts/chart";
-import { count, day, percent, short, times } from "../../parts/format";
+import { count, dayAt, percent, short, times } from "../../parts/format";
+import { statusName } from "../../parts/names";
 import { Empty, Figure, Panel } from "../../parts/panel";
 import { Scroll } from "../../parts/scroll";
+import { Term } from "../../parts/term";
 import { Line } from "../../parts/words";
 import type { Stats } from "../../shapes";
 import { grown, layersOf, saved } from "./series";
@@ -47,21 +49,23 @@ export function Saved({ stats }: { stats: Stats }) {
 export function Layers({ stats }: { stats: Stats }) {
   const layers = useMemo(() => layersOf(stats.summaries), [stats]);
   const facts = stats.facts.reduce((sum, one) => sum + one.count, 0);
-  const told = stats.facts.map((one) => `${count(one.count)} ${one.status}`).join(", ");
+  const told = stats.facts.map((one) => `${count(one.count)} ${statusName(one.status)}`).join(", ");
   return (
     <Panel title="Layers" testId="layers">
       <dl class="figures">
         <Figure name="Sessions" value={count(stats.sessions)} />
         <Figure name="Messages" value={count(stats.messages)} />
-        <Figure name="Facts" value={count(facts)} note={told} />
-        <Figure name="Episodes" value={count(stats.episodes)} />
+        <Figure name="Facts" of="fact" value={count(facts)} note={told} />
+        <Figure name="Episodes" of="episode" value={count(stats.episodes)} />
       </dl>
       {layers.length ? (
         <Scroll label="Summaries by layer">
           <table>
             <thead>
               <tr>
-                <th>Layer</th>
+                <th>
+                  <Term of="layer">Layer</Term>
+                </th>
                 <th>Kind</th>
                 <th class="right">Live</th>
                 <th class="right">Folded on</th>
@@ -102,7 +106,7 @@ export function Growth({ stats }: { stats: Stats }) {
       </Panel>
     );
   }
-  const until = day(last.day.toISOString());
+  const until = dayAt(last.day.getTime());
   return (
     <Panel
       title="Growth"
@@ -118,7 +122,9 @@ export function Growth({ stats }: { stats: Stats }) {
         </span>
       }
     >
-      <h3>Tokens so far</h3>
+      <h3>
+        Tokens so far <small>by days of UTC</small>
+      </h3>
       <Chart
         about={`Tokens up to ${until}: messages ${count(last.said)}, summaries ${count(last.summed)}`}
         inputs={[series]}

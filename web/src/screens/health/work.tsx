@@ -4,18 +4,10 @@ import { ago, count, minute } from "../../parts/format";
 import { mayWrite, NEEDS_WRITE } from "../../parts/may";
 import { Figure, Notice, Panel } from "../../parts/panel";
 import { Scroll } from "../../parts/scroll";
+import { SessionName } from "../../parts/session";
 import { Action } from "../../parts/tasks";
 import { Id, Words } from "../../parts/words";
 import type { About, Backlog, WorkerNote } from "../../shapes";
-
-const HELP = {
-  pending: "Sessions that wait for a worker to look whether something is due.",
-  leased: "Sessions that a worker has claimed for a limited time (a lease). No other worker takes them meanwhile.",
-  waiting: "Sessions whose work failed. They are tried again later, after a growing pause.",
-  aside: "Sessions whose work failed too often. No worker takes them until something new comes, or until you retry.",
-  lag: "How long the longest-waiting pending session has waited.",
-  unembedded: "Users with texts that have no vector yet. Until then, words alone find these texts.",
-};
 
 /** What is due, and what fails. */
 export function Work({ backlog, about, again }: { backlog: Backlog; about: About; again: () => void }) {
@@ -42,17 +34,17 @@ export function Work({ backlog, about, again }: { backlog: Backlog; about: About
       }
     >
       <dl class="figures">
-        <Figure name="Pending" value={count(backlog.pending)} note="sessions that wait" help={HELP.pending} />
-        <Figure name="Leased" value={count(backlog.leased)} note="in work now" help={HELP.leased} />
-        <Figure name="Waiting" value={count(backlog.waiting)} note="will be retried" help={HELP.waiting} />
-        <Figure name="Set aside" value={count(backlog.aside)} note="failed too often" help={HELP.aside} />
+        <Figure name="Pending" value={count(backlog.pending)} note="sessions that wait" of="pending" />
+        <Figure name="In work" value={count(backlog.leased)} note="right now" of="inWork" />
+        <Figure name="Waiting" value={count(backlog.waiting)} note="will be retried" of="waiting" />
+        <Figure name="Set aside" value={count(backlog.aside)} note="failed too often" of="setAside" />
         <Figure
           name="Lag"
-          help={HELP.lag}
+          of="lag"
           value={backlog.oldest === null ? "none" : ago(backlog.oldest)}
           note={backlog.oldest === null ? "" : "since the oldest waits"}
         />
-        <Figure name="Without vectors" value={count(backlog.unembedded)} note="users" help={HELP.unembedded} />
+        <Figure name="Without vectors" value={count(backlog.unembedded)} note="users" of="withoutVectors" />
       </dl>
       {doing.error ? <Notice error={doing.error} /> : null}
       {backlog.failing.length ? (
@@ -73,7 +65,7 @@ export function Work({ backlog, about, again }: { backlog: Backlog; about: About
               {backlog.failing.map((one) => (
                 <tr key={one.session_id}>
                   <td class="text">
-                    <Id id={one.session_id} />
+                    <SessionName id={one.session_id} />
                   </td>
                   <td class="text">
                     <Words text={one.reason} />

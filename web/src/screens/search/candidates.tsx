@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 import { count, day } from "../../parts/format";
 import { Empty, Panel } from "../../parts/panel";
+import { Score } from "../../parts/score";
+import { Term } from "../../parts/term";
 import { Line } from "../../parts/words";
 import type { Context, Explained, Hit } from "../../shapes";
 import { look } from "./parts";
@@ -71,7 +73,9 @@ export function Candidates({
           <li key={hit.id} data-testid="hit" data-id={hit.id} class={cut !== null && place >= cut ? "under" : ""}>
             {place === cut ? (
               <p class="cut" data-testid="threshold">
-                <span>threshold {found.least}: a search shows nothing below</span>
+                <span>
+                  <Term of="threshold">threshold</Term> {found.least}: a context takes nothing below
+                </span>
               </p>
             ) : null}
             <div class="hit">
@@ -80,7 +84,7 @@ export function Candidates({
                 <Move by={moves[place] ?? null} />
               </span>
               <Bar hit={hit} names={shown} reach={reach} />
-              <span class="score">{hit.score.toFixed(3)}</span>
+              <Score score={hit.score} weighted={found.weights !== null} />
               <div class="what">
                 <button type="button" class="link" onClick={() => open(hit)}>
                   <Line text={hit.text} />
@@ -90,6 +94,7 @@ export function Candidates({
                   <Fated standing={standings[place]} known={context !== null} />
                   <small>
                     {count(hit.tokens)} tokens, {day(hit.created_at)}
+                    {hit.count > 1 ? `, said ${count(hit.count)} times` : ""}
                   </small>
                 </p>
               </div>
@@ -106,7 +111,7 @@ export function Candidates({
             : ""}{" "}
           {found.weights
             ? "Parts add up to the score."
-            : "Parts add up to a sum; the score is how likely a hit with that sum answers the query, between 0 and 1."}
+            : "Parts add up to a sum, which ranks. The word beside it says how likely a hit with that sum answers the query."}
         </small>
       </p>
     </Panel>

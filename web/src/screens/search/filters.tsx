@@ -1,3 +1,4 @@
+import { Term } from "../../parts/term";
 import type { HitKind } from "../../shapes";
 
 export const KINDS: readonly HitKind[] = ["message", "summary", "fact", "episode"];
@@ -35,7 +36,9 @@ export function Filters({ given, change }: { given: Given; change: (given: Given
         />
       </label>
       <label>
-        Budget in tokens
+        <span>
+          <Term of="budget">Budget</Term> in tokens
+        </span>
         <input
           type="number"
           min={1}

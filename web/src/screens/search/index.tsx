@@ -67,7 +67,7 @@ export default function Screen({ about, user, session }: ScreenProps) {
   );
   const before = useOrderBefore(found.value);
 
-  if (user === null) return <Empty>No users yet: add messages, or load the demo under “Try it”, then search.</Empty>;
+  if (user === null) return <Empty>No users yet: add messages, or import some, then search.</Empty>;
   const explained = found.value?.explained ?? null;
   return (
     <>
@@ -83,6 +83,7 @@ export default function Screen({ about, user, session }: ScreenProps) {
             Query
             <input
               type="search"
+              dir="auto"
               value={typed}
               required
               autocomplete="off"

@@ -1,3 +1,4 @@
+import { isWeighted, scoreLine } from "../../parts/score";
 import type { Hit } from "../../shapes";
 import { partNames } from "./standing";
 
@@ -26,7 +27,7 @@ export function Parts({ hit }: { hit: Hit }) {
   const names = partNames([hit]);
   return (
     <details class="parts">
-      <summary>Score {hit.score.toFixed(3)}, part by part</summary>
+      <summary>{scoreLine(hit.score, isWeighted(hit.parts))}: part by part</summary>
       <table>
         <tbody>
           {names.map((name) => (

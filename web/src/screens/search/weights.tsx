@@ -1,4 +1,5 @@
 import { percent } from "../../parts/format";
+import { Term } from "../../parts/term";
 
 const NAMES = ["semantic", "keyword", "recency", "importance", "access"] as const;
 
@@ -24,7 +25,7 @@ export function Weights({
           data-testid="calibrated"
           onChange={(event) => change(event.currentTarget.checked ? null : { ...usual })}
         />
-        calibrated
+        <Term of="calibrated">calibrated</Term>
       </label>
       {NAMES.map((name) => (
         <label key={name} class="weight">

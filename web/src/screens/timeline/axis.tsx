@@ -1,4 +1,4 @@
-import { count, day, minute } from "../../parts/format";
+import { clock, count, day } from "../../parts/format";
 import type { Stretch } from "../../shapes";
 import { type Scale, ticks, xOf } from "./layout";
 
@@ -22,7 +22,7 @@ export function Axis({
   const when = (seq: number): string => {
     const part = parts?.find((one) => one.last >= seq);
     if (!part) return "";
-    return oneDay ? minute(part.began_at).slice(11) : day(part.began_at);
+    return oneDay ? clock(part.began_at) : day(part.began_at);
   };
   const right = scale.left + scale.width;
   return (

@@ -5,6 +5,7 @@ import { count, minute, percent, times } from "../../parts/format";
 import { mayWrite } from "../../parts/may";
 import { Messages } from "../../parts/messages";
 import { Empty, Figure, Notice, Panel, Waiting } from "../../parts/panel";
+import { Term } from "../../parts/term";
 import { changed } from "../../pickers";
 import { addressOf } from "../../place";
 import type { About, Coverage, Message, Session, Span } from "../../shapes";
@@ -16,7 +17,7 @@ import { useTimeline } from "./loads";
 import { Proposed } from "./proposals";
 import { Strata } from "./strata";
 
-export default function Core({ about, user, session }: ScreenProps) {
+export default function Screen({ about, user, session }: ScreenProps) {
   if (session === null) {
     return (
       <Empty>
@@ -24,17 +25,17 @@ export default function Core({ about, user, session }: ScreenProps) {
           <b>Nothing is stored yet.</b>
         </p>
         <p>
-          <a href={addressOf({ screen: "try", user, session: null })}>Try it</a> brings in a conversation that is
-          bundled, or begins one of your own. From a program: <code>POST /v1/sessions/ID/messages</code>, or{" "}
-          <code>lamina import FILE</code>.
+          <a href={addressOf({ screen: "try", user, session: null })}>Talk</a>, or{" "}
+          <a href={addressOf({ screen: "start", user: null, session: null })}>import your history</a>. From a program:{" "}
+          <code>POST /v1/sessions/ID/messages</code>, or <code>lamina import FILE</code>.
         </p>
       </Empty>
     );
   }
-  return <Sample key={session} id={session} about={about} />;
+  return <Timeline key={session} id={session} about={about} />;
 }
 
-function Sample({ id, about }: { id: string; about: About }) {
+function Timeline({ id, about }: { id: string; about: About }) {
   const [round, setRound] = useState(0);
   const [texts, setTexts] = useState(false);
   const [opened, setOpened] = useState<string | null>(null);
@@ -229,26 +230,37 @@ function Looking({
 
 const size = (spans: readonly Span[]): number => spans.reduce((sum, span) => sum + span.last - span.first + 1, 0);
 
+function unseen({ left_out, blind }: Coverage): string {
+  if (size(blind)) return `${count(size(blind))} of them not visible`;
+  return left_out.length ? "their summaries did not fit" : "every message is in it";
+}
+
 function Figures({ session, coverage, summaries }: { session: Session; coverage: Coverage | null; summaries: number }) {
   const { messages, turns, tokens, cursor } = session.counters;
   return (
     <dl class="figures">
-      <Figure name="Messages" value={count(messages)} note={times(turns, "turn")} />
-      <Figure name="Tokens" value={count(tokens)} note={`last ${minute(session.last_at)}`} />
+      <Figure name="Messages" value={count(messages)} note={<Term of="turn">{times(turns, "turn")}</Term>} />
+      <Figure name="Tokens" of="tokens" value={count(tokens)} note={`last ${minute(session.last_at)}`} />
       <Figure
         name="Folded"
+        of="fold"
         value={percent(Math.floor((cursor / Math.max(1, messages)) * 100) / 100)}
         note={`up to message ${count(cursor)}`}
       />
       <Figure name="Summaries" value={count(summaries)} note={`session is ${session.status}`} />
       {coverage ? (
         <>
-          <Figure name="Word for word" value={count(size(coverage.verbatim))} note="messages in a context" />
+          <Figure
+            name="Word for word"
+            of="verbatim"
+            value={count(size(coverage.verbatim))}
+            note="messages in a context"
+          />
           <Figure
             name="Not shown"
-            help="Messages that this context does not have word for word or in a summary: left out because they did not fit, or not visible."
+            of="notShown"
             value={count(size(coverage.left_out) + size(coverage.blind))}
-            note={size(coverage.blind) ? `${count(size(coverage.blind))} of them not visible` : "none is not visible"}
+            note={unseen(coverage)}
           />
         </>
       ) : null}

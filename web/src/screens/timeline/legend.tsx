@@ -1,3 +1,4 @@
+import { Term } from "../../parts/term";
 import type { Coverage, Outline } from "../../shapes";
 import { STEPS } from "./layout";
 import type { Pin } from "./pins";
@@ -32,7 +33,7 @@ export function Legend({
         </span>
         {folded ? (
           <span>
-            <i class="folded" /> folded further
+            <i class="folded" /> <Term of="layer">folded further</Term>
           </span>
         ) : null}
       </div>
@@ -40,32 +41,44 @@ export function Legend({
         {coverage ? (
           <>
             <span>
-              <i class="verbatim" /> word for word in a context
+              <i class="verbatim" /> <Term of="verbatim">word for word</Term> in a context
             </span>
             <span>
               <i class="summarised" /> as a summary
             </span>
             {coverage.left_out.length ? (
               <span>
-                <i class="left_out" /> left out: did not fit
+                <i class="left_out" /> <Term of="leftOut">left out</Term>: did not fit
               </span>
             ) : null}
             {coverage.blind.length ? (
               <span>
-                <i class="blind" /> not visible: in no summary either
+                <i class="blind" /> <Term of="notVisible">not visible</Term>: in no summary either
               </span>
             ) : null}
           </>
         ) : null}
         {outline?.forgotten.length ? (
           <span>
-            <i class="redacted hatched" /> redacted
+            <i class="redacted hatched" /> <Term of="redacted">redacted</Term>
           </span>
         ) : null}
-        {has("fact") ? <span>● fact</span> : null}
+        {has("fact") ? (
+          <span>
+            ● <Term of="fact">fact</Term>
+          </span>
+        ) : null}
         {past ? <span>○ past fact</span> : null}
-        {has("episode") ? <span>◆ episode</span> : null}
-        {has("milestone") ? <span>■ milestone</span> : null}
+        {has("episode") ? (
+          <span>
+            ◆ <Term of="episode">episode</Term>
+          </span>
+        ) : null}
+        {has("milestone") ? (
+          <span>
+            ■ <Term of="milestone">milestone</Term>
+          </span>
+        ) : null}
       </div>
       <p class="hint">
         A click on the log shows a message, a drag looks closer, a double click shows all again. Keys: Tab and arrows go

@@ -1,5 +1,6 @@
 /** Facts, episodes and milestones as pins over the log. */
 
+import { factLine, statusName } from "../../parts/names";
 import type { Episode, Fact, Stretch } from "../../shapes";
 import { messageOf, type Scale, xOf } from "./layout";
 
@@ -35,8 +36,8 @@ export const factPin = (fact: Fact): Pin => ({
   id: fact.id,
   kind: "fact",
   seq: fact.seq,
-  label: fact.key ? `${fact.key}: ${fact.value}` : fact.value,
-  note: `${fact.type}, ${fact.status}`,
+  label: factLine(fact),
+  note: `${fact.type}, ${statusName(fact.status)}`,
   holds: fact.status === "active",
   message: null,
 });

@@ -4,6 +4,7 @@ import { minute, percent, spanned, times } from "../../parts/format";
 import { NEEDS_WRITE } from "../../parts/may";
 import { Notice } from "../../parts/panel";
 import { Action, More } from "../../parts/tasks";
+import { Term } from "../../parts/term";
 import { Words } from "../../parts/words";
 import type { Proposal } from "../../shapes";
 import { pairs } from "./diff";
@@ -36,7 +37,7 @@ export function Proposed({
           made {minute(proposal.created_at)} by <Words text={proposal.recipe} />
         </span>
         <span>
-          {times(differing, "change")}, drift {percent(proposal.drift)}
+          {times(differing, "change")}, <Term of="drift">drift</Term> {percent(proposal.drift)}
         </span>
         {proposal.status === "rolled_back" ? null : (
           <span class="tools" title={why}>

@@ -1,1 +1,0 @@
-var e=e=>e.role!==`read`,t=e=>e.role===`admin`,n=`This needs a key with the role write.`,r=`This needs a key with the role admin.`;export{e as i,n,t as r,r as t};

@@ -1,0 +1,12 @@
+/** What facts and sessions are called, the same on every screen. */
+
+import type { Fact, FactStatus, Session } from "../shapes";
+
+/** A fact on one line. */
+export const factLine = (fact: Fact): string => fact.text;
+
+/** A session by its title, or by its id if it has none. */
+export const sessionName = (session: Pick<Session, "id" | "title">): string => session.title || session.id;
+
+/** The standing of a fact in a word. */
+export const statusName = (status: FactStatus): string => (status === "evidence" ? "said again" : status);

@@ -1,0 +1,134 @@
+/** What is known of a person, put in the order in which one would tell it. */
+
+import { placeOf } from "../../parts/format";
+import type { Episode, Fact, UserProfile } from "../../shapes";
+
+export interface Group {
+  id: string;
+  title: string;
+  facts: Fact[];
+}
+
+/** A value that changed: all its values, the oldest first. */
+export interface Change {
+  id: string;
+  name: string;
+  values: Fact[];
+}
+
+const TITLES: Record<string, string> = {
+  identity: "Who you are",
+  relation: "People around you",
+  health: "Your health",
+  preference: "What you prefer",
+  constraint: "What to respect",
+  instruction: "How to answer you",
+  goal: "Where you are heading",
+  commitment: "What you have promised",
+  event: "What happened",
+  decision: "What you decided",
+  procedure: "How you do things",
+  relationship: "People around you",
+  person: "People around you",
+  entity: "Things and projects",
+};
+const ORDER = Object.keys(TITLES);
+
+/** A category as a heading. */
+export function titleOf(category: string): string {
+  return TITLES[category] ?? capital(category.replaceAll("_", " "));
+}
+
+export function capital(text: string): string {
+  const [first = "", ...rest] = Array.from(text);
+  return first.toLocaleUpperCase() + rest.join("");
+}
+
+/** Facts by what they are about, the most important first. */
+export function groupsOf(facts: readonly Fact[], people: UserProfile["people"]): Group[] {
+  const found = new Map<string, Fact[]>();
+  for (const fact of facts) {
+    if (fact.about !== null) continue;
+    const title = titleOf(fact.category);
+    found.set(title, [...(found.get(title) ?? []), fact]);
+  }
+  const place = (group: Group) => {
+    const known = ORDER.indexOf(group.facts[0]?.category ?? "");
+    return known < 0 ? ORDER.length : known;
+  };
+  const own = [...found]
+    .map(([title, some]) => ({ id: some[0]?.category ?? title, title, facts: some.sort(byWeight) }))
+    .sort((a, b) => place(a) - place(b) || a.title.localeCompare(b.title));
+  const others = Object.entries(people).map(([name, ids]) => ({
+    id: "relation",
+    title: capital(name),
+    facts: facts.filter((fact) => ids.includes(fact.id)).sort(byWeight),
+  }));
+  return [...own, ...others.filter((group) => group.facts.length)];
+}
+
+const byWeight = (a: Fact, b: Fact): number =>
+  Number(a.key === null) - Number(b.key === null) ||
+  b.importance - a.importance ||
+  placeOf(a.valid_from) - placeOf(b.valid_from);
+
+/** A line `location: Utrecht` as a name and a value; other lines have no name. */
+export function lineOf(fact: Fact): { name: string | null; words: string } {
+  const begin = fact.key === null ? "" : `${fact.key}: `;
+  return begin && fact.text.startsWith(begin)
+    ? { name: capital(fact.key ?? ""), words: fact.text.slice(begin.length) }
+    : { name: null, words: capital(fact.text) };
+}
+
+/** Whether a line says the words that were said, and nothing else. */
+export const isQuote = (fact: Fact): boolean => fact.key === null && fact.value === fact.quote;
+
+export function nameOf(facts: readonly Fact[], user: string): string {
+  return facts.find((fact) => fact.key === "name" && fact.about === null && fact.status === "active")?.value ?? user;
+}
+
+const STOOD: ReadonlySet<Fact["status"]> = new Set(["active", "superseded"]);
+
+/** What changed up to a time, the newest change first. */
+export function changesOf(facts: readonly Fact[], until: number): Change[] {
+  const found = new Map<string, Fact[]>();
+  for (const fact of facts) {
+    if (fact.key === null || !STOOD.has(fact.status) || placeOf(fact.valid_from) > until) continue;
+    const id = JSON.stringify([fact.category, fact.slot]);
+    found.set(id, [...(found.get(id) ?? []), fact]);
+  }
+  return [...found]
+    .map(([id, some]) => {
+      const values = some.sort((a, b) => placeOf(a.valid_from) - placeOf(b.valid_from));
+      return {
+        id,
+        name: [values[0]?.about, capital(values[0]?.key ?? "")].filter(Boolean).join(": "),
+        values: values.filter(isOther),
+      };
+    })
+    .filter((change) => change.values.length > 1)
+    .sort((a, b) => lastOf(b) - lastOf(a));
+}
+
+/** Whether a value is another than the one before it. */
+const isOther = (fact: Fact, place: number, all: readonly Fact[]): boolean =>
+  place === 0 || all[place - 1]?.value !== fact.value;
+const lastOf = (change: Change): number => placeOf(change.values.at(-1)?.valid_from ?? "");
+
+export function has(words: string, ...texts: (string | null)[]): boolean {
+  const asked = words.trim().toLocaleLowerCase();
+  return !asked || texts.some((text) => text?.toLocaleLowerCase().includes(asked));
+}
+
+export const momentsOf = (episodes: readonly Episode[], until: number): Episode[] =>
+  episodes
+    .filter((one) => placeOf(one.happened_at) <= until)
+    .sort((a, b) => placeOf(b.happened_at) - placeOf(a.happened_at));
+
+const LONG = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+const BRIEF = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+
+/** `26 July 2025`: the day that was said, in the zone in which it was said. */
+export const longDay = (time: string): string => LONG.format(placeOf(time));
+export const briefDay = (time: string): string => BRIEF.format(placeOf(time));
+export const dayAtPlace = (place: number): string => LONG.format(place);
