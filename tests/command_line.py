@@ -92,7 +92,7 @@ def cli(tmp_path, monkeypatch, capsys):
 
     def run(*words: str, keys: str | None = None, given: str = "", **environ: str) -> Done:
         with monkeypatch.context() as patched:
-            for name, value in environ.items():
+            for name, value in {"COLUMNS": "80", **environ}.items():
                 patched.setenv(name, value)
             patched.setattr(sys, "argv", ["lamina", *words])
             patched.setattr(sys, "stdin", io.StringIO(given) if keys is None else Terminal(keys))

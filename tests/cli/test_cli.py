@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from lamina import Memory
-from lamina.cli import command, demo, entry, serve_commands
+from lamina.cli import command, demo, serve_commands
 from lamina.logs import JsonLines
 from lamina.server.mcp import mcp_process
 from lamina.settings import load_settings
@@ -45,6 +45,8 @@ def test_a_conversation_from_end_to_end(cli, place):
     built = told("context", "which plan?", "-u", "alex", "-s", "s1", "-b", "900")
     assert built["tokens"] <= 900
     assert built["manifest"]["profile"] == "project"
+    first = told("context", "Hi", "-u", "new", "--system", "You are brief.")
+    assert [one["content"] for one in first["messages"]] == ["You are brief.", "Hi"]
     assert told("search", "harbour Porto", "-u", "alex")
     summaries = told("summaries", "s1")
     assert [item["covers"] for item in summaries] == [{"first": f, "last": f + 9} for f in (1, 11, 21, 31)]
@@ -66,7 +68,7 @@ def test_what_one_process_adds_the_next_one_finds(lamina, tmp_path):
     """With its logs as JSON lines with stable actions, which never have what was said."""
     done = lamina("-v", "add", "-", "-s", "s1", given=lines(40), LAMINA_PROFILE="project")
     assert done.returncode == 0, done.stderr
-    records = [json.loads(line) for line in done.stderr.splitlines()]
+    records = [json.loads(line) for line in done.stderr.splitlines() if not line.startswith("made ")]
     folds = [record for record in records if record["action"] == "folded"]
     assert folds
     assert {"tokens_before", "tokens_after", "turns_folded", "seconds"} <= set(folds[0])
@@ -80,7 +82,7 @@ def test_unknown_session_is_not_found(cli):
     """A session that is not there gives exit code 1 and its name."""
     cli("add", "hello", "-s", "s1", "--no-settle")
     done = cli("summaries", "s9")
-    assert (done.code, done.stdout, done.err) == (1, "", "error: no session 's9'")
+    assert (done.code, done.stdout, done.err) == (1, "", "error: no session 's9'; `lamina sessions` lists them")
 
 
 def test_blank_lines_between_messages_are_passed_over(cli):
@@ -97,6 +99,28 @@ def test_an_import_may_leave_the_folding_to_others(cli):
         base = ["--db", f"other{pending}.db"]
         assert cli(*base, "import", "all.jsonl", *words, **project).code == 0
         assert json.loads(cli(*base, "workers", "--json").stdout)["backlog"]["pending"] == pending
+
+
+def test_an_import_of_a_path_that_is_not_there(cli):
+    """Bad input: the error is on standard error, says what would work, and no memory is made."""
+    done = cli("import", "old.zip", "older.json")
+    assert (done.code, done.stdout) == (2, "")
+    assert done.err.startswith("error: there is no file or folder 'old.zip' in ")
+    assert "older.json" in done.err
+    assert "give the path of a file, a folder or a .zip archive" in done.err
+    assert not Path("lamina.db").exists()
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
+def test_an_import_goes_on_without_paths_that_are_not_there(cli, words):
+    """What is there is imported and told; what is not is named on standard error, and the exit code is 1."""
+    Path("a.jsonl").write_text('{"session_id": "s1", "role": "user", "content": "I live in Porto."}')
+    done = cli("import", "gone.zip", "a.jsonl", *words)
+    assert done.code == 1
+    assert "a.jsonl" in done.stdout
+    assert "gone.zip" not in done.stdout
+    assert "error: there is no file or folder 'gone.zip'" in done.err
+    assert [one["id"] for one in json.loads(cli("sessions", "--json").stdout)] == ["s1"]
 
 
 def test_a_context_says_what_did_not_fit(cli):
@@ -141,9 +165,9 @@ def test_every_command_speaks_text_and_json(cli):
         pytest.param(["sessions"], "there is no memory at", id="no-file"),
         pytest.param(["add"], "nothing to add", id="nothing"),
         pytest.param(["add", "hi", "--role", "narrator"], "a role is one of", id="role"),
-        pytest.param(["add", "--file", "missing.jsonl"], "cannot be read", id="no-input-file"),
+        pytest.param(["add", "--file", "missing.jsonl"], "there is no file missing.jsonl", id="no-input-file"),
+        pytest.param(["add", " "], "the message is empty; nothing was added", id="empty"),
         pytest.param(["profiles", "nope"], "there are", id="profile"),
-        pytest.param(["import", "missing.jsonl"], "cannot be read", id="import"),
     ],
 )
 def test_mistakes_are_said_in_one_line(cli, words, said):
@@ -153,6 +177,23 @@ def test_mistakes_are_said_in_one_line(cli, words, said):
     assert "error:" in done.err
     assert said in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(["messages", "s1", "--first", "9"], "has 1 messages; --first 9 is behind the newest", id="behind"),
+        pytest.param(["messages", "s1", "--first", "3", "--last", "2"], "--first 3 --last 2 has none", id="none"),
+        pytest.param(["messages", "s1", "--first", "-1"], "messages are numbered from 1", id="negative"),
+        pytest.param(["search", "x", "--top", "0"], "error: --top must be", id="option"),
+        pytest.param(["search", "x", "--as-of", "never"], "error: --as-of 'never' is no time", id="time"),
+    ],
+)
+def test_a_mistake_is_said_in_the_words_of_the_options(cli, words, said):
+    cli("add", "hello", "-s", "s1", "--no-settle")
+    done = cli(*words)
+    assert (done.code, done.stdout) == (2, "")
+    assert said in done.err
 
 
 def test_bad_settings_stop_every_command_with_all_problems(cli):
@@ -202,12 +243,6 @@ def test_what_was_mended_is_told(cli, tmp_path):
 # what is not installed
 
 
-def test_without_the_packages_of_the_command_line_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "rich", None)
-    with pytest.raises(SystemExit, match=r"error: rich is not installed; get it with: pip install 'lamina\[cli\]'"):
-        entry.main()
-
-
 @pytest.mark.parametrize(
     ("command", "package", "extra"),
     [pytest.param("mcp", "mcp", "mcp", id="mcp"), pytest.param("serve", "uvicorn", "server", id="serve")],
@@ -243,16 +278,12 @@ def printed(show, *values):
     return seen.get()
 
 
-def test_the_demo_says_how_to_go_on_with_what_is_installed(monkeypatch, tmp_path):
-    """Programs by their names where the shell finds them, else by their paths; what is missing is installed first."""
+def test_the_demo_names_programs_that_the_shell_finds(monkeypatch, tmp_path):
+    """By their names; others by their paths."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", "")
-    assert f"  {LAMINA} --db demo.db serve" in printed(demo._show_next, Path("demo.db"))
-    monkeypatch.setenv("PATH", str(Path(LAMINA).parent))
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    *_, install, serve = printed(demo._show_next, Path("demo.db")).splitlines()
-    assert install == "  pip install 'lamina[server]'"
-    assert serve.startswith("  lamina --db demo.db serve")
+    for path, name in (("", LAMINA), (str(Path(LAMINA).parent), "lamina")):
+        monkeypatch.setenv("PATH", path)
+        assert f"  {name} --db demo.db serve" in printed(demo._show_next, Path("demo.db"))
 
 
 def test_the_demo_says_what_carries_an_answer():

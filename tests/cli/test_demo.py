@@ -1,19 +1,24 @@
 """The demo: it shows what it says, of the story it tells, and leaves a clean file."""
 
+import io
 import json
 import os
 import pty
 import re
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from rich.console import Console
 
 from lamina import Memory
-from lamina.cli.demo import CARD, WISH
-from lamina.story import USER, questions, story
-from tests.command_line import LAMINA, plain_environ
+from lamina.cli.demo import WISH
+from lamina.cli.demo import _show_next as show_next
+from lamina.story import CARD, ENDLESS, USER, parts, questions, story
+from tests.command_line import LAMINA, plain_environ, service_process
 from tests.waiting import CEILING
 
 pytestmark = pytest.mark.xdist_group("demo")
@@ -78,10 +83,40 @@ def test_the_demo_is_ready_within_30_seconds(demo):
     assert demo.data["seconds"] < 30
 
 
-def test_the_demo_ends_with_how_to_open_the_inspector(demo):
-    *_, words, last = demo.text.splitlines()
-    assert "inspector" in words
-    assert last.endswith("lamina --db lamina-demo.db serve   # then open http://127.0.0.1:8640/")
+def next_commands(text: str) -> list[str]:
+    """What the demo says to type, from its last lines."""
+    return [line.strip() for line in text.split("; try:\n")[1].splitlines() if line.startswith("  ")]
+
+
+def test_what_the_demo_says_at_its_end_can_be_typed(demo):
+    """Each line runs as it stands, in a shell that knows no environment; the last one serves the inspector."""
+    *reading, serve = next_commands(demo.text)
+    assert len(reading) == 8
+    environ = plain_environ(PATH=os.defpath)
+    for line in reading:
+        done = subprocess.run(
+            line, shell=True, cwd=demo.file.parent, capture_output=True, text=True, check=False, env=environ
+        )
+        assert (done.returncode, bool(done.stdout)) == (0, True), (line, done.stderr)
+    assert serve == f"{LAMINA} --db lamina-demo.db serve"
+    with service_process(demo.file.parent, *shlex.split(serve)[1:3]) as (process, _):
+        assert process.poll() is None
+
+
+def test_a_name_with_spaces_is_quoted_at_the_end_of_the_demo(monkeypatch, tmp_path):
+    """And what is not installed is installed first, from where this package came from."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    console = Console(width=80, file=io.StringIO())
+    with console.capture() as seen:
+        show_next(console, Path("my demo.db"))
+    lines = [line.strip() for line in seen.get().splitlines()]
+    assert [shlex.split(line)[1:3] for line in lines if line.startswith(LAMINA)] == [["--db", "my demo.db"]] * 9
+    *_, install, _ = map(shlex.split, lines)
+    assert install[0].endswith("pip")
+    assert install[1] == "install"
+    assert install[-1].endswith("[server]")
 
 
 @pytest.mark.parametrize(
@@ -155,6 +190,14 @@ def test_only_the_card_number_is_gone(demo):
         assert "forget it" in memory.message(WISH).text
 
 
+def test_the_sessions_of_the_demo_have_titles(demo):
+    """They are shown wherever sessions are listed, and where one of them is drawn."""
+    with Memory(demo.file, worker=False) as memory:
+        stored = {session.id: session.title for user in (USER, ENDLESS) for session in memory.sessions(user)}
+    assert stored == {part.session_id: part.title for part in parts()}
+    assert "Session 7 of 14: Nuts, in Dutch" in demo.text
+
+
 def test_the_story_has_every_answer():
     """Each question's answer stands word for word in one of the messages it names."""
     told = {message["id"]: json.dumps(message, ensure_ascii=False).casefold() for message in story()}
@@ -166,7 +209,7 @@ def test_the_story_has_every_answer():
 def test_the_demo_never_overwrites_another_memory(cli):
     """A file that is no demo is left as it is."""
     cli("--db", "own.db", "add", "precious words", "-s", "s1")
-    done = cli("demo", "--file", "own.db")
+    done = cli("demo", "--db", "own.db")
     assert done.code == 2
     assert "is no demo" in done.err
     assert "precious words" in cli("--db", "own.db", "messages", "s1").out

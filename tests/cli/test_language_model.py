@@ -49,7 +49,7 @@ def test_a_server_that_is_down_costs_nothing_but_quality(told, server):
     done = told("-v", "settle")
     assert done.code == 0
     assert SECRET not in done.stdout + done.stderr
-    assert json.loads(told("facts", "--json").stdout)[0]["model"] == "offline-grammar-1"
+    assert json.loads(told("facts", "--json").stdout)[0]["model"] == "offline-2"
 
 
 def test_vectors_from_an_endpoint(told, server, monkeypatch):

@@ -151,7 +151,7 @@ def test_a_process_that_cannot_work_says_why(tmp_path, capsys):
         worker_processes._run_as_child(a_plan(str(tmp_path / "nowhere" / "a.db")))
     assert stop.value.code == 1
     told = json.loads(capsys.readouterr().err)
-    assert (told["action"], "folder must exist" in told["reason"]) == ("worker_process_failed", True)
+    assert (told["action"], "there is no folder" in told["reason"]) == ("worker_process_failed", True)
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from rich.console import Console
 
 from lamina import __version__
 from lamina.cli import display, options
-from lamina.cli.command import console, out
+from lamina.cli.command import out
 from lamina.cli.demo import run_demo
+from lamina.errors import InputError
 from lamina.profiles import PROFILES, profile_named, profile_values
 from lamina.settings import Settings
 
@@ -17,12 +18,12 @@ commands = typer.Typer()
 
 
 @commands.command()
-def demo(
-    file: Annotated[Path, typer.Option("--file", help="File for the memory.")] = Path("lamina-demo.db"),
-    as_json: options.Json = False,
-) -> None:
-    """Replay an example conversation: its layers, what is known when, questions, and forgetting."""
-    result = run_demo(Console(quiet=True) if as_json else console, file)
+def demo(context: typer.Context, as_json: options.Json = False) -> None:
+    """Replay an example conversation, and leave its memory in lamina-demo.db, or in the file that --db names."""
+    given = context.obj.database or "lamina-demo.db"
+    if "://" in given:
+        raise InputError("the demo counts bytes in its file; give a path with --db, or leave it out")
+    result = run_demo(Console(quiet=as_json), Path(given))
     if as_json:
         out(result, as_json, str)
 

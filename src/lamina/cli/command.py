@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from lamina import Memory
 from lamina.cli import display
+from lamina.cli.output import ClosedPipe, Output, is_plain
 from lamina.errors import InputError
 from lamina.memory import AsyncMemory
 from lamina.settings import Settings
@@ -25,8 +26,8 @@ from lamina.values.report import Settled
 T = TypeVar("T")
 Report = Callable[[int, int], None]  # how far long work is: done, of how many
 
-console = Console()
-errors = Console(stderr=True)
+console = Output()
+errors = Output(stderr=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +35,44 @@ class Opener:
     """Opens the memory that the settings name; every command gets one as `context.obj`."""
 
     settings: Settings
+    database: str | None = None  # as --db names it
+    tenant: str | None = None  # as --tenant names it
+    quiet: bool = False
 
     @contextmanager
     def memory(self) -> Iterator[Memory]:
         """The memory, without a worker: commands do what is due themselves."""
-        settings = self.settings
+        settings, is_new = self.settings, self._is_missing()
         with Memory(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as memory:
+            self._announce(is_new)
             yield memory
 
     def check_exists(self) -> "Opener":
-        path = self.settings.database.removeprefix("sqlite:///")
-        if "://" not in path and not Path(path).exists():
-            raise InputError(f"there is no memory at {path}; `lamina add` or `lamina import` creates one (--db PATH)")
+        if self._is_missing():
+            path = Path(self._path()).absolute()
+            raise InputError(
+                f"there is no memory at {path}; --db names another one, `lamina add` and `lamina import` make one"
+            )
         return self
 
-    def tenant_names(self, context: typer.Context, all_tenants: bool) -> list[str]:
+    def _path(self) -> str:
+        return self.settings.database.removeprefix("sqlite:///")
+
+    def _is_missing(self) -> bool:
+        path = self._path()
+        return "://" not in path and path != ":memory:" and not Path(path).exists()
+
+    def _announce(self, is_new: bool) -> None:
+        """Say which file was made."""
+        if is_new and not self.quiet:
+            path = Path(self._path()).absolute()
+            say(f"made {path.name} in {path.parent}")
+
+    def tenant_names(self, all_tenants: bool) -> list[str]:
         """The tenant of the settings, or all that have data."""
         if not all_tenants:
             return [self.settings.tenant]
-        if tenant_option(context) is not None:
+        if self.tenant is not None:
             raise InputError("give --tenant or --all-tenants, not both")
         return self.with_tenants(lambda opened: opened.with_data())
 
@@ -71,27 +91,39 @@ class Opener:
         """What `work` returns, with the memories of all tenants open."""
 
         async def run() -> T:
-            settings = self.settings
+            settings, is_new = self.settings, self._is_missing()
             async with tenants(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as opened:
+                self._announce(is_new)
                 return await work(opened)
 
         return asyncio.run(run())
 
-    def user(self, given: str | None) -> str:
-        return given or self.settings.user
-
-
-def tenant_option(context: typer.Context) -> str | None:
-    """The tenant that was given before the command."""
-    return context.parent.params.get("tenant") if context.parent else None
+    def user(self, given: str | None) -> str | None:
+        """The user that was given, or that the settings name; None: the memory decides."""
+        return given if given is not None else self.settings.user
 
 
 def out(value: Any, as_json: bool, render: Callable[[Any], Any], empty: str = "") -> None:
     """Print a value as JSON, or as `render` makes it; if there is nothing in it, as `empty`."""
     if as_json:
-        sys.stdout.write(display.as_json(value) + "\n")
+        write(display.as_json(value) + "\n")
     else:
         console.print(render(value) if value or not empty else empty)
+
+
+def write(text: str) -> None:
+    """Write to standard output as it is."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise ClosedPipe from None
+
+
+def fit_output() -> None:
+    """Where output has no width, do not break its lines."""
+    for one in (console, errors):
+        one.soft_wrap = is_plain(one)
 
 
 def ask(
@@ -134,3 +166,8 @@ def settle_memory(memory: Memory, quiet: bool) -> Settled:
 def say(line: str) -> None:
     """Print a line for people, which is not part of the output."""
     errors.print(escape(line), highlight=False, soft_wrap=True)
+
+
+def say_error(text: str) -> None:
+    """Print what went wrong, in one line however long."""
+    errors.print(f"[red]error:[/] {escape(text)}", highlight=False, soft_wrap=True)

@@ -1,30 +1,32 @@
-"""Commands for messages and sessions: add, context, search, import and export, status."""
+"""Commands for messages and sessions: add, context, search, status."""
 
+import functools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.panel import Panel
 from rich.text import Text
 
 from lamina import Memory
-from lamina.cli import display, display_knowledge, options
-from lamina.cli.command import Opener, ask, console, out, settle_memory, with_progress
+from lamina.cli import display, display_knowledge, display_search, options
+from lamina.cli.command import Opener, ask, console, errors, out, say, settle_memory, write
+from lamina.cli.named import check_named
 from lamina.cli.options import filter_option
-from lamina.errors import InputError
+from lamina.cli.output import Box, is_plain
+from lamina.errors import InputError, NotFound
 from lamina.profiles import profile_named
 from lamina.search.filters import HIT_KINDS
-from lamina.values.report import Imported
+from lamina.text_files import read_text_file
+from lamina.values.hit import Hit
+from lamina.values.message import Message
 from lamina.values.session import STATUSES, Session, Status
 
 commands = typer.Typer()
-
-_SOURCES = "An export (.jsonl, folder, .md), or another tool's file: ChatGPT, ShareGPT, mem0, chat messages, logs."
-_TARGETS = "A .jsonl file for everything, a folder for readable JSON, a .md file for one session."
+_EXAMPLE = '{"role": "user", "content": "hi"}'
 
 
 @commands.command()
@@ -56,63 +58,31 @@ def _read_messages(text: str | None, file: Path | None, role: str) -> list[Any]:
     if file is None and text is None:
         raise InputError("nothing to add; give a text, '-' for standard input, or --file messages.jsonl")
     if file is None and text != "-":
+        if not str(text).strip():
+            raise InputError("the message is empty; nothing was added")
         return [{"role": role, "content": text}]
-    try:
-        lines = sys.stdin.read() if file is None else file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file or 'standard input'} cannot be read: {error}") from None
-    messages = []
+    if file is not None and text is not None:
+        raise InputError("give a text or --file, not both; nothing was added")
+    lines = _read_stdin() if file is None else read_text_file(file)
+    name, messages = "standard input" if file is None else file, []
     for number, line in enumerate(lines.splitlines(), 1):
         if line.strip():
             try:
                 messages.append(json.loads(line))
-            except ValueError as error:
-                raise InputError(f"line {number} is not JSON: {error}; nothing was added") from None
+            except ValueError:
+                raise InputError(
+                    f"{name}, line {number} is not JSON; each line is a message, such as {_EXAMPLE}; nothing was added"
+                ) from None
+    if not messages:
+        raise InputError(f"{name} has no messages; each line is one, such as {_EXAMPLE}")
     return messages
 
 
-@commands.command("import")
-def import_(
-    context: typer.Context,
-    path: Annotated[Path, typer.Argument(help=_SOURCES)],
-    user: Annotated[
-        str | None, typer.Option("--user", "-u", help="User who gets them; default: as in the file.")
-    ] = None,
-    no_settle: options.NoSettle = False,
-    as_json: options.Json = False,
-) -> None:
-    """Import memories from a file or folder; what is stored already or was forgotten here is skipped."""
-    with context.obj.memory() as memory:
-        done = with_progress("importing", as_json, lambda report: memory.import_(path, user_id=user, progress=report))
-        if not no_settle:
-            settle_memory(memory, as_json)
-    out(done, as_json, _import_text)
-
-
-def _import_text(done: Imported) -> str:
-    lines = [f"{done.messages:,} messages in {done.sessions:,} sessions, {done.duplicates:,} already stored"]
-    if done.facts or done.episodes or done.links:
-        lines.append(f"{done.facts:,} facts, {done.episodes:,} episodes, {done.links:,} links")
-    lines += [f"left out: {times:,} x {escape(reason)}" for reason, times in done.skipped.items()]
-    return "\n".join(lines)
-
-
-@commands.command("export")
-def export_(
-    context: typer.Context,
-    path: Annotated[Path, typer.Argument(help=_TARGETS)],
-    session: options.OnlySession = None,
-    user: options.OnlyUser = None,
-    as_json: options.Json = False,
-) -> None:
-    """Write what is stored to a file or a folder."""
-    with context.obj.check_exists().memory() as memory:
-        size = with_progress(
-            "exporting",
-            as_json,
-            lambda report: memory.export(path, session_id=session, user_id=user, progress=report),
-        )
-    out({"path": str(path), "bytes": size}, as_json, lambda d: f"wrote {d['bytes']:,} bytes to {escape(d['path'])}")
+def _read_stdin() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError:
+        raise InputError("standard input is not text in UTF-8; nothing was added") from None
 
 
 @commands.command()
@@ -139,14 +109,29 @@ def context(
             system=system,
             at=at,
         )
+        if not as_json and set(built.manifest.sections) <= {"system", "query"}:
+            _warn_of_nobody(memory, opener.user(user))
     if as_json:
         out(built, as_json, str)
         return
-    console.print(Panel(Text(built.text or "(empty)"), title="context", title_align="left"))
-    console.print(display.budget_bar(built))
-    console.print(display.coverage_line(built.manifest.coverage))
+    figures = console
+    if is_plain(console):  # for a program that reads it: nothing but the context
+        figures = errors
+        write(f"{built.text}\n" if built.text else "")
+    else:
+        console.print(Box(Text(built.text or "(empty)"), "context"))
+    figures.print(display.budget_bar(built))
+    figures.print(display.coverage_line(built.manifest.coverage))
     for warning in built.manifest.warnings:
-        console.print(f"[yellow]{escape(warning)}[/]")
+        figures.print(f"[yellow]{escape(warning)}[/]")
+
+
+def _warn_of_nobody(memory: Memory, user: str | None) -> None:
+    """An empty context is right for somebody new, and wrong for a name that is misspelt."""
+    try:
+        check_named(memory, user)
+    except NotFound as error:
+        say(f"note: {error}")
 
 
 @commands.command()
@@ -169,6 +154,7 @@ def search(
     weight: Annotated[list[str] | None, filter_option("weights", "--weight", metavar="NAME=VALUE")] = None,
     min_score: Annotated[float, filter_option("min_score", "--min-score")] = 0.0,
     at: options.At = None,
+    full: Annotated[bool, typer.Option("--full", help="Show the whole text of each hit.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Also show what each score is made of, and the time of each step.")
     ] = False,
@@ -176,6 +162,8 @@ def search(
 ) -> None:
     """Find messages, summaries, facts and episodes by words and meaning."""
     opener: Opener = context.obj.check_exists()
+    if not query.strip():
+        raise InputError('the query is empty; say what to look for, such as `lamina search "where do I live"`')
     filters: dict[str, Any] = {
         "user_id": opener.user(user),
         "top_k": top,
@@ -201,9 +189,20 @@ def search(
             if explained is None
             else [hit for hit in explained.hits if hit.score >= explained.least]
         )
-    out(hits, as_json, display.hits_table, "nothing found")
+        if not hits:
+            check_named(memory, filters["user_id"], session)
+        titles = {} if as_json else _titles(memory, hits)
+    render = functools.partial(display_search.hits_cards, query, titles=titles, weighted=bool(weight), full=full)
+    out(hits, as_json, render, "nothing found")
     if explained is not None and not as_json:
-        console.print(display.search_line(explained), highlight=False, soft_wrap=True)
+        console.print(display_search.search_line(explained), highlight=False, soft_wrap=True)
+
+
+def _titles(memory: Memory, hits: Iterable[Hit]) -> dict[str, str]:
+    """The titles of the sessions of these hits that have one."""
+    named = {hit.session_id for hit in hits if hit.session_id}
+    titles = {session_id: memory.session(session_id).title for session_id in sorted(named)}
+    return {session_id: title for session_id, title in titles.items() if title}
 
 
 def _weights(given: list[str] | None) -> dict[str, float] | None:
@@ -228,7 +227,11 @@ def sessions(
     as_json: options.Json = False,
 ) -> None:
     """List sessions."""
-    ask(context, as_json, lambda memory: memory.sessions(user, status=_status(status)), display.sessions_table)
+    with context.obj.check_exists().memory() as memory:
+        found = memory.sessions(user, status=_status(status))
+        if not found:
+            check_named(memory, user)
+    out(found, as_json, display.sessions_table, "no sessions")
 
 
 def _status(given: str | None) -> Status | None:
@@ -267,11 +270,37 @@ def messages(
     as_json: options.Json = False,
 ) -> None:
     """Show the raw messages of a session."""
-    ask(context, as_json, lambda memory: memory.messages(session_id, first, last), display.messages_table)
+    if first < 1 or (last is not None and last < first):
+        raise InputError(f"messages are numbered from 1; --first {first} --last {last or 'newest'} has none")
+
+    def read(memory: Memory) -> list[Message]:
+        newest = memory.session(session_id).counters.messages
+        if first > newest:
+            raise InputError(f"session {session_id!r} has {newest:,} messages; --first {first} is behind the newest")
+        return memory.messages(session_id, first, last)
+
+    ask(context, as_json, read, display.messages_table)
 
 
 def _change(context: typer.Context, as_json: bool, change: Callable[[Memory], Session]) -> None:
     ask(context, as_json, change, lambda session: f"[bold]{escape(session.id)}[/] is {session.status}", settle=True)
+
+
+@commands.command()
+def rename(
+    context: typer.Context,
+    session_id: options.SessionId,
+    title: Annotated[str, typer.Argument(help="The title, on one line; '' takes it away.")],
+    as_json: options.Json = False,
+) -> None:
+    """Give a session a title, which is shown wherever sessions are listed."""
+    called = "{} is called {!r}".format
+    ask(
+        context,
+        as_json,
+        lambda memory: memory.rename(session_id, title),
+        lambda session: escape(called(session.id, session.title) if session.title else f"{session.id} has no title"),
+    )
 
 
 @commands.command()

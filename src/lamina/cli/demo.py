@@ -1,11 +1,14 @@
 """The demo: an example conversation replayed, shown, and asked about."""
 
+import json
+import shlex
 import shutil
 import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,19 +21,17 @@ from lamina import Memory
 from lamina.cli import display, display_knowledge
 from lamina.cli.command import progress_bar
 from lamina.errors import InputError
-from lamina.story import USER, questions, sessions, story
+from lamina.story import CARD, ENDLESS, USER, parts, questions
 from lamina.values.fact import Fact
 from lamina.values.manifest import Context
 from lamina.values.receipt import Receipt
 
-ENDLESS = "mara-in-one"
 _BUDGET = 2_000
 _PICTURES = (1, 7, 14)  # sessions after which the layers are shown
 _MAX_SHOWN = 8  # questions
 DAYS = ("2025-04-01", "2025-07-15", "2025-11-01")  # before the move, with the new job, after the move
 BETWEEN = "2025-08-01"  # after the move, which is mentioned later
 CHANGING, ASKED = "editor", "location"
-CARD = "0000 0000 0000 4242"
 WISH = "m0505"
 
 
@@ -105,24 +106,25 @@ def run_demo(console: Console, file: Path) -> DemoResult:
 
 
 def _show_next(console: Console, file: Path) -> None:
-    """Commands to try next, as they work in this folder with what is installed."""
-    lamina = f"{_program('lamina')} --db {file}"
+    """Commands to try next, as they can be typed in this folder with what is installed."""
+    lamina = [_program("lamina"), "--db", str(file)]
     commands = [
-        f"{lamina} sessions --user {USER}",
-        f"{lamina} session 2025-09-30-launch-week",
-        f'{lamina} context "when is the wedding?" --user {USER} --budget 1500',
-        f'{lamina} search "physio" --user {USER}',
-        f"{lamina} user-profile {USER} --as-of {DAYS[0]}",
-        f"{lamina} facts --user {USER} --status active --status superseded",
-        f"{lamina} receipts",
-        f"{lamina} verify",
+        ["search", "physio", "--user", USER],
+        ["context", "when is the wedding?", "--user", USER, "--budget", "1500"],
+        ["sessions", "--user", USER],
+        ["session", "2025-09-30-launch-week"],
+        ["facts", "--user", USER, "--status", "active", "--status", "superseded"],
+        ["user-profile", USER, "--as-of", DAYS[0]],
+        ["receipts"],
+        ["verify"],
     ]
-    inspector = [f"{lamina} serve   # then open http://127.0.0.1:8640/"]
+    lines = [f"  {shlex.join([*lamina, *words])}" for words in commands]
+    lines.append("or in a browser, with the inspector, at http://127.0.0.1:8640/:")
     if find_spec("uvicorn") is None:
-        inspector.insert(0, f"{_program('pip')} install 'lamina[server]'")
-    for command in (*commands, None, *inspector):
-        text = "or in a browser, with the inspector:" if command is None else f"  {command}"
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        lines.append(f"  {_install('server')}")
+    lines.append(f"  {shlex.join([*lamina, 'serve'])}")
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _program(name: str) -> str:
@@ -133,6 +135,16 @@ def _program(name: str) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
+def _install(extra: str) -> str:
+    """The command that installs an extra from where this package came from."""
+    found = json.loads(distribution("lamina").read_text("direct_url.json") or "{}")
+    url = str(found.get("url", ""))
+    if not url.startswith("file://") or not Path(url.removeprefix("file://")).is_dir():
+        return shlex.join([_program("pip"), "install", f"lamina[{extra}]"])
+    words = ["install", *(["-e"] if found.get("dir_info", {}).get("editable") else [])]
+    return shlex.join([_program("pip"), *words, f"{url.removeprefix('file://')}[{extra}]"])
+
+
 def _clear(file: Path) -> None:
     """Delete an earlier demo; any other file stays."""
     if not file.exists():
@@ -140,26 +152,27 @@ def _clear(file: Path) -> None:
     with Memory(file, worker=False) as memory:
         earlier = any(session.id == ENDLESS for session in memory.sessions(ENDLESS))
     if not earlier:
-        raise InputError(f"{file} exists and is no demo; give another file with --file")
+        raise InputError(f"{file} exists and is no demo; give another file with --db")
     for old in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")):
         with suppress(FileNotFoundError):
             old.unlink()
 
 
 def _replay(console: Console, memory: Memory) -> None:
-    replayed = sessions()
+    replayed = [part for part in parts() if part.user_id == USER]
     with progress_bar(console, transient=not console.is_terminal) as progress:
-        task = progress.add_task("replaying", total=sum(map(len, replayed.values())))
-        for number, (session_id, messages) in enumerate(replayed.items(), 1):
-            for message in messages:
-                memory.add(message, user_id=USER, session_id=session_id)
+        task = progress.add_task("replaying", total=sum(len(part.messages) for part in replayed))
+        for number, part in enumerate(replayed, 1):
+            for message in part.messages:
+                memory.add(message, user_id=part.user_id, session_id=part.session_id)
                 progress.advance(task)
+            memory.rename(part.session_id, part.title)
             if number in _PICTURES:
                 memory.settle()
-                context = memory.context(user_id=USER, session_id=session_id, budget=_BUDGET)
-                progress.console.print(f"\n[bold]Session {number} of {len(replayed)}: {session_id}[/]")
-                _picture(progress.console, memory, session_id, context)
-            memory.end(session_id)
+                context = memory.context(user_id=USER, session_id=part.session_id, budget=_BUDGET)
+                progress.console.print(f"\n[bold]Session {number} of {len(replayed)}: {part.title}[/]")
+                _picture(progress.console, memory, part.session_id, context)
+            memory.end(part.session_id)
         memory.settle()
 
 
@@ -173,11 +186,9 @@ def _picture(console: Console, memory: Memory, session_id: str, context: Context
 
 def _show_endless(console: Console, memory: Memory) -> None:
     """The same messages as one long session, to see the layers grow."""
-    messages = []
-    for message in story():
-        del message["session_id"]
-        messages.append({**message, "id": f"one-{message['id']}"})
-    memory.add(messages, user_id=ENDLESS, session_id=ENDLESS)
+    (part,) = (part for part in parts() if part.user_id == ENDLESS)
+    memory.add(list(part.messages), user_id=part.user_id, session_id=part.session_id)
+    memory.rename(part.session_id, part.title)
     memory.settle()
     console.rule("[bold]The same conversation as one long session")
     context = memory.context(user_id=ENDLESS, session_id=ENDLESS, budget=_BUDGET * 2)

@@ -1,18 +1,16 @@
 """Output for a terminal: tables, the layers of a session, the budget as a bar."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
-from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
-from lamina.values.codec import encode
-from lamina.values.hit import Explained, Hit
+from lamina.cli.output import Box, Listing, listing
+from lamina.values.codec import READABLE, encode
 from lamina.values.manifest import Context, Coverage
 from lamina.values.message import Message, Span
 from lamina.values.report import Report, Settled
@@ -31,32 +29,15 @@ COLOURS: Mapping[str, str] = {
 }
 _WIDTH = 44
 _DAYS = 14  # in statistics
-_PARTS = 5  # of a score
 _ID_LENGTH = 8  # characters of an id in tables: the last ones, which are random; the first are a time
 
 
 def as_json(value: Any) -> str:
-    return json.dumps(encode(value), ensure_ascii=False, indent=2)
+    return json.dumps(encode(value, READABLE), ensure_ascii=False, indent=2)
 
 
 def short(memory_id: str) -> str:
     return memory_id[-_ID_LENGTH:]
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, one_line: Collection[str] = ()) -> Table:
-    """A table; numbers are aligned to the right. Long cells are folded, but not those of `one_line`."""
-    listed = [tuple(row) for row in rows]
-    found = Table(box=None, header_style="bold")
-    for index, column in enumerate(columns):
-        is_number = bool(listed) and all(isinstance(row[index], int) for row in listed)
-        found.add_column(column, justify="right" if is_number else "left", overflow="fold", no_wrap=column in one_line)
-    for row in listed:
-        found.add_row(*(f"{cell:,}" if isinstance(cell, int) else _cell(cell) for cell in row))
-    return found
-
-
-def _cell(cell: Any) -> Any:
-    return escape(cell) if isinstance(cell, str) else cell
 
 
 def day(at: datetime | None) -> str:
@@ -67,14 +48,15 @@ def minute(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M}"
 
 
-def sessions_table(sessions: Sequence[Session]) -> Table:
-    columns = ("session", "user", "status", "messages", "turns", "tokens", "folded", "last message")
-    rows = []
+def sessions_table(sessions: Sequence[Session]) -> Listing:
+    is_titled = any(session.title for session in sessions)
+    columns = ("session", "user", "status", "messages", "tokens", "last message")
+    rows: list[tuple[Any, ...]] = []
     for session in sessions:
         counts = session.counters
-        numbers = (counts.messages, counts.turns, counts.tokens, counts.cursor)
-        rows.append((session.id, session.user_id, session.status, *numbers, minute(session.last_at)))
-    return table(columns, rows)
+        row = (session.id, session.user_id, session.status, counts.messages, counts.tokens, minute(session.last_at))
+        rows.append((*row, Text(session.title or "")) if is_titled else row)
+    return listing((*columns, "title") if is_titled else columns, rows, one_line={"status", "last message"})
 
 
 def summaries_table(summaries: Sequence[Summary]) -> Group:
@@ -84,45 +66,13 @@ def summaries_table(summaries: Sequence[Summary]) -> Group:
         standing = "" if summary.status == "live" else f" · {summary.status}"
         title = f"{summary.kind} · layer {summary.layer} · version {summary.version} · {covers}{summary.tokens} tokens"
         subtitle = f"{summary.id} · {summary.recipe.model}" + (" · fallback" if summary.recipe.fallback else "")
-        parts.append(
-            Panel(
-                Text(summary.text), title=title + standing, subtitle=subtitle, title_align="left", subtitle_align="left"
-            )
-        )
+        parts.append(Box(Text(summary.text), title + standing, subtitle))
     return Group(*parts)
 
 
-def messages_table(messages: Sequence[Message]) -> Table:
+def messages_table(messages: Sequence[Message]) -> Listing:
     rows = ((str(one.seq), minute(one.created_at), one.name or one.role, Text(one.text)) for one in messages)
-    return table(("#", "time", "who", "text"), rows)
-
-
-def hits_table(hits: Sequence[Hit]) -> Table:
-    rows: list[tuple[Any, ...]] = []
-    for hit in hits:
-        rows.append((f"{hit.score:.2f}", day(hit.created_at), _where(hit), Text(hit.text)))
-        if hit.parts:
-            rows.append(("", "", "", Text(_largest(hit.parts), style="dim")))
-    return table(("score", "when", "where", "text"), rows)
-
-
-def search_line(explained: Explained) -> Text:
-    """How many items matched, and the time of each step."""
-    times = ", ".join(f"{stage.name} {stage.ms:.1f} ms" for stage in explained.stages)
-    return Text(f"{explained.related:,} of {explained.considered:,} matched; {times}", style="dim")
-
-
-def _largest(parts: Mapping[str, float]) -> str:
-    """The parts with the largest share in a score, and the similarity of the vectors."""
-    named = sorted(((name, part) for name, part in parts.items() if name != "cosine"), key=lambda pair: -abs(pair[1]))
-    parts_ = [f"{name.replace('_', ' ')} {part:.2f}" for name, part in named[:_PARTS] if round(part, 2)]
-    return "  ".join([*parts_, f"cosine {parts.get('cosine', 0.0):.2f}"])
-
-
-def _where(hit: Hit) -> str:
-    if hit.kind == "message" and hit.span:
-        return f"{hit.session_id} #{hit.span.first}"
-    return f"{hit.kind} {hit.id if hit.kind == 'summary' else short(hit.id)}"
+    return listing(("#", "time", "who", "text"), rows, one_line={"#", "time", "who"})
 
 
 def budget_bar(context: Context) -> Group:
@@ -194,13 +144,13 @@ def stats(found: Stats) -> RenderableType:
     parts: list[RenderableType] = [f"{total}; {current}; {found.episodes:,} episodes"]
     if found.summaries:
         rows = [(one.kind, f"{one.layer}", one.status, one.count, one.tokens) for one in found.summaries]
-        parts.append(table(("summaries", "layer", "status", "count", "tokens"), rows))
+        parts.append(listing(("summaries", "layer", "status", "count", "tokens"), rows))
     if found.facts:
-        parts.append(table(("facts", "count"), [(one.status, one.count) for one in found.facts]))
+        parts.append(listing(("facts", "count"), [(one.status, one.count) for one in found.facts]))
     if found.growth:
         days = found.growth[-_DAYS:]
         growth = [(f"{one.day}", one.messages, one.message_tokens, one.summaries, one.facts) for one in days]
-        parts.append(table(("day", "messages", "tokens", "summaries", "facts"), growth))
+        parts.append(listing(("day", "messages", "tokens", "summaries", "facts"), growth))
     return Group(*parts)
 
 

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from lamina.cli.display import day, minute, short, table
+from lamina.cli.display import day, minute, short
+from lamina.cli.output import Box, Card, Cards, Listing, listing
 from lamina.knowledge.fact_words import describe_fact
 from lamina.values.fact import Arc, Consolidated, Episode, Fact, Graph, Link, Why
 from lamina.values.receipt import Receipt, Scrub
@@ -37,7 +37,7 @@ _GENERATED_ID = re.compile(r"[a-z]+_[0-9a-f]{32}")  # not given by the user
 _DIFF = {"-": "red", "+": "green"}
 
 
-def facts_table(facts: Sequence[Fact]) -> Table:
+def facts_table(facts: Sequence[Fact]) -> Listing:
     columns = ("id", "category", "fact", "status", "since", "until", "conf.")
     rows = (
         (
@@ -51,10 +51,10 @@ def facts_table(facts: Sequence[Fact]) -> Table:
         )
         for fact in facts
     )
-    return table(columns, rows, one_line=_ONE_LINE)
+    return listing(columns, rows, one_line=_ONE_LINE)
 
 
-def history_table(facts: Sequence[Fact]) -> Table:
+def history_table(facts: Sequence[Fact]) -> Listing:
     """All values of one fact, each with the words that it comes from."""
     rows = []
     for fact in facts:
@@ -62,10 +62,10 @@ def history_table(facts: Sequence[Fact]) -> Table:
         words = Text(f"{fact.quote}\n" if fact.quote else "").append(f"{where}, {day(fact.learnt_at)}", style="dim")
         status = Text(fact.status if fact.holds else "ended", style=STYLES[fact.status])
         rows.append((short(fact.id), Text(fact.value), status, day(fact.valid_from), day(fact.valid_until), words))
-    return table(("id", "value", "status", "since", "until", "source"), rows, one_line=_ONE_LINE)
+    return listing(("id", "value", "status", "since", "until", "source"), rows, one_line=_ONE_LINE)
 
 
-def why(found: Why) -> Panel:
+def why(found: Why) -> Box:
     """A fact, its message with the words marked, and the reasons for its status."""
     body: list[RenderableType] = []
     if found.message is not None:
@@ -73,17 +73,19 @@ def why(found: Why) -> Panel:
         text.stylize("bold magenta", fact.start, fact.end)
         body += [text, Text()]
     body += [Text(f"- {reason}") for reason in found.reasons]
-    title = Text(f"{found.fact.category} · {describe_fact(found.fact)} · {found.fact.status}")
-    return Panel(Group(*body), title=title, title_align="left", subtitle=found.fact.id, subtitle_align="left")
+    title = f"{found.fact.category} · {describe_fact(found.fact)} · {found.fact.status}"
+    return Box(Group(*body), title, found.fact.id)
 
 
-def episodes_table(episodes: Iterable[Episode]) -> Table:
-    rows = []
+def episodes_cards(episodes: Iterable[Episode]) -> Cards:
+    cards, rows = [], []
     for one in episodes:
         turns = f"{one.turns.first}" if one.turns.first == one.turns.last else f"{one.turns.first}-{one.turns.last}"
         where, kind = f"{one.session_id}, turn {turns}", one.kind.replace("_", " ")
-        rows.append((short(one.id), day(one.happened_at), kind, Text(one.title), where, f"{one.significance:.2f}"))
-    return table(("id", "when", "kind", "what", "where", "weight"), rows, one_line=_ONE_LINE)
+        head = f"{day(one.happened_at)} · {kind} · {where} · {short(one.id)}"
+        cards.append(Card(head=head, text=Text(one.title)))
+        rows.append((short(one.id), day(one.happened_at), kind, one.title, where, f"{one.significance:.2f}"))
+    return Cards(cards, listing(("id", "when", "kind", "what", "where", "weight"), rows))
 
 
 def arc(found: Arc) -> Group:
@@ -122,9 +124,9 @@ def consolidation_line(done: Consolidated) -> str:
     )
 
 
-def divergences_table(found: Sequence[Divergence]) -> Table:
+def divergences_table(found: Sequence[Divergence]) -> Listing:
     rows = ((one.kind, one.summary_id, one.session_id or "digest", Text(one.text)) for one in found)
-    return table(("kind", "summary", "session", "what"), rows)
+    return listing(("kind", "summary", "session", "what"), rows)
 
 
 def proposal(found: Proposal) -> Group:
@@ -134,7 +136,7 @@ def proposal(found: Proposal) -> Group:
         Text(head, style="bold"),
         Text(f"{len(found.changes)} changes, drift {found.drift:.2f} of 1"),
     ]
-    lines += [Panel(_diff(change), title=_change_title(change), title_align="left") for change in found.changes]
+    lines += [Box(_diff(change), _change_title(change)) for change in found.changes]
     return Group(*lines)
 
 
@@ -152,7 +154,7 @@ def _diff(change: Change) -> Text:
     return text
 
 
-def proposals_table(found: Sequence[Proposal]) -> Table:
+def proposals_table(found: Sequence[Proposal]) -> Listing:
     rows = (
         (
             short(one.id),
@@ -165,10 +167,10 @@ def proposals_table(found: Sequence[Proposal]) -> Table:
         )
         for one in found
     )
-    return table(("id", "created", "session", "status", "changes", "drift", "model"), rows, one_line=_ONE_LINE)
+    return listing(("id", "created", "session", "status", "changes", "drift", "model"), rows, one_line=_ONE_LINE)
 
 
-def receipt(found: Receipt) -> Panel:
+def receipt(found: Receipt) -> Box:
     """What was forgotten, as counts and ids; never the words."""
     body = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
     body.add_column(no_wrap=True)
@@ -181,13 +183,12 @@ def receipt(found: Receipt) -> Panel:
     for name, number in (("milestones", found.milestones), ("values blocked from coming back", found.values_blocked)):
         if number:
             body.add_row(name, f"{number:,}")
-    if not body.row_count:
-        body.add_row("nothing found")
-    elif not found.dry_run:
+    if body.row_count and not found.dry_run:
         body.add_row("old bytes", "", _OLD_BYTES[found.scrub or "dead"])
         body.add_row("hash", "", Text(found.digest))
     title = f"would forget {found.target}" if found.dry_run else f"forgot {found.target}"
-    return Panel(body, title=Text(title), title_align="left", subtitle=Text(found.id), subtitle_align="left")
+    shown = body if body.row_count else Text(found.nothing or "nothing found")
+    return Box(shown, title, found.id)
 
 
 def _ids(found: Receipt) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -208,7 +209,7 @@ def is_empty(found: Receipt) -> bool:
     return not (any(ids for _, ids in _ids(found)) or found.milestones)
 
 
-def receipts_table(found: Sequence[Receipt]) -> Table:
+def receipts_table(found: Sequence[Receipt]) -> Listing:
     rows = (
         (
             short(one.id),
@@ -221,4 +222,4 @@ def receipts_table(found: Sequence[Receipt]) -> Table:
         )
         for one in found
     )
-    return table(("id", "when", "what", "messages", "summaries", "facts", "hash"), rows, one_line=_ONE_LINE)
+    return listing(("id", "when", "what", "messages", "summaries", "facts", "hash"), rows, one_line=_ONE_LINE)

@@ -6,6 +6,7 @@ import typer
 
 from lamina.cli import display_knowledge, options
 from lamina.cli.command import ask, out
+from lamina.cli.named import check_named
 from lamina.cli.short_ids import find_memory
 from lamina.errors import InputError
 from lamina.values.fact import EPISODE_KINDS, LINK_TYPES
@@ -38,7 +39,9 @@ def episodes(
             until=until,
             min_significance=min_significance,
         )
-    out(found, as_json, display_knowledge.episodes_table, "no episodes")
+        if not found:
+            check_named(memory, context.obj.user(user), session)
+    out(found, as_json, display_knowledge.episodes_cards, "no episodes")
 
 
 @commands.command("add-episode")
@@ -70,7 +73,7 @@ def add_episode(
             valence=valence,
             turns=turns,
         )
-    out(stored, as_json, lambda one: display_knowledge.episodes_table([one]))
+    out(stored, as_json, lambda one: display_knowledge.episodes_cards([one]))
 
 
 def _kind(given: str) -> Any:

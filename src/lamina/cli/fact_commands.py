@@ -1,6 +1,5 @@
 """Commands for facts: what is valid when, why, what was valid before; and memories stored by hand."""
 
-import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -9,11 +8,14 @@ from rich.text import Text
 
 from lamina import Memory
 from lamina.cli import display, display_knowledge, options
-from lamina.cli.command import Opener, ask, out
+from lamina.cli.command import Opener, ask, out, write
+from lamina.cli.complete import user_names
 from lamina.cli.display import short
+from lamina.cli.named import check_named
 from lamina.cli.options import filter_option
 from lamina.cli.short_ids import find_fact
 from lamina.errors import InputError
+from lamina.knowledge.told import acknowledge_one
 from lamina.values.fact import FACT_TYPES, Fact
 
 commands = typer.Typer()
@@ -25,6 +27,7 @@ def facts(
     user: options.User = None,
     as_of: options.AsOf = None,
     known_at: options.KnownAt = None,
+    about: options.AboutWhom = None,
     status: Annotated[list[str] | None, filter_option("statuses", "--status")] = None,
     type: options.Types = None,  # noqa: A002 - the word of the glossary
     category: options.Categories = None,
@@ -42,6 +45,7 @@ def facts(
             as_of=as_of,
             known_at=known_at,
             session_id=session,
+            about=about,
             statuses=status or (),
             types=type or (),
             categories=category or (),
@@ -50,6 +54,8 @@ def facts(
             until=until,
             min_importance=min_importance,
         )
+        if not found:
+            check_named(memory, context.obj.user(user), session)
     out(found, as_json, display_knowledge.facts_table, "no facts")
 
 
@@ -63,16 +69,21 @@ def _with_fact(
 @commands.command("user-profile")
 def user_profile(
     context: typer.Context,
-    user: Annotated[str | None, typer.Argument(help="Whose; default: the user of the settings.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Whose; the same as --user.", autocompletion=user_names)] = None,
+    user: options.User = None,
     as_of: options.AsOf = None,
     known_at: options.KnownAt = None,
     as_json: options.Json = False,
 ) -> None:
     """Print what is known about a user as markdown, now or at another time."""
+    if name is not None and user not in {None, name}:
+        raise InputError(f"whose profile: {name!r} or {user!r} (--user)? Give one of them")
     opener: Opener = context.obj.check_exists()
     with opener.memory() as memory:
-        found = memory.user_profile(opener.user(user), as_of=as_of, known_at=known_at)
-    sys.stdout.write(display.as_json(found.to_dict()) + "\n" if as_json else found.markdown)
+        found = memory.user_profile(opener.user(name or user), as_of=as_of, known_at=known_at)
+        if not found.facts:
+            check_named(memory, opener.user(name or user))
+    write(display.as_json(found.to_dict()) + "\n" if as_json else found.markdown)
 
 
 @commands.command()
@@ -80,24 +91,26 @@ def remember(
     context: typer.Context,
     text: Annotated[str, typer.Argument(help="What to remember.")],
     user: options.User = None,
-    type: options.NewType = "fact",  # noqa: A002 - the word of the glossary
-    category: Annotated[str | None, typer.Option("--category", help="Default: the type.")] = None,
+    type: options.NewType = None,  # noqa: A002 - the word of the glossary
+    category: Annotated[
+        str | None, typer.Option("--category", help="Default: what the text says, or the type.")
+    ] = None,
     key: Annotated[
         str | None, typer.Option("--key", help="What it is about, e.g. location; it replaces the value of that key.")
     ] = None,
     tag: options.NewTags = None,
     importance: options.Importance = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="How certain it is, from 0 to 1.")] = 1.0,
+    confidence: Annotated[float | None, typer.Option("--confidence", help="How certain it is, from 0 to 1.")] = None,
     valid_from: Annotated[
         str | None, typer.Option("--valid-from", help="Since when it is valid; default: now.")
     ] = None,
     valid_until: options.ValidUntil = None,
     as_json: options.Json = False,
 ) -> None:
-    """Store a memory by hand."""
+    """Store a memory by hand, such as "User lives in Ghent"; a new value takes the place of the old one."""
     opener: Opener = context.obj
     with opener.memory() as memory:
-        stored = memory.remember(
+        stored = memory.remember_all(
             text,
             user_id=opener.user(user),
             type=_type(type),
@@ -109,11 +122,16 @@ def remember(
             valid_from=valid_from,
             valid_until=valid_until,
         )
-    out(stored, as_json, _line)
+    facts = [one.fact for one in stored]
+    out(
+        facts[0] if len(facts) == 1 else facts,
+        as_json,
+        lambda _: Text("\n".join(f"{short(one.fact.id)}  {acknowledge_one(one)}" for one in stored)),
+    )
 
 
-def _type(given: str) -> Any:
-    if given not in FACT_TYPES:
+def _type(given: str | None) -> Any:
+    if given is not None and given not in FACT_TYPES:
         raise InputError(f"no type {given!r}; there are {list(FACT_TYPES)}")
     return given
 

@@ -12,6 +12,7 @@ from lamina.cli import display, display_knowledge, options
 from lamina.cli.command import Opener, ask, errors, out, with_progress
 from lamina.cli.short_ids import find_fact
 from lamina.errors import InputError, LaminaError
+from lamina.text_files import explain_path
 from lamina.values.receipt import Receipt
 
 commands = typer.Typer()
@@ -48,8 +49,10 @@ def forget(
         raise InputError("a session belongs to one user; give --session or --user, not both")
     if first is not None and last is not None and last < first:
         raise InputError(f"--last {last} is before --first {first}")
-    if receipt is not None and not receipt.parent.is_dir():
-        raise InputError(f"{receipt} cannot be written: its folder does not exist; nothing was forgotten")
+    if (first is None) != (last is None) or (first is not None and session is None):
+        raise InputError("--first and --last are given together, with --session; nothing was forgotten")
+    if receipt is not None and (receipt.is_dir() or not receipt.parent.is_dir()):
+        raise InputError(f"{explain_path(receipt, OSError())}; nothing was forgotten")
     opener: Opener = context.obj.check_exists()
     with opener.memory() as memory:
         erase = functools.partial(
@@ -60,7 +63,7 @@ def forget(
             last=last,
             fact_id=None if fact is None else find_fact(opener, memory, fact, user=None),
             text=sys.stdin.read().strip("\r\n") if text == "-" else text,
-            user_id=opener.settings.user if text is not None and session is None and user is None else user,
+            user_id=opener.user(user) if text is not None and session is None else user,
         )
         if confirms:
             _confirm(erase(dry_run=True))
@@ -88,7 +91,7 @@ def _write(done: Receipt, path: Path) -> None:
     try:
         path.write_text(display.as_json(done) + "\n", "utf-8")
     except OSError as error:
-        raise LaminaError(f"{path} cannot be written: {error}; the receipt is stored, see `lamina receipts`") from None
+        raise LaminaError(f"{explain_path(path, error)}; the receipt is stored, see `lamina receipts`") from None
 
 
 @commands.command()

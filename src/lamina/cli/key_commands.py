@@ -25,11 +25,14 @@ def create(
     name: Annotated[str, typer.Argument(help="What the key is for.")],
     role: Annotated[str, typer.Option("--role", help="read, write or admin.")] = "write",
     expires: options.Expires = None,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="User of proxied requests with this key that name nobody.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Create a key; it is shown only once."""
     lasts = None if expires is None else lasting(expires)
-    key, secret = _with_keys(context.obj, lambda own: own.create(name, role, lasts))  # type: ignore[arg-type]
+    key, secret = _with_keys(context.obj, lambda own: own.create(name, role, lasts, user))  # type: ignore[arg-type]
     _show_once(key, secret, as_json)
 
 
@@ -62,7 +65,10 @@ def rotate(
 
 
 def _show_once(key: ApiKey, secret: str, as_json: bool) -> None:
-    shown = {"key": secret, **{field: getattr(key, field) for field in ("id", "name", "role", "tenant", "expires_at")}}
+    shown = {
+        "key": secret,
+        **{field: getattr(key, field) for field in ("id", "name", "role", "tenant", "expires_at", "user_id")},
+    }
     out(shown, as_json, lambda _: f"{escape(secret)}\n{key.id}: keep the key, it is not shown again")
 
 
@@ -74,7 +80,8 @@ def _line(key: ApiKey, now: datetime) -> str:
     is_expired = key.expires_at is not None and key.expires_at <= now
     state = "revoked" if key.revoked_at else "expired" if is_expired else "valid"
     until, used = _day(key.expires_at, "revoked"), _day(key.used_at, "never")
-    return f"{key.id}  {key.role}  {state}  {escape(key.name)}  until {until}, last used {used}"
+    whose = "" if key.user_id is None else f", for {escape(key.user_id)}"
+    return f"{key.id}  {key.role}  {state}  {escape(key.name)}  until {until}, last used {used}{whose}"
 
 
 def _day(moment: datetime | None, default: str) -> str:

@@ -2,12 +2,9 @@
 
 import os
 import sys
-from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from lamina.cli import (
     about_commands,
@@ -23,51 +20,69 @@ from lamina.cli import (
     transfer_commands,
     worker_commands,
 )
-from lamina.cli.command import Opener, errors
-from lamina.errors import InputError, LaminaError
-from lamina.logs import log_to_stderr
-from lamina.settings import load_settings
+from lamina.cli.command import fit_output
+from lamina.cli.command_classes import Command, Group
+from lamina.cli.complete import user_names
+from lamina.cli.output import ClosedPipe
+from lamina.cli.usage_errors import explain, report
+from lamina.errors import LaminaError
 
-PANELS = (
-    ("Conversations", conversation_commands.commands),
-    ("Facts", fact_commands.commands),
-    ("Episodes and links", episode_commands.commands),
-    ("Summaries and maintenance", summary_commands.commands),
-    ("New versions", regenerate_commands.commands),
-    ("Forgetting", forget_commands.commands),
-    ("Workers", worker_commands.commands),
-    ("Service", serve_commands.commands),
-    ("Service", key_commands.commands),
-    ("Copy", transfer_commands.commands),
-    ("About", about_commands.commands),
-    ("Benchmarks", bench_commands.commands),
+_PARTS = (
+    conversation_commands,
+    fact_commands,
+    episode_commands,
+    summary_commands,
+    regenerate_commands,
+    forget_commands,
+    worker_commands,
+    serve_commands,
+    key_commands,
+    transfer_commands,
+    about_commands,
+    bench_commands,
 )
+_INTERRUPTED, _CLOSED_PIPE = 130, 141  # exit codes, as shells give them for the signals
+
+
+def _adopt(part: typer.Typer) -> None:
+    """Make every command of a part one that takes the options of every command."""
+    for command in part.registered_commands:
+        command.cls = Command
+    for group in part.registered_groups:
+        group.cls = Group
+        if group.typer_instance is not None:
+            _adopt(group.typer_instance)
+
 
 app = typer.Typer(
     name="lamina",
+    cls=Group,
     help="Layered memory for conversations with language models.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"max_content_width": 100},
 )
-for title, commands in PANELS:
-    for command in commands.registered_commands:
-        command.rich_help_panel = title
-    for group in commands.registered_groups:
-        group.rich_help_panel = title
-    app.add_typer(commands)
+for _part in _PARTS:
+    _adopt(_part.commands)
+    app.add_typer(_part.commands)
 
 
 def main() -> None:
     """Run the command line; errors are shown in one line."""
+    fit_output()
     try:
-        sys.exit(app(standalone_mode=False) or 0)
+        code = app(prog_name="lamina", standalone_mode=False) or 0
+        sys.stdout.flush()
     except LaminaError as error:
-        errors.print(f"[red]error:[/] {escape(str(error))}", highlight=False)
-        sys.exit(2 if isinstance(error, InputError) else 1)
-    except typer._click.exceptions.ClickException as error:  # noqa: SLF001
-        error.show()
-        sys.exit(error.exit_code)
+        code = report(error)
+    except typer.TyperException as error:
+        code = explain(error)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
+    except (ClosedPipe, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python still has to write
+        code = _CLOSED_PIPE
+    sys.exit(code)
 
 
 def print_version(wanted: bool) -> None:
@@ -78,18 +93,25 @@ def print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def settings(
-    context: typer.Context,
-    db: Annotated[str | None, typer.Option("--db", help="Path of the memory file, or a postgresql:// URL.")] = None,
-    config: Annotated[Path | None, typer.Option("--config", help="A lamina.toml to read.")] = None,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Name of the tenant.")] = None,
+def options_of_every_command(
+    db: Annotated[
+        list[str] | None,
+        typer.Option("--db", metavar="PATH", help="A file or a postgresql:// URL; default: lamina.db."),
+    ] = None,
+    user: Annotated[
+        list[str] | None,
+        typer.Option("--user", "-u", metavar="NAME", help="Whose memory.", autocompletion=user_names),
+    ] = None,
+    tenant: Annotated[
+        list[str] | None, typer.Option("--tenant", metavar="NAME", help="The tenant; default: default.")
+    ] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", metavar="FILE", help="Settings; default: lamina.toml, if there is one."),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is done, as JSON lines.")] = False,
-    _: Annotated[
+    version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=print_version)
     ] = False,
 ) -> None:
     """Settings come from options, LAMINA_* variables and lamina.toml, in that order."""
-    loaded = load_settings(os.environ, config)
-    loaded = replace(loaded, database=db or loaded.database, tenant=tenant or loaded.tenant)
-    log_to_stderr("info" if verbose else loaded.log_level)
-    context.obj = Opener(loaded)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lamina.cli.complete import session_ids
 from lamina.search.filters import FILTERS
 from lamina.values.fact import EPISODE_KINDS, FACT_TYPES
 
@@ -17,14 +18,26 @@ def filter_option(name: str, *flags: str, **more: Any) -> Any:
     return typer.Option(*flags, help=(help_ + choices).rstrip(), **more)
 
 
-User = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory; default: the user of the settings.")]
+User = Annotated[str | None, typer.Option("--user", "-u", hidden=True, help="Whose memory.")]  # of every command
 OnlyUser = Annotated[str | None, typer.Option("--user", "-u", help="Only of this user; default: of all users.")]
-Owner = Annotated[str | None, typer.Option("--user", "-u", help="Its user, if only a part of the id is given.")]
-Session = Annotated[str | None, typer.Option("--session", "-s", help="Id of the session.")]
-OnlySession = Annotated[str | None, typer.Option("--session", "-s", help="Only of this session.")]
-SessionId = Annotated[str, typer.Argument(help="Id of the session.")]
-FactId = Annotated[str, typer.Argument(help="Id of the fact, or its beginning or end.")]
-MemoryId = Annotated[str, typer.Argument(help="Id of a fact or an episode, or its beginning or end.")]
+Owner = Annotated[
+    str | None, typer.Option("--user", "-u", hidden=True, help="Its user, if only a part of the id is given.")
+]
+Session = Annotated[
+    str | None,
+    typer.Option("--session", "-s", metavar="ID", help="Id of the session.", autocompletion=session_ids),
+]
+OnlySession = Annotated[
+    str | None,
+    typer.Option("--session", "-s", metavar="ID", help="Only of this session.", autocompletion=session_ids),
+]
+SessionId = Annotated[str, typer.Argument(help="Id of the session.", autocompletion=session_ids)]
+FactId = Annotated[
+    str, typer.Argument(help="Key of the fact, e.g. location; or its id, or the beginning or end of it.")
+]
+MemoryId = Annotated[
+    str, typer.Argument(help="Key of a fact, or the id of a fact or episode, or the beginning or end of it.")
+]
 ProposalId = Annotated[str, typer.Argument(help="Id of the proposal, or its beginning or end.")]
 KeyId = Annotated[str, typer.Argument(help="Id of the key, as `keys list` shows it.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -39,12 +52,17 @@ Tags = Annotated[list[str] | None, filter_option("tags", "--tag")]
 Since = Annotated[str | None, filter_option("since", "--since")]
 Until = Annotated[str | None, filter_option("until", "--until")]
 MinImportance = Annotated[float, filter_option("min_importance", "--min-importance")]
+AboutWhom = Annotated[
+    str | None, typer.Option("--about", help="Only facts about this person, by name or relation: Lena, sister.")
+]
 AsOf = Annotated[str | None, filter_option("as_of", "--as-of")]
 At = Annotated[str | None, filter_option("at", "--at")]
 KnownAt = Annotated[str | None, typer.Option("--known-at", help="With what was known at this time; default: now.")]
 
 NewTags = Annotated[list[str] | None, typer.Option("--tag", help="A word to find it by; may be repeated.")]
-NewType = Annotated[str, typer.Option("--type", help=f"One of {', '.join(FACT_TYPES)}.")]
+NewType = Annotated[
+    str | None, typer.Option("--type", help=f"One of {', '.join(FACT_TYPES)}; default: what the text says.")
+]
 NewKind = Annotated[str, typer.Option("--kind", help=f"One of {', '.join(EPISODE_KINDS)}.")]
 Importance = Annotated[float | None, typer.Option("--importance", help="From 0 to 1; default: by its type.")]
 ValidUntil = Annotated[str | None, typer.Option("--valid-until", help="Until when it is valid.")]

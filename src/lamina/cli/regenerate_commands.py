@@ -8,6 +8,7 @@ import typer
 from lamina import Memory
 from lamina.cli import display_knowledge, options
 from lamina.cli.command import ask, out, settle_memory, with_progress
+from lamina.cli.named import check_named
 from lamina.cli.short_ids import find_proposal
 from lamina.values.summary import Proposal
 
@@ -36,6 +37,8 @@ def proposals(context: typer.Context, session: options.OnlySession = None, as_js
     """List what was regenerated."""
     with context.obj.check_exists().memory() as memory:
         found = memory.proposals(session)
+        if not found:
+            check_named(memory, None, session)
     out(found, as_json, display_knowledge.proposals_table, "no proposals")
 
 

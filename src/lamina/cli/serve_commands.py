@@ -14,7 +14,7 @@ import typer
 from lamina.cli import options
 from lamina.cli.command import Opener, say
 from lamina.errors import InputError, MissingExtra
-from lamina.settings import Settings
+from lamina.settings import Settings, without_password
 
 commands = typer.Typer()
 
@@ -37,10 +37,51 @@ def serve(
         host=host,
         port=port,
         worker=not no_worker,
-        announce=lambda address: say(f"serving on {address}\ninspector: {address}/"),
+        announce=lambda started: say(_banner(started, settings)),
         mounts=_mounts(settings),
     )
     raise typer.Exit(asyncio.run(running))
+
+
+def _banner(started: Any, settings: Settings) -> str:
+    """What is served and where, a line each."""
+    first = started.addresses[0].replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    mcp = f"{first}/mcp" if started.with_mcp else "not installed: pip install 'lamina[server]'"
+    keys = "needed for every request" if started.has_keys else "none, so only programs on this machine may come in"
+    lines = {
+        "page": f"{first}/",
+        "REST": f"{first}/v1 (schema: {first}/openapi.json)",
+        "proxy": f"{first}/openai/v1 (base_url of OpenAI clients)",
+        "  asks": _endpoint(settings),
+        "  user": _default_user(settings, has_keys=started.has_keys),
+        "MCP": mcp,
+        "database": _database(settings.database),
+        "worker": "in this process" if started.with_worker else "none here: start `lamina worker`",
+        "keys": keys,
+    }
+    if settings.tenant != "default":
+        lines["tenant"] = settings.tenant
+    where = "\n".join(f"serving on {address}" for address in started.addresses)
+    return "\n".join([where, *(f"  {name:10}{value}" for name, value in lines.items())])
+
+
+def _endpoint(settings: Settings) -> str:
+    address = without_password(settings.proxy_endpoint())
+    return address if settings.has_proxy() else f"{address} (for another endpoint, set LAMINA_PROXY_BASE_URL)"
+
+
+def _default_user(settings: Settings, *, has_keys: bool) -> str:
+    name = None if has_keys else settings.default_user()
+    if name is not None:
+        return f"{name}, if a request names nobody (LAMINA_PROXY_DEFAULT_USER)"
+    return "must be named by each request, or nothing is remembered"
+
+
+def _database(location: str) -> str:
+    if "://" in location and not location.startswith("sqlite:"):
+        return without_password(location)
+    path = location.removeprefix("sqlite:///")
+    return "in memory: lost when this ends" if path == ":memory:" else str(Path(path).absolute())
 
 
 def _mounts(settings: Settings) -> dict[str, Any]:
@@ -84,7 +125,7 @@ def mcp(
     plan = serving.Plan(location=opener.settings.database, options=memory_options, user=name, any_user=any_user)
     if http:
         http_address = serving.HttpAddress(host=host, port=port, token=given, names=tuple(allow_host or ()))
-        serving.serve_http(plan, http_address, lambda address: say(f"serving {name} at {address}"))
+        serving.serve_http(plan, http_address, lambda address: say(f"serving {name or 'memory'} at {address}"))
     else:
         if sys.stdin.isatty():
             say("waiting for an MCP client on standard input; `lamina mcp --print` shows how to connect one")
@@ -101,7 +142,8 @@ def _show(opener: Opener, user: str | None, *, any_user: bool, address: str | No
         path = str(Path(path).absolute())
     words = ["--db", path]
     words += [] if opener.settings.tenant == "default" else ["--tenant", opener.settings.tenant]
-    words += ["mcp", "--user", opener.user(user), *(["--any-user"] if any_user else [])]
+    name = opener.user(user)
+    words += ["mcp", *(["--user", name] if name else []), *(["--any-user"] if any_user else [])]
     typer.echo(snippets.for_stdio(_executable(), words), nl=False)
 
 

@@ -9,6 +9,8 @@ from rich.markup import escape
 from lamina import Memory
 from lamina.cli import display, display_knowledge, options
 from lamina.cli.command import Report, ask, console, out, settle_memory, with_progress
+from lamina.cli.named import check_named
+from lamina.cli.short_ids import find_summary
 from lamina.values.codec import encode
 from lamina.values.report import Report as Verification
 
@@ -31,11 +33,11 @@ def summaries(
 @commands.command()
 def zoom(
     context: typer.Context,
-    summary_id: Annotated[str, typer.Argument(help="Id of the summary.")],
+    summary_id: Annotated[str, typer.Argument(help="Id of the summary, or its beginning or end.")],
     as_json: options.Json = False,
 ) -> None:
     """Show the messages that a summary covers."""
-    ask(context, as_json, lambda memory: memory.zoom(summary_id), display.messages_table)
+    ask(context, as_json, lambda memory: memory.zoom(find_summary(memory, summary_id)), display.messages_table)
 
 
 @commands.command()
@@ -43,6 +45,8 @@ def digest(context: typer.Context, user: options.User = None, as_json: options.J
     """Show the digest of a user: the summary over the last sessions, for new ones."""
     with context.obj.check_exists().memory() as memory:
         found = memory.digest(context.obj.user(user))
+        if found is None:
+            check_named(memory, context.obj.user(user))
     out(found, as_json, lambda one: display.summaries_table([one]), "no digest yet")
 
 
@@ -58,6 +62,7 @@ def settle(context: typer.Context, as_json: options.Json = False) -> None:
 def consolidate(context: typer.Context, user: options.OnlyUser = None, as_json: options.Json = False) -> None:
     """Let unused memories decay, archive faded ones, merge duplicates, drop what has expired."""
     with context.obj.check_exists().memory() as memory:
+        check_named(memory, user)
         done = with_progress("consolidating", as_json, lambda report: memory.consolidate(user, progress=report))
     out(done, as_json, display_knowledge.consolidation_line)
 
@@ -65,15 +70,22 @@ def consolidate(context: typer.Context, user: options.OnlyUser = None, as_json: 
 @commands.command()
 def stats(context: typer.Context, user: options.OnlyUser = None, as_json: options.Json = False) -> None:
     """Show how much is stored, and what the last days have added."""
-    ask(context, as_json, lambda memory: memory.stats(user), display.stats)
+    with context.obj.check_exists().memory() as memory:
+        check_named(memory, user)
+        found = memory.stats(user)
+    out(found, as_json, display.stats)
 
 
 @commands.command()
 def consistency(context: typer.Context, user: options.User = None, as_json: options.Json = False) -> None:
     """Show where summaries do not agree with the facts."""
-    name = context.obj.user(user)
+    with context.obj.check_exists().memory() as memory:
+        name = memory.resolve_user(context.obj.user(user))
+        found = memory.consistency(name)
+        if not found:
+            check_named(memory, context.obj.user(user))
     agree = f"the summaries of {escape(name)} agree with the facts"
-    ask(context, as_json, lambda memory: memory.consistency(name), display_knowledge.divergences_table, agree)
+    out(found, as_json, display_knowledge.divergences_table, agree)
 
 
 def _check(context: typer.Context, title: str, as_json: bool, work: Callable[[Memory, Report], Verification]) -> None:

@@ -1,18 +1,128 @@
-"""Commands for copying a memory to another store."""
+"""Commands that bring memories in and take them out: import, export, copy."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lamina.cli import options
-from lamina.cli.command import Opener, console, out, with_progress
-from lamina.errors import Conflict
+from lamina.cli.command import Opener, Report, console, errors, out, say_error, settle_memory, with_progress
+from lamina.errors import Conflict, InputError
+from lamina.formats.missing_paths import no_such_path
 from lamina.open import grants
-from lamina.values.report import Copied
+from lamina.values.report import Backup, Copied, Imported, ImportedFile
 
 commands = typer.Typer()
+
+_SOURCES = "Files, folders or .zip archives: exports of Lamina, ChatGPT, Claude.ai, WhatsApp, mem0; transcripts."
+_TARGETS = "A .jsonl file for everything, a folder for readable JSON, a .md file for one session."
+
+
+@commands.command("import")
+def import_(
+    context: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATHS...", help=_SOURCES)],
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="User who gets them; default: as in the file.")
+    ] = None,
+    me: Annotated[str | None, typer.Option("--me", help="Your name in a chat of several people (WhatsApp).")] = None,
+    zone: Annotated[
+        str | None,
+        typer.Option("--zone", help="Zone of times without one, e.g. Asia/Tokyo; default: this machine's."),
+    ] = None,
+    no_settle: options.NoSettle = False,
+    as_json: options.Json = False,
+) -> None:
+    """Import chats and memories; what is stored already or was forgotten here is skipped."""
+    present, missing = _split_missing(paths)
+    with context.obj.memory() as memory:
+        done = _with_bytes(
+            as_json,
+            lambda report: memory.import_(present, user_id=user, me=me, zone=zone, progress=report),
+        )
+        if not no_settle:
+            settle_memory(memory, as_json)
+    if as_json:
+        out(done, as_json, str)
+    else:
+        console.print("\n".join(_import_lines(done)), highlight=False, soft_wrap=True)
+    for path in missing:
+        say_error(no_such_path(path))
+    if done.problems or missing:
+        raise typer.Exit(1)
+
+
+def _split_missing(paths: list[Path]) -> tuple[list[Path], list[Path]]:
+    """The paths that are there, and those that are not; if none is there, an error, before a memory is made."""
+    missing = [path for path in paths if not path.exists()]
+    if len(missing) == len(paths):
+        raise InputError("\n".join(map(no_such_path, missing)))
+    return [path for path in paths if path not in missing], missing
+
+
+def _with_bytes(quiet: bool, work: Callable[[Report], Imported]) -> Imported:
+    """Run an import with a bar of the bytes that are read of all files."""
+    if quiet or not errors.is_terminal:
+        return work(lambda _done, _of: None)
+    columns = (TextColumn("importing"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True) as progress:
+        task = progress.add_task("importing", total=None)
+        return work(lambda done, of: progress.update(task, completed=done, total=of))
+
+
+def _import_lines(done: Imported) -> list[str]:
+    """What came of each file, then of all together."""
+    lines = [line for file in done.files for line in _file_lines(file)]
+    lines.append(f"{_said(done)}, {done.duplicates:,} already stored")
+    if done.facts or done.episodes or done.links:
+        lines.append(f"{done.facts:,} facts, {done.episodes:,} episodes, {done.links:,} links")
+    lines += [f"left out: {times:,} x {escape(reason)}" for reason, times in done.skipped.items()]
+    if done.problems:
+        failed = sum(bool(file.problems) for file in done.files)
+        lines.append(f"[red]not imported, or not as a whole: {failed:,} of {_count(len(done.files), 'file')}[/]")
+    return lines
+
+
+def _said(found: Imported | ImportedFile) -> str:
+    return f"{_count(found.messages, 'new message')} in {_count(found.sessions, 'session')}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _file_lines(file: ImportedFile) -> Iterator[str]:
+    name = escape(file.name)
+    if file.format is None or (file.problems and not file.sessions):
+        yield f"[red]not imported[/] {name}"
+    else:
+        mark = "[yellow]in part[/]" if file.problems else "[green]imported[/]"
+        what = _said(file) if file.sessions or not file.facts else _count(file.facts, "new fact")
+        yield f"{mark} {name} ({escape(file.format)}): {what}"
+    yield from (f"  [red]{escape(problem)}[/]" for problem in file.problems)
+    yield from (f"  {escape(note)}" for note in file.notes)
+
+
+@commands.command("export")
+def export_(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help=_TARGETS)],
+    session: options.OnlySession = None,
+    user: options.OnlyUser = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write what is stored to a file or a folder."""
+    with context.obj.check_exists().memory() as memory:
+        size = with_progress(
+            "exporting",
+            as_json,
+            lambda report: memory.export(path, session_id=session, user_id=user, progress=report),
+        )
+    out({"path": str(path), "bytes": size}, as_json, lambda d: f"wrote {d['bytes']:,} bytes to {escape(d['path'])}")
 
 
 @commands.command()
@@ -25,9 +135,9 @@ def copy(
     as_json: options.Json = False,
 ) -> None:
     """Copy a memory row by row to another store, and compare every row; run it again to continue or to update."""
-    opener = Opener(replace(context.obj.settings, database=source)).check_exists()
+    opener = replace(context.obj, settings=replace(context.obj.settings, database=source)).check_exists()
     done: dict[str, Copied] = {}
-    for tenant in opener.tenant_names(context, all_tenants):
+    for tenant in opener.tenant_names(all_tenants):
         try:
             done[tenant] = _copy(opener.for_tenant(tenant), target, rounds, as_json)
         except Conflict as error:
@@ -44,6 +154,26 @@ def _copy(opener: Opener, target: str, rounds: int, as_json: bool) -> Copied:
     with opener.memory() as memory:
         title = f"copying {opener.settings.tenant}"
         return with_progress(title, as_json, lambda report: memory.copy_to(target, rounds=rounds, progress=report))
+
+
+@commands.command()
+def backup(
+    context: typer.Context,
+    target: Annotated[Path, typer.Argument(help="The file to write.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Write a backup of the whole memory to a file, also while it is in use, and check it."""
+    with context.obj.check_exists().memory() as memory:
+        done = with_progress(
+            "backing up", as_json, lambda report: memory.backup(target, overwrite=overwrite, progress=report)
+        )
+    out(done, as_json, _backup_text)
+
+
+def _backup_text(done: Backup) -> str:
+    counted = f"{done.messages:,} messages in {done.sessions:,} sessions"
+    return f"wrote {done.size:,} bytes to {escape(done.path)}; read again: the file is whole and has all {counted}"
 
 
 @commands.command("grants")

@@ -1,9 +1,9 @@
 """Commands for worker processes, their backlog, and what language models cost."""
 
 import asyncio
+import functools
 import logging
 import os
-import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from typing import Annotated
 import typer
 from rich.console import Group, RenderableType
 from rich.markup import escape
-from rich.table import Table
 
 from lamina.cli import options
-from lamina.cli.command import Opener, ask, out, say, tenant_option
-from lamina.cli.display import table
+from lamina.cli.command import Opener, ask, out, say
+from lamina.cli.output import Listing, listing
 from lamina.cli.worker_processes import Plan, run_worker, supervise
 from lamina.errors import InputError
 from lamina.memory import AsyncMemory
+from lamina.settings import without_password
 from lamina.tenancy.open_tenants import open_worker_pool
 from lamina.values.cost import Cost
 from lamina.values.report import Backlog, WorkerNote
@@ -41,22 +41,22 @@ def worker(
 ) -> None:
     """Do the background work (fold, extract facts, make vectors) for all tenants, until SIGTERM or Ctrl-C."""
     opener: Opener = context.obj
-    before = tenant_option(context)
     plan = Plan(
         location=opener.settings.database,
         options=opener.settings.options(),
-        tenants=tuple(tenant or ([before] if before else [])),
+        tenants=tuple(tenant or ()),
         concurrency=concurrency,
         grace=grace,
         once=once,
         log_level=logging.getLevelName(logging.getLogger("lamina").level).lower(),
     )
     found = asyncio.run(_tenants(plan))
-    location = re.sub(r"//[^/@]*@", "//", plan.location)  # without the name and password that a URL may have
+    location = without_password(plan.location)
     who = f"tenants {', '.join(plan.tenants)}" if plan.tenants else f"all tenants, {len(found)} now"
     shape = f"{processes} process{'es' if processes > 1 else ''}, {concurrency} at once in each"
-    say(f"worker {socket.gethostname()}/{os.getpid()} on {location} for {who}; {shape}")
-    raise typer.Exit(run_worker(plan) if processes == 1 else supervise(plan, processes))
+    line = f"worker {socket.gethostname()}/{os.getpid()} on {location} for {who}; {shape}"
+    announce = functools.partial(say, line)
+    raise typer.Exit(run_worker(plan, announce) if processes == 1 else supervise(plan, processes, announce))
 
 
 async def _tenants(plan: Plan) -> list[str]:
@@ -80,7 +80,7 @@ def workers(
         raise InputError(
             f"session {retry!r} is of one tenant; give --tenant instead of --all-tenants, or `--retry all`"
         )
-    names = opener.tenant_names(context, all_tenants)
+    names = opener.tenant_names(all_tenants)
     if retry is not None:
         count = sum(opener.for_each(names, lambda engine: engine.retry(None if retry == "all" else retry)).values())
         out({"retried": count}, as_json, lambda _: f"sessions to try again: {count}")
@@ -114,12 +114,12 @@ def costs(
     ask(context, as_json, lambda memory: memory.costs(since), _bill, "no model has been called")
 
 
-def _bill(found: list[Cost]) -> Table:
+def _bill(found: list[Cost]) -> Listing:
     rows = (
         (one.day.isoformat(), one.purpose, one.model, one.calls, one.tokens_in, one.tokens_out, f"{one.cost:,.4f}")
         for one in found
     )
-    return table(("day", "purpose", "model", "calls", "tokens in", "tokens out", "cost"), rows)
+    return listing(("day", "purpose", "model", "calls", "tokens in", "tokens out", "cost"), rows)
 
 
 def _tenants_view(found: Mapping[str, _Load], now: datetime) -> RenderableType:
@@ -130,7 +130,7 @@ def _tenants_view(found: Mapping[str, _Load], now: datetime) -> RenderableType:
         backlog = load.backlog
         counts = (len(load.workers), backlog.pending, backlog.leased, backlog.waiting, backlog.aside)
         rows.append((tenant, *counts, _lag(backlog, now), backlog.unembedded))
-    parts: list[RenderableType] = [table(columns, rows)]
+    parts: list[RenderableType] = [listing(columns, rows)]
     for tenant, load in found.items():
         if load.workers:
             parts += [f"workers of [bold]{escape(tenant)}[/]", _workers_table(load.workers, now)]
@@ -155,22 +155,22 @@ def _lag(backlog: Backlog, now: datetime) -> str:
     return "none" if backlog.oldest is None else _age(backlog.oldest, now)
 
 
-def _workers_table(notes: list[WorkerNote], now: datetime) -> Table:
+def _workers_table(notes: list[WorkerNote], now: datetime) -> Listing:
     rows = []
     for note in notes:
         since = "-" if note.since is None else _age(note.since, now)
         alive, session = "yes" if note.alive else "no", note.session_id or "-"
         name = note.id.rpartition("/")[2]
         rows.append((name, note.host, note.pid, alive, session, since, note.done, note.failed))
-    return table(("worker", "host", "pid", "alive", "session", "since", "done", "failed"), rows)
+    return listing(("worker", "host", "pid", "alive", "session", "since", "done", "failed"), rows)
 
 
-def _failures_table(backlog: Backlog, now: datetime) -> Table:
+def _failures_table(backlog: Backlog, now: datetime) -> Listing:
     rows = []
     for one in backlog.failing:
         when = "set aside" if one.retry_at is None else f"in {_duration((one.retry_at - now).total_seconds())}"
         rows.append((one.session_id, one.user_id, one.attempts, when, one.reason))
-    return table(("session", "user", "attempts", "next", "reason"), rows)
+    return listing(("session", "user", "attempts", "next", "reason"), rows)
 
 
 def _age(moment: datetime, now: datetime) -> str:

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from typing import Any
@@ -36,12 +36,12 @@ class Plan:
     log_level: str
 
 
-def run_worker(plan: Plan) -> int:
-    """Work in this process until a signal comes, or nothing is due; the exit code."""
-    return asyncio.run(_run(plan))
+def run_worker(plan: Plan, announce: Callable[[], None] = lambda: None) -> int:
+    """Work in this process until a signal comes, or nothing is due; the exit code. `announce` once signals count."""
+    return asyncio.run(_run(plan, announce))
 
 
-async def _run(plan: Plan) -> int:
+async def _run(plan: Plan, announce: Callable[[], None]) -> int:
     loop, task, stop = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
 
     def on_signal() -> None:
@@ -60,6 +60,7 @@ async def _run(plan: Plan) -> int:
     else:  # a terminal sends SIGINT to all processes; the parent decides when to stop
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         loop.add_reader(parent.sentinel, on_parent_death, parent.sentinel)
+    announce()
     try:
         async with open_worker_pool(
             plan.location, tenants=plan.tenants, concurrency=plan.concurrency, **plan.options
@@ -142,9 +143,10 @@ class _Signals:
             end.close()
 
 
-def supervise(plan: Plan, processes: int) -> int:
+def supervise(plan: Plan, processes: int, announce: Callable[[], None] = lambda: None) -> int:
     """Keep so many worker processes alive until a signal comes, or nothing is due; the exit code."""
     signals, slots = _Signals(), [_Slot(plan) for _ in range(processes)]
+    announce()
     try:
         while not signals.count and any(slot.code is None for slot in slots):
             _start_due(slots)
