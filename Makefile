@@ -20,7 +20,7 @@ help:  ## list the targets
 .venv/library: pyproject.toml requirements-dev.lock
 	@echo "making .venv with the library and the command line"
 	$(PYTHON) -m venv .venv
-	$(INSTALL) --editable '.[cli]'
+	$(INSTALL) --editable .
 	touch $@
 
 .venv/tests: .venv/library
@@ -66,9 +66,10 @@ page: .venv/tests  ## build the inspector's page from web/; needs Node
 	$(BIN)/python scripts/page_shapes.py
 	cd web && npm install --no-save && npm run check && npm run build
 
-screenshots: .venv/tests  ## look at every screen of the inspector, for docs/images/inspector
+screenshots: .venv/tests  ## pictures of every screen in build/screenshots; renews those in docs/images/inspector
 	$(PROGRAMS) chromium
-	LAMINA_SCREENSHOTS=docs/images/inspector $(BIN)/python -m pytest -m "" tests/inspector/test_looks.py
+	LAMINA_SCREENSHOTS=build/screenshots $(BIN)/python -m pytest -m "" tests/inspector/test_looks.py
+	for one in docs/images/inspector/*.png; do cp build/screenshots/$$(basename $$one) $$one; done
 
 lock: .venv/tests  ## choose the newest versions that pyproject.toml allows, for requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

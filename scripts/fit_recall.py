@@ -25,7 +25,7 @@ import numpy as np
 from lamina.bench.readers import Conversation, Question, read
 from lamina.models.embeddings.minilm import MiniLmEmbedder
 from lamina.models.embeddings.static import StaticEmbedder
-from lamina.models.offline.fact_extraction.fact_extractor import OfflineFactExtractor
+from lamina.models.offline.offline_extractor import OfflineExtractor
 from lamina.search.bm25 import comparable
 from lamina.search.explain import PARTS
 from lamina.search.index import LIKING, MARKS, STANDING, Entry, Index
@@ -73,7 +73,7 @@ class Reader:
     """Turns conversations into examples, as the engine would see them."""
 
     def __init__(self, embedder: StaticEmbedder | MiniLmEmbedder) -> None:
-        self._embedder, self._lexicon, self._extractor = embedder, StaticEmbedder(), OfflineFactExtractor()
+        self._embedder, self._lexicon, self._extractor = embedder, StaticEmbedder(), OfflineExtractor()
         self._known: dict[str, tuple[Any, bool, bool]] = {}
 
     def examples(self, name: str, conversation: Conversation) -> Iterator[Example]:

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import lamina.search.vectors  # noqa: F401 - threadpoolctl sets a variable of the environment at its first import
 from lamina.cli.command import console, errors
 from lamina.cli.entry import main
 from tests.waiting import CEILING

@@ -71,6 +71,7 @@ KNOWN = {
     **_defaults(PostgresOptions),
     **_defaults(Profile),
     **_defaults(lamina.Limits),
+    **_defaults(lamina.Llm),
     **_defaults(Options),
     **_defaults(Settings),
     **_defaults(lamina.Patience),
