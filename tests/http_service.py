@@ -39,9 +39,9 @@ class Served:
     def __getattr__(self, verb: str) -> Any:
         return getattr(self.client, verb)
 
-    def key(self, role="write", *, tenant="default", lasts=None) -> str:
+    def key(self, role="write", *, tenant="default", lasts=None, user=None) -> str:
         """A new key, made beside the service, as the command line does."""
-        _, secret = made_key(self.settings, role, tenant=tenant, lasts=lasts)
+        _, secret = made_key(self.settings, role, tenant=tenant, lasts=lasts, user=user)
         return str(secret)
 
     def with_key(self, secret: str) -> httpx2.Client:
@@ -63,6 +63,7 @@ class Served:
             yield self
         finally:
             self.hang_up()
+            self._done(service.jobs.close())
             service.opened, self.settings, service.settings = held, before, before
             self._done(opened.__aexit__(None, None, None))
 
@@ -75,10 +76,10 @@ class Served:
         return asyncio.run_coroutine_threadsafe(verb, self.loop).result(CEILING)
 
 
-def made_key(settings, role="write", *, tenant="default", lasts=None):
+def made_key(settings, role="write", *, tenant="default", lasts=None, user=None):
     async def make():
         async with tenants(settings.database, worker=False) as held:
-            return await held.keys(tenant).create(f"a {role} key", role, lasts)
+            return await held.keys(tenant).create(f"a {role} key", role, lasts, user)
 
     return asyncio.run(make())
 

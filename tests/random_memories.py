@@ -60,6 +60,7 @@ def a_memory(path: Path | str, seed: int) -> Memory:
             memory.link(source.id, target.id, "supports", strength=0.5)
     for session_id in sessions:
         memory.milestone(session_id, f"reached {session_id}")
+        memory.rename(session_id, chance.choice([None, f"About: {session_id}", "\u8336 [tea] # now"]))
         if chance.random() < 0.5:
             memory.add_episode(session_id, "breakthrough", "Found it", significance=0.4)
         clock.advance(hours=1)

@@ -39,12 +39,23 @@ from lamina.protocols.models import (
 )
 from lamina.values.cost import Cost
 from lamina.values.document import Document, DocumentPut
-from lamina.values.fact import Arc, Consolidated, Episode, Fact, Fading, Graph, Link, UserProfile, Why
+from lamina.values.fact import Arc, Consolidated, Episode, Fact, Fading, Graph, Link, Remembered, UserProfile, Why
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context, Coverage, Manifest, Omission, Piece, TokenBudget
 from lamina.values.message import Added, Limits, Message, Span
 from lamina.values.receipt import Receipt
-from lamina.values.report import Backlog, Copied, FoldDone, Imported, Problem, Report, Settled, WorkerNote
+from lamina.values.report import (
+    Backlog,
+    Backup,
+    Copied,
+    FoldDone,
+    Imported,
+    ImportedFile,
+    Problem,
+    Report,
+    Settled,
+    WorkerNote,
+)
 from lamina.values.session import Conversation, Counters, Milestone, Session
 from lamina.values.statistics import Outline, Stats
 from lamina.values.summary import Change, Divergence, Proposal, Summary
@@ -57,6 +68,7 @@ __all__ = [
     "Arc",
     "AsyncMemory",
     "Backlog",
+    "Backup",
     "BadRecords",
     "BudgetTooSmall",
     "Change",
@@ -86,6 +98,7 @@ __all__ = [
     "Graph",
     "Hit",
     "Imported",
+    "ImportedFile",
     "InputError",
     "LaminaError",
     "Ledger",
@@ -110,6 +123,7 @@ __all__ = [
     "Profile",
     "Proposal",
     "Receipt",
+    "Remembered",
     "Report",
     "SchemaTooNew",
     "Session",

@@ -16,7 +16,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from lamina.coroutines import NEVER_WAITS
 from lamina.documents.documents import Documents as AsyncDocuments
-from lamina.errors import FORKED, LaminaError
+from lamina.errors import FORKED, PICKLED, LaminaError
 from lamina.memory import AsyncMemory
 from lamina.parts import on_loop
 from lamina.profiles import Profile
@@ -149,6 +149,9 @@ class Memory:
     def __repr__(self) -> str:
         return repr(self._memory).removeprefix("Async")
 
+    def __reduce__(self) -> str:
+        raise LaminaError(PICKLED)
+
     @property
     def profile(self) -> Profile:
         return self._memory.profile
@@ -168,6 +171,7 @@ class Memory:
             raise LaminaError(FORKED.format("this memory"))
         return None if here and self._memory.inline and not on_loop() else self._loop
 
+    resolve_user = _blocking(AsyncMemory.resolve_user, here=True)
     add = _blocking(AsyncMemory.add, here=True)
     context = _blocking(AsyncMemory.context, here=True)
     search = _blocking(AsyncMemory.search, here=True)
@@ -182,6 +186,7 @@ class Memory:
     pause = _blocking(AsyncMemory.pause, here=True)
     resume = _blocking(AsyncMemory.resume, here=True)
     archive = _blocking(AsyncMemory.archive, here=True)
+    rename = _blocking(AsyncMemory.rename, here=True)
     milestone = _blocking(AsyncMemory.milestone, here=True)
     summaries = _blocking(AsyncMemory.summaries, here=True)
     outline = _blocking(AsyncMemory.outline, here=True)
@@ -193,6 +198,8 @@ class Memory:
     why = _blocking(AsyncMemory.why, here=True)
     user_profile = _blocking(AsyncMemory.user_profile, here=True)
     remember = _blocking(AsyncMemory.remember, here=True)
+    remember_all = _blocking(AsyncMemory.remember_all, here=True)
+    is_statement = _blocking(AsyncMemory.is_statement, here=True)
     update = _blocking(AsyncMemory.update, here=True)
     promote = _blocking(AsyncMemory.promote, here=True)
     demote = _blocking(AsyncMemory.demote, here=True)
@@ -221,6 +228,7 @@ class Memory:
     repair = _blocking(AsyncMemory.repair)
     export = _blocking(AsyncMemory.export)
     import_ = _blocking(AsyncMemory.import_)
+    backup = _blocking(AsyncMemory.backup)
     copy_to = _blocking(AsyncMemory.copy_to)
 
     def close(self) -> None:

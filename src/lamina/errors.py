@@ -22,6 +22,7 @@ LaminaError
 from collections.abc import Sequence
 
 FORKED = "{} was opened before this process was forked, and cannot be shared; open it here, after the fork"
+PICKLED = "a memory cannot be sent to another process; send the path, and open it there"
 
 
 class LaminaError(Exception):

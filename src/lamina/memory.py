@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from lamina.context.build import ContextBuilder
 from lamina.documents.documents import Documents
-from lamina.errors import InputError, LaminaError, NotFound
+from lamina.errors import PICKLED, InputError, LaminaError, NotFound
 from lamina.folding.regenerate import Regeneration
 from lamina.forgetting import receipts
 from lamina.forgetting.forget import Forgetting, Plan
 from lamina.forgetting.retention import Retention
 from lamina.knowledge.accesses import Accesses
-from lamina.knowledge.episodes import KEY_MOMENT, milestone_of
+from lamina.knowledge.episodes import key_moments, milestone_of
 from lamina.knowledge.facts import Knowledge
+from lamina.knowledge.told import check_told
 from lamina.language.times import day_of, moment
 from lamina.log.append import Ingest
-from lamina.log.messages import check_id, check_text, main_session
+from lamina.log.conversations import Conversations
+from lamina.log.default_user import resolve_user
+from lamina.log.messages import check_id, check_text, check_title, main_session
 from lamina.log.pages import every_session, every_user, require_session, single
 from lamina.log.window import newest_units
 from lamina.maintenance.verify import Maintenance
@@ -50,6 +53,7 @@ from lamina.values.fact import (
     Fading,
     Graph,
     Link,
+    Remembered,
     UserProfile,
     Why,
 )
@@ -57,7 +61,7 @@ from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context
 from lamina.values.message import Added, Limits, Message, Span
 from lamina.values.receipt import Receipt
-from lamina.values.report import Backlog, Copied, FoldDone, Imported, Report, Settled, WorkerNote
+from lamina.values.report import Backlog, Backup, Copied, FoldDone, Imported, Report, Settled, WorkerNote
 from lamina.values.session import STATUSES, Conversation, Milestone, Session, Status
 from lamina.values.statistics import Outline, Stats
 from lamina.values.summary import Divergence, Proposal, Summary
@@ -66,7 +70,6 @@ from lamina.workers.slots import is_gone
 
 logger = logging.getLogger("lamina.memory")
 
-DEFAULT_USER = "default"
 MAX_PARTS = 1000  # of an outline
 _DAYS = 366  # of growth in stats
 _COUNTED = frozenset(("fact", "episode"))  # kinds of things whose use is counted
@@ -196,6 +199,9 @@ class AsyncMemory:
     def __repr__(self) -> str:
         return f"AsyncMemory({self._place!r}, tenant={self._options.tenant!r})"
 
+    def __reduce__(self) -> str:
+        raise LaminaError(PICKLED)
+
     @property
     def _place(self) -> str:
         """The location, without a password or parameters."""
@@ -233,6 +239,11 @@ class AsyncMemory:
     def contexts(self) -> ContextBuilder:
         """Contexts with their blocks, for interfaces that place these themselves."""
         return self._contexts
+
+    @property
+    def conversations(self) -> Conversations:
+        """Finds the session of a client that names none."""
+        return Conversations(self._parts)
 
     @property
     def documents(self) -> Documents:
@@ -290,11 +301,15 @@ class AsyncMemory:
 
     # messages in
 
+    async def resolve_user(self, user_id: str | None = None) -> str:
+        """Whose memory a verb means by this `user_id`: without one `default`, if there is no other user here."""
+        return await resolve_user(self._parts.store, user_id)
+
     async def add(
         self,
         messages: Any,
         *,
-        user_id: str = DEFAULT_USER,
+        user_id: str | None = None,
         session_id: str | None = None,
         agent_id: str | None = None,
         idempotency_key: str | None = None,
@@ -302,10 +317,11 @@ class AsyncMemory:
         """Append messages (text, a chat message, or a list of them) to a session; safe once it returns."""
         with span("upsert_memory", "add", self.tenant):
             await self._note_profile()
+            owner = await self.resolve_user(user_id)
             append = await self._ingest.prepare(
                 messages,
-                user_id=user_id,
-                session_id=main_session(user_id) if session_id is None else session_id,
+                user_id=owner,
+                session_id=main_session(owner) if session_id is None else session_id,
                 agent_id=agent_id,
                 key=idempotency_key,
             )
@@ -318,7 +334,7 @@ class AsyncMemory:
         self,
         query: str | None = None,
         *,
-        user_id: str = DEFAULT_USER,
+        user_id: str | None = None,
         session_id: str | None = None,
         budget: int | None = None,
         profile: str | Profile | None = None,
@@ -337,7 +353,7 @@ class AsyncMemory:
         """
         built = await self._contexts.build(
             query,
-            user_id=user_id,
+            user_id=await self.resolve_user(user_id),
             session_id=session_id,
             budget=budget,
             profile=profile,
@@ -353,7 +369,7 @@ class AsyncMemory:
         self,
         query: str,
         *,
-        user_id: str = DEFAULT_USER,
+        user_id: str | None = None,
         top_k: int = 10,
         explain: bool = False,
         kinds: Sequence[str] = HIT_KINDS,
@@ -384,7 +400,7 @@ class AsyncMemory:
             request = build_request(
                 query,
                 self.profile,
-                user_id=user_id,
+                user_id=await self.resolve_user(user_id),
                 top_k=top_k,
                 kinds=kinds,
                 types=types,
@@ -409,7 +425,7 @@ class AsyncMemory:
         self,
         query: str,
         *,
-        user_id: str = DEFAULT_USER,
+        user_id: str | None = None,
         top_k: int = 10,
         kinds: Sequence[str] = HIT_KINDS,
         types: Sequence[str] = (),
@@ -434,7 +450,7 @@ class AsyncMemory:
             request = build_request(
                 query,
                 self.profile,
-                user_id=user_id,
+                user_id=await self.resolve_user(user_id),
                 top_k=top_k,
                 kinds=kinds,
                 types=types,
@@ -500,7 +516,7 @@ class AsyncMemory:
         """What was marked by hand, and the episodes that mattered most."""
         marked = await self._parts.store.milestones(session.id)
         found = await self._parts.store.episodes(session.user_id, session.id)
-        moments = [milestone_of(episode) for episode in found if episode.significance >= KEY_MOMENT]
+        moments = map(milestone_of, key_moments(found, session.counters.turns))
         return sorted((*marked, *moments), key=lambda one: (one.turn, one.created_at, one.id))
 
     async def messages(self, session_id: str, first: int = 1, last: int | None = None) -> list[Message]:
@@ -534,8 +550,13 @@ class AsyncMemory:
     async def archive(self, session_id: str, *, expect: str | None = None) -> Session:
         return await self._set_status(session_id, "archived", expect)
 
+    async def rename(self, session_id: str, title: str | None, *, expect: str | None = None) -> Session:
+        """Give a session a title, shown wherever sessions are listed; None takes it away."""
+        checked = "" if title is None else check_title(title)
+        return await self._parts.store.update_session(session_id, self._parts.now(), title=checked, expect=expect)
+
     async def _set_status(self, session_id: str, status: Status, expect: str | None) -> Session:
-        session = await self._parts.store.set_status(session_id, status, self._parts.now(), expect)
+        session = await self._parts.store.update_session(session_id, self._parts.now(), status=status, expect=expect)
         self._worker.wake()
         return session
 
@@ -575,9 +596,10 @@ class AsyncMemory:
             raise NotFound(f"no summary {summary_id!r} over messages")
         return await self._parts.store.messages(summary.session_id, summary.covers)
 
-    async def digest(self, user_id: str = DEFAULT_USER) -> Summary | None:
+    async def digest(self, user_id: str | None = None) -> Summary | None:
         """What a new session of this user is told of the last ones."""
-        found = await self._parts.store.summaries(user_id=user_id, digests=True, live=False)
+        owner = await self.resolve_user(user_id)
+        found = await self._parts.store.summaries(user_id=owner, digests=True, live=False)
         return found[0] if found else None
 
     async def settle(
@@ -605,11 +627,12 @@ class AsyncMemory:
 
     async def facts(
         self,
-        user_id: str = DEFAULT_USER,
+        user_id: str | None = None,
         *,
         as_of: Any = None,
         known_at: Any = None,
         session_id: str | None = None,
+        about: str | None = None,
         statuses: Sequence[str] = (),
         types: Sequence[str] = (),
         categories: Sequence[str] = (),
@@ -620,13 +643,16 @@ class AsyncMemory:
     ) -> list[Fact]:
         """What holds of a user now, or at `as_of`, by what was known at `known_at`; the most important first.
 
-        With `statuses`, all facts that have one of them, whether they hold or not. The rest are filters.
+        `about`: only what is known of one person, by name or relation ("Lena", "sister"), or by the user's own name or
+        id of the user alone. With `statuses`, all facts that have one of them, whether they hold or not. The rest are
+        filters.
         """
         return await self._knowledge.facts(
-            check_id(user_id, "user_id"),
+            await self.resolve_user(user_id),
             as_of=None if as_of is None else moment(as_of, "as_of"),
             known_at=None if known_at is None else moment(known_at, "known_at"),
             session_id=session_id,
+            about=about,
             wanted=as_filter(
                 types=types,
                 categories=categories,
@@ -653,12 +679,10 @@ class AsyncMemory:
         """Where a fact comes from, word for word, and why it stands as it does."""
         return await self._knowledge.why(fact_id)
 
-    async def user_profile(
-        self, user_id: str = DEFAULT_USER, *, as_of: Any = None, known_at: Any = None
-    ) -> UserProfile:
+    async def user_profile(self, user_id: str | None = None, *, as_of: Any = None, known_at: Any = None) -> UserProfile:
         """What is known of a user, as a page (`markdown`) and as data (`to_dict()`), now or at another time."""
         return await self._knowledge.user_profile(
-            check_id(user_id, "user_id"),
+            await self.resolve_user(user_id),
             None if as_of is None else moment(as_of, "as_of"),
             None if known_at is None else moment(known_at, "known_at"),
         )
@@ -669,22 +693,59 @@ class AsyncMemory:
         self,
         text: str,
         *,
-        user_id: str = DEFAULT_USER,
-        type: FactType = "fact",  # noqa: A002 - the word of the glossary
+        user_id: str | None = None,
+        type: FactType | None = None,  # noqa: A002 - the word of the glossary
         category: str | None = None,
         key: str | None = None,
         tags: Sequence[str] = (),
         importance: float | None = None,
-        confidence: float = 1.0,
+        confidence: float | None = None,
         valid_from: Any = None,
         valid_until: Any = None,
     ) -> Fact:
-        """Store a memory by hand. With a `key`, it takes the place of what that key had; told twice, it is one."""
+        """Store a memory by hand, such as "User lives in Ghent"; told twice, it is one.
+
+        It is read as if the user had said it: a new location takes the place of the old one. With a `key`, it takes
+        the place of what that key had. `remember_all` gives every fact of a text that says several things.
+        """
+        made = await self.remember_all(
+            text,
+            user_id=user_id,
+            type=type,
+            category=category,
+            key=key,
+            tags=tags,
+            importance=importance,
+            confidence=confidence,
+            valid_from=valid_from,
+            valid_until=valid_until,
+        )
+        return made[0].fact
+
+    async def remember_all(
+        self,
+        text: str,
+        *,
+        user_id: str | None = None,
+        type: FactType | None = None,  # noqa: A002 - the word of the glossary
+        category: str | None = None,
+        key: str | None = None,
+        tags: Sequence[str] = (),
+        importance: float | None = None,
+        confidence: float | None = None,
+        valid_from: Any = None,
+        valid_until: Any = None,
+        verbatim: bool = False,
+    ) -> list[Remembered]:
+        """Like `remember`, with all facts of the text, and what each took the place of.
+
+        With `verbatim`, the text is stored as it is, and no facts are read from it.
+        """
         with span("create_memory", "remember", self.tenant):
             await self._note_profile()
-            fact = self._knowledge.build_fact(
+            told = check_told(
                 text,
-                user_id=check_id(user_id, "user_id"),
+                user_id=await self.resolve_user(user_id),
                 type=type,
                 category=category,
                 key=key,
@@ -694,7 +755,11 @@ class AsyncMemory:
                 valid_from=valid_from,
                 valid_until=valid_until,
             )
-            return await self._knowledge.remember(fact)
+            return await self._knowledge.remember(told, verbatim=verbatim)
+
+    async def is_statement(self, text: str, *, user_id: str | None = None) -> bool:
+        """Whether a text tells facts of the user in the third person, as `remember` reads them."""
+        return await self._knowledge.is_statement(text, await self.resolve_user(user_id))
 
     async def update(
         self,
@@ -746,7 +811,7 @@ class AsyncMemory:
 
     async def episodes(
         self,
-        user_id: str = DEFAULT_USER,
+        user_id: str | None = None,
         *,
         session_id: str | None = None,
         kinds: Sequence[str] = (),
@@ -756,7 +821,7 @@ class AsyncMemory:
     ) -> list[Episode]:
         """The moments that mattered, in the order they happened."""
         return await self._knowledge.episodes(
-            check_id(user_id, "user_id"),
+            await self.resolve_user(user_id),
             session_id=session_id,
             kinds=one_of(kinds, EPISODE_KINDS, "kind"),
             wanted=as_filter(since=since, until=until, min_importance=min_significance),
@@ -808,13 +873,13 @@ class AsyncMemory:
         dropped = await self._retention.run() if user_id is None else 0
         return replace(await self._consolidation.consolidate(user_id, progress), messages_dropped=dropped)
 
-    async def fading(self, user_id: str = DEFAULT_USER) -> list[Fading]:
+    async def fading(self, user_id: str | None = None) -> list[Fading]:
         """How fresh each fact that holds and each episode is, the most faded first, and when it would be archived."""
-        return await self._consolidation.fading(check_id(user_id, "user_id"))
+        return await self._consolidation.fading(await self.resolve_user(user_id))
 
-    async def consistency(self, user_id: str = DEFAULT_USER) -> list[Divergence]:
+    async def consistency(self, user_id: str | None = None) -> list[Divergence]:
         """Where summaries do not agree with the facts: values that no longer hold, or that are missing."""
-        return await self._knowledge.divergences(check_id(user_id, "user_id"))
+        return await self._knowledge.divergences(await self.resolve_user(user_id))
 
     async def regenerate(
         self,
@@ -890,13 +955,16 @@ class AsyncMemory:
             elif fact_id:
                 plan = await forgetting.fact(fact_id)
             elif text is not None:
-                plan = await forgetting.text(text, user_id or DEFAULT_USER, session_id)
+                of_session = session_id is not None  # which is of one user
+                owner = user_id or "" if of_session else await self.resolve_user(user_id)
+                plan = await forgetting.text(text, owner, session_id)
             elif session_id is not None and first is not None and last is not None:
                 plan = await forgetting.span(session_id, as_span(first, last))
             elif session_id is not None:
                 plan = await forgetting.session(session_id)
             elif user_id is not None:
                 plan = Plan(user_id=check_id(user_id, "user_id"), target="a user", user=True)
+                plan.nothing = f"there is nothing of user {user_id!r}"
             else:
                 raise InputError("say what to forget: message_id, session_id, fact_id, text or user_id")
             return await forgetting.execute(plan, dry_run=dry_run, progress=progress)
@@ -950,17 +1018,47 @@ class AsyncMemory:
         return size
 
     async def import_(
-        self, path: str | Path, *, user_id: str | None = None, whole: bool = False, progress: Progress | None = None
+        self,
+        path: str | Path | Sequence[str | Path],
+        *,
+        user_id: str | None = None,
+        me: str | None = None,
+        zone: str | None = None,
+        whole: bool = False,
+        progress: Progress | None = None,
     ) -> Imported:
         """Read what `export` wrote, or chats and memories of other tools; what is here already is left as it is.
 
-        A record that is wrong ends it, with all before it imported; with `whole`, all are looked at first, and
-        nothing is imported unless every one is right (`BadRecords` has those that are not).
+        `path` is a file, a folder or an archive, or several. `me` is the name that the user has in a chat of several
+        people; `zone` that of times without one. What is wrong with the only file is raised, with all before it
+        imported; of several files, those that can be read are imported, and `problems` of the outcome names the rest.
+        With `whole`, all are looked at first, and nothing is imported unless every record is right.
         """
         await self._note_profile()
+        is_one = isinstance(path, str | Path)
+        paths = [Path(one) for one in ([path] if isinstance(path, str | Path) else path)]
+        if not paths:
+            raise InputError("nothing to import; give a file, a folder or an archive")
+        options = {"user_id": user_id, "me": me, "zone": zone}
         async with self._importing, self._resting():
-            imported: Imported = await self._transfer().read(Path(path), user_id, progress, whole=whole)
+            imported: Imported = await self._transfer().read(paths, options, progress, strict=is_one, whole=whole)
         return imported
+
+    async def backup(self, target: str | Path, *, overwrite: bool = False, progress: Progress | None = None) -> Backup:
+        """Write a backup of the whole file, of all tenants, while it is in use; then read it again, and check it.
+
+        It opens like any memory. A file that is there stays, unless `overwrite` says otherwise. PostgreSQL has its own
+        tool for this: the error names the command.
+        """
+        back_up = getattr(self._parts.store, "back_up", None)
+        if back_up is None:
+            place = self._place.replace(":***@", "@")
+            raise InputError(
+                f"PostgreSQL makes its own backups: pg_dump --format=custom --file={target} '{place}', as a role that"
+                " may bypass row-level security; pg_restore brings it back"
+            )
+        written: Backup = await back_up(Path(target), progress, overwrite=overwrite)
+        return written
 
     async def copy_to(
         self,

@@ -188,7 +188,7 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
     counter = chosen.counter or _backend("lamina.models.token_counters", "best_counter")()
     static = _backend("lamina.models.embeddings.static", "StaticEmbedder")()
     offline = _backend("lamina.models.offline.summarisation.extractive_summariser", "OfflineSummariser")(counter)
-    extractor = _backend("lamina.models.offline.fact_extraction.fact_extractor", "OfflineFactExtractor")()
+    extractor = _backend("lamina.models.offline.offline_extractor", "OfflineExtractor")()
     episode_extractor = _backend(
         "lamina.models.offline.episode_extraction.episode_extractor", "OfflineEpisodeExtractor"
     )()
@@ -203,6 +203,7 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
         episode_extractor=chosen.episode_extractor or remote.get("episode_extractor") or episode_extractor,
         offline_extractor=extractor,
         offline_episode_extractor=episode_extractor,
+        statement_reader=_backend("lamina.models.offline.fact_extraction.statement_reader", "OfflineStatementReader")(),
         embedder=embedder,
         lexicon=static,
         static=static,

@@ -1,6 +1,7 @@
 """What the engine is built from: handed in by the wiring, never imported."""
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -8,7 +9,16 @@ from datetime import datetime
 from typing import TypeVar
 
 from lamina.profiles import Profile
-from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Lexicon, Prompt, Summariser, TokenCounter
+from lamina.protocols.models import (
+    Embedder,
+    EpisodeExtractor,
+    Extractor,
+    Lexicon,
+    Prompt,
+    StatementReader,
+    Summariser,
+    TokenCounter,
+)
 from lamina.protocols.store import Store
 from lamina.values.message import Limits
 from lamina.values.report import FoldDone
@@ -25,7 +35,7 @@ class Patience:
     """How long to wait for models and other workers."""
 
     lease_seconds: float = 60.0
-    model_seconds: float = 120.0
+    model_seconds: float = 900.0  # for a fold or a reading with all corrections: three answers of a slow local model
     attempts: int = 3  # with the configured model, before the offline one writes
     backoff_seconds: float = 2.0  # doubles with each failure
     poll_seconds: float = 5.0
@@ -58,6 +68,7 @@ class Parts:
     turns: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)  # each piece of work takes one
     offline_extractor: Extractor | None = None  # reads when the configured extractor cannot
     offline_episode_extractor: EpisodeExtractor | None = None
+    statement_reader: StatementReader | None = None  # reads what is told of the user by hand
     cache_bytes: int = 256 * 2**20  # for what is kept at hand to search
     on_fold: Callable[[FoldDone], None] | None = None  # is told of each fold that was made here
 
@@ -71,6 +82,23 @@ def on_loop() -> bool:
     return True
 
 
+async def load_beside_loop(*models: object) -> None:
+    """Have models that are not `loaded` yet read their tables in another thread, if an event loop is to be kept free.
+
+    Elsewhere, and those that do not say whether they are loaded, read them when they are first used.
+    """
+    waiting = [model for model in models if not getattr(model, "loaded", True)]
+    if waiting and on_loop():
+        for model in waiting:
+            await beside_loop(model.load)  # type: ignore[attr-defined]  # has `loaded`
+
+
 async def beside_loop(work: Callable[[], T]) -> T:
     """Long work in another thread if an event loop is to be kept free, else right here."""
-    return await asyncio.to_thread(work) if on_loop() else work()
+    if not on_loop():
+        return work()
+    try:
+        started = asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, work)
+    except RuntimeError:  # the program is about to end: no thread can be started any more
+        return work()
+    return await started

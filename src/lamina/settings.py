@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from lamina.errors import ConfigError, InputError
+from lamina.log.default_user import DEFAULT_USER
 from lamina.open import EMBEDDERS, OPENAI, USES, Llm, Price
 from lamina.parts import Patience
 from lamina.profiles import KNOBS, PROFILES, Profile, profile_named
+from lamina.text_files import read_text_file
 from lamina.values.message import Limits
 
 # Variables that set values of the profile `chunked`.
@@ -24,9 +26,15 @@ DOCUMENT_KNOBS: Mapping[str, str] = {
     "PROMPT_ID_SUMMARY_GLOBAL": "prompt_id_summary_global",
     "PROMPT_VERSION_SUMMARY_GLOBAL": "prompt_version_summary_global",
 }
+OFF = "off"
 LEVELS = ("debug", "info", "warning", "error")
 _LIST_KNOBS = frozenset({"categories", "never_archived"})  # values of a profile that are lists of words
 _TEXT_KNOBS = frozenset({"summarizer_model", "prompt_id_summary_global", "prompt_version_summary_global"})
+
+
+def without_password(url: str) -> str:
+    """An address without what may be secret in it: user, password and parameters."""
+    return re.sub(r"//[^/?#]*@", "//", re.split(r"[?#]", url, maxsplit=1)[0])
 
 
 # readers of single values: each returns the value, or raises ValueError with what it accepts
@@ -92,6 +100,16 @@ def _origins(given: Any) -> str:
     return ",".join(words)
 
 
+def _address(given: Any) -> str:
+    if not re.fullmatch(r"https?://[^/?#\s]+(/[^?#\s]*)?", _text(given)):
+        raise ValueError(f"takes an address such as http://localhost:11434/v1, not {_text(given)!r}")
+    return _text(given)
+
+
+def _user_or_off(given: Any) -> str:
+    return OFF if str(given).strip().lower() in {"off", "none", "no", "false", "0"} else _text(given)
+
+
 def _path(given: Any) -> str:
     path = Path(_text(given)).expanduser()
     if not path.exists():
@@ -118,7 +136,7 @@ class Settings:
 
     database: str = "lamina.db"  # path of the file, or a sqlite:/// or postgresql:// URL
     tenant: str = "default"
-    user: str = "default"  # user when none is given
+    user: str | None = None  # user when a command names none; unset: `default`, if there is no other
     profile: Profile | None = field(  # unset: the one the file was made with
         default=None, metadata={"read": lambda given: profile_named(_text(given))}
     )
@@ -135,12 +153,13 @@ class Settings:
     max_body_bytes: int = 32 * 1024 * 1024  # of a request to the service
     service_hosts: str | None = None  # host names the service answers to, separated by commas
     service_origins: str | None = _setting(None, _origins)  # of other pages that may call the service
-    proxy_base_url: str | None = None  # endpoint of the proxy; unset: the llm's
+    proxy_base_url: str | None = _setting(None, _address)  # endpoint of the proxy; unset: the llm's
     proxy_api_key: str | None = _secret()  # unset: the llm's or the caller's
     proxy_memory_tokens: int = 4_000  # that the proxy adds to a request, at most
     proxy_place: str = _setting("system", _choice(("system", "user")))  # the message that memory is added to
     proxy_seconds: float = 600.0  # that the proxy waits for its endpoint
     proxy_at_v1: bool = False  # offer the proxy at /v1, too
+    proxy_default_user: str | None = _setting(None, _user_or_off)  # of requests that name nobody; unset: `user`
     max_requests_per_minute: int | None = None  # of a key, or of an address without one; unset: any number
     max_concurrent_requests: int = 1000
     max_concurrent_requests_per_key: int = 500
@@ -148,15 +167,16 @@ class Settings:
     max_held_bytes: int = 256 * 1024 * 1024  # memory for the bodies of current requests
     header_seconds: float = 15.0  # for the head of a request to arrive
     request_seconds: float = 60.0  # for the body of a request to arrive
-    model_seconds: float = 120.0  # that a fold waits for its model
+    model_seconds: float = 900.0  # that a fold or a reading waits for its model, with all corrections
     lease_seconds: float = 60.0  # that a silent worker keeps a session
     mcp_token: str | None = _secret()  # that clients of `lamina mcp --http` must send
     llm_base_url: str | None = None  # OpenAI-compatible endpoint; unset: OpenAI's
     llm_model: str | None = None  # unset with the address: no llm
     llm_api_key: str | None = _secret()
     llm_use: str = _setting(",".join(USES), _choices(USES))
+    llm_with_offline: bool = True  # keep, too, the facts and episodes that only the offline models find
     llm_thinking_tokens: int = _setting(0, _COUNT)  # room for a model that thinks before it writes
-    llm_seconds: float = 110.0  # for one answer with all its retries
+    llm_seconds: float = 600.0  # for one answer with all its retries
     llm_retries: int = _setting(3, _COUNT)  # of a call whose failure may be temporary
     llm_concurrency: int = 4
     llm_requests_per_minute: int | None = None
@@ -176,6 +196,14 @@ class Settings:
         """Whether an endpoint for the proxy is configured."""
         return self.proxy_base_url is not None or self.llm() is not None
 
+    def proxy_endpoint(self) -> str:
+        """Where the proxy asks, without a slash at the end."""
+        return (self.proxy_base_url or self.llm_base_url or OPENAI).rstrip("/")
+
+    def default_user(self) -> str | None:
+        """The user of proxied requests that name nobody, while there are no keys; None: nothing is remembered."""
+        return None if self.proxy_default_user == OFF else self.proxy_default_user or self.user or DEFAULT_USER
+
     def proxy_model(self) -> str | None:
         """The model of the proxy's endpoint, if that is the llm's."""
         shared = self.proxy_base_url is None or self.proxy_base_url == self.llm_base_url
@@ -193,6 +221,7 @@ class Settings:
             model=self.llm_model,
             api_key=self.llm_api_key,
             use=tuple(self.llm_use.split(",")),
+            with_offline=self.llm_with_offline,
             thinking_tokens=self.llm_thinking_tokens,
             total_seconds=self.llm_seconds,
             retries=self.llm_retries,
@@ -250,13 +279,14 @@ def load_settings(environ: Mapping[str, str], toml_path: Path | None = None) -> 
     problems: list[str] = []
     values: dict[str, Any] = {}
     knobs: dict[str, Any] = {}
-    for name, value in _from_toml(toml_path or _default_file(environ), problems).items():
+    file = toml_path or _default_file(environ)
+    for name, value in _from_toml(file, problems).items():
         if name == "profile_values" and isinstance(value, dict):
             knobs.update({knob: _toml_knob(knob, given) for knob, given in value.items()})
         elif name in NAMES:
-            _read(values, name, value, f"lamina.toml: {name}", problems)
+            _read(values, name, value, f"{file}: {name}", problems)
         else:
-            problems.append(f"lamina.toml: {_unknown(name, (*NAMES, 'profile_values'))}")
+            problems.append(f"{file}: {_unknown(name, (*NAMES, 'profile_values'))}")
     _from_environ(environ, values, knobs, problems)
     profile = _profile(values.pop("profile", None), knobs, problems)
     settings = Settings(profile=profile, **values)
@@ -281,10 +311,12 @@ def _from_toml(path: Path | None, problems: list[str]) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        problems.append(f"{path}: {error}")
-        return {}
+        return tomllib.loads(read_text_file(path))
+    except tomllib.TOMLDecodeError as error:
+        problems.append(f'{path} is not TOML: {error}; a line is such as: user = "mara"')
+    except InputError as error:
+        problems.append(str(error))
+    return {}
 
 
 def _from_environ(

@@ -56,7 +56,7 @@ VIOLATIONS = [
     pytest.param("tenancy.keys", "sqlite3", "Database drivers", id="driver-in-tenancy"),
     pytest.param("values.message", "lamina.memory", "Layers", id="value-imports-memory"),
     pytest.param("log.window", "lamina.folding.due", "Layers", id="log-imports-folding"),
-    pytest.param("context.budget", "lamina.context.rendering", "No cycles anywhere", id="cycle"),
+    pytest.param("context.items", "lamina.context.rendering", "No cycles anywhere", id="cycle"),
     pytest.param("logs", "lamina.cli.display", "Layers", id="shared-imports-interface"),
     pytest.param("cli.bench_commands", "lamina.bench.readers", "Interfaces do not", id="interface-imports-interface"),
     pytest.param("server.mcp.protocol", "lamina.server.rest.pagination", "Interfaces do not", id="mcp-imports-rest"),
@@ -72,12 +72,13 @@ VIOLATIONS = [
 
 SUBJECTS = ("log", "knowledge", "folding", "search", "context", "forgetting", "maintenance", "documents", "formats")
 WITH_STORE = frozenset({
-    "log.append", "log.pages", "folding.fold", "folding.digest", "folding.regenerate", "knowledge.facts",
-    "knowledge.consolidate", "knowledge.extract", "knowledge.accesses", "search.search", "search.lazy_search",
-    "search.index_cache", "search.embed", "context.build", "forgetting.forget",
+    "log.append", "log.conversations", "log.default_user", "log.pages", "folding.fold", "folding.digest",
+    "folding.regenerate", "knowledge.facts", "knowledge.consolidate", "knowledge.extract", "knowledge.accesses",
+    "search.search", "search.lazy_search", "search.index_cache", "search.embed", "context.build", "forgetting.forget",
     "forgetting.retention", "formats.export", "formats.transfer", "formats.files", "formats.importing",
-    "formats.restore", "formats.import_circles", "maintenance.verify", "maintenance.copy", "documents.documents",
-    "documents.nearest",
+    "formats.json_items", "formats.reading", "formats.restore", "formats.sources", "formats.missing_paths",
+    "formats.import_circles",
+    "maintenance.verify", "maintenance.copy", "documents.documents", "documents.nearest",
 })  # fmt: skip
 
 

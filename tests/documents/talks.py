@@ -102,6 +102,7 @@ class Table:
 
     findings: Sequence[Finding]
     name: str = "table"
+    trusted: bool = True
     read: list[str] = field(default_factory=list)
 
     async def extract(self, messages: Sequence[Message]) -> list[FactDraft]:

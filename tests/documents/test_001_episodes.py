@@ -35,7 +35,7 @@ def test_the_six_kinds_are_spotted_in_a_conversation(opened: Opener, clock: Cloc
     talk.memory.settle()
     (episode,) = talk.memory.episodes(USER)
     assert episode.kind == kind
-    assert text.startswith(episode.title)
+    assert episode.title.casefold() in text.casefold()
     assert episode.summary == text
     assert episode.context == "The invoice project starts this week with Clara and Tomas."
     assert "Alex" in episode.participants
@@ -236,10 +236,14 @@ def test_overlapping_episodes_are_merged(opened: Opener) -> None:
 
 
 def test_memories_that_say_the_same_are_merged(opened: Opener) -> None:
-    """001.16: of two memories in nearly the same words one stays, with the tokens of the other reclaimed."""
+    """001.16: of two memories in nearly the same words one stays, with the tokens of the other reclaimed.
+
+    Told by hand they are one at once; here, one of them gets the words of the other later.
+    """
     memory = opened("project")
     best = memory.remember("The invoice server stands in Frankfurt", user_id=USER, importance=0.9)
-    same = memory.remember("Invoice server stands in Frankfurt", user_id=USER, importance=0.6)
+    mail = memory.remember("The mail server stands in Oslo", user_id=USER, importance=0.6)
+    same = memory.update(mail.id, "Invoice server stands in Frankfurt")
     other = memory.remember("The invoice server does not stand in Frankfurt", user_id=USER, importance=0.6)
     done = memory.consolidate(USER)
     assert done.merged == (same.id,)

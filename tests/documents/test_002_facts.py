@@ -39,7 +39,7 @@ def test_the_four_categories(opened: Opener, text: str, category: str, key: str 
     assert (fact.category, fact.key, fact.value) == (category, key, value)
     assert 0.4 <= fact.confidence <= 1
     assert 0.2 <= fact.importance <= 1
-    assert talk.memory.profile.categories == ("identity", "preference", "constraint", "instruction")
+    assert {"identity", "preference", "constraint", "instruction"} <= set(talk.memory.profile.categories)
 
 
 def test_one_active_value_for_each_key_and_all_versions_kept(opened: Opener, clock: Clock) -> None:
@@ -93,14 +93,16 @@ def test_the_example_of_the_document(opened: Opener) -> None:
 
 
 def test_every_user_message_is_read_once(opened: Opener) -> None:
-    """002.4: extraction follows every user message, reads none twice, and reads nobody else's."""
+    """002.4: extraction follows every user message, reads none twice, and finds nothing in anybody else's."""
     table = Table([Finding(words="Alex", key="name", value="Alex")])
     talk = Talk(opened("assistant", extractor=table))
     for turn in range(1, 6):
         talk.add("user", f"I am Alex, in turn {turn}")
         talk.add("assistant", f"Hello Alex, in turn {turn}")
         talk.memory.settle()
-        assert table.read == [f"I am Alex, in turn {number}" for number in range(1, turn + 1)]
+        assert [text for text in table.read if text.startswith("I am")] == [
+            f"I am Alex, in turn {number}" for number in range(1, turn + 1)
+        ]
     (fact,) = talk.memory.facts(USER)
     assert fact.seq == 1
     assert len(talk.memory.why(fact.id).evidence) == 4, "told again, it is the same fact with more evidence"
@@ -255,7 +257,6 @@ def test_the_conflict_example_of_the_document(opened: Opener) -> None:
         pytest.param("I am tired today.", id="temporary-state"),
         pytest.param("Maybe I like jazz.", id="low-confidence"),
         pytest.param("What is my name?", id="a-question"),
-        pytest.param("Tom lives in Berlin and loves chess.", id="somebody-else"),
         pytest.param("If I lived in Berlin, I would cycle to work.", id="a-supposition"),
         pytest.param("Thanks, that helps a lot!", id="low-importance"),
     ],
@@ -268,6 +269,14 @@ def test_what_must_not_be_stored_is_not(opened: Opener, text: str) -> None:
     talk.memory.settle()
     assert not talk.memory.facts(USER, statuses=FACT_STATUSES)
     assert "User Profile" not in talk.context("Hello?").text
+
+
+def test_what_is_said_of_somebody_else_is_kept_under_their_name(opened: Opener) -> None:
+    """002.6: it is no fact of the user's."""
+    talk = Talk(opened("assistant"))
+    talk.add("user", "Tom lives in Berlin and loves chess.")
+    talk.memory.settle()
+    assert {fact.about for fact in talk.memory.facts(USER, statuses=FACT_STATUSES)} == {"Tom"}
 
 
 def test_the_facts_of_stage_one(opened: Opener, clock: Clock) -> None:

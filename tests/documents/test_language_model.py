@@ -92,7 +92,7 @@ def test_facts_are_extracted_by_the_model_after_every_user_message(opened: Opene
         return str(next(found for text, found in answers.items() if text in asked.text)).replace("'", '"')
 
     server.brain = brain
-    talk = Talk(opened("assistant", llm=llm(server)))
+    talk = Talk(opened("assistant", llm=llm(server, with_offline=False)))
     for text in answers:
         talk.add("user", text)
         talk.add("assistant", "I see, and I live in Paris.")
@@ -113,7 +113,7 @@ def test_a_model_that_fails_leaves_the_facts_to_the_offline_one(opened: Opener, 
     talk.add("user", "My name is Alex.")
     settled(talk)
     (fact,) = talk.memory.facts(USER)
-    assert (fact.value, fact.model) == ("Alex", "offline-grammar-1")
+    assert (fact.value, fact.model) == ("Alex", "offline-2")
 
 
 def test_the_hundred_turn_example_with_a_model(opened: Opener, server: LlmServer) -> None:
@@ -330,11 +330,36 @@ def test_sixty_messages_with_a_server_that_fails_now_and_then(opened: Opener, se
     assert {summary.recipe.model for summary in summaries} == {"test-model", "offline-1"}
     facts = talk.memory.facts(USER)
     assert {"Alex", "Python"} <= set(values(facts))
-    assert {fact.model for fact in facts} <= {"test-model", "offline-grammar-1"}
+    assert {fact.model for fact in facts} <= {"test-model", "offline-2"}
     assert talk.memory.session(SESSION).counters.extracted == 60
     spent = {cost.purpose: cost for cost in talk.memory.costs()}
     assert set(spent) == {"summary", "facts"}
     assert spent["summary"].cost > 0
+
+
+def test_an_echo_is_no_summary_of_ten_messages(opened: Opener, server: LlmServer) -> None:
+    """A model that says the first message again is told what is missing, and in the end the offline summary stands."""
+    parts = ("Grundfos CR 15 from 2019", "31,000 hours", "Halvorsen has the contract", "4,500 euros, Marta signs",
+             "Sunday 14 September", "delivery by 10 September", "copy to Marta", "three spare seals",
+             "line two runs six days", "error E4012 in the log")  # fmt: skip
+
+    def echo(asked: Asked) -> Answer:
+        return "Remark 1 on the pump: Grundfos CR 15 from 2019."
+
+    server.brain = echo
+    talk = Talk(
+        opened(PROFILES["project"].but(max_recent_messages=2, chunk_size=10), llm=llm(server, use=("summaries",)))
+    )
+    for number, part in enumerate(parts, 1):
+        talk.add("user" if number % 2 else "assistant", f"Remark {number} on the pump: {part}.")
+    talk.messages(3)
+    settled(talk)
+    summary = talk.summaries()[0]
+    assert summary.recipe.model == "offline-1"
+    assert "it only repeats one message" in (summary.recipe.fallback or "")
+    assert "Halvorsen" not in (summary.recipe.fallback or "")
+    assert any("which matter most" in asked.text and "Halvorsen" in asked.texts[-1] for asked in server.asked())
+    assert "Halvorsen" in summary.text
 
 
 def test_a_spent_budget_leaves_the_work_to_the_offline_models(opened: Opener, server: LlmServer) -> None:

@@ -15,7 +15,7 @@ from lamina.memory import AsyncMemory
 from lamina.models.embeddings.static import StaticEmbedder
 from lamina.models.llm.prompts import prompts
 from lamina.models.offline.episode_extraction.episode_extractor import OfflineEpisodeExtractor
-from lamina.models.offline.fact_extraction.fact_extractor import OfflineFactExtractor
+from lamina.models.offline.offline_extractor import OfflineExtractor
 from lamina.models.offline.summarisation.extractive_summariser import OfflineSummariser
 from lamina.open import new_id
 from lamina.parts import Parts
@@ -260,7 +260,7 @@ class World:
             counter=self.counter,
             summariser=self.summariser or offline,
             offline=offline,
-            extractor=OfflineFactExtractor(),
+            extractor=OfflineExtractor(),
             episode_extractor=OfflineEpisodeExtractor(),
             embedder=None,
             lexicon=StaticEmbedder(),

@@ -3,8 +3,9 @@
 import random
 import sqlite3
 import string
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from lamina import PROFILES, Memory
 from lamina.language.words import terms
+from lamina.testing.samples import a_fact, some_facts
 from lamina.values.message import Message
 from lamina.values.receipt import Receipt
 from tests.invariants.strategies import START, USER, CheapCounter
@@ -71,6 +73,10 @@ def told(case: Case, session_id: str, number: int) -> list[dict[str, Any]]:
         call = {"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": '{"n": 1}'}}
         result = {"role": "tool", "tool_call_id": f"c{number}", "content": "found", "id": f"{message_id}-tool"}
         return [user, {"role": "assistant", "content": None, "tool_calls": [call], "id": f"{message_id}-call"}, result]
+    if chance.random() < 0.5:
+        question = secret(chance)
+        reply["content"] += f" Is it {question}?"
+        case.secrets[question] = (session_id, reply["id"])
     return [user, reply]
 
 
@@ -111,6 +117,29 @@ def asked(case: Case, verb: str, *values: Any, **named: Any) -> Any:
 def words(item: Any) -> object:
     """What a vector is made of."""
     return item.body if isinstance(item, Message) else getattr(item, "text", None) or (item.id, item.tokens)
+
+
+def answer(case: Case) -> None:
+    """Store what is said next to each question as an answer to it, about somebody."""
+    messages = [message for one in case.memory.sessions(USER) for message in case.memory.messages(one.id)]
+    answers = []
+    for asks, says in pairwise(messages):
+        if asks.session_id != says.session_id or says.role != "user" or not asks.text.endswith("?"):
+            continue
+        fact = a_fact(
+            f"answer-{says.id}",
+            says.text,
+            user_id=USER,
+            session_id=says.session_id,
+            message_id=says.id,
+            key=None,
+            quote=says.text,
+            about=next((word for word in case.secrets if word in says.text), None),
+            question=asks.text,
+            question_id=asks.id,
+        )
+        answers.append(replace(fact, seq=says.seq))
+    asked(case, "commit_facts", some_facts(*answers, user_id=USER))
 
 
 def embed(case: Case) -> None:
@@ -163,6 +192,7 @@ def forgotten(case: Case, kind: str) -> tuple[Receipt, list[str]]:
     hand = memory.remember(f"The word is {word}", user_id=USER, tags=[word])
     memory.update(hand.id, f"The word was {word}, they say")
     memory.milestone(session_id, f"Reached {word}")
+    memory.rename(session_id, f"All of {word} in a title")
     memory.add_episode(session_id, "breakthrough", f"Found {word}", linked=[hand.id])
     return memory.forget(text=f" {word.upper()}", user_id=USER), [word]
 
@@ -212,6 +242,7 @@ def test_what_was_forgotten_is_in_no_byte(part: int, tmp_path: Path) -> None:
         kind = TARGETS[seed % len(TARGETS)]
         files = case.files
         kept = {word for word in case.secrets if word.encode() in files}
+        answer(case)
         embed(case)
         receipt, gone = forgotten(case, kind)
         place = f"case {seed} ({kind}, {case.memory.profile.name})"

@@ -1,6 +1,7 @@
 """What was forgotten through one interface is found by none of them, though each had found it before."""
 
 import asyncio
+import json
 import re
 import subprocess
 from contextlib import ExitStack
@@ -21,7 +22,7 @@ from lamina.integrations.llamaindex import LaminaMemory
 from lamina.integrations.openai_agents import LaminaSession
 from lamina.testing.llm_server import LlmServer, Said
 from tests.command_line import LAMINA, plain_environ, service_process
-from tests.waiting import CEILING
+from tests.waiting import CEILING, wait_until
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 STEP = [
@@ -66,10 +67,16 @@ class Everything:
         self.post(f"/v1/sessions/{second}/messages", {"messages": said, "user_id": user})
         self.post(f"/v1/users/{user}/facts", {"text": f"Wants to see {word}."})
         self.post(f"/v1/sessions/{second}/milestones", {"title": f"Saw {word}"})
+        for session in (first, second):
+            self.client.patch(f"/v1/sessions/{session}", json={"title": f"Life in {word}"})
         self.post(f"/v1/sessions/{second}/episodes", {"kind": "decision_made", "title": f"Chose {word}"})
         self.client.patch(f"/v1/sessions/{first}", json={"status": "ended"})
         LaminaMemoryTool(self.memory, user_id=user).call({"command": "create", "path": FILE, "file_text": word})
         LaminaStore(self.memory, user_id=user).batch([PutOp((user,), "k", {"text": f"{word} is far."})])
+        chat = json.dumps([{"role": "user", "content": f"Still in {word}."}])
+        kind = {"Content-Type": "application/octet-stream", "X-Lamina-Filename": "chat.json"}
+        job = self.client.post("/v1/jobs/import", content=chat, headers=kind, params={"user_id": user}).json()["id"]
+        wait_until(lambda: self.client.get(f"/v1/jobs/{job}").json()["status"] == "done", "the chat is imported")
         self.post("/v1/settle", {})
         facts = self.client.get(f"/v1/users/{user}/facts").json()["items"]
         summaries = self.client.get(f"/v1/sessions/{first}/summaries").json()["items"]
@@ -81,6 +88,7 @@ class Everything:
             "memory_id": [one["id"] for one in facts],
             "message_id": [one["id"] for one in messages],
             "summary_id": [one["id"] for one in summaries],
+            "job_id": [job],
         }
 
     # asking

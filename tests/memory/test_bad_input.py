@@ -102,10 +102,10 @@ BAD_MESSAGES = [
     pytest.param(said(model=7), ["model", "must be a string"], id="model-of-a-wrong-type"),
     # not messages
     pytest.param([], ["no messages", "at least one"], id="empty-list"),
-    pytest.param(None, ["text, a dict or a list", "NoneType"], id="none"),
-    pytest.param(7, ["text, a dict or a list", "int"], id="number"),
-    pytest.param(b"hello", ["text, a dict or a list", "bytes"], id="bytes-for-messages"),
-    pytest.param([7], ["must be a dict such as", "int"], id="number-in-list"),
+    pytest.param(None, ["give text, a dict", "NoneType"], id="none"),
+    pytest.param(7, ["give text, a dict", "int"], id="number"),
+    pytest.param(b"hello", ["give text, a dict", "bytes"], id="bytes-for-messages"),
+    pytest.param([7], ["a dict such as", "int"], id="number-in-list"),
     pytest.param([said(), said(role="robot")], ["message 1 has role"], id="second-of-two"),
 ]
 
@@ -355,7 +355,7 @@ def foreign(path: Path) -> None:
         pytest.param(
             lambda path: path.write_text("hello"), NotALaminaFile, "give the path of a Lamina file", id="text"
         ),
-        pytest.param(lambda path: path.mkdir(), StoreReadOnly, "must exist and be writable", id="folder"),
+        pytest.param(lambda path: path.mkdir(), StoreReadOnly, "is a folder, not a file", id="folder"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_untouched(path, prepare, error, words):
@@ -369,7 +369,7 @@ def test_a_file_that_cannot_be_used_is_refused_untouched(path, prepare, error, w
 
 def test_a_missing_folder_is_refused(tmp_path):
     """It is not made silently."""
-    with pytest.raises(StoreReadOnly, match="folder must exist"):
+    with pytest.raises(StoreReadOnly, match="there is no folder"):
         Memory(tmp_path / "nowhere" / "lamina.db")
     assert not (tmp_path / "nowhere").exists()
 
@@ -430,7 +430,7 @@ def test_lines_before_a_broken_one_are_imported(memory, tmp_path):
 
 def test_files_that_cannot_be_read_or_written_are_named(memory, tmp_path):
     """An export that fails leaves no half of a file."""
-    with pytest.raises(InputError, match=r"none\.jsonl cannot be read"):
+    with pytest.raises(InputError, match=r"there is no file or folder '.*none\.jsonl'"):
         memory.import_(tmp_path / "none.jsonl")
     with pytest.raises(InputError, match="cannot be written"):
         memory.export(tmp_path / "nowhere" / "out.jsonl")

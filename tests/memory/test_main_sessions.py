@@ -102,7 +102,7 @@ def test_a_memory_is_given_to_another_user_with_all_that_was_made_of_it(tmp_path
 def test_the_command_line_says_the_same(cli, tmp_path):
     done = cli("--db", str(tmp_path / "chat.db"), "add", "hello", "--user", "eve", "--session", "bob:main")
     assert done.code != 0
-    assert "session 'bob:main' is taken; choose another session_id" in " ".join(done.stderr.split())
+    assert "session 'bob:main' is taken; choose another --session" in done.stderr
 
 
 def test_a_document_may_be_called_like_a_main_session():

@@ -52,13 +52,13 @@ class LaminaMemoryTool(BetaAbstractMemoryTool):
         self,
         memory: Memory,
         *,
-        user_id: str = "default",
+        user_id: str | None = None,
         cache_control: BetaCacheControlEphemeralParam | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)
         self._documents = memory.documents
-        self._user_id = user_id
-        self._owner = f"{_TITLE}:" + user_id.replace("%", "%25").replace("|", "%7C") + "|"
+        self._user_id = memory.resolve_user(user_id)
+        self._owner = f"{_TITLE}:" + self._user_id.replace("%", "%25").replace("|", "%7C") + "|"
 
     @_answer_errors
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
@@ -200,7 +200,7 @@ class LaminaAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self,
         memory: Memory,
         *,
-        user_id: str = "default",
+        user_id: str | None = None,
         cache_control: BetaCacheControlEphemeralParam | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)

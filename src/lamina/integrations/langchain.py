@@ -41,7 +41,7 @@ _FILTERS = [
 class LaminaChatMessageHistory(BaseChatMessageHistory):
     """The messages of one conversation: each comes back as it was given; `clear` forgets them."""
 
-    def __init__(self, session_id: str, memory: Memory, *, user_id: str = "default") -> None:
+    def __init__(self, session_id: str, memory: Memory, *, user_id: str | None = None) -> None:
         super().__init__()
         self.session_id = session_id
         self.user_id = user_id
@@ -70,7 +70,7 @@ class LaminaRetriever(BaseRetriever):
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     memory: Memory
-    user_id: str = "default"
+    user_id: str | None = None
     top_k: int = 10
     min_score: float = 0.0
     filters: Mapping[str, Any] = Field(default_factory=dict)
@@ -80,7 +80,8 @@ class LaminaRetriever(BaseRetriever):
     ) -> list[Document]:
         del run_manager  # there is nothing to tell on the way
         given.pop("verbose", None)  # of LangChain's own handlers
-        user_id, top_k = given.pop("user_id", self.user_id), given.pop("top_k", self.top_k)
+        user_id = self.memory.resolve_user(given.pop("user_id", self.user_id))
+        top_k = given.pop("top_k", self.top_k)
         filters = {"min_score": self.min_score, **self.filters, **(given.pop("filters", None) or {}), **given}
         unknown = sorted(filters.keys() - set(_FILTERS))
         if unknown:

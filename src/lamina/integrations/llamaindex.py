@@ -24,7 +24,7 @@ class LaminaMemory(BaseMemory):
     """One conversation: `get_all` gives every message as it was put, `get` what is remembered for the input."""
 
     session_id: str
-    user_id: str = "default"
+    user_id: str | None = None
     budget: int | None = None
     _memory: Memory = PrivateAttr()
 

@@ -15,7 +15,14 @@ except ImportError as error:
 
 _ITEM = "openai_agents"  # the key in a message's metadata
 _ROLES = ("system", "developer", "user", "assistant")
-_RESERVED = ("id", "created_at", "metadata", "model")  # keys of an item that a stored message has for itself
+_RESERVED = (
+    "id",
+    "type",
+    "status",
+    "created_at",
+    "metadata",
+    "model",
+)  # keys of an item that a stored message has for itself
 
 
 class LaminaSession:
@@ -30,7 +37,7 @@ class LaminaSession:
         session_id: str,
         memory: AsyncMemory | Memory,
         *,
-        user_id: str = "default",
+        user_id: str | None = None,
         remembered: bool = False,
         budget: int | None = None,
         session_settings: SessionSettings | dict[str, Any] | None = None,
@@ -145,7 +152,7 @@ def _original_items(message: Message) -> list[Any]:
     stored = message.metadata.get(_ITEM)
     if not isinstance(stored, Mapping):
         return [*_items(message.body)] or [{"role": message.role, "content": ""}]
-    return [dict(stored["whole"])] if "whole" in stored else [{**message.to_openai(), **stored["beside"]}]
+    return [dict(stored["whole"])] if "whole" in stored else [{**message.body, **stored["beside"]}]
 
 
 def _items(message: Mapping[str, Any]) -> Iterator[Any]:

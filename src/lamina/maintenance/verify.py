@@ -183,5 +183,5 @@ def _wrong_with(audit: Audit) -> list[Problem]:
 
 def _wrong_status(rule: ConflictRule, known: Sequence[Fact]) -> list[str]:
     """Facts that do not stand as a replay of all that was said says."""
-    replayed = {fact.id: fact for slot in conflicts.by_slot(known).values() for fact in conflicts.resolve(slot, rule)}
+    replayed = {fact.id: fact for one in conflicts.by_family(known).values() for fact in conflicts.resolve(one, rule)}
     return [fact.id for fact in known if fact != replayed[fact.id]]

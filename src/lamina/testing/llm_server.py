@@ -1,7 +1,7 @@
 """A server on this machine that speaks the OpenAI API and does as it is told, for tests of what talks to one.
 
-It answers chat completions, responses (both also as streams), embeddings and models, keeps a journal of what it was
-asked, and can be slow, refuse, break off or talk nonsense.
+It answers chat completions, responses (both also as streams), embeddings and models, and Anthropic's messages. It keeps
+a journal of what it was asked, and can be slow, refuse, break off or talk nonsense.
 """
 
 import json
@@ -24,6 +24,7 @@ from lamina.testing.llm_wire import (
     Said,
     chat,
     chat_events,
+    claude,
     data_of,
     embeddings,
     response,
@@ -33,6 +34,9 @@ from lamina.testing.llm_wire import (
 )
 
 __all__ = ["Answer", "Asked", "Brain", "Fault", "LlmServer", "Said", "data_of", "sensible", "vector_of"]
+
+
+_CONVERSATIONS = {"chat": chat, "responses": response, "messages": claude}
 
 
 class LlmServer:
@@ -70,6 +74,11 @@ class LlmServer:
             raise RuntimeError("the server is not running; use `with LlmServer() as server:`")
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
+    @property
+    def root(self) -> str:
+        """The base URL for a client that adds the version itself, such as Anthropic's."""
+        return self.url.removesuffix("/v1")
+
     def then(self, *answers: Answer) -> Self:
         """Give these answers to the next requests."""
         with self._lock:
@@ -89,7 +98,9 @@ class LlmServer:
                 return self._script.popleft()
         if refused := self._refused(asked):
             return refused
-        return self.brain(asked) if asked.kind in {"chat", "responses"} else ""
+        if asked.body.get("messages") == []:
+            return Fault(status=400, body={"error": {"message": "[] is too short - 'messages'"}})
+        return self.brain(asked) if asked.kind in _CONVERSATIONS else ""
 
     def _refused(self, asked: Asked) -> Fault | None:
         if self.key is not None and asked.headers.get("authorization") != f"Bearer {self.key}":
@@ -222,14 +233,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"object": "list", "data": data})
         elif asked.kind == "embeddings":
             self._json(embeddings(asked, owner.dimensions))
-        elif asked.kind not in {"chat", "responses"}:
+        elif asked.kind not in _CONVERSATIONS or (asked.stream and asked.kind == "messages"):
             self._json({"error": {"message": f"no such path: {asked.path}"}}, 404)
         elif asked.stream:
             self._stream(asked, said)
         else:
             self._wait(said.first_seconds)
-            whole = chat(asked, said) if asked.kind == "chat" else response(asked, said)
-            self._json({**whole, **said.extra})
+            self._json({**_CONVERSATIONS[asked.kind](asked, said), **said.extra})
 
     def _json(self, value: Any, status: int = 200) -> None:
         self._send(status, json.dumps(value).encode(), {})

@@ -26,7 +26,7 @@ class Asked:
 
     @property
     def kind(self) -> str:
-        """`chat`, `responses`, `embeddings` or `models`; else the last part of the path."""
+        """`chat`, `responses`, `messages`, `embeddings` or `models`; else the last part of the path."""
         last = self.path.partition("?")[0].rstrip("/").rpartition("/")[2]
         return "chat" if last == "completions" else last
 
@@ -130,6 +130,27 @@ def chat(asked: Asked, said: Said) -> dict[str, Any]:
     }
     usage = _usage(asked, said)
     return whole if usage is None else whole | {"usage": usage}
+
+
+def claude(asked: Asked, said: Said) -> dict[str, Any]:
+    """An answer of Anthropic's Messages API."""
+    block: dict[str, Any] = {"type": "text", "text": said.text or ""}
+    reason = {"stop": "end_turn", "length": "max_tokens"}.get(said.finish, said.finish)
+    if asked.body.get("tools") and not said.plain:
+        block = {"type": "tool_use", "id": "toolu_1", "name": asked.body["tools"][0]["name"]}
+        block["input"], reason = json.loads(said.text or "{}"), "tool_use"
+    thoughts = [] if said.thinking is None else [{"type": "thinking", "thinking": said.thinking, "signature": "c2ln"}]
+    usage = _usage(asked, said) or {"prompt_tokens": 0, "completion_tokens": 0}
+    return {
+        "id": f"msg_{next(_numbers)}",
+        "type": "message",
+        "role": "assistant",
+        "model": asked.body.get("model", "test-model"),
+        "content": [*thoughts, block],
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "usage": {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
+    }
 
 
 def _head(asked: Asked, kind: str) -> dict[str, Any]:

@@ -157,6 +157,10 @@ def a_fact(
     confidence: float = 0.9,
     importance: float = 0.5,
     holds: bool = True,
+    about: str | None = None,
+    scope: str | None = None,
+    question: str | None = None,
+    question_id: str | None = None,
 ) -> Fact:
     """Something that was said in a message, at its start: `I like tea.` unless a quote is given."""
     words = f"I like {value}." if quote is None else quote
@@ -166,7 +170,7 @@ def a_fact(
         type="preference",
         category=category,
         key=key,
-        slot=slot_of(key, value),
+        slot=slot_of(key, value, about, scope),
         value=value,
         origin="said",
         confidence=confidence,
@@ -182,6 +186,10 @@ def a_fact(
         quote=words,
         start=0,
         end=len(words),
+        about=about,
+        scope=scope,
+        question=question,
+        question_id=question_id,
         tags=("tea",),
         model="fake",
         tokens=2,

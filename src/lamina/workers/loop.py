@@ -20,7 +20,7 @@ from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_drafts import is_unread
 from lamina.log.pages import every_user, require_session, single
 from lamina.maintenance.integrity import faults
-from lamina.parts import Parts, Progress
+from lamina.parts import Parts, Progress, beside_loop, load_beside_loop
 from lamina.protocols.store import Claim, Workload
 from lamina.values.report import FoldDone, Settled
 from lamina.workers.slots import Slot, is_gone
@@ -180,7 +180,9 @@ class Worker:
         if embedder is None:
             return 0
         if self._embedding is None:
-            self._embedding = importlib.import_module("lamina.search.embed").Embedding(self._parts, embedder)
+            module = await beside_loop(lambda: importlib.import_module("lamina.search.embed"))  # numpy, above all
+            self._embedding = module.Embedding(self._parts, embedder)
+            await load_beside_loop(embedder)
         given = 0
         try:
             async for user_id in self._embedding.users():

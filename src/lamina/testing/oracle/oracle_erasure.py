@@ -7,7 +7,7 @@ from dataclasses import replace
 from lamina.documents.versions import earlier_version
 from lamina.errors import Conflict, NotFound
 from lamina.forgetting.receipts import FIRST_RECEIPT, build_receipt, marks_to_block, receipt_row, sign
-from lamina.forgetting.redact import remaining_episode, remaining_facts
+from lamina.forgetting.redact import remaining_answer, remaining_episode, remaining_facts
 from lamina.knowledge.conflicts import new_slots
 from lamina.log import chain
 from lamina.log.messages import OWN_KEY
@@ -47,6 +47,7 @@ class OracleErasure(OracleVectors):
         own = {session_id for session_id, kept in self._sessions.items() if kept.session.user_id == erasure.user_id}
         told = {m.id for m in self._milestones if m.id in erasure.milestones and m.session_id in own}
         self._erase_milestones(told, gone)
+        self._cut_titles(erasure, gone)
         if erasure.user:
             self._erase_user(erasure, gone)
         elif erasure.derived:
@@ -63,7 +64,7 @@ class OracleErasure(OracleVectors):
         if erasure.user:
             self._forget_changes(erasure.user_id)
         else:
-            self._cut(erasure.user_id, {change.session_id for change in erasure.rewrites})
+            self._cut(erasure.user_id, erasure.changed_sessions)
         gone.fact_ids = [fact.id for fact in gone.facts]
         erased = gone.outcome(len(marks))
         previous = self._receipts[-1].digest if self._receipts else FIRST_RECEIPT
@@ -93,6 +94,7 @@ class OracleErasure(OracleVectors):
             first[change.session_id] = min(change.seq, first.get(change.session_id, change.seq))
         ids = {change.message_id for change in erasure.rewrites}
         if erasure.derived:
+            self._erase_asked(erasure, gone)
             self._erase_happened(erasure, gone)
         for key, (_, known) in list(self._appends.items()):
             if ids & set(known.ids):
@@ -113,6 +115,16 @@ class OracleErasure(OracleVectors):
             stood = self._facts[fact.id]
             self._facts[fact.id] = replace(stood, quote=fact.quote, start=fact.start, end=fact.end)
             if self._facts[fact.id] != stood:
+                self._vectors.pop(fact.id, None)
+
+    def _erase_asked(self, erasure: Erasure, gone: Gone) -> None:
+        changes = {change.message_id: change for change in erasure.rewrites}
+        for fact in [one for one in self._facts.values() if one.question_id in changes]:
+            kept = remaining_answer(fact, changes[fact.question_id or ""])
+            if kept is None:
+                gone.facts += self._drop_facts(erasure.user_id, [fact.id], erasure.rule)
+            elif kept != fact:
+                self._facts[fact.id] = kept
                 self._vectors.pop(fact.id, None)
 
     def _erase_happened(self, erasure: Erasure, gone: Gone) -> None:
@@ -229,6 +241,13 @@ class OracleErasure(OracleVectors):
 
     def _erase_episodes(self, user_id: str, ids: Iterable[str], gone: Gone) -> None:
         gone.episodes += self._drop_episodes(user_id, ids)
+
+    def _cut_titles(self, erasure: Erasure, gone: Gone) -> None:
+        for session_id, before, after in erasure.titles:
+            kept = self._sessions.get(session_id)
+            if kept and kept.session.user_id == erasure.user_id and kept.session.title == before:
+                kept.session = replace(kept.session, title=after)
+                gone.titles += 1
 
     def _erase_milestones(self, ids: set[str], gone: Gone) -> None:
         gone.milestones += len(ids)

@@ -204,11 +204,27 @@ class OracleStore(OracleQueue):
             kept = self._sessions[session_id]
             kept.session = replace(kept.session, touched_at=at)
 
-    async def set_status(self, session_id: str, status: Status, at: datetime, expect: str | None = None) -> Session:
+    async def update_session(
+        self,
+        session_id: str,
+        at: datetime,
+        *,
+        status: Status | None = None,
+        title: str | None = None,
+        expect: str | None = None,
+    ) -> Session:
         kept = self._require(session_id)
-        session = kept.session
-        if expect is not None and session.tag != expect:
+        if expect is not None and kept.session.tag != expect:
             raise stale("session", session_id)
+        if status is not None:
+            self._set_status(kept, status, at)
+        if title is not None and (title or None) != kept.session.title:
+            kept.session = replace(kept.session, title=title or None, touched_at=at)
+            kept.changed = self._changed(kept.session.user_id)
+        return kept.session
+
+    def _set_status(self, kept: Kept, status: Status, at: datetime) -> None:
+        session = kept.session
         kept.session = replace(
             session,
             status=status,
@@ -219,7 +235,6 @@ class OracleStore(OracleQueue):
         touched(kept)
         if (session.status == "archived") != (status == "archived"):
             self._changed(session.user_id)
-        return kept.session
 
     async def add_milestone(self, milestone: Milestone) -> None:
         self._require(milestone.session_id)

@@ -155,6 +155,7 @@ class OracleTables:
         *,
         span: Span | None = None,
         ids: Sequence[str] | None = None,
+        current: bool = False,
     ) -> list[Fact]:
         own = [
             fact
@@ -163,6 +164,7 @@ class OracleTables:
             and session_id in {None, fact.session_id}
             and (span is None or fact.seq in span)
             and (ids is None or fact.id in ids)
+            and (not current or fact.status in {"active", "conflicted"})
         ]
         return sorted(own, key=conflicts.order)
 
@@ -225,6 +227,7 @@ class OracleTables:
             if not forgotten and fact.id not in self._facts and not self._said_before(fact):
                 self._facts[fact.id] = fact
         reworded_ones = [self._change_fact(commit.user_id, fact) for fact in commit.change]
+        reworded_ones.append(not {fact.id for fact in commit.put}.isdisjoint(commit.drop))
         touched |= {(fact.category, fact.slot) for fact in commit.change}
         self._resolve(commit.user_id, touched, commit.rule)
         reworded_ones.append(self._put_episodes(commit))
@@ -282,8 +285,9 @@ class OracleTables:
         return gone
 
     def _resolve(self, user_id: str, slots: Iterable[tuple[str, str]], rule: ConflictRule) -> None:
-        for slot in slots:
-            own = [f for f in self._facts.values() if f.user_id == user_id and (f.category, f.slot) == slot]
+        families = conflicts.by_family(fact for fact in self._facts.values() if fact.user_id == user_id)
+        for category, family in {(category, fact_words.family_of(slot)) for category, slot in slots}:
+            own = families.get((category, family), ())
             self._facts.update({fact.id: fact for fact in conflicts.resolve(own, rule)})
 
     def _put_episodes(self, commit: FactsCommit) -> bool:

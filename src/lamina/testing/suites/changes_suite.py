@@ -64,7 +64,7 @@ async def _faded(store: Store) -> None:
 
 async def _archived(store: Store) -> None:
     await store.commit(a_fold("s1", D, expect=4, cursor=8))
-    await store.set_status("s1", "ended", at(9))
+    await store.update_session("s1", at(9), status="ended")
     before, _ = await counted(store)
     assert await store.age_sessions("archived", at(99), at(99)) == ["s1"]
     assert (await counted(store))[0] == before + 1
@@ -114,7 +114,7 @@ CHANGES = [
     pytest.param(_judged, id="verdict"),
     pytest.param(_faded, id="decay"),
     pytest.param(lambda s: s.drop_digests("ann"), id="drop-digests"),
-    pytest.param(lambda s: s.set_status("s1", "archived", at(9)), id="archived"),
+    pytest.param(lambda s: s.update_session("s1", at(9), status="archived"), id="archived"),
     pytest.param(_archived, id="archived-by-age"),
 ]
 CUTS = [
@@ -139,7 +139,7 @@ NEITHER = [
     pytest.param(_read, id="reading"),
     pytest.param(lambda s: s.note_accesses([Access(id=x, times=1, at=at(9)) for x in ("f1", "e1")]), id="use"),
     pytest.param(_worked, id="leases"),
-    pytest.param(lambda s: s.set_status("s1", "paused", at(9)), id="paused"),
+    pytest.param(lambda s: s.update_session("s1", at(9), status="paused"), id="paused"),
     pytest.param(lambda s: s.age_sessions("ended", at(99), at(99)), id="ended"),
     pytest.param(lambda s: s.add_milestone(a_milestone("mile9", "s1")), id="milestone"),
     pytest.param(lambda s: s.put_proposal(a_proposal("p9", "s1")), id="proposal"),
@@ -185,13 +185,13 @@ class Changing(Suite):
     async def test_coming_back_from_the_archive_is_a_change(self, store: Store) -> None:
         """It is one way in and one way out; from one status to another outside of it is none."""
         await remembered(store)
-        await store.set_status("s1", "archived", at(9))
+        await store.update_session("s1", at(9), status="archived")
         count, _ = await counted(store)
-        await store.set_status("s1", "archived", at(10))
+        await store.update_session("s1", at(10), status="archived")
         assert (await counted(store))[0] == count
-        await store.set_status("s1", "active", at(11))
+        await store.update_session("s1", at(11), status="active")
         assert (await counted(store))[0] == count + 1
-        await store.set_status("s1", "ended", at(12))
+        await store.update_session("s1", at(12), status="ended")
         assert (await counted(store))[0] == count + 1
 
     async def test_how_far_each_user_has_changed_is_known_at_once(self, store: Store, neighbour: Store) -> None:

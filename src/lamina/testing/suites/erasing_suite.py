@@ -3,6 +3,7 @@
 # ruff: noqa: PLR2004 - the numbers of a test speak for themselves
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from lamina.errors import Conflict, NotFound
 from lamina.log import chain
 from lamina.log.erased import FORGOTTEN
 from lamina.log.pages import single
-from lamina.protocols.store import Access, Erased, Rewrite, Store
+from lamina.protocols.store import Access, Erased, Rewrite, Store, TitleCut
 from lamina.testing.samples import (
     a_digest,
     a_draft,
@@ -29,6 +30,7 @@ from lamina.testing.samples import (
     an_append,
     an_episode,
     an_erasure,
+    at,
     some_facts,
 )
 from lamina.testing.suites.checks_suite import (
@@ -194,6 +196,34 @@ class Erasing(Suite):
         assert await store.links("ann") == [a_link("e1", "told")]
         assert await standing(store) == {"f1": "active", "told": "active"}
 
+    async def test_a_question_goes_with_the_message_that_asked_it(self, store: Store) -> None:
+        """The answer stays, if it was said in words of its own; else it goes, for it tells what was asked."""
+        await remembered(store)
+        asked: dict[str, Any] = {"message_id": "m3", "key": None, "question": "Is it cake on Sundays?"}
+        asked["question_id"] = "m2-reply"
+        own = a_fact("a1", "With cream.", quote="I like", **asked)
+        echo = a_fact("a2", "Cake with cream.", quote="I like r", **asked)
+        other = a_fact("a3", "Always.", quote="I like ru", **(asked | {"question_id": "m1-reply"}))
+        await store.commit_facts(some_facts(own, echo, other))
+        erased = await store.erase(an_erasure(await self.rewrite(store, 4)))
+        assert erased.facts == ("a2",)
+        kept = {fact.id: (fact.value, fact.question, fact.question_id) for fact in await store.facts("ann")}
+        assert kept["a1"] == ("With cream.", None, None)
+        assert kept["a3"] == ("Always.", "Is it cake on Sundays?", "m1-reply")
+
+    async def test_a_question_stays_while_its_words_do(self, store: Store) -> None:
+        """If other words are cut out of the message that asked it, it is as it was."""
+        await remembered(store)
+        for number, word in ((1, "Sundays"), (2, "Fine")):
+            asked: dict[str, Any] = {"message_id": "m3", "key": None, "question": "Cake on Sundays?"}
+            asked["question_id"] = "m2-reply"
+            await store.commit_facts(some_facts(a_fact(f"a{number}", "Yes.", quote="I like"[:-number], **asked)))
+            row = await row_of(store, "s1", 4)
+            cut = a_rewrite(row, f"Fine [forgotten] {number}", whole=False, words=(word,))
+            await store.erase(an_erasure(cut, receipt_id=f"r{number}"))
+        kept = {fact.id: fact.question for fact in await store.facts("ann")}
+        assert (kept["a1"], kept["a2"]) == (None, "Cake on Sundays?")
+
     async def test_an_episode_that_came_out_of_the_message_is_read_again(self, store: Store) -> None:
         """It keeps its id, its kind and its links, but none of its words; then the message that it stands at is due."""
         await remembered(store)
@@ -331,6 +361,24 @@ class Erasing(Suite):
         )
         assert erased == Erased()
         assert (await everything(store))[7:] == before[7:]
+
+    async def test_words_of_a_title_go(self, store: Store) -> None:
+        """If it is still the title that was read, and of that user; a dry run says how many."""
+        await remembered(store)
+        await store.update_session("s1", at(20), title="Milk for Ann")
+        cut = TitleCut("s1", "Milk for Ann", "[forgotten] for Ann")
+        assert (await store.erase(an_erasure(titles=(cut,), receipt_id="r1", dry_run=True))).titles == 1
+        assert (await session_of(store, "s1")).title == "Milk for Ann"
+        assert (await store.erase(an_erasure(user_id="bob", titles=(cut,), receipt_id="r2"))).titles == 0
+        cuts = (await store.changes("ann", 0)).cuts
+        erased = await store.erase(an_erasure(titles=(cut,), receipt_id="r3"))
+        assert erased.titles == 1
+        assert (await session_of(store, "s1")).title == "[forgotten] for Ann"
+        assert (await store.changes("ann", 0)).cuts > cuts
+        assert (await store.erase(an_erasure(titles=(cut,), receipt_id="r4"))).titles == 0
+        await store.erase(an_erasure(sessions=("s1",), receipt_id="r5"))
+        await store.append(an_append("s1", a_draft("new")))
+        assert (await session_of(store, "s1")).title is None
 
     async def test_derived_things_can_be_kept(self, store: Store) -> None:
         """Under a retention rule words go but summaries, facts and digests stay; the counters are right."""

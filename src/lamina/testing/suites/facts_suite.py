@@ -42,7 +42,9 @@ class Facts(Suite):
         """With everything that was said, its times in their zones, and where it was said."""
         await four_turns(store)
         fact = replace(
-            a_fact("f1", "thé vert 🍵", quote="j'aime le thé vert 🍵"),
+            a_fact("f1", "thé vert 🍵", quote="j'aime le thé vert 🍵", about="Léna", scope="le soir"),
+            question="Et qu'est-ce qu'elle boit ?",
+            question_id="m0-reply",
             until=at(90),
             reason="it's calm",
             tags=("a", "b"),
@@ -84,6 +86,15 @@ class Facts(Suite):
         assert [f.id for f in await store.facts("ann", "s1")] == ["f1", "f2", "f3", "f4"]
         assert [f.id for f in await store.facts("bob")] == ["f9"]
         assert await store.facts("ann", "b1") == await store.facts("carl") == []
+
+    async def test_facts_that_are_current_can_be_asked_for(self, store: Store) -> None:
+        """What took the place of another is, what is replaced or only bears on it is not."""
+        await four_turns(store)
+        await store.commit_facts(some_facts(*SAID))
+        found = {fact.id: fact.status for fact in await store.facts("ann")}
+        assert {"superseded", "evidence"} <= set(found.values())
+        current = [one for one, status in found.items() if status in {"active", "conflicted"}]
+        assert [fact.id for fact in await store.facts("ann", current=True)] == current
 
     async def test_the_same_fact_said_at_the_same_place_is_put_once(self, store: Store) -> None:
         """The first is kept as it is, in this commit and in any later; so is a fact whose id is known."""
@@ -145,7 +156,7 @@ class Facts(Suite):
         assert await standing(store) == {"f1": "superseded", "f2": "evidence", "f3": "active", "f4": "conflicted"}
 
     async def test_slots_are_settled_apart(self, store: Store) -> None:
-        """By user, category and slot: each has its own active fact."""
+        """By user, category, person, scope and slot: each has its own active fact."""
         await four_turns(store)
         await store.append(an_append("b1", a_draft("b"), user_id="bob"))
         await store.commit_facts(
@@ -154,11 +165,15 @@ class Facts(Suite):
                 a_fact("f2", "milk", category="goal", minutes=1),
                 a_fact("f3", "bread", key="meal", minutes=1),
                 a_fact("f4", "rice", key="Meal.", message_id="m2", minutes=2),
+                a_fact("f6", "water", about="Lena", message_id="m3", minutes=3),
+                a_fact("f7", "cider", about="Lena", scope="feasts", message_id="m3", minutes=3),
+                a_fact("f8", "juice", about="lena", message_id="m4", minutes=4),
             )
         )
         other = a_fact("f5", "rum", user_id="bob", session_id="b1", message_id="b", minutes=9)
         await store.commit_facts(some_facts(other, user_id="bob"))
-        assert await standing(store) == {"f1": "active", "f2": "active", "f3": "superseded", "f4": "active"}
+        kept = {"f1": "active", "f2": "active", "f3": "superseded", "f4": "active"}
+        assert await standing(store) == kept | {"f6": "superseded", "f7": "active", "f8": "active"}
         assert await standing(store, "bob") == {"f5": "active"}
 
     async def test_a_fact_can_be_judged(self, store: Store) -> None:

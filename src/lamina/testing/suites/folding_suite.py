@@ -155,7 +155,7 @@ class Folding(Suite):
         """An ended session has its final summary to come."""
         await self.begun(store, "s1")
         await store.release(await claimed(store))
-        await store.set_status("s1", "ended", at(5))
+        await store.update_session("s1", at(5), status="ended")
         assert await store.pending() == 1
 
     async def test_waiting_for_work_ends_by_itself(self, store: Store) -> None:

@@ -31,7 +31,7 @@ class Housekeeping(Suite):
         """Only active ones that were not touched since; they are due for their final summary."""
         for number in range(3):
             await store.append(an_append(f"s{number}", a_draft(f"m{number}"), minutes=number))
-        await store.set_status("s1", "paused", at(1))
+        await store.update_session("s1", at(1), status="paused")
         for _ in range(3):
             await store.release(await claimed(store))
         assert await store.age_sessions("ended", at(2), at(30)) == ["s0"]
@@ -47,9 +47,9 @@ class Housekeeping(Suite):
             if session_id != "s2":
                 summary = a_summary(f"sum-{session_id}", session_id, Span(first=1, last=1))
                 await store.commit(a_fold(session_id, summary, expect=0, cursor=1))
-        await store.set_status("s1", "ended", at(1))
-        await store.set_status("s2", "ended", at(1))
-        await store.set_status("s3", "ended", at(9))
+        await store.update_session("s1", at(1), status="ended")
+        await store.update_session("s2", at(1), status="ended")
+        await store.update_session("s3", at(9), status="ended")
         assert await store.age_sessions("archived", at(5), at(30)) == ["s1"]
         session = await session_of(store, "s1")
         assert (session.status, session.archived_at, session.ended_at) == ("archived", at(30), at(1))

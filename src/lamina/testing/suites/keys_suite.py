@@ -7,7 +7,9 @@ from lamina.testing.samples import at
 from lamina.testing.suites.checks_suite import Suite
 from lamina.values.access_key import ApiKey
 
-KEY = ApiKey(id="key_1", tenant="default", name="phone", role="write", created_at=at(1), expires_at=at(90))
+KEY = ApiKey(
+    id="key_1", tenant="default", name="phone", role="write", created_at=at(1), expires_at=at(90), user_id="ann"
+)
 HASH = b"\x00\xff" * 16
 
 

@@ -163,7 +163,7 @@ class Log(Suite):
     async def test_an_append_reopens_a_session(self, store: Store, status: Status) -> None:
         """Whatever its status was, a session that goes on is active; a duplicate does not reopen it."""
         await store.append(an_append("s1", a_draft("m1")))
-        closed = await store.set_status("s1", status, at(1))
+        closed = await store.update_session("s1", at(1), status=status)
         await store.append(an_append("s1", a_draft("m1")))
         assert single(await store.sessions(ids=["s1"])) == closed
         appended = await store.append(an_append("s1", a_draft("m2"), minutes=2))

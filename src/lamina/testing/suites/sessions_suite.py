@@ -6,7 +6,7 @@ import pytest
 
 from lamina.errors import NotFound, Stale
 from lamina.log.pages import single
-from lamina.protocols.store import Store
+from lamina.protocols.store import ChangedSession, Store
 from lamina.testing.samples import (
     RULE,
     a_draft,
@@ -28,7 +28,7 @@ class Sessions(Suite):
         for number in range(5):
             user = "ann" if number % 2 == 0 else "bob"
             await store.append(an_append(f"s{number}", a_draft(f"m{number}"), user_id=user))
-        await store.set_status("s2", "ended", at(1))
+        await store.update_session("s2", at(1), status="ended")
         first = await store.sessions(limit=2)
         assert [s.id for s in first] == ["s0", "s1"]
         assert [s.id for s in await store.sessions(limit=2, after="s1")] == ["s2", "s3"]
@@ -45,13 +45,13 @@ class Sessions(Suite):
         assert first is not None
         await store.append(an_append("s1", a_draft("m2")))
         with pytest.raises(Stale, match="read it again"):
-            await store.set_status("s1", "ended", at(5), first.tag)
+            await store.update_session("s1", at(5), status="ended", expect=first.tag)
         second = single(await store.sessions(ids=["s1"]))
         assert second is not None
         assert second.status == "active"
-        third = await store.set_status("s1", "ended", at(5), second.tag)
+        third = await store.update_session("s1", at(5), status="ended", expect=second.tag)
         with pytest.raises(Stale):
-            await store.set_status("s1", "paused", at(6), second.tag)
+            await store.update_session("s1", at(6), status="paused", expect=second.tag)
         assert single(await store.sessions(ids=["s1"])) == third
 
     async def test_newest_sessions_began_last(self, store: Store) -> None:
@@ -74,14 +74,35 @@ class Sessions(Suite):
     async def test_status_keeps_its_times(self, store: Store) -> None:
         """Ending twice keeps the first time; archiving keeps the end; resuming forgets both."""
         await store.append(an_append("s1", a_draft("m1")))
-        ended = await store.set_status("s1", "ended", at(1))
+        ended = await store.update_session("s1", at(1), status="ended")
         assert (ended.status, ended.ended_at, ended.touched_at) == ("ended", at(1), at(1))
-        assert (await store.set_status("s1", "ended", at(2))).ended_at == at(1)
-        archived = await store.set_status("s1", "archived", at(3))
+        assert (await store.update_session("s1", at(2), status="ended")).ended_at == at(1)
+        archived = await store.update_session("s1", at(3), status="archived")
         assert (archived.ended_at, archived.archived_at) == (at(1), at(3))
-        resumed = await store.set_status("s1", "active", at(4))
+        resumed = await store.update_session("s1", at(4), status="active")
         assert (resumed.ended_at, resumed.archived_at) == (None, None)
         assert resumed == single(await store.sessions(ids=["s1"]))
+
+    async def test_a_title_is_kept_until_another_is_given(self, store: Store) -> None:
+        """It changes the tag and the user's changes, but gives no worker anything to do; "" takes it away."""
+        await store.append(an_append("s1", a_draft("m1")))
+        first = single(await store.sessions(ids=["s1"]))
+        assert first is not None
+        assert first.title is None
+        count = (await store.change_counts())["ann"]
+        pending = await store.pending()
+        named = await store.update_session("s1", at(3), title="Tea \u8336", expect=first.tag)
+        assert (named.title, named.touched_at, named.status) == ("Tea \u8336", at(3), "active")
+        assert named == single(await store.sessions(ids=["s1"]))
+        assert (await store.changes("ann", count)).sessions == (ChangedSession("s1", 1),)
+        assert await store.pending() == pending
+        assert await store.update_session("s1", at(4), title="Tea \u8336") == named
+        with pytest.raises(Stale):
+            await store.update_session("s1", at(5), title="Milk", expect=first.tag)
+        await store.append(an_append("s1", a_draft("m2")))
+        both = await store.update_session("s1", at(6), title="Milk", status="ended")
+        assert (both.title, both.status) == ("Milk", "ended")
+        assert (await store.update_session("s1", at(7), title="")).title is None
 
     async def test_milestones_are_kept_by_turn(self, store: Store) -> None:
         """In order of turn, each id once."""
@@ -94,7 +115,7 @@ class Sessions(Suite):
     @pytest.mark.parametrize(
         "verb",
         [
-            pytest.param(lambda store: store.set_status("s9", "ended", at(1)), id="set_status"),
+            pytest.param(lambda store: store.update_session("s9", at(1), status="ended"), id="update_session"),
             pytest.param(lambda store: store.add_milestone(a_milestone("a", "s9")), id="add_milestone"),
             pytest.param(lambda store: store.audit("s9"), id="audit"),
             pytest.param(lambda store: store.rebuild("s9"), id="recount"),

@@ -196,7 +196,7 @@ class Tenants(Suite):
     @pytest.mark.parametrize(
         "verb",
         [
-            pytest.param(lambda n: n.set_status("s1", "ended", at(9)), id="set_status"),
+            pytest.param(lambda n: n.update_session("s1", at(9), status="ended"), id="update_session"),
             pytest.param(lambda n: n.add_milestone(a_milestone("x", "s1")), id="add_milestone"),
             pytest.param(lambda n: n.rebuild("s1"), id="recount"),
             pytest.param(lambda n: n.unfold("s1", RULE), id="unfold"),

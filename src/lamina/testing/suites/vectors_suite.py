@@ -129,7 +129,7 @@ class Vectors(Suite):
         """All of it when something has changed, else vectors alone; none without an embedder."""
         await remembered(store)
         await embedded(store)
-        await store.set_status("s1", "archived", at(90))
+        await store.update_session("s1", at(90), status="archived")
         found = await store.changes("ann", 0, items=True, embedder="e")
         assert replace(found, vectors=(), items=None, archived=frozenset()) == await store.changes("ann", 0)
         assert list(found.vectors) == await store.vectors("ann", "e", 0)
@@ -207,7 +207,7 @@ class Vectors(Suite):
         """The user is due, but there is nothing to do."""
         await remembered(store)
         await embedded(store)
-        await store.set_status("s1", "archived", at(9))
+        await store.update_session("s1", at(9), status="archived")
         assert await store.users(unembedded="e", limit=9) == ["ann"]
         assert (await embedded(store)).items == ()
         assert await store.users(unembedded="e", limit=9) == []

@@ -30,7 +30,7 @@ async def _forgotten(store: Store) -> None:
 
 NEWS = [
     pytest.param(lambda s: s.append(an_append("s1", *a_turn(3))), id="append"),
-    pytest.param(lambda s: s.set_status("s1", "ended", at(5)), id="status"),
+    pytest.param(lambda s: s.update_session("s1", at(5), status="ended"), id="status"),
     pytest.param(lambda s: s.age_sessions("ended", at(999), at(999)), id="idle"),
     pytest.param(lambda s: s.rebuild("s1"), id="recount"),
     pytest.param(lambda s: s.unfold("s1", RULE), id="unfold"),
