@@ -190,10 +190,16 @@ def test_a_read_key_may_only_look_at_what_was_written_anew(read_only, page_at, s
 def test_blocks_too_narrow_to_be_seen_are_one_shape_and_still_found(hostile, page_at):
     """Where a pixel has more than a block, they are drawn together; the place that is touched tells which one."""
     page = page_at(hostile, "timeline", CROWD, CROWDED, width=PHONE)
-    together = page.locator(".layer path.block.folded").first
-    expect(together).to_be_attached()
-    box = together.bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
+    expect(page.get_by_test_id("verbatim").first).to_be_attached()  # nothing moves any more
+    strata = page.get_by_test_id("strata")
+    middle = strata.evaluate(
+        """svg => {
+            const from = svg.getBoundingClientRect();
+            const box = svg.querySelector(".layer path.block.folded").getBoundingClientRect();
+            return { x: box.x + box.width / 2 - from.x, y: box.y + 20 - from.y };
+        }"""
+    )
+    strata.click(position=middle)
     title = page.locator("dialog h2").inner_text()
     (span,) = re.findall(r"messages (\d+)\D(\d+)", title)
     first, last = map(int, span)
