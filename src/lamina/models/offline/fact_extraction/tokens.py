@@ -7,9 +7,9 @@ from typing import NamedTuple
 MASK = "\ufffc"  # stands for each character of what is not the writer's own
 
 _TOKEN = re.compile(
-    rf"[A-Z]\w{{0,2}}\.(?=\s[A-Z])|\d{{1,2}}\.(?=\s[^\W\d_])|[$€£¥]?\d(?:\w|[.,:/'\u2019+-](?=\w))*+[%€£$]?"
+    rf"[A-Z]\w{{0,2}}\.(?=\s[A-Z])|\d{{1,2}}\.(?=\s[^\W\d_])|[$€£¥]?\d(?:\w|[.,:/'\u2019+-](?=\w))*[%€£$]?"
     r"|[^\W_](?:\w|[^\w\s\ufffc](?<=[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff])"
-    r"|[-.'\u2019&/@_](?=\w)|\+(?=\d))*+(?:[+#]{1,2}+(?!\w))?"
+    r"|[-.'\u2019&/@_](?=\w)|\+(?=\d))*(?:[+#]{1,2}+(?!\w))?"
     rf"|\.(?=[A-Za-z])\w+|{MASK}+|[^\s\w{MASK}]"
 )
 _PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'"})
