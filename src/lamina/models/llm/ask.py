@@ -81,6 +81,9 @@ async def gather(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one) for one in work]
-    except* ModelError as errors:
-        raise errors.exceptions[0] from None
+    except BaseExceptionGroup as errors:  # `except*` puts what is raised into a group again, before Python 3.11.4
+        failed, others = errors.split(ModelError)
+        if failed is None or others is not None:
+            raise
+        raise failed.exceptions[0] from None
     return [task.result() for task in tasks]
