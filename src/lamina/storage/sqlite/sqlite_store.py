@@ -1,10 +1,10 @@
 """The SQLite store: one file, safe with several threads and several processes; or a database in the process."""
 
 import asyncio
-import logging
 import os
 import sqlite3
 import time
+import warnings
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -20,8 +20,6 @@ from lamina.storage.sqlite.sqlite_words import SqliteWords, merge
 from lamina.storage.transaction import Transaction
 from lamina.values.receipt import Scrub
 from lamina.values.report import Backup, Problem
-
-logger = logging.getLogger("lamina.storage")
 
 _LOOKS, _LOOK_S = 20, 0.1  # at a file that somebody may be making right now
 _MERGED = 64  # pages of the word index that are written at once
@@ -65,12 +63,11 @@ class SqliteStore(RelationalStore):
         if version == 0 and not has_log:
             await self._refuse_lost_log()
         elif not has_log and (await self._connections.alone(_mode_and_tables))[0] == "wal":
-            logger.warning(
-                "%s was copied while a memory had it open, or lost its %s-wal: what was written last may be missing."
-                " Copy both files, or use `lamina backup`",
-                self.path,
-                self.path.name,
+            text = (
+                f"{self.path} was copied while a memory had it open, or lost its {self.path.name}-wal: what was written"
+                " last may be missing. Copy both files, or use `lamina backup`"
             )
+            warnings.warn(text, stacklevel=2)
         if version and not os.access(self.path, os.W_OK):
             return  # it can still be read
         await self._connections.alone(self._use_wal)
