@@ -159,8 +159,11 @@ def test_trimming_takes_the_oldest_summaries_first_and_facts_last(opened: Opener
     whole = talk.context("next?", budget=20_000)
     assert not whole.manifest.warnings
     seen = set()
-    for budget in range(whole.tokens + 80, 120, -25):
-        context = talk.context("next?", budget=budget)
+    for budget in range(whole.tokens + 80, 100, -25):
+        try:
+            context = talk.context("next?", budget=budget)
+        except BudgetTooSmall:  # for the newest turn
+            break
         assert context.tokens <= budget
         kept = [item.id for item in context.manifest.items if item.section == "summaries"]
         assert sorted(kept, key=order.index) == order[len(order) - len(kept) :], "the oldest go first"

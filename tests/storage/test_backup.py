@@ -112,6 +112,36 @@ def test_an_empty_copy_without_the_log_is_refused(tmp_path):
             assert both.session("s1").messages == 1
 
 
+def test_a_copy_without_the_log_is_opened_with_a_warning(tmp_path):
+    """What was written last may be missing; a closed memory, and a copy of both files, give none."""
+    path = tmp_path / "chat.db"
+    Memory(path, worker=False).close()
+    with Memory(path, worker=False) as memory:
+        memory.add([f"Ship {number} sails." for number in range(50)], user_id="ann", session_id="s1")
+        shutil.copy(path, tmp_path / "copy.db")
+        for end in ("", "-wal"):
+            shutil.copy(f"{path}{end}", tmp_path / f"both.db{end}")
+        Memory(path, worker=False).close()  # a second one beside it
+    for name in ("chat.db", "both.db"):
+        with Memory(tmp_path / name, worker=False) as whole:
+            assert whole.session("s1").messages == 50
+    with pytest.warns(UserWarning, match=r"copy.db was copied while a memory had it open.*lamina backup"):
+        Memory(tmp_path / "copy.db", worker=False).close()
+    Memory(tmp_path / "copy.db", worker=False).close()  # said once
+
+
+def test_a_killed_memory_is_opened_without_a_warning(writer):
+    """Its log is still beside it, and nothing is missing."""
+    path, process = writer
+    for _ in range(3):
+        process.stdout.readline()
+    process.kill()
+    process.wait()
+    for _ in range(2):
+        with Memory(path, worker=False) as memory:
+            assert memory.session("s1").messages >= 3
+
+
 def test_an_idle_worker_brings_the_log_into_the_file(tmp_path):
     """A copy of the file alone then has everything."""
     path = tmp_path / "chat.db"

@@ -135,13 +135,16 @@ class Knowledge:
             in_first_person = functools.partial(reader.in_first_person, names=called)
             facts[-1] = told.join_repeat(facts[-1], known, in_first_person)
         count = self._parts.counter.count
-        facts = [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in facts]
+        ended, rests = told.leftovers(facts, known, now=now, new_id=lambda: self._parts.new_id("fact"))
+        facts, rests = (
+            [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in some] for some in (facts, rests)
+        )
         marks = await self._reader.marks(facts)
         commit = FactsCommit(
             user_id=given.user_id,
             rule=self._reader.rule,
-            put=tuple(facts),
-            change=tuple(told.leftovers(facts, known, now)),
+            put=(*facts, *rests),
+            change=tuple(ended),
             unblock=tuple(marks.values()),
             newest=True,
         )

@@ -18,11 +18,14 @@ from lamina.values.fact import FACT_TYPES, Fact, FactType, Remembered
 
 MAX_VALUE = 4_000  # characters of a memory told by hand
 _MAX_QUOTE = 240
-_MAX_UNREAD = 1  # words that the facts of a statement may leave out, before it is kept whole as well
+_MAX_UNREAD = 0  # words that the facts of a statement may leave out, before it is kept whole as well
 _SIMILAR = 0.9  # share of common terms from which two memories are the same
 _MAYBE_SIMILAR = 0.5
 _EDGES = re.compile(r"^(?:[\s,;:.]|(?:and|but|or|und|aber|oder|y|e|pero)\b)+|[\s,;:.]+$", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_]{2,}")
+_PIECES = re.compile(r"(?<=[.;!])\s+|,\s+(?:(?:and|but)\s+)?")
+_GONE = "\u2026"  # stands where a value was that has ended
+_MAX_EMPTY = 2  # terms of a piece that says nothing without its value: "User works as a ..."
 _NO_NAMES = frozenset(("default", "user"))
 
 
@@ -226,9 +229,11 @@ def join_repeat(fact: Fact, known: Sequence[Fact], in_first_person: Callable[[st
     return fact
 
 
-def leftovers(fresh: Sequence[Fact], known: Sequence[Fact], now: datetime) -> list[Fact]:
-    """Texts that were kept whole for the sake of one fact in them, and say what a new fact has ended."""
-    found: dict[str, Fact] = {}
+def leftovers(
+    fresh: Sequence[Fact], known: Sequence[Fact], *, now: datetime, new_id: Callable[[], str]
+) -> tuple[list[Fact], list[Fact]]:
+    """Texts kept whole for one fact in them, of which a new fact has ended a value; and what else these say."""
+    ended: dict[str, tuple[Fact, list[str]]] = {}
     for new in fresh:
         for old in known:
             place = (old.category, old.slot) == (new.category, new.slot) and old.key is not None
@@ -238,8 +243,34 @@ def leftovers(fresh: Sequence[Fact], known: Sequence[Fact], now: datetime) -> li
                 continue
             for text in known:
                 if _is_current(text) and is_from_same_telling(text, old) and old.value in text.value:
-                    found[text.id] = replace(text, verdict="merged", verdict_at=now, verdict_by=new.id)
-    return list(found.values())
+                    merged = replace(text, verdict="merged", verdict_at=now, verdict_by=new.id)
+                    ended.setdefault(text.id, (merged, []))[1].append(old.value)
+    rests = [_without(text, values, now, new_id) for text, values in ended.values()]
+    return [text for text, _ in ended.values()], [rest for rest in rests if rest is not None]
+
+
+def _without(text: Fact, values: Iterable[str], now: datetime, new_id: Callable[[], str]) -> Fact | None:
+    """A text that was kept whole without values that have ended; None if it then says nothing."""
+    kept = []
+    for piece in _PIECES.split(text.value):
+        left = piece
+        for value in values:
+            left = left.replace(value, _GONE)
+        if left == piece or len(set(terms(left))) > _MAX_EMPTY:
+            kept.append(left)
+    rest = ", ".join(kept)
+    if not terms(rest):
+        return None
+    return replace(
+        text,
+        id=new_id(),
+        value=rest,
+        slot=slot_of(None, rest),
+        created_at=now,
+        verdict=None,
+        verdict_at=None,
+        verdict_by=None,
+    )
 
 
 def is_from_same_telling(one: Fact, other: Fact) -> bool:

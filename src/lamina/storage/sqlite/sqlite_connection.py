@@ -184,10 +184,11 @@ class Connections:
         self.writer.shutdown()
         self.readers.shutdown()
         self.maintainers.shutdown()
-        for _, connection in self._opened:
-            with suppress(sqlite3.Error):
-                connection.close()
-        self._opened.clear()
+        while self._opened:
+            _, connection = self._opened.pop()
+            with suppress(sqlite3.Error), closing(connection):
+                if not self._opened:
+                    _end_log(connection)
         if self._shared is not None:
             with self._turn:
                 self._shared.close()
@@ -287,6 +288,15 @@ async def pause(seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251 - there is no loop to hold up
     else:
         await asyncio.sleep(seconds)
+
+
+def _end_log(connection: sqlite3.Connection) -> None:
+    """Make the file one that needs no log; while others have it open, SQLite refuses, and the last one does it.
+
+    So a file that needs a log, with none beside it, is a copy made while a memory was open.
+    """
+    connection.execute("pragma busy_timeout = 0")
+    connection.execute("pragma journal_mode = delete")
 
 
 def has_write_ahead_log(file: Path) -> bool:

@@ -1,8 +1,10 @@
 """The SQLite store: one file, safe with several threads and several processes; or a database in the process."""
 
 import asyncio
+import os
 import sqlite3
 import time
+import warnings
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -60,6 +62,14 @@ class SqliteStore(RelationalStore):
         version = await self._connections.alone(lambda connection: inspect(connection, self.path))
         if version == 0 and not has_log:
             await self._refuse_lost_log()
+        elif not has_log and (await self._connections.alone(_mode_and_tables))[0] == "wal":
+            text = (
+                f"{self.path} was copied while a memory had it open, or lost its {self.path.name}-wal: what was written"
+                " last may be missing. Copy both files, or use `lamina backup`"
+            )
+            warnings.warn(text, stacklevel=2)
+        if version and not os.access(self.path, os.W_OK):
+            return  # it can still be read
         await self._connections.alone(self._use_wal)
         await self._connections.write(lambda connection: migrate(connection, self.path))
         await self._rebuild_outdated_words()

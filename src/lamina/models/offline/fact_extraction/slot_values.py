@@ -60,6 +60,8 @@ def _is_inside(tokens: Sequence[Token], at: int, kind: SlotKind, grammar: Gramma
     if kind.whole and tokens[at].word in "()":  # as in "numeric(12,2)"
         words = [token.word for token in tokens[:at]]
         return tokens[at].start == tokens[at - 1].end if tokens[at].word == "(" else "(" in words
+    if tokens[at].word == "'":  # as in "parents' meeting"
+        return 0 < at < len(tokens) - 1 and tokens[at].start == tokens[at - 1].end and tokens[at - 1].word[-1] == "s"
     return (kind.split or kind.whole) and _is_conjunction(tokens[at].word, grammar)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILE = "statements.npz"
-SHA256 = "9c03800c3c59b9dab5e9d757bfb4f4b0aeccf95e8576a9c35f621a28fb730d2b"  # of the file
+SHA256 = "2383d9729421ff046f377eec60851f86256172c2c3e1521e9e21bdb49e6c42b1"  # of the file
 TYPES = (
     "none", "identity", "relation", "health", "preference", "constraint", "instruction", "goal", "decision",
     "procedure", "commitment", "event", "entity",

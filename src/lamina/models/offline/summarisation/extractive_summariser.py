@@ -10,7 +10,7 @@ from lamina.language.words import fold, tokenise
 from lamina.models.offline.summarisation.lexicon import lexicon
 from lamina.models.offline.summarisation.repetitions import consolidate
 from lamina.models.offline.summarisation.salience import WEIGHTS, Scored, content_stems, score_statements
-from lamina.models.offline.summarisation.sentence_selection import Choice, Room, gain, is_others
+from lamina.models.offline.summarisation.sentence_selection import Choice, Room, gain, is_others, shares_line
 from lamina.models.offline.summarisation.statements import (
     JOINT,
     LATER,
@@ -40,6 +40,7 @@ _CATCH_ALL = ("situation", "context", "general", "other", "misc", "note", "backg
 _OVERLAP = 1.5
 _SPECIFIC = {"situation": 0.7, "time": 0.5, "event": 0.5}  # how much less these cues say about a section than others
 _LEAST_OF_OTHERS = 40  # tokens that others than the user have in any case
+_MAX_LINE = 420  # characters of a line that has words of several messages
 _NEWER = 0.6  # how much more room the newest session of a digest has than the oldest
 
 
@@ -284,7 +285,7 @@ def _render(items: Sequence[Scored], plan: _Plan) -> str:
     for item in items:
         one = item.statement
         line = (one.source, one.line, one.open)
-        if line not in places or not (item.needs or one.old):
+        if line not in places or not item.needs:
             places[line] = _best_heading(item, plan.headings)
         groups[places[line]].append(item)
     parts = []
@@ -295,12 +296,23 @@ def _render(items: Sequence[Scored], plan: _Plan) -> str:
 
 
 def _lines(items: Sequence[Scored]) -> list[str]:
-    """One line for what one speaker said in one message; open questions on lines of their own."""
-    lines: dict[tuple[int, int, str, bool], list[Statement]] = {}
+    """One line for what one speaker said in a row, if it is not too long; open questions on lines of their own."""
+    lines: list[list[Statement]] = []
+    places: dict[tuple[int, int, str, bool], int] = {}  # what was said in one message stays together
     for item in items:
         one = item.statement
-        lines.setdefault((one.source, one.line, one.speaker, one.open), []).append(one)
-    return [f"- {_label(said)}{_join([one.text for one in said])}" for said in lines.values()]
+        key = (one.source, one.line, one.speaker, one.open)
+        if key not in places and not (lines and _goes_on(one, lines[-1])):
+            lines.append([])
+        lines[places.setdefault(key, len(lines) - 1)].append(one)
+    return [f"- {_label(said)}{_join([one.text for one in said])}" for said in lines]
+
+
+def _goes_on(one: Statement, said: Sequence[Statement]) -> bool:
+    """Whether the first words of a message may stand in a line that is not too long."""
+    if not shares_line(one, said[-1]) or any(each.question for each in said):
+        return False
+    return sum(len(each.text) for each in (*said, one)) <= _MAX_LINE
 
 
 def _join(texts: Sequence[str]) -> str:

@@ -31,6 +31,10 @@ class Lexicon:
     trailing: frozenset[str]  # last words that lean on the sentence before
     determiners: frozenset[str]
     verbs: frozenset[str]  # and persons: words that a whole sentence has
+    remarks: Phrases  # beginnings of clauses that only admire
+    selves: frozenset[str]  # words for the speaker
+    preambles: tuple[str, ...]  # beginnings that only announce what is told
+    addresses: frozenset[str]  # words for who is spoken to
     reactions: frozenset[str]  # words that say nothing by themselves
     question_first: frozenset[str]  # words that begin a question
     question_second: frozenset[str]
@@ -62,6 +66,10 @@ def lexicon() -> Lexicon:
         trailing=frozenset(thoughts["trailing"].split()),
         determiners=frozenset(thoughts["determiners"].split()),
         verbs=frozenset(thoughts["verbs"].split()),
+        remarks=_index({"remark": _phrases(thoughts["remarks"])}),
+        selves=frozenset(thoughts["selves"].split()),
+        preambles=tuple(_phrases(thoughts["preambles"])),
+        addresses=frozenset(thoughts["addresses"].split()),
         reactions=frozenset(thoughts["reactions"].split()),
         question_first=frozenset(phrases["question_first"]),
         question_second=frozenset(phrases["question_second"]),

@@ -8,6 +8,7 @@ from lamina.language.dates import with_dates
 from lamina.language.sentences import LONGEST, Sentence, sentences
 from lamina.language.words import fold, tokenise
 from lamina.models.offline.summarisation.lexicon import labels, lexicon, match_start
+from lamina.models.offline.summarisation.wording import shorten
 from lamina.values.message import Message
 
 
@@ -48,11 +49,7 @@ _SYMBOLS = frozenset("{}()[]<>=;|&+*/\\_#$@^~`")
 _MAX_SYMBOLS = 0.16
 _QUESTION = re.compile(r"[?\uff1f؟;][\"'”\u2019»)\]」』\s]*\Z")
 _EMPHASIS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|`{1,3}")
-_MAX_OPENER_WORDS = 3
-_MIN_NAME = 3
 _MIN_QUESTION_WORDS = 3
-_MAX_ANSWER = 12  # characters of a first word that answers
-ANSWERS = frozenset((word,) for word in ("yes", "no", "yep", "nope", "yeah", "nah", "yup"))
 
 
 def statements_of_messages(messages: Sequence[Message], source: int) -> list[Statement]:
@@ -74,8 +71,8 @@ def _message_statements(
     before: Sentence | None = None
     for place, sentence in enumerate(_usable(excerpt(message.text, share), message.role)):
         text = _flat(sentence.text)
-        if place or not asked or tokenise(text[:_MAX_ANSWER])[:1] not in ANSWERS:
-            text = without_opener(text, names)
+        if sentence.kind != "code" and message.role != "tool":
+            text = shorten(text, names, asked=asked and not place)
         tokens = tokenise(text)
         asks = message.role != "tool" and is_question(text, tokens)
         if sentence.kind != "code" and message.role != "tool":
@@ -129,25 +126,6 @@ def _fails(line: str) -> bool:
 
 def _flat(text: str) -> str:
     return " ".join(_EMPHASIS.sub("", text).split())
-
-
-def without_opener(text: str, names: frozenset[str] = frozenset()) -> str:
-    """The sentence without "Well," or "Hey Ana," at its front."""
-    for _ in range(3):
-        head, comma, rest = text.partition(", ")
-        tokens = [fold(word) for word in head.split()]
-        if not comma or not tokens or len(tokens) > _MAX_OPENER_WORDS or not rest:
-            return text
-        skipped = match_start(tokens, lexicon().openers)
-        if not all(_is_name(token, names) for token in tokens[skipped:]):
-            return text
-        text = rest
-    return text
-
-
-def _is_name(token: str, names: frozenset[str]) -> bool:
-    """Whether it is one of the names, or the beginning of one."""
-    return token in names or (len(token) >= _MIN_NAME and any(name.startswith(token) for name in names))
 
 
 def is_question(text: str, tokens: Sequence[str]) -> bool:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lamina.language.words import fold, stem
+from lamina.language.words import fold
 from lamina.models.offline.summarisation.lexicon import labels, lexicon, match_start
-from lamina.models.offline.summarisation.statements import ANSWERS, Statement
+from lamina.models.offline.summarisation.statements import Statement
+from lamina.models.offline.summarisation.wording import ANSWERS, has_content
 
 _MAX_QUESTION = 220  # characters of a question that is shown with its answer
 _MAX_REMARK = 160  # characters of a remark that is shown with its reply
@@ -124,7 +125,7 @@ def _telling(statements: Sequence[Statement]) -> list[bool]:
     """Which of the statements have anything that another could lean on: more than reactions and speakers' names."""
     lex = lexicon()
     empty = lex.reactions | {fold(part) for one in statements for part in one.speaker.split()}
-    return [any(_has_content(token) and token not in empty for token in one.tokens) for one in statements]
+    return [any(has_content(token) and token not in empty for token in one.tokens) for one in statements]
 
 
 def _is_answer(one: Statement) -> bool:
@@ -179,18 +180,14 @@ def _refers_back(one: Statement) -> bool:
     thing = tokens[at] not in lex.persons
     subject = "'" in tokens[at]  # it's, they're: what it stands for may be the word just before
     return not any(
-        _could_be_meant(tokens, place) or (thing and (subject or at - place > 1) and _has_content(tokens[place]))
+        _could_be_meant(tokens, place) or (thing and (subject or at - place > 1) and has_content(tokens[place]))
         for place in range(at)
     )
 
 
-def _has_content(token: str) -> bool:
-    return token not in lexicon().stop and stem(token) not in lexicon().common
-
-
 def _could_be_meant(tokens: Sequence[str], at: int) -> bool:
     """Whether a word may be what a later pronoun stands for: a noun by its article, a name, a subject."""
-    if not _has_content(tokens[at]):
+    if not has_content(tokens[at]):
         return False
     return at == 0 or any(before in lexicon().determiners for before in tokens[max(0, at - 3) : at])
 
