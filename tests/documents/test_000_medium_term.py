@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lamina import PROFILES, Memory
+from lamina import PROFILES, Memory, Span
 from tests.documents.talks import SESSION, USER, Clock, Recorder, Talk, echo, said, spans, verbatim
 from tests.sizes import FULL
 
@@ -184,20 +184,20 @@ def test_the_two_prompts_are_filled_in(opened: Opener) -> None:
     talk.messages(21)
     talk.memory.settle()
     initial, update = recorder.tasks
-    assert initial.prompt == "medium_term_initial@1"
+    assert initial.prompt == "medium_term_initial@2"
     assert initial.instructions.startswith(
         "Create an initial medium-term memory summary focusing on USER content and insights"
     )
     assert "Messages to analyze (1-10):\n" in initial.instructions
     assert f"Message 1 (User): {said(1)}\nMessage 2 (Assistant): {said(2)}" in initial.instructions
     assert said(11) not in initial.instructions
-    assert update.prompt == "medium_term_update@1"
+    assert update.prompt == "medium_term_update@2"
     assert f"Previous Summary:\n{update.previous}\n" in update.instructions
     assert "New User Content (messages 2 to 11):\n" in update.instructions
     assert f"Message 2 (Assistant): {said(2)}" in update.instructions
     assert f"Message 11 (User): {said(11)}" in update.instructions
     for task in recorder.tasks:
-        assert "Target: 500-" in task.instructions
+        assert "Target: 500-1000 tokens." in task.instructions
         assert "[" not in re.sub(r"\[calls .*", "", task.instructions), "no placeholder is left"
 
 
@@ -248,7 +248,7 @@ def test_the_session_file_is_written_and_read_back(opened: Opener, clock: Clock,
     assert summary.version == 3
     assert text.startswith(
         "# Session: 2024-01-15_143022\n\n## Metadata\n- Start: 2025-03-01T09:00:00Z\n- End: 2025-03-01T10:15:00Z\n"
-        "- Message Count: 28\n- Summary Version: 3\n\n## Short-Term Messages (Last 10)\n"
+        "- Message Count: 28\n- Summary Version: 3\n- Summary Covers: 1-28\n\n## Short-Term Messages (Last 10)\n"
         f"**Message 19 (User):** {said(19)}\n**Message 20 (Assistant):** {said(20)}\n"
     )
     assert text.endswith(f"\n\n## Medium-Term Summary\n{summary.text}\n")
@@ -257,13 +257,72 @@ def test_the_session_file_is_written_and_read_back(opened: Opener, clock: Clock,
     other.import_(path, user_id="sam")
     session = other.session(talk.session_id)
     assert (session.user_id, session.status) == ("sam", "ended")
-    kept, *read = other.messages(talk.session_id)
-    assert kept.text == summary.text
-    assert [(message.role, message.text) for message in read[:-1]] == [
-        ("user" if n % 2 else "assistant", said(n)) for n in range(19, 28)
+    assert other.summaries(talk.session_id)[0].text == summary.text
+    read = other.messages(talk.session_id)[18:]
+    assert [(message.seq, message.role, message.text) for message in read[:-1]] == [
+        (n, "user" if n % 2 else "assistant", said(n)) for n in range(19, 28)
     ]
-    assert read[-1].text == hostile
-    assert [message.metadata["number"] for message in read] == list(range(19, 29))
+    assert (read[-1].seq, read[-1].text) == (28, hostile)
+
+
+FILE = """\
+# Session: 2024-01-15_143022
+
+## Metadata
+- Start: 2024-01-15T14:30:22Z
+- End: 2024-01-15T15:45:18Z
+- Message Count: 28
+- Summary Version: 3
+
+## Short-Term Messages (Last 10)
+{messages}
+
+## Medium-Term Summary
+{summary}
+"""
+JOURNEY = (
+    "I realised that my anger comes from fear.",
+    "Clara moved to Lisbon in March and I feel lonely at the weekends.",
+    "I am exploring breathwork with a teacher called Tomas.",
+    "I prefer short answers and no religious language.",
+    "Since the accident in 2019 I sleep badly before long drives.",
+    "My mother has dementia, and I visit her every Sunday in Haarlem.",
+    "I keep a dream journal; the flooded house comes back every month.",
+    "Please never ask me about my brother.",
+    "I stopped drinking on 2 February and it holds.",
+    "I work nights at the bakery until the summer.",
+    "We decided to try cold showers for three weeks.",
+    "I want to write the letter to my father before Easter.",
+)
+
+
+@pytest.mark.also_postgres
+@pytest.mark.parametrize("profile", ["medium_term", "default"])
+def test_a_session_file_keeps_its_summary_over_further_folds(opened: Opener, tmp_path: Path, profile: str) -> None:
+    """000.13: version, numbers, count and every line of the summary stay, whatever is said and folded afterwards."""
+    shown = "\n".join(f"**Message {n} ({'User' if n % 2 else 'Assistant'}):** {said(n)}" for n in range(19, 29))
+    sections = "\n\n".join(f"## {one}\n- " + "\n- ".join(JOURNEY[at::4]) for at, one in enumerate(SECTIONS))
+    path = tmp_path / "session.md"
+    path.write_text(FILE.format(messages=shown, summary=sections), "utf-8")
+    memory = opened(profile)
+    report = memory.import_(path, user_id=USER)
+    assert (report.messages, report.summaries, dict(report.skipped)) == (28, 1, {})
+    talk = Talk(memory, session_id="2024-01-15_143022")
+    (summary,) = talk.summaries()
+    assert (summary.version, summary.covers) == (3, Span(first=1, last=18))
+    assert [message.seq for message in memory.messages(talk.session_id)] == list(range(1, 29))
+    text = talk.context("Which boats leak?").text
+    assert [line for line in JOURNEY if line not in text] == []
+    assert "[dropped]" not in text
+    memory.resume(talk.session_id)
+    talk.messages(60)
+    memory.settle()
+    assert talk.summaries()[0].covers == Span(first=1, last=71) or profile == "default"
+    assert talk.summaries()[0].version > 3 or profile == "default"
+    kept = "\n".join(one.text for one in talk.summaries())
+    assert [line for line in JOURNEY if line.rstrip(".") not in kept] == []
+    assert memory.verify().ok
+    assert memory.import_(path, user_id=USER).messages == 0, "a second time adds nothing"
 
 
 def test_the_end_of_a_session_gives_the_final_summary(opened: Opener) -> None:

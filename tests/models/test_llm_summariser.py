@@ -91,7 +91,7 @@ async def test_after_a_failed_correction_it_is_asked_afresh():
 async def test_sections_and_values_that_must_be_kept_are_asked_for():
     """What is missing is named; the values are in the question."""
     task = summary_task(
-        said(*TALK), sections=("Current Situation",), keep=("4000 euros",), prompt="medium_term_initial@1"
+        said(*TALK), sections=("Current Situation",), keep=("4000 euros",), prompt="medium_term_initial@2"
     )
     good = f"## Current Situation\n- {GOOD}"
     with LlmServer(lambda asked: good).then(GOOD) as server:
@@ -141,7 +141,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("prompt", ["chunk@1", "chunked_summary@1", "layer@1", "medium_term_update@1"])
+@pytest.mark.parametrize("prompt", ["chunk@1", "chunked_summary@1", "layer@1", "medium_term_update@2"])
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_no_message_gets_out_of_its_place(text, prompt):
     """Whatever is said stands between marks that nobody can know, and no line of it passes for the form."""

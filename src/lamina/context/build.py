@@ -17,6 +17,7 @@ from lamina.errors import BudgetTooSmall, InputError
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.conflicts import holding
 from lamina.language.times import moment
+from lamina.log.erased import is_dropped
 from lamina.log.messages import check_id, check_text, main_session, message_tokens
 from lamina.log.window import take_back
 from lamina.parts import Parts, beside_loop, load_beside_loop
@@ -168,6 +169,8 @@ def _narrow(view: View, user_id: str, reach: Reach) -> View:
     if view.session is None or view.session.user_id != user_id:
         return replace(view, session=None, summaries=(), tail=())
     tail = take_back(reversed(view.tail), reach, view.session.counters.cursor)
+    dropped = max((at for at, message in enumerate(tail, 1) if is_dropped(message)), default=0)
+    tail = tail[dropped:]  # what was dropped has no words to show
     return view if len(tail) == len(view.tail) else replace(view, tail=tuple(tail))
 
 

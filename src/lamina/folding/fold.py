@@ -105,6 +105,8 @@ class Compactor:
             sections=profile.sections if fold.kind == "rolling" else (),
             cap=max(1, fold.cap - self._frame_tokens(fold)),
             least=fold.least,
+            target=profile.cap if fold.kind == "rolling" and profile.least else 0,
+            asked_sections=_asked_sections(profile, fold),
             model=profile.summarizer_model,
             user_share=profile.user_share,
             hosted=profile.hosted,
@@ -168,6 +170,7 @@ class Compactor:
     async def _accept(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
         task = task if summariser is not self._parts.offline else replace(task, essentials=())
         draft = await self._ask(summariser, task)
+        draft = replace(draft, text=layouts.rename_sections(draft.text, task.asked_sections, task.sections))
         if reason := objection(task, draft.text):
             raise ModelError(f"the summary was refused: {reason}")
         if self._parts.counter.count(draft.text) <= task.cap:
@@ -350,6 +353,12 @@ def move_cursor(counters: Counters, cursor: int, messages: Sequence[Message]) ->
         cursor_tokens=counters.cursor_tokens + sum(message.tokens for message in passed),
         version=counters.version + 1,
     )
+
+
+def _asked_sections(profile: Profile, fold: Fold) -> tuple[str, ...]:
+    """What the prompt of a fold calls the sections; names of its own have only those that there are."""
+    is_first = fold.task == "initial" and len(profile.first_sections) == len(profile.sections)
+    return profile.first_sections if is_first else profile.sections if fold.kind == "rolling" else ()
 
 
 def _input(task: SummaryTask, prompt: Prompt) -> str:

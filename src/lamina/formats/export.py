@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from lamina.errors import NotFound
-from lamina.folding import layouts
 from lamina.forgetting.receipts import receipt_of
 from lamina.formats import folder_write as folder
-from lamina.formats import json_lines
+from lamina.formats import json_lines, session_file
 from lamina.formats.files import PartFile
 from lamina.formats.json_lines import Record, Value
 from lamina.log.pages import every_message, every_session, every_user, require_session
@@ -131,10 +130,8 @@ class Export:
         span = Span(first=max(1, count - _MARKDOWN_MESSAGES + 1), last=count)
         messages = await self._store.messages(session.id, span)
         live = await self._store.summaries(session.id)
-        summary = "\n\n".join(summary.text for summary in live)
-        version = max((one.version for one in live), default=0)
         async with PartFile(target) as file:
-            await file.write(layouts.session_markdown(session, messages, summary, version))
+            await file.write(session_file.write(session, messages, live))
             return await file.finish()
 
     # what there is

@@ -101,7 +101,7 @@ class Restorer:
                 rule=self._reader.rule,
                 receipt_id=self._parts.new_id("rcpt"),
                 at=self._parts.now(),
-                target="messages of a session that were forgotten before they were imported",
+                target="messages of which an imported file has no words",
                 rewrites=rewrites,
                 derived=False,
             )

@@ -23,6 +23,12 @@ MEDIUM_TERM = Profile(
         "Ongoing Work & Interests",
         "Preferences & Patterns",
     ),
+    first_sections=(
+        "Key Insights & Breakthroughs",
+        "Current Situation",
+        "Ongoing Work & Interests",
+        "Preferences & Patterns",
+    ),
     prompts={
         "initial": "medium_term_initial",
         "update": "medium_term_update",

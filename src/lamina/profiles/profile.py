@@ -184,6 +184,7 @@ class Profile:
     least: int = 0  # tokens a summary aims at
     user_share: float = 0.0  # of a summary's words that are the user's at the least, where the user said enough
     sections: tuple[str, ...] = ()  # headings of a structured summary
+    first_sections: tuple[str, ...] = ()  # what the prompt for the first one calls them, in this order; (): the same
     title: str | None = None  # first line of a structured summary
     prompts: Mapping[str, str] = field(default_factory=dict)  # task kind -> prompt file
     summarizer_model: str | None = None

@@ -34,6 +34,8 @@ class SummaryTask:
     sections: tuple[str, ...]  # headings the text must have, in this order; () for plain text
     cap: int  # tokens the text may have at the most
     least: int  # tokens it should aim at, where there is enough to say
+    target: int = 0  # tokens it should aim at, at the most; 0: the cap
+    asked_sections: tuple[str, ...] = ()  # what the prompt calls the sections, in their order; (): the same
     instructions: str = ""  # the filled prompt
     input: str = ""  # what the prompt works on, in the exact form of the document
     prompt: str | None = None  # name and version of the prompt
