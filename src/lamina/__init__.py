@@ -56,7 +56,7 @@ from lamina.values.report import (
     Settled,
     WorkerNote,
 )
-from lamina.values.session import Conversation, Counters, Milestone, Session
+from lamina.values.session import Brief, Conversation, Counters, Milestone, Session
 from lamina.values.statistics import Outline, Stats
 from lamina.values.summary import Change, Divergence, Proposal, Summary
 
@@ -70,6 +70,7 @@ __all__ = [
     "Backlog",
     "Backup",
     "BadRecords",
+    "Brief",
     "BudgetTooSmall",
     "Change",
     "ConfigError",

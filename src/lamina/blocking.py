@@ -180,6 +180,7 @@ class Memory:
     sessions = _blocking(AsyncMemory.sessions, here=True)
     users = _blocking(AsyncMemory.users, here=True)
     conversation = _blocking(AsyncMemory.conversation, here=True)
+    brief = _blocking(AsyncMemory.brief, here=True)
     messages = _blocking(AsyncMemory.messages, here=True)
     message = _blocking(AsyncMemory.message, here=True)
     end = _blocking(AsyncMemory.end, here=True)

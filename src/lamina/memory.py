@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from lamina.context.build import ContextBuilder
 from lamina.documents.documents import Documents
 from lamina.errors import PICKLED, InputError, LaminaError, NotFound
+from lamina.folding import layouts
 from lamina.folding.regenerate import Regeneration
 from lamina.forgetting import receipts
 from lamina.forgetting.forget import Forgetting, Plan
@@ -62,7 +63,7 @@ from lamina.values.manifest import Context
 from lamina.values.message import Added, Limits, Message, Span
 from lamina.values.receipt import Receipt
 from lamina.values.report import Backlog, Backup, Copied, FoldDone, Imported, Report, Settled, WorkerNote
-from lamina.values.session import STATUSES, Conversation, Milestone, Session, Status
+from lamina.values.session import STATUSES, Brief, Conversation, Milestone, Session, Status
 from lamina.values.statistics import Outline, Stats
 from lamina.values.summary import Divergence, Proposal, Summary
 from lamina.workers.loop import Worker
@@ -71,6 +72,7 @@ from lamina.workers.slots import is_gone
 logger = logging.getLogger("lamina.memory")
 
 MAX_PARTS = 1000  # of an outline
+_BRIEF = 100  # messages among which the last reply of a brief is looked for
 _DAYS = 366  # of growth in stats
 _COUNTED = frozenset(("fact", "episode"))  # kinds of things whose use is counted
 
@@ -510,6 +512,19 @@ class AsyncMemory:
             recent=tuple(message for unit in recent for message in unit),
             active_facts=tuple(await self.facts(session.user_id, session_id=session_id)),
             milestones=tuple(await self._milestones(session)),
+        )
+
+    async def brief(self, session_id: str) -> Brief:
+        """The summary of a session's older messages as one text, and the last reply that is in it."""
+        await self.session(session_id)
+        live = await self._parts.store.summaries(session_id)
+        last = max((summary.covers.last for summary in live if summary.covers), default=0)
+        span = Span(first=max(1, last - _BRIEF + 1), last=last)
+        covered = await self._parts.store.messages(session_id, span) if last else []
+        replies = [message for message in covered if message.role == "assistant"] or covered
+        return Brief(
+            global_summary="\n\n".join(layouts.unframe(self._parts.profile.title, summary.text) for summary in live),
+            last_summarized_message_id=replies[-1].id if replies else None,
         )
 
     async def _milestones(self, session: Session) -> list[Milestone]:

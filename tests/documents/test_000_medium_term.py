@@ -214,7 +214,7 @@ def test_placeholders_in_what_people_say_stay_what_they_said(opened: Opener) -> 
 @pytest.mark.also_postgres
 @pytest.mark.parametrize("stored", [False, True], ids=["question-given", "question-stored-first"])
 def test_the_context_has_the_layout_of_the_document(opened: Opener, stored: bool) -> None:
-    """000.7: medium-term memory, short-term memory with message numbers, the current message with its number."""
+    """000.7: medium-term memory, short-term memory with numbers and speakers, the current message with its number."""
     talk = Talk(opened("medium_term", summariser=Recorder(echo)))
     talk.messages(34)
     talk.memory.settle()
@@ -224,10 +224,12 @@ def test_the_context_has_the_layout_of_the_document(opened: Opener, stored: bool
     text = talk.context(question).text
     (summary,) = talk.summaries()
     first = 26 if stored else 25
-    listed = "\n".join(f"- Message {n}: {said(n)}" for n in range(first, 35))
+    who = ("Assistant", "User")
+    listed = "\n".join(f"- Message {n}: {who[n % 2]}: {said(n)}" for n in range(first, 35))
+    sections = summary.text.removeprefix("# Medium-Term Memory\n\n").replace("## ", "### ")
     assert text == (
-        f"# Current Conversation Context\n\n## Medium-Term Memory (User Context from Earlier)\n{summary.text}\n\n"
-        f"## Short-Term Memory (Recent Messages)\n{listed}\n\n## Current Message\n- Message 35: {question}"
+        f"# Current Conversation Context\n\n## Medium-Term Memory (User Context from Earlier)\n{sections}\n\n"
+        f"## Short-Term Memory (Recent Messages)\n{listed}\n\n## Current Message\n- Message 35: User: {question}"
     )
 
 
@@ -402,7 +404,7 @@ def test_a_new_session_is_told_the_last_five(opened: Opener, clock: Clock) -> No
     ]
 
 
-def test_the_offline_digest_names_each_session_and_fits(opened: Opener, clock: Clock) -> None:
+def test_the_offline_digest_tells_of_each_session_and_fits(opened: Opener, clock: Clock) -> None:
     """000.10: without any model the digest is written too, within its cap."""
     memory = opened("medium_term")
     for number, topic in enumerate(("the sailing trip to Corsica", "my thesis on lichens", "a knee operation"), 1):
@@ -418,6 +420,55 @@ def test_the_offline_digest_names_each_session_and_fits(opened: Opener, clock: C
     text = memory.context("Hi", user_id=USER, session_id="new").text
     for topic in ("Corsica", "lichens", "knee operation"):
         assert topic in text
+
+
+@pytest.mark.also_postgres
+def test_a_new_session_is_told_of_one_that_nobody_ended(opened: Opener, clock: Clock) -> None:
+    """000.14: the last session counts though it goes on: its summary and newest messages; of its own, nothing."""
+    memory = opened("medium_term")
+    first, second = Talk(memory, session_id="c1"), Talk(memory, session_id="c2")
+    first.add("user", "My sister Clara moved to Lisbon in March and I feel lonely.")
+    first.messages(14)
+    first.add("user", "I will call her on Sunday.")
+    memory.settle()
+    context = memory.context("Hi", user_id=USER, session_id="c2")
+    assert "Clara moved to Lisbon" in context.text, "from its summary"
+    assert "I will call her on Sunday." in context.text, "from its newest messages"
+    (item,) = [item for item in context.manifest.items if item.kind == "last_session"]
+    assert item.session_id == "c1"
+    own = memory.context("Hi", user_id=USER, session_id="c1")
+    assert "last_session" not in {item.kind for item in own.manifest.items}
+    clock.ahead(days=1)
+    second.add("user", "She did not answer the phone.")
+    memory.settle()
+    third = memory.context("Hi", user_id=USER, session_id="c3").text
+    assert "Clara moved to Lisbon" in third, "from the digest"
+    assert "She did not answer the phone." in third
+
+
+def test_the_summary_over_sessions_is_one_account_by_theme(opened: Opener, clock: Clock) -> None:
+    """000.14: what belongs together stands together, whichever session it is from, with its day; nothing twice."""
+    memory = opened("medium_term")
+    for number, (insight, wish) in enumerate(
+        (
+            ("I realised that my anger comes from fear.", "I prefer short answers."),
+            ("I realised that silence helps me more than advice.", "I prefer short answers."),
+        )
+    ):
+        talk = Talk(memory, session_id=f"c{number}")
+        for text in (insight, wish):
+            talk.add("user", text)
+            talk.add("assistant", "I see.")
+        memory.end(talk.session_id)
+        clock.ahead(days=1)
+    memory.settle()
+    digest = memory.digest(USER)
+    assert digest is not None
+    assert set(re.findall(r"^## (.+)$", digest.text, re.MULTILINE)) <= set(SECTIONS)
+    journey = digest.text.split("## User's Journey & Insights\n")[1].split("\n\n")[0]
+    assert "[2025-03-01] User: I realised that my anger" in journey
+    assert "[2025-03-02] User: I realised that silence" in journey
+    assert digest.text.count("short answers") == 1
 
 
 @pytest.mark.also_postgres

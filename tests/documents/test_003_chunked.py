@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from lamina import PROFILES, AsyncMemory, Memory
+from lamina import PROFILES, AsyncMemory, Memory, NotFound
 from lamina.models.token_counters import ExactCounter
 from lamina.protocols.models import SummaryDraft, SummaryTask
 from lamina.settings import load_settings
+from lamina.values.codec import encode
 from tests.documents.talks import SESSION, USER, Gate, Recorder, Talk, echo, said, spans, verbatim
 from tests.places import Place
 from tests.waiting import until, wait_until
@@ -362,6 +363,7 @@ def test_a_fold_is_logged_with_its_numbers(opened: Opener, caplog: pytest.LogCap
     assert fields["turns_folded"] == 17
     assert fields["messages_folded"] == 34
     assert fields["seconds"] >= 0
+    assert fields["commit_seconds"] > 0
     assert fields["session"] == SESSION
 
 
@@ -442,3 +444,44 @@ def test_no_thread_is_left_behind(place: Place) -> None:
     with Memory(place("chat.db"), profile="chunked") as memory:
         Talk(memory).turns(2)
     assert "lamina" not in {thread.name for thread in threading.enumerate()} - before
+
+
+@pytest.mark.also_postgres
+def test_the_brief_of_a_session(opened: Opener) -> None:
+    """003.14: the summary and the last reply that is in it, in the words of the document; "" and None at first."""
+    talk = Talk(opened("chunked"))
+    talk.turns(2)
+    assert encode(talk.memory.brief(SESSION)) == {"global_summary": "", "last_summarized_message_id": None}
+    talk.turns(10, words=600)
+    talk.memory.settle()
+    (summary,) = talk.summaries()
+    brief = talk.memory.brief(SESSION)
+    assert brief.global_summary == summary.text
+    last = talk.memory.messages(SESSION)[summary.covers.last - 1]
+    assert (last.id, last.role) == (brief.last_summarized_message_id, "assistant")
+    with pytest.raises(NotFound):
+        talk.memory.brief("no such session")
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        pytest.param(
+            {},
+            "may matter later across technique, musicality, physiology, psychology, repertoire, and practice.",
+            id="as-in-the-document",
+        ),
+        pytest.param({"domains": ("law", "tax")}, "facts that may matter later across law and tax.", id="others"),
+        pytest.param({"domains": ()}, "facts that may matter later.", id="none"),
+    ],
+)
+def test_the_instructions_of_the_prompt(opened: Opener, changes: dict[str, object], line: str) -> None:
+    """003.14: the package's own prompt has the instructions of the hosted one; the profile names the domains."""
+    recorder = Recorder(echo)
+    talk = Talk(opened(PROFILES["chunked"].but(**changes), summariser=recorder))
+    talk.turns(12, words=600)
+    talk.memory.settle()
+    instructions = recorder.tasks[0].instructions
+    assert instructions.startswith("Update the conversation summary to include the NEW_TURNS.")
+    assert line in instructions
+    assert "within ~400-500 tokens (hard cap 500) and avoid redundant restatement." in instructions

@@ -235,7 +235,7 @@ def test_a_server_without_hosted_prompts_gets_the_same_task(opened: Opener, serv
     (asked,) = server.asked()
     assert "=== EXISTING_SUMMARY ===\nNONE\n=== END_EXISTING_SUMMARY ===" in asked.text
     assert "Turn 1:\nUser: M001 alpha" in asked.text
-    assert talk.summaries()[0].recipe.prompt == "chunked_summary@1"
+    assert talk.summaries()[0].recipe.prompt == "chunked_summary@2"
 
 
 def test_a_message_cannot_end_the_turns_of_the_input(opened: Opener, server: LlmServer) -> None:

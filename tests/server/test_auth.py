@@ -112,6 +112,7 @@ NEEDS = {
     ("GET", "/v1/sessions/s1"): "read",
     ("GET", "/v1/sessions/s1/summaries"): "read",
     ("GET", "/v1/sessions/s1/outline"): "read",
+    ("GET", "/v1/sessions/s1/brief"): "read",
     ("POST", "/v1/context"): "read",
     ("POST", "/v1/search"): "read",
     ("POST", "/v1/search/explained"): "read",

@@ -262,6 +262,12 @@ def session(context: typer.Context, session_id: options.SessionId, as_json: opti
 
 
 @commands.command()
+def brief(context: typer.Context, session_id: options.SessionId, as_json: options.Json = False) -> None:
+    """Print the summary of a session's older messages, and the last reply that is in it."""
+    ask(context, as_json, lambda memory: memory.brief(session_id), display.brief)
+
+
+@commands.command()
 def messages(
     context: typer.Context,
     session_id: options.SessionId,

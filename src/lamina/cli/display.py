@@ -14,7 +14,7 @@ from lamina.values.codec import READABLE, encode
 from lamina.values.manifest import Context, Coverage
 from lamina.values.message import Message, Span
 from lamina.values.report import Report, Settled
-from lamina.values.session import Session
+from lamina.values.session import Brief, Session
 from lamina.values.statistics import Stats
 from lamina.values.summary import Summary
 
@@ -68,6 +68,13 @@ def summaries_table(summaries: Sequence[Summary]) -> Group:
         subtitle = f"{summary.id} · {summary.recipe.model}" + (" · fallback" if summary.recipe.fallback else "")
         parts.append(Box(Text(summary.text), title + standing, subtitle))
     return Group(*parts)
+
+
+def brief(found: Brief) -> Group:
+    """A session's older messages as one text, and how far it reaches."""
+    reach = found.last_summarized_message_id
+    last = "nothing is folded yet" if reach is None else f"up to message {reach}"
+    return Group(Text(found.global_summary), Text(last, style="dim"))
 
 
 def messages_table(messages: Sequence[Message]) -> Listing:

@@ -15,6 +15,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "facts": ("lamina facts --user alex", "lamina facts --user alex --as-of 2025-04-01"),
     "sessions": ("lamina sessions --user alex", "lamina sessions --status active"),
     "session": ("lamina session trip",),
+    "brief": ("lamina brief trip --json",),
     "messages": ("lamina messages trip", "lamina messages trip --first 2 --last 3"),
     "rename": ('lamina rename trip "Flight to Porto"',),
     "end": ('lamina end trip --outcome "flight is booked"',),

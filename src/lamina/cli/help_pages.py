@@ -21,7 +21,10 @@ EVERYDAY: Mapping[str, str] = {
     "serve": "Serve the web page, the REST API, the proxy and MCP.",
 }
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Sessions": ("session", "summaries", "zoom", "digest", "arc", "rename", "end", "pause", "resume", "archive"),
+    "Sessions": (
+        *("session", "brief", "summaries", "zoom", "digest", "arc"),
+        *("rename", "end", "pause", "resume", "archive"),
+    ),
     "Facts": ("user-profile", "why", "history", "update", "promote", "demote", "retract"),
     "Episodes": ("episodes", "add-episode", "link", "graph"),
     "Care": ("stats", "verify", "repair", "backup", "copy", "receipts", "settle", "consolidate", "consistency"),

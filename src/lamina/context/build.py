@@ -161,6 +161,7 @@ def _reach(profile: Profile, budget: int) -> Reach:
         back_to_cursor=profile.close_gaps,
         fill=window.fill,
         tokens=budget if window.fill else _READ * budget,
+        latest=profile.last_session_messages,
     )
 
 

@@ -7,12 +7,15 @@ from functools import cached_property
 
 from lamina.context.items import Item
 from lamina.context.rendering import fact_day, fact_line
+from lamina.folding.layouts import unframe
 from lamina.knowledge.conflicts import holding
+from lamina.language.trim import trim
 from lamina.log.records import head_hash
+from lamina.log.transcript import line
 from lamina.log.window import newest_of, units
 from lamina.profiles import Profile
 from lamina.protocols.models import TokenCounter
-from lamina.protocols.store import View
+from lamina.protocols.store import LastSession, View
 from lamina.values.hit import Hit
 from lamina.values.message import Message, Span
 from lamina.values.summary import Summary
@@ -163,7 +166,37 @@ def _summary(draft: Draft, summary: Summary) -> Item:
 
 
 def digest(draft: Draft, omitted: Omitted) -> list[Item]:
-    """The summary over earlier sessions, unless it covers this one."""
+    """The summary over earlier sessions, unless it covers this one, and the last session if it is in none."""
+    latest = draft.view.latest
+    return [*_digest(draft, omitted), *([_last_session(draft, latest)] if latest is not None else ())]
+
+
+def _last_session(draft: Draft, latest: LastSession) -> Item:
+    """A session that nobody ended: its summary, and as many of its newest messages as there is room for beside it."""
+    count, cap, day = draft.counter.count, draft.profile.digest_cap, latest.session.last_at.date()
+    whole = "\n".join(unframe(draft.profile.title, summary.text) for summary in latest.summaries)
+    lines = [trim(whole, cap * 2 // 3, count)] if whole else []
+    room, said = cap - sum(map(count, lines)), list[Message]()
+    for message in reversed(latest.messages):
+        room -= count(line(message)) + 1
+        if room < 0:
+            break
+        said.insert(0, message)
+    text = "\n".join([*lines, *map(line, said)])
+    return Item(
+        section="digest",
+        kind="last_session",
+        text=text,
+        tokens=count(text) + 8,
+        reason="the last session, which no digest has yet",
+        id=latest.session.id,
+        session_id=latest.session.id,
+        message_ids=tuple(message.id for message in said),
+        label=f"last session, {day}",
+    )
+
+
+def _digest(draft: Draft, omitted: Omitted) -> list[Item]:
     found = draft.view.digest
     if found is None or not draft.profile.digest_sessions:
         return []

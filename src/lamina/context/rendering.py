@@ -189,6 +189,16 @@ def _texts(selection: Selection, section: str) -> str:
     return "\n\n".join(item.text for item in selection.sections.get(section, ()))
 
 
+def _nested(selection: Selection, section: str) -> str:
+    """Texts with headings of their own, which are of a lower level than the one above them."""
+    items = selection.sections.get(section, ())
+    return "\n\n".join(f"[{item.label}]\n{_nest(item.text)}" if item.label else _nest(item.text) for item in items)
+
+
+def _nest(text: str) -> str:
+    return _HEADING.sub("##", _TITLE.sub("", text))
+
+
 def _excerpts(selection: Selection, section: str) -> str:
     """Of each text, in one line, what answers the current message."""
     length = selection.excerpt
@@ -225,8 +235,8 @@ def _plain_text(selection: Selection, memory: str, late: str) -> str:
 
 
 def _medium_term_text(selection: Selection, memory: str, _late: str) -> str:
-    recent = [(message.seq, message.text) for message in selection.recent]
-    current = [(selection.number, selection.query)] if selection.query is not None else []
+    recent = [(message.seq, line(message)) for message in selection.recent]
+    current = [(selection.number, f"User: {indent(selection.query)}")] if selection.query is not None else []
     if not current and recent and selection.recent[-1].role == "user":
         current = [recent.pop()]
     heading = _MEDIUM_TERM.strip() if recent or current else ""
@@ -238,7 +248,7 @@ def _medium_term_text(selection: Selection, memory: str, _late: str) -> str:
 
 
 def _message_list(texts: Sequence[tuple[int, str]]) -> str:
-    return "\n".join(f"- Message {number}: {indent(text)}" for number, text in texts)
+    return "\n".join(f"- Message {number}: {text}" for number, text in texts)
 
 
 def _assistant_text(selection: Selection, memory: str, _late: str) -> str:
@@ -265,6 +275,8 @@ def _text_by_turns(selection: Selection, memory: str, _late: str) -> str:
 
 Row = tuple[str, Callable[[Selection, str], str], str]  # title, how it is shown, section
 
+_TITLE = re.compile(r"\A# [^\n]*\n+")
+_HEADING = re.compile(r"^#(?=#+ )", re.MULTILINE)
 BACKGROUND = "BACKGROUND – PRIOR CONVERSATION SUMMARY (use only if relevant):"  # noqa: RUF001 - as in the document
 _MEDIUM_TERM = "# Current Conversation Context\n\n"
 
@@ -283,7 +295,7 @@ LAYOUTS: Mapping[str, Layout] = {
     "default": Layout(
         [
             ("## Facts the user stated", _bullets, "facts"),
-            ("## Earlier sessions", _labels, "digest"),
+            ("## Earlier sessions", _nested, "digest"),
             ("## This conversation so far", _labels, "summaries"),
         ],
         _plain_text,
@@ -292,8 +304,8 @@ LAYOUTS: Mapping[str, Layout] = {
     "medium_term": Layout(
         [
             ("## Long-Term Memory (User Profile)", _bullets, "facts"),
-            ("## Earlier Conversations", _labels, "digest"),
-            ("## Medium-Term Memory (User Context from Earlier)", _texts, "summaries"),
+            ("## Earlier Conversations", _nested, "digest"),
+            ("## Medium-Term Memory (User Context from Earlier)", _nested, "summaries"),
         ],
         _medium_term_text,
         heading=_MEDIUM_TERM,

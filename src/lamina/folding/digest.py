@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from lamina.folding import layouts
 from lamina.folding.fold import Compactor
+from lamina.log.erased import is_emptied
 from lamina.log.transcript import line
 from lamina.parts import Parts
 from lamina.protocols.models import SummaryTask
@@ -15,6 +16,7 @@ from lamina.values.summary import Recipe, Source, Summary
 logger = logging.getLogger("lamina.digest")
 
 _SHORT_TERM = 10  # messages of each session that are read beside its summaries
+_THEMES = ("Profile & Situation", "Work & Projects", "Plans & Decisions", "Preferences & Rules")
 _MAX_CHARACTERS = 4_000  # characters that are read of each of them
 
 
@@ -63,7 +65,7 @@ class Digester:
             messages=(),
             previous=None,
             summaries=tuple([await self._account(session) for session in sessions]),
-            sections=(),
+            sections=profile.sections or _THEMES,
             cap=profile.digest_cap,
             least=0,
             model=profile.summarizer_model,
@@ -103,9 +105,9 @@ class Digester:
         summaries = [layouts.unframe(title, summary.text) for summary in await store.summaries(session.id)]
         count = session.counters.messages
         recent = await store.messages(session.id, Span(first=max(1, count - _SHORT_TERM + 1), last=count))
-        state = "ended" if session.status in {"ended", "archived"} else session.status
-        heading = f"Session {session.started_at.date().isoformat()} ({state})"
-        return "\n".join((heading, *summaries, *(line(message)[:_MAX_CHARACTERS] for message in recent)))
+        day = session.started_at.date().isoformat()
+        said = [line(message)[:_MAX_CHARACTERS] for message in recent if not is_emptied(message)]
+        return "\n".join([f"Session {day}", *summaries, *(["## Last messages"] if summaries and said else ()), *said])
 
 
 def _is_current(old: Sequence[Source], new: Sequence[Source], *, thorough: bool) -> bool:

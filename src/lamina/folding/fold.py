@@ -110,6 +110,7 @@ class Compactor:
             model=profile.summarizer_model,
             user_share=profile.user_share,
             hosted=profile.hosted,
+            domains=profile.domains,
             keep=keep,
         )
         return self.fill_prompt(task)

@@ -112,10 +112,18 @@ def prompt_values(task: SummaryTask, fence: Callable[[str], str] = str) -> dict[
         "Y": str(task.messages[-1].seq) if task.messages else "0",
         "CAP": str(task.cap),
         "LEAST": str(task.least),
+        "ACROSS_DOMAINS": _across(task.domains),
         "TARGET": str(task.target or task.cap),
         "INPUT": fence(plain_input(task)),
         "TURNS_INPUT": fence(turns_input(task.previous, task.messages)),
     }
+
+
+def _across(domains: Sequence[str]) -> str:
+    """` across a, b, and c`, or nothing."""
+    *first, last = domains or ("",)
+    listed = f"{', '.join(first)}, and {last}" if len(first) > 1 else " and ".join([*first, last])
+    return f" across {listed}" if listed else ""
 
 
 def plain_input(task: SummaryTask) -> str:

@@ -12,6 +12,7 @@ MEDIUM_TERM = Profile(
     budget=16_000,
     facts=True,
     archive_days=30,
+    last_session_messages=10,
     cap=1_000,
     user_share=0.7,
     least=500,

@@ -187,6 +187,7 @@ class Profile:
     first_sections: tuple[str, ...] = ()  # what the prompt for the first one calls them, in this order; (): the same
     title: str | None = None  # first line of a structured summary
     prompts: Mapping[str, str] = field(default_factory=dict)  # task kind -> prompt file
+    domains: tuple[str, ...] = ()  # fields of which a summary keeps the facts, as the prompt of `chunked` names them
     summarizer_model: str | None = None
     hosted: Hosted | None = None
 
@@ -222,6 +223,7 @@ class Profile:
 
     digest_sessions: int = 5  # how many earlier sessions a new session is told of; 0: none
     digest_cap: int = 400
+    last_session_messages: int = 0  # newest messages that others are told of the last session, if no digest has it yet
     archive_days: float | None = None  # ended sessions are archived after so many days
     idle_hours: float | None = None  # an untouched session ends by itself after so many hours
 

@@ -44,6 +44,7 @@ class SummaryTask:
     hosted: Hosted | None = None
     keep: tuple[str, ...] = ()  # words that must survive
     essentials: tuple[str, ...] = ()  # lines that the offline summariser finds most important: most of it must survive
+    domains: tuple[str, ...] = ()  # fields of which facts are to be kept, if the prompt names them
     user_share: float = 0.0  # of the words that should be the user's, where the user said enough
 
 

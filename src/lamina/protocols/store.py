@@ -153,6 +153,16 @@ class Reach:
     fill: bool = False  # go on until `tokens` are read
     tokens: int  # never much further than this
     min_messages: int = 0  # but so many in any case
+    latest: int = 0  # how many messages of the user's last other session are read, if the digest does not have it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastSession:
+    """The last session of a user, which goes on perhaps and is in no digest: its live summaries and newest messages."""
+
+    session: Session
+    summaries: tuple[Summary, ...]
+    messages: tuple[Message, ...]  # oldest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +173,7 @@ class View:
     summaries: tuple[Summary, ...]  # live, by what they cover
     tail: tuple[Message, ...]  # newest messages, oldest first
     digest: Summary | None
+    latest: LastSession | None
     facts: tuple[Fact, ...]
     cuts: int  # grows when words of the user's memory are taken away or rewritten, by whichever process
 

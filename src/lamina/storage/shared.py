@@ -14,6 +14,7 @@ from lamina.log.erased import says_something
 from lamina.protocols.store import Append, EpisodeRow, Erased, FactRow, FactsCommit, MessageRow, SummaryRow
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Message
+from lamina.values.session import Session
 from lamina.values.summary import Summary
 
 Row = TypeVar("Row", MessageRow, SummaryRow, FactRow, EpisodeRow)
@@ -176,3 +177,10 @@ def behind(prefix: str) -> str:
 def escape(text: str) -> str:
     """A piece of a pattern that stands for itself, where `!` escapes."""
     return re.sub("([!%_])", r"!\1", text)
+
+
+def outside_digest(newest: Sequence[Session], session_id: str | None, digest: Summary | None) -> Session | None:
+    """The newest of a user's sessions that is not the one in question, unless the digest has it or it is archived."""
+    known = {source.session_id for source in digest.sources} if digest else set()
+    found = next((one for one in newest if one.id != session_id), None)
+    return None if found is None or found.id in known or found.status == "archived" else found

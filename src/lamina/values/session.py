@@ -81,6 +81,16 @@ class Milestone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What a session's summaries say, and how far they reach: the record of the profile `chunked`."""
+
+    _shown: ClassVar = ("global_summary", "last_summarized_message_id")
+
+    global_summary: str  # "" while nothing is folded
+    last_summarized_message_id: str | None  # the last reply that is in it; None while nothing is folded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """One session with what is kept of it: the record of the profile `project`."""
 

@@ -377,12 +377,14 @@ class Worker:
             run = FoldRun(self._compactor, session, load.summaries, load.messages, load.facts, whole=whole)
             before = done.folds
             while steps := await self._next_folds(run):
+                started = time.perf_counter()
                 if not await self._parts.store.commit(*(step.commit for step in steps)):
                     logger.info("fold_overtaken", extra={"session": session.id, "version": session.counters.version})
                     whole = False
                     break
+                commit_seconds = time.perf_counter() - started
                 for step in steps:
-                    self._report(step)
+                    self._report(step, commit_seconds)
                     done.folds += 1
                     if task.progress is not None:
                         task.progress(task.before + done.folds, 0)
@@ -438,7 +440,7 @@ class Worker:
             except LaminaError as error:  # the next renewal may succeed; if none does, another worker takes over
                 logger.info("lease_not_renewed", extra={"session": claim.session.id, "reason": str(error)})
 
-    def _report(self, step: Step) -> None:
+    def _report(self, step: Step, commit_seconds: float) -> None:
         session, live, fold, commit, seconds = step
         counters, covered = session.counters, commit.summary.turns
         before = counters.unfolded_tokens + sum(summary.tokens for summary in live)
@@ -466,6 +468,7 @@ class Worker:
                 "tokens_before": before,
                 "tokens_after": summary.tokens,
                 "seconds": round(seconds, 4),
+                "commit_seconds": round(commit_seconds, 4),
                 "model": recipe.model,
                 "fallback": recipe.fallback is not None,
             },

@@ -24,7 +24,7 @@ from lamina.server.rest.pagination import Page, make_cursor, read_cursor, read_n
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context
 from lamina.values.message import Added, Message
-from lamina.values.session import Conversation, Milestone, Session
+from lamina.values.session import Brief, Conversation, Milestone, Session
 from lamina.values.statistics import Outline
 from lamina.values.summary import Summary
 
@@ -115,6 +115,12 @@ async def list_summaries(
 ) -> Page[Summary]:
     """The summaries of a session, in order."""
     return whole_list(await memory.summaries(session_id, live=params.live))
+
+
+@routes.get("/sessions/{session_id}/brief", tags=["sessions"], operation_id="get_brief")
+async def get_brief(memory: Reader, session_id: PathId) -> Brief:
+    """The summary of a session's older messages as one text, and the last reply that is in it."""
+    return await memory.brief(session_id)
 
 
 @routes.get("/sessions/{session_id}/outline", tags=["sessions"], operation_id="get_outline")

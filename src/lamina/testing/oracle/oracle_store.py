@@ -18,6 +18,7 @@ from lamina.protocols.store import (
     Changes,
     Contents,
     FoldCommit,
+    LastSession,
     Newest,
     ProposalRow,
     Reach,
@@ -31,6 +32,7 @@ from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
     key_conflict,
+    outside_digest,
     stale,
     weights,
     whole_messages,
@@ -257,8 +259,22 @@ class OracleStore(OracleQueue):
             if kept
             else (),
             digest=digests[0] if digests else None,
+            latest=await self._latest(user_id, session_id, digests[0] if digests else None, reach.latest),
             facts=tuple(f for f in await self.facts(user_id) if f.status in {"active", "conflicted"}),
             cuts=(await self.changes(user_id, 0)).cuts,
+        )
+
+    async def _latest(
+        self, user_id: str, session_id: str | None, digest: Summary | None, messages: int
+    ) -> LastSession | None:
+        newest = await self.sessions(user_id=user_id, newest=True, limit=2) if messages else []
+        latest = outside_digest(newest, session_id, digest)
+        if latest is None:
+            return None
+        return LastSession(
+            session=latest,
+            summaries=tuple(await self.summaries(latest.id)),
+            messages=tuple((await self.messages(latest.id))[-messages:]),
         )
 
     async def summaries(

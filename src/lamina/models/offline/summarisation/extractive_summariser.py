@@ -41,6 +41,7 @@ _OVERLAP = 1.5
 _SPECIFIC = {"situation": 0.7, "time": 0.5, "event": 0.5}  # how much less these cues say about a section than others
 _LEAST_OF_OTHERS = 40  # tokens that others than the user have in any case
 _MAX_LINE = 420  # characters of a line that has words of several messages
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _NEWER = 0.6  # how much more room the newest session of a digest has than the oldest
 
 
@@ -54,6 +55,7 @@ class _Plan:
     shares: Mapping[int, float]
     corrected: Mapping[int, int] = field(default_factory=dict)  # older value -> newer value
     user_share: float = 0.0  # of the words, where the user said enough
+    days: tuple[str, ...] = ()  # of the sources, where lines say their day
 
 
 class OfflineSummariser:
@@ -189,20 +191,19 @@ def _shares(task: SummaryTask, fresh: int) -> dict[int, float]:
 
 
 def _digest(task: SummaryTask) -> _Plan:
-    """One group for each session, led by the session's own first line; newer sessions get more room."""
+    """One account of several sessions by theme, each line with its session's day; newer sessions get more room."""
     statements: list[Statement] = []
-    headings: list[str] = []
+    days: list[str] = []
     for source, text in enumerate(task.summaries):
         first, _, rest = text.strip().partition("\n")
-        heading = " ".join(first.lstrip("#").split()) if rest.strip() else f"Session {source + 1}"
-        heading = heading if heading not in headings else f"{heading} ({source + 1})"
-        headings.append(heading)
-        statements += [
-            replace(one, heading=heading) for one in statements_of_summary(rest if rest.strip() else text, source)
-        ]
-    weights = [1 + _NEWER * source / max(1, len(headings) - 1) for source in range(len(headings))]
+        day = _DAY.search(first) if rest.strip() else None
+        days.append(day[0] if day else f"session {source + 1}")
+        statements += statements_of_summary(rest if rest.strip() else text, source)
+    weights = [1 + _NEWER * source / max(1, len(days) - 1) for source in range(len(days))]
     shares = {source: 0.9 * weight / sum(weights) for source, weight in enumerate(weights)}
-    plan = _finish(statements, task, _Plan(items=(), headings=tuple(headings), hide_empty=True, shares=shares))
+    headings = task.sections or ("Summary",)
+    plan = _Plan(items=(), headings=headings, hide_empty=True, shares=shares, days=tuple(days))
+    plan = _finish(statements, task, plan)
     return replace(
         plan, items=tuple(replace(item, factor=item.factor * weights[item.statement.source]) for item in plan.items)
     )
@@ -279,7 +280,7 @@ def _render_picked(picked: Sequence[int], plan: _Plan) -> str:
 
 def _render(items: Sequence[Scored], plan: _Plan) -> str:
     if not plan.headings:
-        return "\n".join(_lines(items))
+        return "\n".join(_lines(items, plan.days))
     groups: list[list[Scored]] = [[] for _ in plan.headings]
     places: dict[tuple[int, int, bool], int] = {}  # what was said in one message stays together
     for item in items:
@@ -291,11 +292,11 @@ def _render(items: Sequence[Scored], plan: _Plan) -> str:
     parts = []
     for heading, group in zip(plan.headings, groups, strict=True):
         if group or not plan.hide_empty:
-            parts.append("\n".join([f"## {heading}", *(_lines(group) or [_NOTHING])]))
+            parts.append("\n".join([f"## {heading}", *(_lines(group, plan.days) or [_NOTHING])]))
     return "\n\n".join(parts)
 
 
-def _lines(items: Sequence[Scored]) -> list[str]:
+def _lines(items: Sequence[Scored], days: Sequence[str] = ()) -> list[str]:
     """One line for what one speaker said in a row, if it is not too long; open questions on lines of their own."""
     lines: list[list[Statement]] = []
     places: dict[tuple[int, int, str, bool], int] = {}  # what was said in one message stays together
@@ -305,7 +306,8 @@ def _lines(items: Sequence[Scored]) -> list[str]:
         if key not in places and not (lines and _goes_on(one, lines[-1])):
             lines.append([])
         lines[places.setdefault(key, len(lines) - 1)].append(one)
-    return [f"- {_label(said)}{_join([one.text for one in said])}" for said in lines]
+    labels = [f"[{days[said[0].source]}] {_label(said)}" if days else _label(said) for said in lines]
+    return [f"- {label}{_join([one.text for one in said])}" for label, said in zip(labels, lines, strict=True)]
 
 
 def _goes_on(one: Statement, said: Sequence[Statement]) -> bool:
