@@ -21,6 +21,7 @@ from lamina.folding import layouts
 from lamina.folding.regenerate import Regeneration
 from lamina.forgetting import receipts
 from lamina.forgetting.forget import Forgetting, Plan
+from lamina.forgetting.opt_out import OptOuts
 from lamina.forgetting.retention import Retention
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.episodes import key_moments, milestone_of
@@ -61,6 +62,7 @@ from lamina.values.fact import (
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context
 from lamina.values.message import Added, Limits, Message, Span
+from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt
 from lamina.values.report import Backlog, Backup, Copied, FoldDone, Imported, Report, Settled, WorkerNote
 from lamina.values.session import STATUSES, Brief, Conversation, Milestone, Session, Status
@@ -184,6 +186,7 @@ class AsyncMemory:
         self._knowledge = Knowledge(parts, self._worker.reader)
         self._consolidation = self._worker.consolidation
         self._forgetting = Forgetting(parts, self._worker.reader, self._worker.settle_sessions)
+        self._opt_outs = OptOuts(parts, self._worker.reader, self._forgetting)
         self._retention = Retention(parts, self._forgetting)
         self._worker.retention = self._retention.run
         self._regeneration = Regeneration(parts, self._worker.reader)
@@ -983,6 +986,27 @@ class AsyncMemory:
             else:
                 raise InputError("say what to forget: message_id, session_id, fact_id, text or user_id")
             return await forgetting.execute(plan, dry_run=dry_run, progress=progress)
+
+    async def opt_out(self, user_id: str, *, keep_log: bool = True) -> Receipt:
+        """Derive nothing more from what a user says, and erase what was derived; it lasts until `opt_in`.
+
+        Their messages are kept, and shown as the newest turns. Without `keep_log` all of them are erased, too, and what
+        is added later is not stored. The receipt says what was erased.
+        """
+        return await self._opt_outs.opt_out(check_id(user_id, "user_id"), keep_log=keep_log)
+
+    async def opt_in(self, user_id: str) -> OptOut | None:
+        """End an `opt_out`: the messages that were kept are read again. Gives what ended; None if there was none."""
+        ended = await self._opt_outs.opt_in(check_id(user_id, "user_id"))
+        self._worker.wake()
+        return ended
+
+    async def opt_outs(self, user_id: str | None = None) -> list[OptOut]:
+        """Who has opted out, and since when: everybody, or this user if they have."""
+        if user_id is None:
+            return await self._opt_outs.all()
+        found = await self._opt_outs.of(check_id(user_id, "user_id"))
+        return [] if found is None else [found]
 
     async def receipts(self) -> list[Receipt]:
         """What was forgotten so far, the oldest first: how much and when, never what."""

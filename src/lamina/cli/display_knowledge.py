@@ -11,6 +11,7 @@ from lamina.cli.display import day, minute, short
 from lamina.cli.output import Box, Card, Cards, Listing, listing
 from lamina.knowledge.fact_words import describe_fact
 from lamina.values.fact import Arc, Consolidated, Episode, Fact, Graph, Link, Why
+from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt, Scrub
 from lamina.values.summary import Change, Divergence, Proposal
 
@@ -223,3 +224,8 @@ def receipts_table(found: Sequence[Receipt]) -> Listing:
         for one in found
     )
     return listing(("id", "when", "what", "messages", "summaries", "facts", "hash"), rows, one_line=_ONE_LINE)
+
+
+def opt_outs_table(found: Sequence[OptOut]) -> Listing:
+    rows = [(one.user_id, day(one.since), "kept" if one.keep_log else "not stored") for one in found]
+    return listing(("user", "since", "messages"), rows)

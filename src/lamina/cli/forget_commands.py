@@ -13,6 +13,7 @@ from lamina.cli.command import Opener, ask, errors, out, with_progress
 from lamina.cli.short_ids import find_fact
 from lamina.errors import InputError, LaminaError
 from lamina.text_files import explain_path
+from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt
 
 commands = typer.Typer()
@@ -104,3 +105,34 @@ def receipts(context: typer.Context, as_json: options.Json = False) -> None:
         display_knowledge.receipts_table,
         "nothing was forgotten yet",
     )
+
+
+@commands.command("opt-out")
+def opt_out(
+    context: typer.Context,
+    user_id: Annotated[str, typer.Argument(help="Who opts out.")],
+    drop_log: Annotated[bool, typer.Option("--drop-log", help="Erase the messages, too, and store none.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Derive nothing more from what a user says, and erase what was derived."""
+    ask(context, as_json, lambda memory: memory.opt_out(user_id, keep_log=not drop_log), display_knowledge.receipt)
+
+
+@commands.command("opt-in")
+def opt_in(
+    context: typer.Context,
+    user_id: Annotated[str, typer.Argument(help="Who opts in again.")],
+    as_json: options.Json = False,
+) -> None:
+    """End an opt-out: messages that were kept are read again."""
+    ask(context, as_json, lambda memory: memory.opt_in(user_id), lambda ended: _say_ended(user_id, ended), settle=True)
+
+
+def _say_ended(user_id: str, ended: OptOut | None) -> Text:
+    return Text(f"{user_id} had not opted out" if ended is None else f"{user_id} has opted in again")
+
+
+@commands.command("opt-outs")
+def opt_outs(context: typer.Context, as_json: options.Json = False) -> None:
+    """List who has opted out, and since when."""
+    ask(context, as_json, lambda memory: memory.opt_outs(), display_knowledge.opt_outs_table, "nobody has opted out")

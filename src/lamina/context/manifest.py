@@ -10,6 +10,8 @@ from lamina.folding import coverage
 from lamina.values.manifest import Context, Coverage, Manifest, Omission, Piece, TokenBudget
 from lamina.values.message import Span
 
+_OPTED_OUT = "the user has opted out: nothing is derived from what they say; `opt_in` ends that"
+
 
 def finish(draft: Draft, filled: Filled, rendered: Rendered, tokens: int, omitted: Omitted) -> Context:
     """The context with its manifest."""
@@ -44,7 +46,7 @@ def finish(draft: Draft, filled: Filled, rendered: Rendered, tokens: int, omitte
                 for item, reason in [*filled.left, *omitted, *_unread(draft)]
             ),
             coverage=_coverage(draft, filled.taken),
-            warnings=filled.warnings,
+            warnings=(*filled.warnings, *([_OPTED_OUT] if draft.view.opted_out else ())),
             sections=sections,
         ),
     )

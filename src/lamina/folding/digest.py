@@ -10,6 +10,7 @@ from lamina.log.transcript import line
 from lamina.parts import Parts
 from lamina.protocols.models import SummaryTask
 from lamina.values.message import Span
+from lamina.values.opt_out import PREFIX
 from lamina.values.session import Session
 from lamina.values.summary import Recipe, Source, Summary
 
@@ -29,7 +30,7 @@ class Digester:
 
     async def refresh(self, user_id: str, *, thorough: bool) -> bool:
         """Write a new digest if one is due; whether one was written."""
-        if not self._parts.profile.digest_sessions:
+        if not self._parts.profile.digest_sessions or await self._parts.store.setting(PREFIX + user_id):
             return False
         sessions = await self._sessions(user_id)
         if not sessions:

@@ -48,6 +48,8 @@ class Plan:
     live: list[str] | None = None  # live summaries of the affected sessions; None: not read yet
     retold: bool = True  # an episode may have to be told again
     digest_due: bool = True  # the user's digest may have to be renewed
+    vectors: bool = False  # all vectors of the user go
+    block: bool = True  # values of facts that go are not extracted again
 
     @property
     def affected(self) -> set[str]:
@@ -178,7 +180,7 @@ class Forgetting:
             receipt_id=self._parts.new_id("rcpt"),
             at=self._parts.now(),
             target=plan.target,
-            secret=await self._reader.secret() if plan.facts and not dry_run else b"",
+            secret=await self._secret(plan, dry_run=dry_run),
             rewrites=tuple(plan.rewrites),
             sessions=tuple(plan.sessions),
             unless_touched=plan.unless_touched,
@@ -188,6 +190,7 @@ class Forgetting:
             titles=tuple(plan.titles),
             unfold=plan.unfold,
             user=plan.user,
+            vectors=plan.vectors,
             derived=plan.derived,
             dry_run=dry_run,
         )
@@ -202,6 +205,12 @@ class Forgetting:
         if done.empty:
             done = replace(done, nothing=plan.nothing)
         return done if dry_run else await self._finish(plan, done, progress)
+
+    async def _secret(self, plan: Plan, *, dry_run: bool) -> bytes | None:
+        """What marks values as not to be extracted again."""
+        if not plan.block:
+            return None
+        return await self._reader.secret() if plan.facts and not dry_run else b""
 
     async def _finish(self, plan: Plan, done: Receipt, progress: Progress | None) -> Receipt:
         """What follows once it is erased. What a failing store leaves undone stays due to the worker."""

@@ -33,6 +33,7 @@ from lamina.values.fact import (
     Why,
 )
 from lamina.values.message import Span
+from lamina.values.opt_out import PREFIX, opt_out_of
 from lamina.values.summary import Divergence, Summary
 
 _MAX_DEPTH = 10
@@ -109,7 +110,8 @@ class Knowledge:
     async def user_profile(self, user_id: str, as_of: datetime | None, known_at: datetime | None) -> UserProfile:
         now = self._parts.now()
         facts = await self.facts(user_id, as_of=as_of, known_at=known_at, wanted=Filter())
-        return user_profile.profile(user_id, facts, as_of or known_at or now, known_at or now)
+        choice = opt_out_of(PREFIX + user_id, await self._parts.store.setting(PREFIX + user_id))
+        return user_profile.profile(user_id, facts, as_of or known_at or now, known_at or now, choice)
 
     # by hand
 

@@ -174,6 +174,7 @@ class View:
     tail: tuple[Message, ...]  # newest messages, oldest first
     digest: Summary | None
     latest: LastSession | None
+    opted_out: bool  # nothing is derived from what the user says
     facts: tuple[Fact, ...]
     cuts: int  # grows when words of the user's memory are taken away or rewritten, by whichever process
 
@@ -323,6 +324,7 @@ class Erasure:
     titles: tuple[TitleCut, ...] = ()
     unfold: Mapping[str, int] = field(default_factory=dict)  # session -> summaries that cover this message or more go
     user: bool = False  # everything of the user goes
+    vectors: bool = False  # all vectors of the user go
     derived: bool = True  # False: what was derived from rewritten messages stays (retention)
     dry_run: bool = False  # say what would go, and leave everything
 
@@ -840,6 +842,10 @@ class AdminStore(Protocol):
         ...
 
     async def setting(self, key: str) -> str | None: ...
+
+    async def settings(self, prefix: str) -> dict[str, str]:
+        """The settings whose keys begin like this."""
+        ...
 
     async def put_setting(self, key: str, value: str, *, keep: bool = False) -> str:
         """Store a setting; with `keep`, one that is there stays. Gives the value that holds."""

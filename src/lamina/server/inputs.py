@@ -274,6 +274,12 @@ def _target(*given: str, also: Sequence[str] = ()) -> dict[str, Any]:
     return {"required": list(given), "properties": {**some, **none}}
 
 
+class OptOutRequest(Body):
+    keep_log: bool = Field(
+        True, description="Messages are kept and stored; false: they are erased, and none is stored."
+    )
+
+
 class ForgetRequest(
     Body,
     json_schema_extra={

@@ -3,13 +3,16 @@
 from lamina.protocols.store import FoldCommit, ProposalRow, Swap
 from lamina.storage import changes_sql, facts_sql, sessions_sql, summaries_sql
 from lamina.storage.relational_rows import from_us, to_us
-from lamina.storage.shared import whole_episodes
+from lamina.storage.shared import users_of, whole_episodes
 from lamina.storage.transaction import Transaction
 from lamina.values.fact import ConflictRule
 from lamina.values.summary import Source, Summary
 
 
 async def commit(tx: Transaction, *commits: FoldCommit | Swap | Summary) -> bool:
+    for user_id in sorted(users_of(commits)):
+        if await sessions_sql.has_opted_out(tx, user_id):
+            return False
     for one in commits:
         match one:
             case FoldCommit():

@@ -15,10 +15,12 @@ from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
     key_conflict,
+    not_stored,
     whole_messages,
 )
 from lamina.storage.transaction import Transaction
 from lamina.values.message import Message, MessageDraft, Span
+from lamina.values.opt_out import PREFIX, opt_out_of
 from lamina.values.session import Counters, Session, Status
 
 _ALL = 2**62
@@ -138,6 +140,9 @@ async def _episodes_told_in(tx: Transaction, session: Session, message_ids: Sequ
 async def append(tx: Transaction, append: Append) -> Appended:
     if append.key is not None and (known := await _earlier_append(tx, append)) is not None:
         return known
+    choice = opt_out_of(PREFIX, await sessions_sql.setting(tx, PREFIX + append.user_id))
+    if choice is not None and not choice.keep_log:
+        return not_stored(append)
     session, digest = await _session_for(tx, append)
     if append.replaces is not None and session.counters.messages:
         session, digest = await _replace(tx, session, append.replaces)

@@ -24,6 +24,7 @@ async def view(tx: Transaction, user_id: str, session_id: str | None, reach: Rea
         tail=tuple(await _tail(tx, session, reach)) if session else (),
         digest=digests[0] if digests else None,
         latest=await _latest(tx, user_id, session_id, digests[0] if digests else None, reach.latest),
+        opted_out=await sessions_sql.has_opted_out(tx, user_id),
         facts=tuple(await facts_sql.standing_facts(tx, user_id)),
         cuts=(await changes_sql.counts(tx, user_id))[1],
     )
@@ -47,7 +48,7 @@ async def _latest(
 
 async def workload(tx: Transaction, session_id: str, *, before: int, limit: int, unread: int) -> Workload | None:
     session = await sessions_sql.session(tx, session_id)
-    if session is None:
+    if session is None or await sessions_sql.has_opted_out(tx, session.user_id):
         return None
     counters = session.counters
     span = Span(first=max(1, counters.cursor + 1 - before), last=min(counters.cursor + limit, counters.messages))

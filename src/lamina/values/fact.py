@@ -239,6 +239,7 @@ class UserProfile:
     facts: tuple[Fact, ...]
     markdown: str
     people: Mapping[str, tuple[str, ...]]  # the others that facts are about, and the ids of these facts
+    opted_out: datetime | None = None  # since when nothing is derived from what the user says
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as plain data: value, confidence, validity and source of each fact, by category or person."""

@@ -32,8 +32,10 @@ from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
     key_conflict,
+    not_stored,
     outside_digest,
     stale,
+    users_of,
     weights,
     whole_messages,
     whole_summaries,
@@ -42,6 +44,7 @@ from lamina.testing.oracle.oracle_queue import OracleQueue
 from lamina.testing.oracle.oracle_tables import Kept, mended, touched
 from lamina.values.fact import ConflictRule
 from lamina.values.message import Message, Span
+from lamina.values.opt_out import PREFIX, opt_out_of
 from lamina.values.report import Problem
 from lamina.values.session import Counters, Milestone, Session, Status
 from lamina.values.summary import Summary
@@ -68,6 +71,9 @@ class OracleStore(OracleQueue):
             if not forgotten and fingerprint != append_fingerprint(append):
                 raise key_conflict(append)
             return replace(known, session=self._require(append.session_id).session, duplicates=known.ids)
+        choice = opt_out_of(PREFIX, self._settings.get(PREFIX + append.user_id))
+        if choice is not None and not choice.keep_log:
+            return not_stored(append)
         kept = self._sessions.get(append.session_id)
         if kept is not None and kept.session.user_id != append.user_id:
             raise messages.session_conflict(append.session_id)
@@ -260,6 +266,7 @@ class OracleStore(OracleQueue):
             else (),
             digest=digests[0] if digests else None,
             latest=await self._latest(user_id, session_id, digests[0] if digests else None, reach.latest),
+            opted_out=self._has_opted_out(user_id),
             facts=tuple(f for f in await self.facts(user_id) if f.status in {"active", "conflicted"}),
             cuts=(await self.changes(user_id, 0)).cuts,
         )
@@ -340,7 +347,7 @@ class OracleStore(OracleQueue):
 
     async def workload(self, session_id: str, *, before: int, limit: int, unread: int) -> Workload | None:
         kept = self._sessions.get(session_id)
-        if kept is None:
+        if kept is None or self._has_opted_out(kept.session.user_id):
             return None
         counters = kept.session.counters
         span = Span(first=max(1, counters.cursor + 1 - before), last=min(counters.cursor + limit, counters.messages))
@@ -353,6 +360,8 @@ class OracleStore(OracleQueue):
         )
 
     async def commit(self, *commits: FoldCommit | Swap | Summary) -> bool:
+        if any(map(self._has_opted_out, users_of(commits))):
+            return False
         for one in commits:
             if not await self._commit(one):
                 return False
@@ -458,6 +467,9 @@ class OracleStore(OracleQueue):
 
     async def setting(self, key: str) -> str | None:
         return self._settings.get(key)
+
+    async def settings(self, prefix: str) -> dict[str, str]:
+        return {key: value for key, value in self._settings.items() if key.startswith(prefix)}
 
     async def put_setting(self, key: str, value: str, *, keep: bool = False) -> str:
         self._settings[key] = self._settings.get(key, value) if keep else value
