@@ -91,7 +91,7 @@ class Statement:
     """What was read from a statement about the user: `quote` of a draft is a piece of the text as it was given."""
 
     drafts: tuple[FactDraft, ...]
-    unread: int  # words that tell something and are in no draft
+    unread: frozenset[str]  # stems of words that tell something and are in no draft
 
 
 class StatementReader(Protocol):

@@ -58,8 +58,8 @@ def _grammar(text: str) -> Grammar:
     return max(zip(hits, known, strict=True), key=lambda pair: (pair[0], pair[1].fallback))[1]
 
 
-def _unread(text: str, drafts: Sequence[FactDraft], grammar: Grammar) -> int:
-    """How many words that tell something are in no fact."""
+def _unread(text: str, drafts: Sequence[FactDraft], grammar: Grammar) -> frozenset[str]:
+    """The stems of words that tell something and are in no fact."""
     told = " ".join(f"{draft.category} {draft.key} {draft.value} {draft.reason}" for draft in drafts)
     read = {stem(word) for word in words(told)}
     dated = any(draft.since or draft.until for draft in drafts)
@@ -70,7 +70,7 @@ def _unread(text: str, drafts: Sequence[FactDraft], grammar: Grammar) -> int:
         and word not in _common_words(grammar.language)
         and not (dated and (word in _DATES or word[0].isdigit()))
     }
-    return len(left - read)
+    return frozenset(left - read)
 
 
 @cache

@@ -1,0 +1,244 @@
+"""Which known facts a new one says to have changed, where its slot does not tell.
+
+"Sold the Volvo, bought a Kia" ends "drives a Volvo", and "my new email is" changes "my email is". The new fact is given
+the slot of the old one; which of them holds then follows as it does for every slot (`conflicts`).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lamina.knowledge.conflicts import order
+from lamina.knowledge.fact_words import describe_fact, fact_label, family_of, normalise_value
+from lamina.language import date_words
+from lamina.language.changes import Changes, changes_in, without_time
+from lamina.language.words import STOP_WORDS, stem, terms, words
+from lamina.values.fact import Fact
+
+InFirstPerson = Callable[[str], str]
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in text.split())
+
+
+_MAX_MORE = 2  # words of a fact beside what is said to have ended: "drive" of "drive a Volvo"
+_MAX_SPAN = 5  # words in which two statements of one form may differ
+_MAX_TERMS = 5  # of a statement that a noun alone may name: "on the free plan"
+_TIMES = frozenset(stem(word) for word in (*date_words.MONTHS, *date_words.WEEKDAYS, *date_words.UNITS))
+# What a fact may say of a thing that ended: one still likes what one has sold.
+_ATTITUDES = _stems("like likes love loves hate hates dislike enjoy miss recommend remember visited")
+# Verbs of which many values hold at a time: who plays padel now may still play tennis.
+_MANY = _stems(
+    "like love enjoy dislike hate know speak read play own have use take eat drink learn watch visit collect avoid need "
+    "listen follow see teach cook make prefer want try buy"
+)
+_PREFER = stem("prefer")
+_SYNONYMS = {
+    stem(word): stem(canonical)
+    for canonical, others in {
+        "phone": "mobile cell telephone cellphone", "manager": "boss supervisor", "email": "mail e-mail",
+        "study": "major majors subject", "plan": "tier subscription package", "job": "role position title",
+        "bank": "banks",
+    }.items()
+    for word in others.split()
+}  # fmt: skip
+_PADDING = _stems("new address number current own field type")
+_AGENTS = _stems("doctor gp physician psychiatrist boss manager company employer landlord vet school")
+_ATTRIBUTE = re.compile(r"(?:my|our|the)\s+(?:new\s+|current\s+)?(?P<topic>.{2,40}?)\s+(?:is|are)\s+", re.IGNORECASE)
+_EXACT = re.compile(r"\d|@")
+_LIGHT = STOP_WORDS | {"i", "we"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A known fact as the user would say it."""
+
+    fact: Fact
+    text: str
+    terms: frozenset[str]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the value of a key, rather than a text, says what it is."""
+        return self.fact.key is not None
+
+
+def place_changes(fresh: Sequence[Fact], known: Iterable[Fact], in_first_person: InFirstPerson) -> list[Fact]:
+    """New facts, of which those that change a known one have its slot; what else they say to have ended is ended."""
+    current = [fact for fact in sorted(known, key=order) if fact.holds and fact.status in {"active", "conflicted"}]
+    places = {(fact.category, family_of(fact.slot)) for fact in current}
+    taken = {(fact.category, family_of(fact.slot)) for fact in fresh if fact.key is not None and fact.holds} & places
+    placed: list[Fact] = []
+    for fact in fresh:
+        said = in_first_person(fact.quote or fact.value)
+        changes = changes_in(said)
+        if not changes and not (fact.key is None and _EXACT.search(said)):
+            placed.append(fact)
+            continue
+        own = [one for one in current if one.about == fact.about]
+        own = [_read(one, in_first_person) for one in own]
+        changed = [one for one in _changed(fact, said, changes, own) if (one.category, family_of(one.slot)) not in taken]
+        placed.extend(_take_place(fact, changes, changed, places))
+        taken |= {(one.category, family_of(one.slot)) for one in changed}
+    return placed
+
+
+def changed_words(text: str, known: Iterable[Fact], in_first_person: InFirstPerson) -> frozenset[str]:
+    """The terms of known facts that a text says to have ended."""
+    changes = changes_in(in_first_person(text))
+    if not changes.ended:
+        return frozenset()
+    current = [_read(fact, in_first_person) for fact in known if fact.holds and fact.about is None]
+    ended = [one for phrase in changes.ended for one in _ended(phrase, changes.subject, current)]
+    return frozenset().union(*(one.terms for one in ended))
+
+
+def _read(fact: Fact, in_first_person: InFirstPerson) -> _Known:
+    text = in_first_person(describe_fact(fact))
+    return _Known(fact, text, frozenset(terms(text)))
+
+
+def _take_place(
+    fact: Fact, changes: Changes, changed: Sequence[Fact], places: set[tuple[str, str]]
+) -> Iterator[Fact]:
+    """A fact in the place of what it changes, and an end for all else that it says to have ended."""
+    is_known = (fact.category, family_of(fact.slot)) in places
+    if fact.key is not None and (not fact.holds or _names(changes.ended, fact)):
+        if is_known and fact.quote and not changes.only_denies:  # "my dog Rex died" is what is true now
+            fact = replace(fact, key=None, value=fact.quote, holds=True)
+        yield replace(fact, holds=fact.holds and fact.key is None)
+        return
+    if fact.key is None and fact.quote and _names(changes.ended, fact):
+        fact = replace(fact, value=fact.quote)  # with the verb that ended it
+    rest = list(changed)
+    if rest and (fact.key is None or (rest[0].key is not None and rest[0].category == fact.category and not is_known)):
+        first = rest.pop(0)
+        fact = replace(fact, slot=first.slot, category=first.category, type=first.type)
+    yield fact
+    for number, one in enumerate(rest):
+        yield replace(
+            fact, id=f"{fact.id}-{number}", category=one.category, key=one.key, slot=one.slot, value=one.value, holds=False
+        )
+
+
+def _names(phrases: Iterable[str], fact: Fact) -> bool:
+    """Whether a phrase names the value of a fact."""
+    value = set(terms(fact.value))
+    return bool(value) and any(value <= set(terms(phrase)) for phrase in phrases)
+
+
+def _changed(fact: Fact, said: str, changes: Changes, current: Sequence[_Known]) -> list[Fact]:
+    """The known facts that a new one changes, the likeliest first."""
+    others = [one for one in current if (one.fact.category, one.fact.slot) != (fact.category, fact.slot)]
+    found = [one for phrase in changes.ended for one in _ended(phrase, changes.subject, others)]
+    if not changes.adds:
+        found += [one for topic in changes.topics for one in _with_topic(topic, others)]
+        if changes.now:
+            found += _with_form(fact, said, others)
+        found += _with_attribute(said, others)
+    return list({one.fact.id: one.fact for one in found}.values())
+
+
+# by what has ended
+
+
+def _ended(phrase: str, subject: str, current: Sequence[_Known]) -> list[_Known]:
+    """The facts that a phrase names: those whose value it is, else those that say little more."""
+    named = frozenset(terms(phrase))
+    who = frozenset(terms(subject))
+    if not named:
+        return []
+    own = [one for one in current if not who or who <= _AGENTS or who & one.terms]
+    exact = [one for one in own if one.is_named and _names([phrase], one.fact)]
+    near = [one for one in own if named <= one.terms and not _more(one, named) & _ATTITUDES]
+    near = [one for one in near if len(_more(one, named)) <= _MAX_MORE and one not in exact]
+    if sum(one.is_named for one in near) > 1:  # "my dog", where two are known
+        near = [one for one in near if not one.is_named]
+    return [*exact, *sorted(near, key=lambda one: len(_more(one, named)))]
+
+
+def _more(one: _Known, named: frozenset[str]) -> frozenset[str]:
+    return frozenset(term for term in one.terms - named - _TIMES if not term[0].isdigit())
+
+
+# by what has a new value
+
+
+def _topic(text: str) -> frozenset[str]:
+    """The words of a topic; "email address" is "email"."""
+    every = frozenset(_SYNONYMS.get(term, term) for term in terms(text))
+    return every - _PADDING or every
+
+
+def _with_topic(topic: str, current: Sequence[_Known]) -> list[_Known]:
+    wanted = _topic(topic)
+    if not wanted:
+        return []
+    named = [one for one in current if _topic_of(one) == wanted or _begins_with(one, topic)]
+    return named or [one for one in current if _is_another(topic, one)]
+
+
+def _topic_of(one: _Known) -> frozenset[str]:
+    if one.is_named:
+        return _topic(fact_label(one.fact))
+    match = _ATTRIBUTE.match(one.text)
+    return _topic(match["topic"]) if match else frozenset()
+
+
+def _begins_with(one: _Known, words_: str) -> bool:
+    """Whether a statement without a key begins with the words of a topic such as "live at"."""
+    said = [word for word in words(one.text) if word not in {"i", "am"}]
+    wanted = words(words_)
+    return not one.is_named and len(wanted) > 1 and said[: len(wanted)] == wanted
+
+
+def _is_another(topic: str, one: _Known) -> bool:
+    """Whether a fact ends with the noun of a topic, and is another of its kind: "the free plan", "the Pro plan"."""
+    kinds = [_SYNONYMS.get(term, term) for term in terms(topic) if not term[0].isdigit()]
+    own = [_SYNONYMS.get(term, term) for term in terms(one.text) if not term[0].isdigit()]
+    if not kinds or not own or len(own) > _MAX_TERMS or kinds[-1] != own[-1] or _ATTITUDES & set(own):
+        return False
+    return frozenset(terms(topic)) - one.terms != frozenset() and len(set(terms(topic))) > 1
+
+
+# by its form
+
+
+def _with_form(fact: Fact, said: str, current: Sequence[_Known]) -> list[_Known]:
+    """The facts that differ from a statement on how something is now in one place."""
+    form = _form(fact.value if fact.key is None and fact.quote else said)
+    found = []
+    for one in current:
+        other = _form(one.fact.value if fact.key is None and fact.quote and not one.is_named else one.text)
+        if _differ_in_one_place(form, other):
+            found.append(one)
+    if not found and form[:1] == [_PREFER]:
+        found = [one for one in current if _form(one.text)[:1] == [_PREFER] and len(form) == len(_form(one.text)) == 2]
+        return found if len(found) == 1 else []
+    return found
+
+
+def _form(text: str) -> list[str]:
+    every = [word for word in words(without_time(text)) if word not in {"i", "we", "am", "have", "the", "a", "an"}]
+    return [stem(word) for word in every]
+
+
+def _differ_in_one_place(one: Sequence[str], other: Sequence[str]) -> bool:
+    shorter = min(len(one), len(other))
+    start = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    end = next((at for at in range(shorter - start) if one[-1 - at] != other[-1 - at]), shorter - start)
+    spans = (len(one) - start - end, len(other) - start - end)
+    if not 1 <= min(spans) <= max(spans) <= _MAX_SPAN:
+        return False
+    common = [term for term in (*one[:start], *one[len(one) - end :]) if term not in _LIGHT]
+    return bool(common) and (common[0] not in _MANY or len(common) > 1)
+
+
+def _with_attribute(said: str, current: Sequence[_Known]) -> list[_Known]:
+    """The facts that give another number or address of the same thing: "my rent is 900"."""
+    match = _ATTRIBUTE.match(said)
+    if match is None or not _EXACT.search(said, match.end()):
+        return []
+    wanted = _topic(match["topic"])
+    return [one for one in current if not one.is_named and wanted and _topic_of(one) == wanted and _EXACT.search(one.text)]
