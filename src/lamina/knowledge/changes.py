@@ -34,6 +34,7 @@ _MANY = _stems(
     "listen follow see teach cook make prefer want try buy"
 )
 _PREFER = stem("prefer")
+_PAIR = 2  # terms of "prefer tea"
 _SYNONYMS = {
     stem(word): stem(canonical)
     for canonical, others in {
@@ -64,24 +65,50 @@ class _Known:
         return self.fact.key is not None
 
 
+@dataclass(frozen=True, slots=True)
+class _New:
+    """A new fact with what it says to have changed, and the known facts that it says to have ended."""
+
+    fact: Fact
+    said: str
+    changes: Changes
+    ended: tuple[_Known, ...]
+    others: tuple[_Known, ...]  # known facts about the same person in other slots
+
+
 def place_changes(fresh: Sequence[Fact], known: Iterable[Fact], in_first_person: InFirstPerson) -> list[Fact]:
     """New facts, of which those that change a known one have its slot; what else they say to have ended is ended."""
     current = [fact for fact in sorted(known, key=order) if fact.holds and fact.status in {"active", "conflicted"}]
-    places = {(fact.category, family_of(fact.slot)) for fact in current}
-    taken = {(fact.category, family_of(fact.slot)) for fact in fresh if fact.key is not None and fact.holds} & places
-    placed: list[Fact] = []
-    for fact in fresh:
-        said = in_first_person(fact.quote or fact.value)
-        changes = changes_in(said)
-        if not changes and not (fact.key is None and _EXACT.search(said)):
-            placed.append(fact)
-            continue
-        own = [one for one in current if one.about == fact.about]
-        own = [_read(one, in_first_person) for one in own]
-        changed = [one for one in _changed(fact, said, changes, own) if (one.category, family_of(one.slot)) not in taken]
-        placed.extend(_take_place(fact, changes, changed, places))
-        taken |= {(one.category, family_of(one.slot)) for one in changed}
-    return placed
+    places = {_place(fact) for fact in current}
+    every = [_read_new(fact, current, in_first_person) for fact in fresh]
+    taken = {_place(fact) for fact in fresh if fact.key is not None and fact.holds} & places
+    placed: dict[str, list[Fact]] = {}
+    for new in sorted(every, key=lambda one: one.changes.only_ends):
+        ended = [one for other in every if _is_one_saying(other.fact, new.fact) for one in other.ended]
+        changed = [one for one in _changed(new, ended) if _place(one) not in taken]
+        is_said = new.changes.only_ends and bool(new.ended) and not changed and new.fact.key is None
+        placed[new.fact.id] = [] if is_said else list(_take_place(new, changed, places))
+        taken |= {_place(one) for one in changed}
+    return [fact for new in every for fact in placed[new.fact.id]]
+
+
+def _place(fact: Fact) -> tuple[str, str]:
+    return fact.category, family_of(fact.slot)
+
+
+def _is_one_saying(one: Fact, other: Fact) -> bool:
+    return (one.message_id, one.learnt_at) == (other.message_id, other.learnt_at)
+
+
+def _read_new(fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerson) -> _New:
+    said = in_first_person(fact.quote or fact.value)
+    changes = changes_in(said)
+    if not changes and not (fact.key is None and _EXACT.search(said)):
+        return _New(fact, said, changes, (), ())
+    others = [one for one in current if one.about == fact.about and (one.category, one.slot) != (fact.category, fact.slot)]
+    readable = tuple(_read(one, in_first_person) for one in others)
+    ended = [one for phrase in changes.ended for one in _ended(phrase, changes.subject, readable)]
+    return _New(fact, said, changes, tuple(ended), readable)
 
 
 def changed_words(text: str, known: Iterable[Fact], in_first_person: InFirstPerson) -> frozenset[str]:
@@ -99,11 +126,10 @@ def _read(fact: Fact, in_first_person: InFirstPerson) -> _Known:
     return _Known(fact, text, frozenset(terms(text)))
 
 
-def _take_place(
-    fact: Fact, changes: Changes, changed: Sequence[Fact], places: set[tuple[str, str]]
-) -> Iterator[Fact]:
+def _take_place(new: _New, changed: Sequence[Fact], places: set[tuple[str, str]]) -> Iterator[Fact]:
     """A fact in the place of what it changes, and an end for all else that it says to have ended."""
-    is_known = (fact.category, family_of(fact.slot)) in places
+    fact, changes = new.fact, new.changes
+    is_known = _place(fact) in places
     if fact.key is not None and (not fact.holds or _names(changes.ended, fact)):
         if is_known and fact.quote and not changes.only_denies:  # "my dog Rex died" is what is true now
             fact = replace(fact, key=None, value=fact.quote, holds=True)
@@ -128,15 +154,15 @@ def _names(phrases: Iterable[str], fact: Fact) -> bool:
     return bool(value) and any(value <= set(terms(phrase)) for phrase in phrases)
 
 
-def _changed(fact: Fact, said: str, changes: Changes, current: Sequence[_Known]) -> list[Fact]:
-    """The known facts that a new one changes, the likeliest first."""
-    others = [one for one in current if (one.fact.category, one.fact.slot) != (fact.category, fact.slot)]
-    found = [one for phrase in changes.ended for one in _ended(phrase, changes.subject, others)]
-    if not changes.adds:
-        found += [one for topic in changes.topics for one in _with_topic(topic, others)]
-        if changes.now:
-            found += _with_form(fact, said, others)
-        found += _with_attribute(said, others)
+def _changed(new: _New, ended: Iterable[_Known]) -> list[Fact]:
+    """The known facts that a new one changes, the likeliest first; `ended` are those that were said to have ended."""
+    found = list(new.ended)
+    gone = {one.fact.id for one in ended}
+    if new.changes and not new.changes.adds:
+        found += [one for topic in new.changes.topics for one in _with_topic(topic, new.others)]
+        found += _with_form(new, [one for one in new.others if new.changes.now or one.fact.id in gone], gone)
+    if not new.changes.adds:
+        found += _with_attribute(new.said, new.others)
     return list({one.fact.id: one.fact for one in found}.values())
 
 
@@ -205,16 +231,14 @@ def _is_another(topic: str, one: _Known) -> bool:
 # by its form
 
 
-def _with_form(fact: Fact, said: str, current: Sequence[_Known]) -> list[_Known]:
-    """The facts that differ from a statement on how something is now in one place."""
-    form = _form(fact.value if fact.key is None and fact.quote else said)
-    found = []
-    for one in current:
-        other = _form(one.fact.value if fact.key is None and fact.quote and not one.is_named else one.text)
-        if _differ_in_one_place(form, other):
-            found.append(one)
+def _with_form(new: _New, current: Sequence[_Known], gone: set[str]) -> list[_Known]:
+    """The facts that differ in one place from a statement on how something is now."""
+    as_value = new.fact.key is None and bool(new.fact.quote)
+    form = _form(new.fact.value if as_value else new.said)
+    forms = [(one, _form(one.fact.value if as_value and not one.is_named else one.text)) for one in current]
+    found = [one for one, other in forms if _differ_in_one_place(form, other, least=1 if one.fact.id in gone else 2)]
     if not found and form[:1] == [_PREFER]:
-        found = [one for one in current if _form(one.text)[:1] == [_PREFER] and len(form) == len(_form(one.text)) == 2]
+        found = [one for one, other in forms if other[:1] == [_PREFER] and len(form) == len(other) == _PAIR]
         return found if len(found) == 1 else []
     return found
 
@@ -224,7 +248,8 @@ def _form(text: str) -> list[str]:
     return [stem(word) for word in every]
 
 
-def _differ_in_one_place(one: Sequence[str], other: Sequence[str]) -> bool:
+def _differ_in_one_place(one: Sequence[str], other: Sequence[str], *, least: int) -> bool:
+    """Whether two forms share all but one stretch; `least` terms where the verb may have many values at a time."""
     shorter = min(len(one), len(other))
     start = next((at for at in range(shorter) if one[at] != other[at]), shorter)
     end = next((at for at in range(shorter - start) if one[-1 - at] != other[-1 - at]), shorter - start)
@@ -232,7 +257,7 @@ def _differ_in_one_place(one: Sequence[str], other: Sequence[str]) -> bool:
     if not 1 <= min(spans) <= max(spans) <= _MAX_SPAN:
         return False
     common = [term for term in (*one[:start], *one[len(one) - end :]) if term not in _LIGHT]
-    return bool(common) and (common[0] not in _MANY or len(common) > 1)
+    return bool(common) and (common[0] not in _MANY or len(common) >= least)
 
 
 def _with_attribute(said: str, current: Sequence[_Known]) -> list[_Known]:
