@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from lamina.knowledge.conflicts import order
 from lamina.knowledge.fact_words import describe_fact, fact_label, family_of, normalise_value
 from lamina.language import date_words
-from lamina.language.changes import Changes, changes_in, without_time
+from lamina.language.changes import Changes, changes_in, other_subject, without_time
 from lamina.language.words import STOP_WORDS, stem, terms, words
 from lamina.values.fact import Fact
 
@@ -31,7 +31,7 @@ _ATTITUDES = _stems("like likes love loves hate hates dislike enjoy miss recomme
 # Verbs of which many values hold at a time: who plays padel now may still play tennis.
 _MANY = _stems(
     "like love enjoy dislike hate know speak read play own have use take eat drink learn watch visit collect avoid need "
-    "listen follow see teach cook make prefer want try buy"
+    "listen follow see teach cook make prefer want try buy go"
 )
 _PREFER = stem("prefer")
 _PAIR = 2  # terms of "prefer tea"
@@ -39,7 +39,7 @@ _SYNONYMS = {
     stem(word): stem(canonical)
     for canonical, others in {
         "phone": "mobile cell telephone cellphone", "manager": "boss supervisor", "email": "mail e-mail",
-        "study": "major majors subject", "plan": "tier subscription package", "job": "role position title",
+        "study": "major majors subject", "plan": "tier subscription package membership member", "job": "role position title",
         "bank": "banks",
     }.items()
     for word in others.split()
@@ -47,7 +47,10 @@ _SYNONYMS = {
 _PADDING = _stems("new address number current own field type")
 _AGENTS = _stems("doctor gp physician psychiatrist boss manager company employer landlord vet school")
 _ATTRIBUTE = re.compile(r"(?:my|our|the)\s+(?:new\s+|current\s+)?(?P<topic>.{2,40}?)\s+(?:is|are)\s+", re.IGNORECASE)
+_LISTS = re.compile(r",|;|\band\b|\bbut\b")
+_KINDS = _stems("membership subscription account contract class course lesson lessons job job's goal plan")
 _EXACT = re.compile(r"\d|@")
+_MEASURES = re.compile(r"i (?:am|weigh|earn|pay|make|measure|sleep|wake|need|spend)\b", re.IGNORECASE)
 _LIGHT = STOP_WORDS | {"i", "we"}
 
 
@@ -171,17 +174,31 @@ def _changed(new: _New, ended: Iterable[_Known]) -> list[Fact]:
 
 def _ended(phrase: str, subject: str, current: Sequence[_Known]) -> list[_Known]:
     """The facts that a phrase names: those whose value it is, else those that say little more."""
-    named = frozenset(terms(phrase))
-    who = frozenset(terms(subject))
+    named, who = frozenset(terms(phrase)), frozenset(terms(subject))
     if not named:
         return []
-    own = [one for one in current if not who or who <= _AGENTS or who & one.terms]
+    own = [one for one in current if _is_affair_of(who, one)]
     exact = [one for one in own if one.is_named and _names([phrase], one.fact)]
-    near = [one for one in own if named <= one.terms and not _more(one, named) & _ATTITUDES]
-    near = [one for one in near if len(_more(one, named)) <= _MAX_MORE and one not in exact]
+    near = [one for one in own if one not in exact and _is_near(one, named)]
+    if not exact and not near and named - _KINDS:
+        near = [one for one in own if _is_near(one, named - _KINDS)]
     if sum(one.is_named for one in near) > 1:  # "my dog", where two are known
         near = [one for one in near if not one.is_named]
     return [*exact, *sorted(near, key=lambda one: len(_more(one, named)))]
+
+
+def _is_affair_of(who: frozenset[str], one: _Known) -> bool:
+    """Whether somebody who did something, or the user, can have ended a fact."""
+    other = frozenset(terms(other_subject(one.text))) if not one.is_named else frozenset()
+    if not who or who <= _AGENTS:
+        return not other
+    return bool(who & one.terms)
+
+
+def _is_near(one: _Known, named: frozenset[str]) -> bool:
+    said = frozenset(terms(f"{fact_label(one.fact)} {one.fact.value}")) if one.is_named else one.terms
+    more = _more(one, named)
+    return named <= said and not more & _ATTITUDES and len(more) <= _MAX_MORE and not (more and _LISTS.search(one.text))
 
 
 def _more(one: _Known, named: frozenset[str]) -> frozenset[str]:
@@ -209,20 +226,21 @@ def _topic_of(one: _Known) -> frozenset[str]:
     if one.is_named:
         return _topic(fact_label(one.fact))
     match = _ATTRIBUTE.match(one.text)
-    return _topic(match["topic"]) if match else frozenset()
+    return _topic(match["topic"]) if match else _more(one, frozenset())
 
 
 def _begins_with(one: _Known, words_: str) -> bool:
     """Whether a statement without a key begins with the words of a topic such as "live at"."""
-    said = [word for word in words(one.text) if word not in {"i", "am"}]
-    wanted = words(words_)
-    return not one.is_named and len(wanted) > 1 and said[: len(wanted)] == wanted
+    said, wanted = ([word for word in words(text) if word not in {"i", "am"}] for text in (one.text, words_))
+    return not one.is_named and " " in words_ and said[: len(wanted)] == wanted
 
 
 def _is_another(topic: str, one: _Known) -> bool:
     """Whether a fact ends with the noun of a topic, and is another of its kind: "the free plan", "the Pro plan"."""
     kinds = [_SYNONYMS.get(term, term) for term in terms(topic) if not term[0].isdigit()]
     own = [_SYNONYMS.get(term, term) for term in terms(one.text) if not term[0].isdigit()]
+    if one.is_named and kinds[1:] and kinds[-1:] == terms(fact_label(one.fact)):  # "a Mediterranean diet"
+        return True
     if not kinds or not own or len(own) > _MAX_TERMS or kinds[-1] != own[-1] or _ATTITUDES & set(own):
         return False
     return frozenset(terms(topic)) - one.terms != frozenset() and len(set(terms(topic))) > 1
@@ -256,14 +274,22 @@ def _differ_in_one_place(one: Sequence[str], other: Sequence[str], *, least: int
     spans = (len(one) - start - end, len(other) - start - end)
     if not 1 <= min(spans) <= max(spans) <= _MAX_SPAN:
         return False
-    common = [term for term in (*one[:start], *one[len(one) - end :]) if term not in _LIGHT]
+    common = [term for term in (*one[:start], *one[len(one) - end :]) if term not in _LIGHT | _TIMES]
     return bool(common) and (common[0] not in _MANY or len(common) >= least)
 
 
 def _with_attribute(said: str, current: Sequence[_Known]) -> list[_Known]:
     """The facts that give another number or address of the same thing: "my rent is 900"."""
+    free = [one for one in current if not one.is_named and _EXACT.search(one.text)]
     match = _ATTRIBUTE.match(said)
-    if match is None or not _EXACT.search(said, match.end()):
-        return []
-    wanted = _topic(match["topic"])
-    return [one for one in current if not one.is_named and wanted and _topic_of(one) == wanted and _EXACT.search(one.text)]
+    if match is not None and _EXACT.search(said, match.end()):
+        wanted = _topic(match["topic"])
+        return [one for one in free if wanted and _topic_of(one) == wanted]
+    form = _form(said)
+    measures = _MEASURES.match(said) is not None
+    return [one for one in free if measures and _differ_in_number(form, _form(one.text))]
+
+
+def _differ_in_number(one: Sequence[str], other: Sequence[str]) -> bool:
+    differing = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
+    return len(one) == len(other) > 1 and 1 <= len(differing) and all(_EXACT.search(word) for pair in differing for word in pair)

@@ -82,8 +82,8 @@ class Knowledge:
 
     async def history(self, fact_id: str) -> list[Fact]:
         """Every value of what a fact is about, in the order they were learnt."""
-        slot = await self._slot(await self.fact(fact_id))
-        return [fact for fact in slot if fact.status != "evidence" or not fact.holds]
+        known = await self._parts.store.facts((await self.fact(fact_id)).user_id)
+        return conflicts.history(fact_id, known)
 
     async def why(self, fact_id: str) -> Why:
         fact = await self.fact(fact_id)

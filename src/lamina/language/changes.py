@@ -35,6 +35,12 @@ def changes_in(text: str) -> Changes:
     return max(found, key=lambda one: (len(one.ended) + len(one.topics), one.now))
 
 
+def other_subject(text: str) -> str:
+    """Whose affairs a statement in the first person tells, if not the user's own: "sister" of "my sister lives in"."""
+    found = (reader.other.match(text) for reader in _readers())
+    return next((match["who"] for match in found if match), "")
+
+
 def without_time(text: str) -> str:
     """A statement without the words that say that it is so now."""
     for reader in _readers():
@@ -52,6 +58,7 @@ class _Reader:
     denies: re.Pattern[str]
     hedges: re.Pattern[str]
     own: re.Pattern[str]
+    other: re.Pattern[str]
 
 
 @cache
@@ -61,8 +68,10 @@ def _readers() -> tuple[_Reader, ...]:
 
 def _reader(words: ChangeWords) -> _Reader:
     stop = rf"(?=\s*[,;:.!?()](?:\s|$)|\s+(?:{words.after})\b|\s*$)"
-    phrase = rf"{_WORD}(?:\s+{_WORD}){{0,4}}?"
-    slots = {"%old": rf"(?P<old>{phrase}){stop}", "%topic": rf"(?P<topic>{phrase})", "%any": phrase, "%stop": stop}
+    phrase = rf"{_WORD}(?:\s+{_WORD}){{0,6}}?"
+    verb_stop = rf"(?=\s*[,;:.!?()](?:\s|$)|\s+(?:{words.after_verbs})\b|\s*$)"
+    old = rf"(?P<old>\w+ing\b(?:\s+{_WORD}){{0,5}}?(?={verb_stop})|{phrase}(?={stop}))"
+    slots = {"%old": old, "%topic": rf"(?P<topic>{phrase})", "%any": phrase, "%stop": stop}
 
     def pattern(text: str) -> re.Pattern[str]:
         for name, slot in slots.items():
@@ -81,6 +90,7 @@ def _reader(words: ChangeWords) -> _Reader:
         denies=any_of(words.denies),
         hedges=any_of(words.hedges),
         own=re.compile(rf"(?:{words.own})\b|$", re.IGNORECASE),
+        other=re.compile(rf"(?:{words.mine}) (?:(?:{words.adjectives}) ){{0,2}}(?P<who>{words.people})(?:\b|'s )", re.IGNORECASE),
     )
 
 

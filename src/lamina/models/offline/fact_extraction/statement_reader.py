@@ -8,7 +8,7 @@ from functools import cache
 
 from lamina.language import date_words
 from lamina.language.words import STOP_WORDS, stem, words
-from lamina.models.offline.fact_extraction.fact_extractor import facts_in, language_hits
+from lamina.models.offline.fact_extraction.fact_extractor import facts_in, language_hits, read_message
 from lamina.models.offline.fact_extraction.grammar import Grammar, grammars
 from lamina.models.offline.fact_extraction.third_person import rewrite, speaks_of_user
 from lamina.protocols.models import FactDraft, Statement
@@ -44,7 +44,7 @@ def _read(text: str, names: Sequence[str], at: datetime) -> Statement:
         text=rewritten.text, digest="",
     )  # fmt: skip
     drafts = []
-    for draft in facts_in(message, None if grammar.fallback else grammar):
+    for draft in read_message(message).facts if grammar.fallback else facts_in(message, grammar):
         start, end = rewritten.place(draft.start), rewritten.place(draft.end, end=True)
         drafts.append(replace(draft, start=start, end=end, quote=text[start:end]))
     unread = _unread(rewritten.text, drafts, grammar)
@@ -60,7 +60,7 @@ def _grammar(text: str) -> Grammar:
 
 def _unread(text: str, drafts: Sequence[FactDraft], grammar: Grammar) -> frozenset[str]:
     """The stems of words that tell something and are in no fact."""
-    told = " ".join(f"{draft.category} {draft.key} {draft.value} {draft.reason}" for draft in drafts)
+    told = " ".join(f"{draft.category} {draft.key} {draft.value} {draft.reason} {draft.about}" for draft in drafts)
     read = {stem(word) for word in words(told)}
     dated = any(draft.since or draft.until for draft in drafts)
     left = {
