@@ -246,7 +246,12 @@ MORE_TOLD_CHANGES: tuple[Change, ...] = (
     ("User is a Premium member", "User downgraded to the Basic membership", "premium", "basic"),
     ("User has braces", "User got the braces removed", "has braces", "removed"),
     ("User sings in a choir", "User quit the choir", "sings", "quit"),
-    ("User's favourite restaurant is Luigi's", "User's favourite restaurant closed, now it is Chez Paul", "luigi", "paul"),
+    (
+        "User's favourite restaurant is Luigi's",
+        "User's favourite restaurant closed, now it is Chez Paul",
+        "luigi",
+        "paul",
+    ),
     ("User is left with one cat, Mimi", "The cat Mimi passed away", "left with", "passed"),
     ("User writes Python with 4 spaces", "User wants 2 spaces from now on", "4", "2 spaces"),
     ("User likes answers in bullet points", "User no longer wants bullet points", "likes", ""),

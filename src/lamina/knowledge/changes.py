@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lamina.knowledge.conflicts import order
-from lamina.knowledge.fact_words import describe_fact, fact_label, family_of, normalise_value
+from lamina.knowledge.conflicts import order, place_of
+from lamina.knowledge.fact_words import describe_fact, fact_label
 from lamina.language import date_words
 from lamina.language.changes import Changes, changes_in, other_subject, without_time
 from lamina.language.words import STOP_WORDS, stem, terms, words
@@ -30,8 +30,8 @@ _TIMES = frozenset(stem(word) for word in (*date_words.MONTHS, *date_words.WEEKD
 _ATTITUDES = _stems("like likes love loves hate hates dislike enjoy miss recommend remember visited")
 # Verbs of which many values hold at a time: who plays padel now may still play tennis.
 _MANY = _stems(
-    "like love enjoy dislike hate know speak read play own have use take eat drink learn watch visit collect avoid need "
-    "listen follow see teach cook make prefer want try buy go"
+    "like love enjoy dislike hate know speak read play own have use take eat drink learn watch visit collect avoid "
+    "need listen follow see teach cook make prefer want try buy go"
 )
 _PREFER = stem("prefer")
 _PAIR = 2  # terms of "prefer tea"
@@ -39,8 +39,8 @@ _SYNONYMS = {
     stem(word): stem(canonical)
     for canonical, others in {
         "phone": "mobile cell telephone cellphone", "manager": "boss supervisor", "email": "mail e-mail",
-        "study": "major majors subject", "plan": "tier subscription package membership member", "job": "role position title",
-        "bank": "banks",
+        "study": "major majors subject", "plan": "tier subscription package membership member",
+        "job": "role position title", "bank": "banks",
     }.items()
     for word in others.split()
 }  # fmt: skip
@@ -82,21 +82,17 @@ class _New:
 def place_changes(fresh: Sequence[Fact], known: Iterable[Fact], in_first_person: InFirstPerson) -> list[Fact]:
     """New facts, of which those that change a known one have its slot; what else they say to have ended is ended."""
     current = [fact for fact in sorted(known, key=order) if fact.holds and fact.status in {"active", "conflicted"}]
-    places = {_place(fact) for fact in current}
+    places = {place_of(fact) for fact in current}
     every = [_read_new(fact, current, in_first_person) for fact in fresh]
-    taken = {_place(fact) for fact in fresh if fact.key is not None and fact.holds} & places
+    taken = {place_of(fact) for fact in fresh if fact.key is not None and fact.holds} & places
     placed: dict[str, list[Fact]] = {}
     for new in sorted(every, key=lambda one: one.changes.only_ends):
         ended = [one for other in every if _is_one_saying(other.fact, new.fact) for one in other.ended]
-        changed = [one for one in _changed(new, ended) if _place(one) not in taken]
+        changed = [one for one in _changed(new, ended) if place_of(one) not in taken]
         is_said = new.changes.only_ends and bool(new.ended) and not changed and new.fact.key is None
         placed[new.fact.id] = [] if is_said else list(_take_place(new, changed, places))
-        taken |= {_place(one) for one in changed}
+        taken |= {place_of(one) for one in changed}
     return [fact for new in every for fact in placed[new.fact.id]]
-
-
-def _place(fact: Fact) -> tuple[str, str]:
-    return fact.category, family_of(fact.slot)
 
 
 def _is_one_saying(one: Fact, other: Fact) -> bool:
@@ -108,7 +104,9 @@ def _read_new(fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerso
     changes = changes_in(said)
     if not changes and not (fact.key is None and _EXACT.search(said)):
         return _New(fact, said, changes, (), ())
-    others = [one for one in current if one.about == fact.about and (one.category, one.slot) != (fact.category, fact.slot)]
+    others = [
+        one for one in current if one.about == fact.about and (one.category, one.slot) != (fact.category, fact.slot)
+    ]
     readable = tuple(_read(one, in_first_person) for one in others)
     ended = [one for phrase in changes.ended for one in _ended(phrase, changes.subject, readable)]
     return _New(fact, said, changes, tuple(ended), readable)
@@ -132,7 +130,7 @@ def _read(fact: Fact, in_first_person: InFirstPerson) -> _Known:
 def _take_place(new: _New, changed: Sequence[Fact], places: set[tuple[str, str]]) -> Iterator[Fact]:
     """A fact in the place of what it changes, and an end for all else that it says to have ended."""
     fact, changes = new.fact, new.changes
-    is_known = _place(fact) in places
+    is_known = place_of(fact) in places
     if fact.key is not None and (not fact.holds or _names(changes.ended, fact)):
         if is_known and fact.quote and not changes.only_denies:  # "my dog Rex died" is what is true now
             fact = replace(fact, key=None, value=fact.quote, holds=True)
@@ -147,7 +145,13 @@ def _take_place(new: _New, changed: Sequence[Fact], places: set[tuple[str, str]]
     yield fact
     for number, one in enumerate(rest):
         yield replace(
-            fact, id=f"{fact.id}-{number}", category=one.category, key=one.key, slot=one.slot, value=one.value, holds=False
+            fact,
+            id=f"{fact.id}-{number}",
+            category=one.category,
+            key=one.key,
+            slot=one.slot,
+            value=one.value,
+            holds=False,
         )
 
 
@@ -292,4 +296,8 @@ def _with_attribute(said: str, current: Sequence[_Known]) -> list[_Known]:
 
 def _differ_in_number(one: Sequence[str], other: Sequence[str]) -> bool:
     differing = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
-    return len(one) == len(other) > 1 and 1 <= len(differing) and all(_EXACT.search(word) for pair in differing for word in pair)
+    return (
+        len(one) == len(other) > 1
+        and len(differing) >= 1
+        and all(_EXACT.search(word) for pair in differing for word in pair)
+    )

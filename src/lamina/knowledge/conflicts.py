@@ -305,8 +305,13 @@ def by_family(facts: Iterable[Fact]) -> dict[tuple[str, str], list[Fact]]:
     """The facts that are resolved together."""
     families: dict[tuple[str, str], list[Fact]] = {}
     for fact in facts:
-        families.setdefault((fact.category, family_of(fact.slot)), []).append(fact)
+        families.setdefault(place_of(fact), []).append(fact)
     return families
+
+
+def place_of(fact: Fact) -> tuple[str, str]:
+    """The category and family of a fact."""
+    return fact.category, family_of(fact.slot)
 
 
 # time

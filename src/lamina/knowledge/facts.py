@@ -7,14 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from lamina.errors import DoesNotFit, InputError, NotFound, Stale
-from lamina.knowledge import changes, conflicts, consistency, fact_words, people, told, user_profile
+from lamina.knowledge import conflicts, consistency, fact_words, people, tellings, told, user_profile
 from lamina.knowledge import episodes as episode_policy
 from lamina.knowledge.circular_links import ORDERED, circles
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_filter import Filter
 from lamina.knowledge.told import Told, check_share, check_tags, check_value, check_word
 from lamina.language.times import moment
-from lamina.language.words import terms
 from lamina.log.pages import every_session, require_session, single
 from lamina.parts import Parts, beside_loop
 from lamina.protocols.models import Statement
@@ -124,32 +123,26 @@ class Knowledge:
         called = told.names_of(given.user_id, known)
         statement = None if verbatim else await self._read(given, called, now)
         reader = self._parts.statement_reader
-        in_first_person = _as_it_is if reader is None else functools.partial(reader.in_first_person, names=called)
-        reads = statement is not None and given.key is None and given.category is None
-        facts = told.facts_of(
+        telling = tellings.read_telling(
             given,
             statement,
             known,
+            str if reader is None else functools.cache(functools.partial(reader.in_first_person, names=called)),
             now=now,
             new_id=lambda: self._parts.new_id("fact"),
             model="" if reader is None else reader.name,
-            ended=changes.changed_words(given.text, known, in_first_person) if reads else frozenset(),
         )
-        if facts[-1].key is None and facts[-1].model is None:
-            facts[-1] = told.join_repeat(facts[-1], known, in_first_person)
-        if reads:
-            facts = changes.place_changes(facts, known, in_first_person)
         count = self._parts.counter.count
-        ended, rests = told.leftovers(facts, known, now=now, new_id=lambda: self._parts.new_id("fact"))
         facts, rests = (
-            [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in some] for some in (facts, rests)
+            [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in some]
+            for some in (telling.facts, telling.rests)
         )
         marks = await self._reader.marks(facts)
         commit = FactsCommit(
             user_id=given.user_id,
             rule=self._reader.rule,
             put=(*facts, *rests),
-            change=tuple(ended),
+            change=telling.changed,
             unblock=tuple(marks.values()),
             newest=True,
         )
@@ -172,8 +165,7 @@ class Knowledge:
         if reader is None or not profile.facts:
             return None
         read = await beside_loop(lambda: reader.read(given.text, names, now))
-        kept = tuple(draft for draft in read.drafts if self._reader.is_worth_keeping(draft))
-        return read if len(kept) == len(read.drafts) else replace(read, drafts=kept, unread=frozenset(terms(given.text)))
+        return tellings.worth_keeping(read, given.text, self._reader.is_worth_keeping)
 
     async def _remembered(self, facts: Sequence[Fact], known: Sequence[Fact]) -> list[Remembered]:
         """What became of facts that were put just now, in their order."""
@@ -414,10 +406,6 @@ class Knowledge:
             summaries.extend(await self._parts.store.summaries(session.id))
         summaries.extend((await self._parts.store.summaries(user_id=user_id, digests=True, live=False))[:1])
         return list(consistency.divergences(await self._parts.store.facts(user_id), summaries))
-
-
-def _as_it_is(text: str) -> str:
-    return text
 
 
 def _check_tag(fact: Fact, tag: str | None) -> Fact:

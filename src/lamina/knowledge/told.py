@@ -34,14 +34,14 @@ class Told:
 
     user_id: str
     text: str
-    type: FactType | None
-    category: str | None
-    key: str | None
-    tags: tuple[str, ...]
-    importance: float | None
-    confidence: float | None
-    valid_from: datetime | None
-    valid_until: datetime | None
+    type: FactType | None = None
+    category: str | None = None
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float | None = None
+    confidence: float | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
 
 
 def check_told(
@@ -98,7 +98,11 @@ def facts_of(
     `ended` are words of known facts that the text says to have ended: they need not be kept with it.
     """
     drafts = [] if statement is None else list(_usable(told, statement.drafts, known))
-    plain = statement is None or len(drafts) < len(statement.drafts) or bool(statement.unread - _before(drafts, known) - ended)
+    plain = (
+        statement is None
+        or len(drafts) < len(statement.drafts)
+        or bool(statement.unread - _before(drafts, known) - ended)
+    )
     if told.key is not None:
         plain = not drafts
     facts = [_from_draft(told, draft, now, new_id(), model) for draft in drafts]

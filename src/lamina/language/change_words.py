@@ -1,6 +1,7 @@
 """Words that say that something changed, for each language that grammars read.
 
-In patterns, `%old` is a phrase for what has ended, `%topic` one for what has a new value, `%any` any phrase, `%stop` its end.
+In patterns, `%old` is a phrase for what has ended, `%topic` one for what has a new value, `%any` any phrase, `%stop`
+its end.
 """
 
 from dataclasses import dataclass
@@ -49,8 +50,8 @@ _SET = (
     "set|bumped|pushed back|brought forward|shifted|renamed|doubled|halved|adjusted|corrected"
 )
 _ROSE = (
-    "(?:has |have |was |were |has been |got |been )?(?:changed|moved|switched|postponed|rescheduled|rebooked|raised|lowered|"
-    "increased|reduced|extended|updated|renamed|upgraded|downgraded|brought forward|pushed back|shortened) to|"
+    "(?:has |have |was |were |has been |got |been )?(?:changed|moved|switched|postponed|rescheduled|rebooked|raised|"
+    "lowered|increased|reduced|extended|updated|renamed|upgraded|downgraded|brought forward|pushed back|shortened) to|"
     "(?:has |have )?(?:went up|gone up|went down|gone down|rose|risen|fell|fallen|dropped|grew|grown|shrank) to|"
     "(?:is|are|will be) now|(?:is|are) from now on|became"
 )
@@ -75,7 +76,7 @@ ENGLISH = ChangeWords(
         rf"\b(?:{_SET}) (?:{_MINE}) %topic(?= (?:from %any )?(?:to|as)\b)",
         rf"(?:^|[,;.] |\band |\bbut )(?:{_MINE})? ?%topic(?= (?:{_ROSE})\b)",
         rf"\b(?:{_MOVED}) to (?:a |an |the |using )?%topic%stop",
-        rf"\b(?:switched|changed) %topic(?= to\b)",
+        r"\b(?:switched|changed) %topic(?= to\b)",
         r"\bi am now (?:in|on|at) (?:a |an |the )?%topic%stop",
         r"(?<=\bis )(?:my|our) (?:new )?%topic(?= now\b)",
     ),
@@ -95,8 +96,8 @@ ENGLISH = ChangeWords(
         "any ?more|now|again|ago|until|while|who|which|that|where|two|three|a|an|i|we|from|instead"
     ),
     after_verbs=(
-        "and|but|then|because|since|so|when|after|before|last|this|yesterday|today|recently|any ?more|now|again|ago|until|"
-        "while|who|which|that|where|i|we|instead"
+        "and|but|then|because|since|so|when|after|before|last|this|yesterday|today|recently|any ?more|now|again|ago|"
+        "until|while|who|which|that|where|i|we|instead"
     ),
     people=(
         "wife|husband|partner|girlfriend|boyfriend|fianc\u00e9e?|spouse|brother|sister|mother|father|mom|mum|dad|son|"
@@ -109,7 +110,7 @@ ENGLISH = ChangeWords(
         "right now|by now|from now on|as of now|now|these days|nowadays|instead|since then|lately|going forward|"
         "at the moment|henceforth|from today|any ?more|has since|have since"
     ),
-    adds="also|too|another|as well|additionally|in addition|besides|second|third|besides that|both|plus|on top of that|extra",
+    adds="also|too|another|as well|additionally|in addition|besides|second|third|both|plus|on top of that|extra",
     denies="no longer|not|n't|never",
     hedges=(
         "if|would like to|want to|wants to|plan to|plans to|planning to|going to|might|thinking about|thinking of|"

@@ -90,7 +90,9 @@ def _reader(words: ChangeWords) -> _Reader:
         denies=any_of(words.denies),
         hedges=any_of(words.hedges),
         own=re.compile(rf"(?:{words.own})\b|$", re.IGNORECASE),
-        other=re.compile(rf"(?:{words.mine}) (?:(?:{words.adjectives}) ){{0,2}}(?P<who>{words.people})(?:\b|'s )", re.IGNORECASE),
+        other=re.compile(
+            rf"(?:{words.mine}) (?:(?:{words.adjectives}) ){{0,2}}(?P<who>{words.people})(?:\b|'s )", re.IGNORECASE
+        ),
     )
 
 
