@@ -150,13 +150,15 @@ class Knowledge:
         return await self._remembered(facts, known)
 
     async def is_statement(self, text: str, user_id: str) -> bool:
-        """Whether a text tells facts of the user in the third person."""
+        """Whether a text speaks of the user in the third person, and is no question."""
         reader = self._parts.statement_reader
         if reader is None or len(text) > told.MAX_VALUE or not self._parts.profile.facts:
             return False
         called = told.names_of(user_id, await self._parts.store.facts(user_id, current=True))
-        if await beside_loop(lambda: reader.in_first_person(text, called)) == text:
+        if text.rstrip().endswith("?") or await beside_loop(lambda: reader.in_first_person(text, called)) == text:
             return False
+        if await beside_loop(lambda: reader.names_user(text, called)):
+            return True
         return bool((await beside_loop(lambda: reader.read(text, called, self._parts.now()))).drafts)
 
     async def _read(self, given: Told, names: Sequence[str], now: datetime) -> Statement | None:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from lamina.knowledge import changes, conflicts, told
 from lamina.knowledge.told import MAX_VALUE, Told
+from lamina.language.dates import windows
 from lamina.language.words import terms
 from lamina.protocols.models import FactDraft, Statement, StatementReader
 from lamina.values.fact import ConflictRule, Fact
@@ -40,9 +41,18 @@ def read_telling(
     if facts[-1].key is None and facts[-1].model is None:
         facts[-1] = told.join_repeat(facts[-1], known, in_first_person)
     if reads:
-        facts = changes.place_changes(facts, known, in_first_person)
+        placed = changes.place_changes(facts, known, in_first_person)
+        facts = placed if given.valid_from else [_dated(fact, known, now) for fact in placed]
     changed, rests = told.leftovers(facts, known, now=now, new_id=new_id)
     return Telling(facts=tuple(facts), rests=tuple(rests), changed=tuple(changed))
+
+
+def _dated(fact: Fact, known: Sequence[Fact], now: datetime) -> Fact:
+    """A text that took the place of a known fact, since the day that it names: "died in May 2024"."""
+    if fact.key is not None or not any(conflicts.place_of(one) == conflicts.place_of(fact) for one in known):
+        return fact
+    start = next((window.start for window in windows(fact.value, now) if window.start < now), None)
+    return fact if start is None else replace(fact, valid_from=start)
 
 
 def worth_keeping(read: Statement, text: str, is_wanted: Callable[[FactDraft], bool]) -> Statement:

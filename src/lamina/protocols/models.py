@@ -103,6 +103,8 @@ class StatementReader(Protocol):
 
     def in_first_person(self, text: str, names: Sequence[str]) -> str: ...
 
+    def names_user(self, text: str, names: Sequence[str]) -> bool: ...
+
 
 class Extractor(Protocol):
     """Finds what is worth remembering of what users say; what the assistant says is given to understand it."""

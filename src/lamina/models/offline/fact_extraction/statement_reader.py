@@ -35,6 +35,10 @@ class OfflineStatementReader:
         """The text as the user would say it."""
         return rewrite(text, _grammar(text).third_person, names).text
 
+    def names_user(self, text: str, names: Sequence[str]) -> bool:
+        """Whether the text speaks of the user by a name or as "the user"."""
+        return speaks_of_user(text, _grammar(text).third_person, names)
+
 
 def _read(text: str, names: Sequence[str], at: datetime) -> Statement:
     grammar = _grammar(text)
