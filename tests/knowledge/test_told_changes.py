@@ -76,7 +76,7 @@ def test_most_changes_said_in_messages_end_as_one_value(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "pair",
-    (*told_pairs.BESIDE, *told_pairs.BESIDE_COUNTED, *told_pairs.MORE_BESIDE),
+    [*told_pairs.BESIDE, *told_pairs.BESIDE_COUNTED, *told_pairs.MORE_BESIDE],
     ids=lambda pair: f"{pair[0]}, {pair[1]}",
 )
 def test_what_is_no_change_stands_beside(tmp_path: Path, pair: Beside) -> None:
