@@ -1,4 +1,4 @@
-"""Memories that change what is known, in many words: one value is current, the older one is in its history with its end."""
+"""Memories that change what is known: one value is current, the older one is in its history with its end."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
