@@ -1,5 +1,6 @@
 """Restore what an export has besides messages: as it was where that is safe; the rest is derived again."""
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -8,10 +9,10 @@ from lamina.forgetting import redact
 from lamina.formats import restorable
 from lamina.formats.json_lines import SessionHead
 from lamina.formats.restorable import Forgotten
-from lamina.knowledge import fact_words
+from lamina.knowledge import fact_words, tellings
 from lamina.knowledge.extract import Reader
 from lamina.log.pages import single
-from lamina.parts import Parts
+from lamina.parts import Parts, beside_loop
 from lamina.protocols.store import Erasure, FactsCommit, Reading, Rewrite, Swap
 from lamina.values.fact import LINK_TYPES, Episode, Fact, Link
 from lamina.values.message import Message
@@ -57,6 +58,10 @@ class Tally:
 
     added: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
+
+
+def _with_slot(fact: Fact) -> Fact:
+    return replace(fact, slot=fact.slot or fact_words.slot_of(fact.key, fact.value, fact.about, fact.scope))
 
 
 class Restorer:
@@ -239,12 +244,26 @@ class Restorer:
             elif known is None:
                 fresh.setdefault(fact.user_id, []).append(fact)
         for user_id, put in fresh.items():
-            marks = await self._reader.marks(put)
-            commit = FactsCommit(user_id=user_id, rule=self._reader.rule, put=tuple(put), marks=marks)
+            facts, change = await self._read_texts(user_id, put)
+            marks = await self._reader.marks(facts)
+            commit = FactsCommit(user_id=user_id, rule=self._reader.rule, put=facts, change=change, marks=marks)
             await self._store.commit_facts(commit)
             stored = sum([single(await self._store.facts(ids=[fact.id])) is not None for fact in put])
             self._tally.added["facts"] += stored
             self._skip("fact whose value was forgotten here", len(put) - stored)
+
+    async def _read_texts(self, user_id: str, facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
+        """Facts told by hand, of which texts of another tool are read; and the known facts that these change."""
+        reader = self._parts.statement_reader
+        texts = [fact for fact in facts if not fact.slot]
+        if reader is None or not self._parts.profile.facts or not texts:
+            return tuple(map(_with_slot, facts)), ()
+        known = [*await self._store.facts(user_id), *(fact for fact in facts if fact.slot)]
+        read = functools.partial(tellings.read_texts, texts, known, reader, self._reader.rule)
+        new, change = await beside_loop(lambda: read(self._reader.is_worth_keeping))
+        count = self._parts.counter.count
+        new = [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in new]
+        return (*(fact for fact in facts if fact.slot), *new), tuple(change)
 
     async def links(self, links: Sequence[Link]) -> None:
         """Restore links between memories that are here."""

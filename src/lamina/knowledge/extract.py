@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from lamina.knowledge import conflicts, draft_selection, fact_drafts, fact_words, restatements, speakers
+from lamina.knowledge.changes import place_changes
 from lamina.knowledge.speakers import Speakers
 from lamina.log.erased import is_emptied, is_emptied_episode
 from lamina.log.pages import cuts_of
@@ -126,11 +127,12 @@ class Reader:
         return await self._place(session.user_id, list(found.values()), changes)
 
     async def _place(self, user_id: str, facts: Sequence[Fact], changes: set[str]) -> tuple[Fact, ...]:
-        """The facts, of which statements that repeat or change an older one have its slot."""
-        if all(fact.key is not None for fact in facts):
-            return tuple(facts)
+        """The facts, of which those that repeat or change an older one have its slot."""
+        if not facts:
+            return ()
         known = await self._parts.store.facts(user_id, current=True)
-        return tuple(restatements.place(facts, known, changes, flags=self.rule.conflicts == "flag"))
+        placed = place_changes(facts, known, str)
+        return tuple(restatements.place(placed, known, changes, flags=self.rule.conflicts == "flag"))
 
     async def _select(
         self, session: Session, extractor: Extractor, talk: Sequence[Message]

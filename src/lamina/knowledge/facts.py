@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from lamina.errors import DoesNotFit, InputError, NotFound, Stale
-from lamina.knowledge import conflicts, consistency, fact_words, people, told, user_profile
+from lamina.knowledge import conflicts, consistency, fact_words, people, tellings, told, user_profile
 from lamina.knowledge import episodes as episode_policy
 from lamina.knowledge.circular_links import ORDERED, circles
 from lamina.knowledge.extract import Reader
@@ -82,8 +82,8 @@ class Knowledge:
 
     async def history(self, fact_id: str) -> list[Fact]:
         """Every value of what a fact is about, in the order they were learnt."""
-        slot = await self._slot(await self.fact(fact_id))
-        return [fact for fact in slot if fact.status != "evidence" or not fact.holds]
+        known = await self._parts.store.facts((await self.fact(fact_id)).user_id)
+        return conflicts.history(fact_id, known)
 
     async def why(self, fact_id: str) -> Why:
         fact = await self.fact(fact_id)
@@ -125,28 +125,26 @@ class Knowledge:
         called = told.names_of(given.user_id, known)
         statement = None if verbatim else await self._read(given, called, now)
         reader = self._parts.statement_reader
-        facts = told.facts_of(
+        telling = tellings.read_telling(
             given,
             statement,
             known,
+            str if reader is None else functools.cache(functools.partial(reader.in_first_person, names=called)),
             now=now,
             new_id=lambda: self._parts.new_id("fact"),
             model="" if reader is None else reader.name,
         )
-        if reader is not None and facts[-1].key is None and facts[-1].model is None:
-            in_first_person = functools.partial(reader.in_first_person, names=called)
-            facts[-1] = told.join_repeat(facts[-1], known, in_first_person)
         count = self._parts.counter.count
-        ended, rests = told.leftovers(facts, known, now=now, new_id=lambda: self._parts.new_id("fact"))
         facts, rests = (
-            [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in some] for some in (facts, rests)
+            [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in some]
+            for some in (telling.facts, telling.rests)
         )
         marks = await self._reader.marks(facts)
         commit = FactsCommit(
             user_id=given.user_id,
             rule=self._reader.rule,
             put=(*facts, *rests),
-            change=tuple(ended),
+            change=telling.changed,
             unblock=tuple(marks.values()),
             newest=True,
         )
@@ -154,13 +152,15 @@ class Knowledge:
         return await self._remembered(facts, known)
 
     async def is_statement(self, text: str, user_id: str) -> bool:
-        """Whether a text tells facts of the user in the third person."""
+        """Whether a text speaks of the user in the third person, and is no question."""
         reader = self._parts.statement_reader
         if reader is None or len(text) > told.MAX_VALUE or not self._parts.profile.facts:
             return False
         called = told.names_of(user_id, await self._parts.store.facts(user_id, current=True))
-        if await beside_loop(lambda: reader.in_first_person(text, called)) == text:
+        if text.rstrip().endswith("?") or await beside_loop(lambda: reader.in_first_person(text, called)) == text:
             return False
+        if await beside_loop(lambda: reader.names_user(text, called)):
+            return True
         return bool((await beside_loop(lambda: reader.read(text, called, self._parts.now()))).drafts)
 
     async def _read(self, given: Told, names: Sequence[str], now: datetime) -> Statement | None:
@@ -169,8 +169,7 @@ class Knowledge:
         if reader is None or not profile.facts:
             return None
         read = await beside_loop(lambda: reader.read(given.text, names, now))
-        kept = tuple(draft for draft in read.drafts if self._reader.is_worth_keeping(draft))
-        return read if len(kept) == len(read.drafts) else replace(read, drafts=kept, unread=len(given.text))
+        return tellings.worth_keeping(read, given.text, self._reader.is_worth_keeping)
 
     async def _remembered(self, facts: Sequence[Fact], known: Sequence[Fact]) -> list[Remembered]:
         """What became of facts that were put just now, in their order."""

@@ -18,7 +18,6 @@ from lamina.values.fact import FACT_TYPES, Fact, FactType, Remembered
 
 MAX_VALUE = 4_000  # characters of a memory told by hand
 _MAX_QUOTE = 240
-_MAX_UNREAD = 0  # words that the facts of a statement may leave out, before it is kept whole as well
 _SIMILAR = 0.9  # share of common terms from which two memories are the same
 _MAYBE_SIMILAR = 0.5
 _EDGES = re.compile(r"^(?:[\s,;:.]|(?:and|but|or|und|aber|oder|y|e|pero)\b)+|[\s,;:.]+$", re.IGNORECASE)
@@ -35,14 +34,14 @@ class Told:
 
     user_id: str
     text: str
-    type: FactType | None
-    category: str | None
-    key: str | None
-    tags: tuple[str, ...]
-    importance: float | None
-    confidence: float | None
-    valid_from: datetime | None
-    valid_until: datetime | None
+    type: FactType | None = None
+    category: str | None = None
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float | None = None
+    confidence: float | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
 
 
 def check_told(
@@ -92,10 +91,18 @@ def facts_of(
     now: datetime,
     new_id: Callable[[], str],
     model: str,
+    ended: frozenset[str] = frozenset(),
 ) -> list[Fact]:
-    """The facts that a telling makes: those read from it, and the text itself where they leave something out."""
+    """The facts that a telling makes: those read from it, and the text itself where they leave something out.
+
+    `ended` are words of known facts that the text says to have ended: they need not be kept with it.
+    """
     drafts = [] if statement is None else list(_usable(told, statement.drafts, known))
-    plain = statement is None or len(drafts) < len(statement.drafts) or statement.unread > _MAX_UNREAD
+    plain = (
+        statement is None
+        or len(drafts) < len(statement.drafts)
+        or bool(statement.unread - _before(drafts, known) - ended)
+    )
     if told.key is not None:
         plain = not drafts
     facts = [_from_draft(told, draft, now, new_id(), model) for draft in drafts]
@@ -114,6 +121,13 @@ def _usable(told: Told, drafts: Sequence[FactDraft], known: Sequence[Fact]) -> I
             continue
         if draft.holds or _ends_one(draft, known):
             yield draft
+
+
+def _before(drafts: Sequence[FactDraft], known: Sequence[Fact]) -> frozenset[str]:
+    """The words of values that new ones take the place of."""
+    places = {(draft.category, family_of(draft_slot(draft))) for draft in drafts}
+    before = [fact for fact in known if _is_current(fact) and (fact.category, family_of(fact.slot)) in places]
+    return frozenset(term for fact in before for term in terms(fact.value))
 
 
 def _ends_one(draft: FactDraft, known: Sequence[Fact]) -> bool:

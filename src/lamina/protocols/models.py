@@ -94,7 +94,7 @@ class Statement:
     """What was read from a statement about the user: `quote` of a draft is a piece of the text as it was given."""
 
     drafts: tuple[FactDraft, ...]
-    unread: int  # words that tell something and are in no draft
+    unread: frozenset[str]  # stems of words that tell something and are in no draft
 
 
 class StatementReader(Protocol):
@@ -105,6 +105,8 @@ class StatementReader(Protocol):
     def read(self, text: str, names: Sequence[str], at: datetime) -> Statement: ...
 
     def in_first_person(self, text: str, names: Sequence[str]) -> str: ...
+
+    def names_user(self, text: str, names: Sequence[str]) -> bool: ...
 
 
 class Extractor(Protocol):
