@@ -205,7 +205,7 @@ def test_opting_out_lasts(opened: Opener, place: Place) -> None:
 
 @pytest.mark.also_postgres
 def test_opting_out_without_a_log(opened: Opener, place: Place) -> None:
-    """004.14: then the messages go, too, and what is added later is not stored; after opting in it can be said again."""
+    """004.14: then the messages go, too, and what is added later is not stored; opted in, it can be said again."""
     memory = opened("layered")
     talk = Talk(memory, session_id="a", user_id="zoe")
     talk.add("user", "My name is Zoequill.")
