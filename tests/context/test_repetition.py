@@ -186,3 +186,15 @@ def test_few_words_stand_in_a_summary_only_as_words_of_their_speaker(text: str, 
         text="- User: I agree. Then:\n- Assistant: No. So we ship the new boats to Porto tomorrow",
     )  # fmt: skip
     assert (Said([summary], None).find(item(text=text)) is not None) is stands
+
+
+def test_a_statement_of_a_recent_message_is_no_fact_too(memory: Memory) -> None:
+    """It is one again where the message is not shown; values under a key are always shown."""
+    add(memory, "I'm a nurse in Durban. I won't drive any more after a fourth night.", session_id="now")
+    memory.settle()
+    statement = "I won't drive any more after a fourth night"
+    context = ask(memory, "How do I get home?")
+    assert "- job: nurse" in context.text
+    assert context.text.count(statement) == 1
+    assert "a recent message says it word for word" in {one.reason for one in context.manifest.omitted}
+    assert f"- {statement}" in ask(memory, "How do I get home?", session_id="another").text

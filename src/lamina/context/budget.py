@@ -154,7 +154,7 @@ class _Filling:
 
     def drop_repeated(self, asked: str | None) -> bool:
         """Take out what is said already; whether there was any."""
-        shorter = self._shorten_summaries()
+        shorter = self._profile.window.fill and (self._drop_recent_statements() | self._shorten_summaries())
         said = Said(self._taken, asked)
         recent = [item for item in self._taken if item.section == "recent"]
         here = {(item.session_id, one.seq) for item in recent for one in (*item.messages, *item.equal)}
@@ -178,10 +178,20 @@ class _Filling:
         self._used[section] -= tokens
         self._left += tokens
 
+    def _drop_recent_statements(self) -> bool:
+        """Take out facts that are no more than words of a recent message; whether there were any."""
+        texts = {one.id: one.text for item in self._taken if item.section == "recent" for one in item.messages}
+        repeated = [
+            item
+            for item in self._taken
+            if item.verbatim and item.quote and any(item.quote in texts.get(one, "") for one in item.message_ids)
+        ]
+        for item in repeated:
+            self._drop(item, Repeated("a recent message says it word for word"))
+        return bool(repeated)
+
     def _shorten_summaries(self) -> bool:
-        """Take lines that facts say out of summaries, where the profile allows; whether there were any."""
-        if not self._profile.window.fill:
-            return False
+        """Take lines that facts say out of summaries; whether there were any."""
         facts = [item for item in self._taken if item.section == "facts"]
         changed = False
         for item in [one for one in self._taken if one.section in {"digest", "summaries"} and not one.cut]:

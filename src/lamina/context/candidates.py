@@ -119,6 +119,7 @@ def facts(draft: Draft) -> list[Item]:
                 session_id=fact.session_id,
                 message_ids=(fact.message_id,) if fact.message_id else (),
                 quote=fact.quote,
+                verbatim=fact.key is None and fact.about is None,
                 heading=fact_day(draft.profile.layout, fact),
             )
             items.append(item)

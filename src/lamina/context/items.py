@@ -24,6 +24,7 @@ class Item:
     label: str = ""
     times: str = ""  # how often it was said: shown behind who said it, of a recent turn behind its first message
     quote: str = ""  # of a fact: the words in which it was said
+    verbatim: bool = False  # of a fact: a statement in the words of its message, not a value under a key
     heading: str = ""  # under which it stands with others
     value: float = 0.0  # how much speaks for it beside others of its section
     score: float | None = None

@@ -16,7 +16,7 @@ _BEFORE = {  # what stands before the cut in its sentence -> what to say for it
     r"(?:we|i)(?:['\u2019]ll|\s+will|\s+shall)": "will",
 }
 _OPENING = (
-    r"(?:(?:ok(?:ay)?|k|oh|hm+|um+|btw|by the way|anyway|lol)\b[\s,.:;!\u2013-]+"
+    r"(?:(?:ok(?:ay)?|k|oh(?:\s+dear)?|hm+|um+|btw|by the way|anyway|lol)\b[\s,.:;!\u2013-]+"
     r"|(?:well|right|so|also|one thing)[,.:;!]\s+|right\s+so\s+)+(?:so\s+)?"
 )
 _AGREEING = r"(?:yeah|yep|yup|yes)\b[\s,.:;!\u2013-]+(?:please\b[\s,.]*(?:(?:and|but)\s+)?)?(?:so\s+)?"
