@@ -13,7 +13,7 @@ GHENT = "I live in Ghent."
 ASK = "Is the kettle on the shelf?"
 
 
-def user(text: str, **more: Any) -> dict[str, Any]:
+def user(text: Any, **more: Any) -> dict[str, Any]:
     return {"role": "user", "content": text, **more}
 
 
