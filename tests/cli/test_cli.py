@@ -45,8 +45,9 @@ def test_a_conversation_from_end_to_end(cli, place):
     built = told("context", "which plan?", "-u", "alex", "-s", "s1", "-b", "900")
     assert built["tokens"] <= 900
     assert built["manifest"]["profile"] == "project"
-    first = told("context", "Hi", "-u", "new", "--system", "You are brief.")
-    assert [one["content"] for one in first["messages"]] == ["You are brief.", "Hi"]
+    sources = ["--source", "Open 9 to 5.", "--source", "Closed in May."]
+    first = told("context", "Hi", "-u", "new", "--system", "You are brief.", *sources)
+    assert [one["content"] for one in first["messages"]] == ["You are brief.", "Open 9 to 5.", "Closed in May.", "Hi"]
     assert told("search", "harbour Porto", "-u", "alex")
     summaries = told("summaries", "s1")
     assert [item["covers"] for item in summaries] == [{"first": f, "last": f + 9} for f in (1, 11, 21, 31)]

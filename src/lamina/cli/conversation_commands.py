@@ -94,6 +94,7 @@ def context(
     budget: Annotated[int | None, typer.Option("--budget", "-b", help="Maximum number of tokens.")] = None,
     profile: options.Profile = None,
     system: Annotated[str | None, typer.Option("--system", help="Your own system prompt.")] = None,
+    source: Annotated[list[str] | None, typer.Option("--source", help="Text to answer from; may be repeated.")] = None,
     at: options.At = None,
     as_json: options.Json = False,
 ) -> None:
@@ -107,6 +108,7 @@ def context(
             budget=budget,
             profile=None if profile is None else profile_named(profile),
             system=system,
+            sources=source or (),
             at=at,
         )
         if not as_json and set(built.manifest.sections) <= {"system", "query"}:

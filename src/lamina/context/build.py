@@ -95,6 +95,7 @@ class ContextBuilder:
                 seen_from=seen_from,
                 counter=self._parts.counter,
             )
+            draft = await self._read_past_repetition(draft, user_id, session_id)
             by_user = bool(query) or (newest is not None and newest.role == "user")
             hits = await self._find(draft, user_id, asked_at) if by_user and draft.asked else []
             try:
@@ -114,6 +115,22 @@ class ContextBuilder:
         """What a context is built from, in one read, with at least so many of the newest messages."""
         reach = replace(_reach(profile, budget), min_messages=min_messages)
         return await self._parts.store.view(user_id, session_id, reach)
+
+    async def _read_past_repetition(self, draft: Draft, user_id: str, session_id: str) -> Draft:
+        """A draft that reaches further back, by as much as turns take that say the same."""
+        read, most = draft.budget, _READ * draft.budget
+        while read < most and draft.profile.window.fill and draft.view.tail[:1] and draft.view.tail[0].seq > 1:
+            said = [message.text for message in draft.view.tail if message.role == "user"]
+            equal: Omitted = []
+            if len(set(said)) < len(said):
+                candidates.recent(draft, equal)
+            wanted = min(most, draft.budget + sum(item.tokens for item, _ in equal))
+            if wanted <= read:
+                break
+            read = wanted
+            view = await self.read(user_id, session_id, draft.profile, read)
+            draft = replace(draft, view=_narrow(view, user_id, _reach(draft.profile, read)))
+        return draft
 
     def facts_in(self, view: View) -> set[str]:
         """The ids of the facts that are true now."""
@@ -193,8 +210,9 @@ class _Trial(NamedTuple):
 def assemble(draft: Draft, hits: Hits) -> Built:
     """A context from what was read and found."""
     omitted: Omitted = []
+    equal: Omitted = []
     sections = {
-        "recent": candidates.recent(draft),
+        "recent": candidates.recent(draft, equal),
         "facts": candidates.facts(draft),
         "summaries": candidates.summaries(draft, hits, omitted),
         "digest": candidates.digest(draft, omitted),
@@ -205,11 +223,12 @@ def assemble(draft: Draft, hits: Hits) -> Built:
     try:
         trial = _fit(draft, sections)
     except BudgetTooSmall as whole:
+        equal.clear()
         try:
-            trial = _fit(draft, sections | {"recent": candidates.recent(draft, whole=False)})
+            trial = _fit(draft, sections | {"recent": candidates.recent(draft, equal, whole=False)})
         except BudgetTooSmall as split:
             raise BudgetTooSmall(draft.budget, min(whole.smallest, split.smallest)) from None
-    context = finish(draft, trial.filled, trial.rendered, trial.tokens, omitted)
+    context = finish(draft, trial.filled, trial.rendered, trial.tokens, [*omitted, *equal])
     dropped = [item.section for item, _ in trial.filled.left]
     logger.info(
         "context_built",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from lamina.context.equal_turns import collapse
 from lamina.context.items import Item
 from lamina.context.rendering import fact_day, fact_line
 from lamina.folding.layouts import unframe
@@ -55,10 +56,11 @@ class Draft:
         return own and self.seen_from is not None and seq >= self.seen_from
 
 
-def recent(draft: Draft, *, whole: bool = True) -> list[Item]:
+def recent(draft: Draft, omitted: Omitted, *, whole: bool = True) -> list[Item]:
     """Units of the window, newest first; with `close_gaps` back to the fold cursor, with `fill` as far as read.
 
-    Unless `whole`, the newest turn alone is a unit, though a tool call of it may be in an earlier turn.
+    In a window that is filled, turns that say the same are one; the others are omitted. Unless `whole`, the newest
+    turn alone is a unit, though a tool call of it may be in an earlier turn.
     """
     tail, window = draft.view.tail, draft.profile.window
     if not tail or draft.view.session is None:
@@ -85,7 +87,11 @@ def recent(draft: Draft, *, whole: bool = True) -> list[Item]:
                 spare=reason == _SPARE,
             )
             items.append(item)
-    return items
+    if not window.fill:
+        return items
+    shown, equal = collapse(items, draft.counter.count)
+    omitted += equal
+    return shown
 
 
 def _why(draft: Draft, last: Message, start: int, cursor: int) -> str | None:
@@ -116,6 +122,7 @@ def facts(draft: Draft) -> list[Item]:
                 session_id=fact.session_id,
                 message_ids=(fact.message_id,) if fact.message_id else (),
                 quote=fact.quote,
+                verbatim=fact.key is None and fact.about is None,
                 heading=fact_day(draft.profile.layout, fact),
             )
             items.append(item)

@@ -62,7 +62,7 @@ def _piece(item: Item) -> Piece:
         kind=item.kind,
         id=item.id,
         session_id=item.session_id,
-        message_ids=(*(message.id for message in item.messages), *item.message_ids),
+        message_ids=(*(message.id for message in (*item.messages, *item.equal)), *item.message_ids),
         span=item.span,
         tokens=item.tokens,
         reason=reason,
@@ -82,6 +82,7 @@ def _coverage(draft: Draft, taken: Sequence[Item]) -> Coverage:
         if item.span
         and (item.section == "recent" or (item.kind == "passage" and not item.cut and item.session_id == own))
     ]
+    verbatim += [Span(first=one.seq, last=one.seq) for item in taken for one in item.equal]
     if draft.seen_from is not None and draft.seen_from <= messages:
         verbatim.append(Span(first=draft.seen_from, last=messages))
     return coverage.of(
