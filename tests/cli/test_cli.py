@@ -183,7 +183,7 @@ def test_mistakes_are_said_in_one_line(cli, words, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param(["messages", "s1", "--first", "9"], "has 1 messages; --first 9 is behind the newest", id="behind"),
+        pytest.param(["messages", "s1", "--first", "9"], "has 1 message; --first 9 is behind the newest", id="behind"),
         pytest.param(["messages", "s1", "--first", "3", "--last", "2"], "--first 3 --last 2 has none", id="none"),
         pytest.param(["messages", "s1", "--first", "-1"], "messages are numbered from 1", id="negative"),
         pytest.param(["search", "x", "--top", "0"], "error: --top must be", id="option"),

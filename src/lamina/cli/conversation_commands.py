@@ -17,6 +17,7 @@ from lamina.cli.command import Opener, ask, console, errors, out, say, settle_me
 from lamina.cli.named import check_named
 from lamina.cli.options import filter_option
 from lamina.cli.output import Box, is_plain
+from lamina.counts import count
 from lamina.errors import InputError, NotFound
 from lamina.profiles import profile_named
 from lamina.search.filters import HIT_KINDS
@@ -50,8 +51,7 @@ def add(
         if not no_settle:
             settle_memory(memory, as_json)
     number = len(added.ids) - len(added.duplicates)
-    what = "1 message" if number == 1 else f"{number:,} messages"
-    out(added, as_json, lambda _: f"added {what} to [bold]{escape(added.session_id)}[/]")
+    out(added, as_json, lambda _: f"added {count(number, 'message')} to [bold]{escape(added.session_id)}[/]")
 
 
 def _read_messages(text: str | None, file: Path | None, role: str) -> list[Any]:
@@ -99,8 +99,10 @@ def context(
     as_json: options.Json = False,
 ) -> None:
     """Build the context for the next message, and show what is in it and why."""
-    opener: Opener = context.obj.check_exists()
-    with opener.memory() as memory:
+    opener: Opener = context.obj
+    if opener.is_missing():
+        say(f"note: there is no memory at {opener.place} yet, so nothing is remembered; `lamina add` makes one")
+    with opener.memory_if_any() as memory:
         built = memory.context(
             query,
             user_id=opener.user(user),
@@ -284,7 +286,9 @@ def messages(
     def read(memory: Memory) -> list[Message]:
         newest = memory.session(session_id).counters.messages
         if first > newest:
-            raise InputError(f"session {session_id!r} has {newest:,} messages; --first {first} is behind the newest")
+            raise InputError(
+                f"session {session_id!r} has {count(newest, 'message')}; --first {first} is behind the newest"
+            )
         return memory.messages(session_id, first, last)
 
     ask(context, as_json, read, display.messages_table)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from lamina.counts import count
 from lamina.errors import DoesNotFit, InputError, NotFound, StoreError
 from lamina.forgetting import find, receipts, redact
 from lamina.knowledge import fact_words, told
@@ -84,7 +85,7 @@ class Forgetting:
         users = {session.user_id for session in sessions}
         if len(users) != 1:
             raise DoesNotFit("give messages of one user at a time")
-        plan = Plan(user_id=users.pop(), target=f"{len(found)} messages")
+        plan = Plan(user_id=users.pop(), target=count(len(found), "message"))
         plan.nothing = "these messages are forgotten already"
         self._empty(plan, found, sessions)
         return plan
@@ -103,8 +104,8 @@ class Forgetting:
         found = await self._parts.store.messages(session_id, span)
         plan = Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of a session")
         plan.nothing = (
-            f"session {session_id!r} has {session.counters.messages} messages; of {span.first} to {span.last}, "
-            "none is left to forget"
+            f"session {session_id!r} has {count(session.counters.messages, 'message')}; "
+            f"of {span.first} to {span.last}, none is left to forget"
         )
         self._empty(plan, found, [session])
         return plan

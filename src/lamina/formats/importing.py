@@ -76,8 +76,8 @@ class Importer:
             await self._finish()
         except (InputError, Conflict) as error:
             await self._finish()
-            done = "everything before it" if number else "nothing"
-            raise type(error)(f"{error}; {done} was imported") from None
+            done = "everything before it was imported, nothing after it" if number else "nothing was imported"
+            raise type(error)(f"{error}; {done}") from None
 
     def outcome(self, skipped: Mapping[str, int]) -> Imported:
         """What was imported so far, and left out, with what the reader of the file had skipped."""

@@ -84,7 +84,12 @@ def records(lines: Iterable[str]) -> Iterator[tuple[int, Record]]:
         if not text.strip():
             continue
         try:
-            found = json.loads(text)
+            found = json.loads(text.rstrip())
+        except json.JSONDecodeError as error:
+            found = {
+                "type": "unreadable",
+                "reason": f"is not JSON: {error.msg.removesuffix(' at')} at column {error.colno:,}",
+            }
         except (ValueError, RecursionError) as error:
             found = {"type": "unreadable", "reason": f"is not JSON: {error}"}
         if not isinstance(found, dict):

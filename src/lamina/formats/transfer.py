@@ -17,6 +17,7 @@ from lamina.formats.json_lines import Conversion
 from lamina.formats.reading import ImportOptions, Opened, is_markdown, localiser, open_file, opened_conversion
 from lamina.formats.restorable import Forgotten
 from lamina.formats.sources import Source, find, open_source
+from lamina.formats.unknown_files import CAN_BE_IMPORTED
 from lamina.knowledge.extract import Reader
 from lamina.log.default_user import resolve_user
 from lamina.log.messages import main_owner
@@ -149,7 +150,7 @@ class Transfer:
             duplicates=outcome.duplicates,
             facts=outcome.facts,
             notes=tuple(opened.notes) if opened else (),
-            problems=_problems(faults, outcome.sessions),
+            problems=_problems(faults, outcome.sessions, opened.lines if opened else None),
         )
         if error is None and file.problems:
             error = InputError("; ".join(file.problems))
@@ -169,7 +170,7 @@ class Transfer:
         try:
             file = session_file.read(await files.read_text(source))
         except InputError as error:
-            raise detect.UnknownFormat(str(error)) from None
+            raise detect.UnknownFormat(f"{source.name} is {error}; {CAN_BE_IMPORTED}") from None
         store, parts = self._parts.store, self._parts
         numbers = [number for number, _, _ in file.messages] or [1]
         stored = await store.messages(file.session_id, Span(first=min(numbers), last=max(numbers)))
@@ -235,14 +236,18 @@ def _not_read(name: str, error: InputError) -> Imported:
     return Imported(sessions=0, messages=0, duplicates=0, files=(file,))
 
 
-def _problems(faults: Sequence[str], sessions: int) -> tuple[str, ...]:
+def _problems(faults: Sequence[str], sessions: int, lines: int | None) -> tuple[str, ...]:
     """What was wrong with a file, and how much of it was imported in spite of that."""
     if not faults:
         return ()
     more = len(faults) - _MAX_FAULTS
     shown = [*faults[:_MAX_FAULTS], *([f"and {more:,} more conversations cannot be read"] if more > 0 else ())]
     if sessions and "was imported" not in faults[-1]:
-        shown.append(f"the other conversations of the file were imported ({sessions:,})")
+        shown.append(
+            f"the other conversations of the file were imported ({sessions:,})"
+            if lines is None
+            else f"the other lines of the file were imported ({lines:,})"
+        )
     return tuple(shown)
 
 
