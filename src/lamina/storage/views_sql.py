@@ -17,12 +17,11 @@ _PAGE = 64  # messages read at first, where it is not known how many will do
 
 async def view(tx: Transaction, user_id: str, session_id: str | None, reach: Reach) -> View:
     session = None if session_id is None else await sessions_sql.session(tx, session_id)
-    digests = await summaries_sql.newest_digests(tx, user_id, limit=1)
     return View(
         session=session,
         summaries=tuple(await summaries_sql.summaries(tx, session.id, live=True)) if session else (),
         tail=tuple(await _tail(tx, session, reach)) if session else (),
-        digest=digests[0] if digests else None,
+        digests=tuple(await summaries_sql.live_digests(tx, user_id)),
         facts=tuple(await facts_sql.standing_facts(tx, user_id)),
         cuts=(await changes_sql.counts(tx, user_id))[1],
     )
