@@ -18,6 +18,7 @@ from lamina.knowledge import projects
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.conflicts import holding
 from lamina.language.times import moment
+from lamina.log.erased import is_placeholder
 from lamina.log.messages import EVERY_PROJECT, check_id, check_text, main_session, message_tokens
 from lamina.log.window import take_back
 from lamina.parts import Parts, beside_loop, load_beside_loop
@@ -194,6 +195,7 @@ def _narrow(view: View, user_id: str, project_id: str | None, reach: Reach) -> V
     if view.session is None:
         return view
     tail = take_back(reversed(view.tail), reach, view.session.counters.cursor)
+    tail = [message for message in tail if not is_placeholder(message)]
     return view if len(tail) == len(view.tail) else replace(view, tail=tuple(tail))
 
 

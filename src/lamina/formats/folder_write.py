@@ -49,7 +49,6 @@ def episodic(
 
 def _item(memory: items.LongTermMemory | items.EpisodicMemory, embeddings: Embeddings | None) -> dict[str, Any]:
     item = dict(encode(memory, CAMEL))
-    del item["metadata"]["embedding"]
     if embeddings is not None and memory.id in embeddings:
         item["metadata"]["embedding"] = list(embeddings[memory.id])
     return item

@@ -11,6 +11,11 @@ def is_dropped(message: Message) -> bool:
     return message.body.get("content") == DROPPED
 
 
+def is_placeholder(message: Message) -> bool:
+    """Whether it stands for messages that were lost before an import; the summary of them says more."""
+    return is_dropped(message) and message.metadata.get("imported") == "summary"
+
+
 def is_emptied(message: Message) -> bool:
     """Whether nothing but a placeholder is left of a message, here or where it was imported from."""
     return message.body.get("content") in (DROPPED, FORGOTTEN)
