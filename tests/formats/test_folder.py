@@ -220,31 +220,31 @@ OTHERS = {
 
 
 def test_a_folder_of_another_program() -> None:
-    """Without `lamina`, everything that is said is taken, and what is left out is counted."""
+    """Without `lamina`, all that is said and every summary is taken, and what is left out is counted."""
     back = read(OTHERS)
     by_type: dict[str, list[Any]] = {}
     for record in back.records:
         by_type.setdefault(record["type"], []).append(record)
-    assert [(one["id"], one.get("user_id"), one["status"]) for one in by_type["session"]] == [
-        ("c1", "shop", "ended"),
-        ("c2", None, "active"),
+    assert [(one["id"], one.get("user_id"), one.get("project_id"), one["status"]) for one in by_type["session"]] == [
+        ("c1", None, "shop", "ended"),
+        ("c2", None, None, "active"),
     ]
     assert [(one["session_id"], one["id"], one["content"]) for one in by_type["message"]] == [
-        ("c1", "k1:summary", "Earlier: a\n\nThen: b"),  # its messages are gone
+        ("c1", "k1:summary", "[dropped]"),  # its messages are gone
         ("c1", "c1:2", "hello"),
         ("c1", "m3", "bye"),
         ("c2", "c2:1", "alone"),
     ]
     (fact,) = by_type["fact"]
     assert (fact["origin"], fact["value"], fact["accesses"]) == ("told", "Use PostgreSQL", 3)
+    assert (fact["project_id"], fact["learnt_at"][:10], "created_at" in fact) == ("shop", "2025-01-01", False)
     assert by_type["link"][0]["target"] == "lx2-bb"
     assert by_type["episode"][0]["origin"] == "told"
-    assert "summary" not in by_type
-    assert back.skipped == {
-        "field 'updatedAt' is not known": 1,
-        "field 'embedding' is not known": 1,
-        "summary of messages that are here; it will be written again": 1,
-    }
+    assert [(one["id"], one["kind"], one["covers"], one["text"]) for one in by_type["summary"]] == [
+        ("k1", "merged", {"first": 1, "last": 1}, "Earlier: a\n\nThen: b"),
+        ("k2", "chunk", {"first": 2, "last": 2}, "They greeted."),
+    ]
+    assert back.skipped == {"field 'updatedAt' is not known": 1}
 
 
 @pytest.mark.parametrize(

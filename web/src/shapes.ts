@@ -111,6 +111,7 @@ export interface ContextRequest {
   query?: string | null;
   user_id?: string | null;
   session_id?: string | null;
+  project_id?: string | null;
   budget?: number | null;
   profile?: "assistant" | "chunked" | "default" | "layered" | "medium_term" | "project" | null;
   system?: string | null;
@@ -188,6 +189,7 @@ export interface Episode {
   model: string | null;
   linked: string[];
   merged: string[];
+  project_id: string | null;
   tokens: number;
   accesses: number;
   accessed_at: string | null;
@@ -206,6 +208,8 @@ export interface Explained {
 export interface ExplainedSearchRequest {
   query: string;
   user_id?: string | null;
+  project_id?: string | null;
+  context?: string | null;
   top_k?: number;
   kinds?: readonly ("message" | "summary" | "fact" | "episode")[];
   types?: readonly ("fact" | "decision" | "preference" | "entity" | "procedure" | "constraint" | "goal")[];
@@ -219,6 +223,7 @@ export interface ExplainedSearchRequest {
   as_of?: string | null;
   archived?: boolean;
   weights?: Record<string, unknown> | null;
+  semantic?: "vectors" | "tfidf" | null;
   min_score?: number;
   at?: string | null;
 }
@@ -252,6 +257,7 @@ export interface Fact {
   question_id: string | null;
   reason: string | null;
   tags: string[];
+  project_id: string | null;
   model: string | null;
   tokens: number;
   replaces: string | null;
@@ -303,6 +309,7 @@ export interface Failing {
 
 export interface ForgetRequest {
   user_id?: string | null;
+  project_id?: string | null;
   session_id?: string | null;
   message_ids?: readonly string[] | null;
   first?: number | null;
@@ -343,6 +350,7 @@ export interface Hit {
   role: string | null;
   name: string | null;
   tokens: number;
+  project_id: string | null;
   count: number;
 }
 
@@ -467,6 +475,7 @@ export interface NewEpisode {
 
 export interface NewFact {
   text: string;
+  project_id?: string | null;
   type?: "fact" | "decision" | "preference" | "entity" | "procedure" | "constraint" | "goal" | null;
   category?: string | null;
   key?: string | null;
@@ -503,6 +512,7 @@ export interface NewMessages {
   messages: string | Record<string, unknown> | readonly (string | Record<string, unknown>)[];
   user_id?: string | null;
   agent_id?: string | null;
+  project_id?: string | null;
 }
 
 export interface NewMilestone {
@@ -618,6 +628,8 @@ export interface Report {
 export interface SearchRequest {
   query: string;
   user_id?: string | null;
+  project_id?: string | null;
+  context?: string | null;
   top_k?: number;
   kinds?: readonly ("message" | "summary" | "fact" | "episode")[];
   types?: readonly ("fact" | "decision" | "preference" | "entity" | "procedure" | "constraint" | "goal")[];
@@ -631,6 +643,7 @@ export interface SearchRequest {
   as_of?: string | null;
   archived?: boolean;
   weights?: Record<string, unknown> | null;
+  semantic?: "vectors" | "tfidf" | null;
   min_score?: number;
   at?: string | null;
   explain?: boolean;
@@ -645,6 +658,7 @@ export interface Session {
   touched_at: string;
   title: string | null;
   agent_id: string | null;
+  project_id: string | null;
   ended_at: string | null;
   archived_at: string | null;
   counters: Counters;
@@ -731,6 +745,7 @@ export interface Summary {
   status: "live" | "folded" | "replaced";
   folded_into: string | null;
   sources: Source[];
+  project_id: string | null;
 }
 
 export interface SummaryCount {

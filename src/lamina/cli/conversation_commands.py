@@ -36,6 +36,7 @@ def add(
     text: Annotated[str | None, typer.Argument(help="The message; '-' reads JSON Lines from standard input.")] = None,
     user: options.User = None,
     session: options.Session = None,
+    project: options.Project = None,
     role: Annotated[str, typer.Option("--role", help="Role of the author.")] = "user",
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="File of chat messages, one JSON object on each line.")
@@ -47,7 +48,7 @@ def add(
     opener: Opener = context.obj
     messages = _read_messages(text, file, role)
     with opener.memory() as memory:
-        added = memory.add(messages, user_id=opener.user(user), session_id=session)
+        added = memory.add(messages, user_id=opener.user(user), session_id=session, project_id=project)
         if not no_settle:
             settle_memory(memory, as_json)
     number = len(added.ids) - len(added.duplicates)
@@ -91,6 +92,14 @@ def context(
     query: Annotated[str | None, typer.Argument(help="The current message.")] = None,
     user: options.User = None,
     session: options.Session = None,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            "--project",
+            metavar="ID",
+            help="Recall memories of this project, too; '*': of every project. Default: that of the session.",
+        ),
+    ] = None,
     budget: Annotated[int | None, typer.Option("--budget", "-b", help="Maximum number of tokens.")] = None,
     profile: options.Profile = None,
     system: Annotated[str | None, typer.Option("--system", help="Your own system prompt.")] = None,
@@ -107,6 +116,7 @@ def context(
             query,
             user_id=opener.user(user),
             session_id=session,
+            project_id=project,
             budget=budget,
             profile=None if profile is None else profile_named(profile),
             system=system,
@@ -144,6 +154,8 @@ def search(
     query: Annotated[str, typer.Argument(help="A question, or words to look for.")],
     user: options.User = None,
     session: options.OnlySession = None,
+    project: options.InProject = None,
+    around: Annotated[str | None, filter_option("context", "--context")] = None,
     top: Annotated[int, typer.Option("--top", "-k", help="How many hits.")] = 10,
     kind: Annotated[list[str] | None, filter_option("kinds", "--kind")] = None,
     role: Annotated[str | None, filter_option("role", "--role")] = None,
@@ -156,6 +168,7 @@ def search(
     as_of: options.AsOf = None,
     archived: Annotated[bool, filter_option("archived", "--archived")] = False,
     weight: Annotated[list[str] | None, filter_option("weights", "--weight", metavar="NAME=VALUE")] = None,
+    semantic: Annotated[str | None, filter_option("semantic", "--semantic")] = None,
     min_score: Annotated[float, filter_option("min_score", "--min-score")] = 0.0,
     at: options.At = None,
     full: Annotated[bool, typer.Option("--full", help="Show the whole text of each hit.")] = False,
@@ -179,10 +192,13 @@ def search(
         "min_importance": min_importance,
         "kinds": kind or HIT_KINDS,
         "session_id": session,
+        "project_id": project,
+        "context": around,
         "role": role,
         "as_of": as_of,
         "archived": archived,
         "weights": _weights(weight),
+        "semantic": semantic,
         "min_score": min_score,
         "at": at,
     }
@@ -227,12 +243,13 @@ def _weights(given: list[str] | None) -> dict[str, float] | None:
 def sessions(
     context: typer.Context,
     user: options.OnlyUser = None,
+    project: options.OnlyProject = None,
     status: Annotated[str | None, typer.Option("--status", help=f"One of {', '.join(STATUSES)}.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """List sessions."""
     with context.obj.check_exists().memory() as memory:
-        found = memory.sessions(user, status=_status(status))
+        found = memory.sessions(user, project_id=project, status=_status(status))
         if not found:
             check_named(memory, user)
     out(found, as_json, display.sessions_table, "no sessions")

@@ -35,14 +35,17 @@ def forget(
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="Everything of this user; with --text, the user to search.")
     ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="ID", help="Everything of this project of a user.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be forgotten.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     receipt: Annotated[Path | None, typer.Option("--receipt", help="Also write the receipt to this file.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """Erase permanently, with everything that was derived from it, and show the receipt."""
-    if not any((message, session, fact, text is not None, user)):
-        raise InputError("say what to forget: --message, --session, --fact, --text or --user")
+    if not any((message, session, fact, text is not None, project, user)):
+        raise InputError("say what to forget: --message, --session, --fact, --text, --project or --user")
     confirms = not (dry_run or yes)
     if confirms and (text == "-" or not sys.stdin.isatty()):
         raise InputError("forgetting cannot be undone; give --yes, or look first with --dry-run")
@@ -64,7 +67,8 @@ def forget(
             last=last,
             fact_id=None if fact is None else find_fact(opener, memory, fact, user=None),
             text=sys.stdin.read().strip("\r\n") if text == "-" else text,
-            user_id=opener.user(user) if text is not None and session is None else user,
+            user_id=opener.user(user) if (text is not None and session is None) or project is not None else user,
+            project_id=project,
         )
         if confirms:
             _confirm(erase(dry_run=True))

@@ -40,6 +40,9 @@ def import_(
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="User who gets them; default: as in the file.")
     ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="ID", help="Project that gets them; default: as in the file.")
+    ] = None,
     me: Annotated[str | None, typer.Option("--me", help="Your name in a chat of several people (WhatsApp).")] = None,
     zone: Annotated[
         str | None,
@@ -53,7 +56,7 @@ def import_(
     with context.obj.memory() as memory:
         done = _with_bytes(
             as_json,
-            lambda report: memory.import_(present, user_id=user, me=me, zone=zone, progress=report),
+            lambda report: memory.import_(present, user_id=user, project_id=project, me=me, zone=zone, progress=report),
         )
         if not no_settle:
             settle_memory(memory, as_json)
@@ -128,6 +131,8 @@ def export_(
     path: Annotated[Path, typer.Argument(help=_TARGETS)],
     session: options.OnlySession = None,
     user: options.OnlyUser = None,
+    project: options.OnlyProject = None,
+    embeddings: Annotated[bool, typer.Option("--embeddings", help="Also the vectors of facts and episodes.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Write what is stored to a file or a folder."""
@@ -135,7 +140,9 @@ def export_(
         size = with_progress(
             "exporting",
             as_json,
-            lambda report: memory.export(path, session_id=session, user_id=user, progress=report),
+            lambda report: memory.export(
+                path, session_id=session, user_id=user, project_id=project, embeddings=embeddings, progress=report
+            ),
         )
     out(
         {"path": str(path), "bytes": size},

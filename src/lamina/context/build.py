@@ -14,11 +14,12 @@ from lamina.context.manifest import finish
 from lamina.context.passages import passages
 from lamina.context.rendering import Blocks, Rendered, Selection, render
 from lamina.errors import BudgetTooSmall, InputError
+from lamina.knowledge import projects
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.conflicts import holding
 from lamina.language.times import moment
 from lamina.log.erased import is_dropped
-from lamina.log.messages import check_id, check_text, main_session, message_tokens
+from lamina.log.messages import EVERY_PROJECT, check_id, check_text, main_session, message_tokens
 from lamina.log.window import take_back
 from lamina.parts import Parts, beside_loop, load_beside_loop
 from lamina.profiles import Profile, as_profile
@@ -60,6 +61,7 @@ class ContextBuilder:
         *,
         user_id: str,
         session_id: str | None = None,
+        project_id: str | None = None,
         budget: int | None = None,
         profile: str | Profile | None = None,
         system: str | None = None,
@@ -75,12 +77,15 @@ class ContextBuilder:
             budget = chosen.budget if budget is None else budget
             _check(query, system, sources, budget, seen_from)
             user_id = check_id(user_id, "user_id")
-            session_id = main_session(user_id) if session_id is None else check_id(session_id, "session_id")
+            project_id = None if project_id is None else check_id(project_id, "project_id")
+            if session_id is None:
+                session_id = main_session(user_id, project_id=None if project_id == EVERY_PROJECT else project_id)
+            session_id = check_id(session_id, "session_id")
             asked_at = None if at is None else moment(at, "at")
             await load_beside_loop(self._parts.counter)
             if view is None:
                 view = await self.read(user_id, session_id, chosen, budget)
-            view = _narrow(view, user_id, _reach(chosen, budget))
+            view = _narrow(view, user_id, project_id, _reach(chosen, budget))
             newest = view.tail[-1] if view.tail else None
             is_stored = newest is not None and newest.role == "user" and newest.text == query
             draft = Draft(
@@ -95,14 +100,15 @@ class ContextBuilder:
                 seen_from=seen_from,
                 counter=self._parts.counter,
             )
-            draft = await self._read_past_repetition(draft, user_id, session_id)
+            draft = await self._read_past_repetition(draft, user_id, session_id, project_id)
             by_user = bool(query) or (newest is not None and newest.role == "user")
-            hits = await self._find(draft, user_id, asked_at) if by_user and draft.asked else []
+            asked_in = _asked_in(view, project_id)
+            hits = await self._find(draft, user_id, asked_in, asked_at) if by_user and draft.asked else []
             try:
                 built = await _assemble_beside_loop(draft, hits)
             except BudgetTooSmall as error:  # reading as far as the smallest budget may find a way that costs less
                 wider = await self.read(user_id, session_id, chosen, error.smallest)
-                wider = _narrow(wider, user_id, _reach(chosen, error.smallest))
+                wider = _narrow(wider, user_id, project_id, _reach(chosen, error.smallest))
                 built = await _assemble_beside_loop(replace(draft, view=wider), hits)
             if record_access:
                 items = built.context.manifest.items
@@ -116,7 +122,7 @@ class ContextBuilder:
         reach = replace(_reach(profile, budget), min_messages=min_messages)
         return await self._parts.store.view(user_id, session_id, reach)
 
-    async def _read_past_repetition(self, draft: Draft, user_id: str, session_id: str) -> Draft:
+    async def _read_past_repetition(self, draft: Draft, user_id: str, session_id: str, project_id: str | None) -> Draft:
         """A draft that reaches further back, by as much as turns take that say the same."""
         read, most = draft.budget, _READ * draft.budget
         while read < most and draft.profile.window.fill and draft.view.tail[:1] and draft.view.tail[0].seq > 1:
@@ -129,18 +135,27 @@ class ContextBuilder:
                 break
             read = wanted
             view = await self.read(user_id, session_id, draft.profile, read)
-            draft = replace(draft, view=_narrow(view, user_id, _reach(draft.profile, read)))
+            draft = replace(draft, view=_narrow(view, user_id, project_id, _reach(draft.profile, read)))
         return draft
 
     def facts_in(self, view: View) -> set[str]:
         """The ids of the facts that are true now."""
         return {fact.id for fact in holding(view.facts, self._parts.now())}
 
-    async def _find(self, draft: Draft, user_id: str, at: datetime | None) -> Hits:
+    async def _find(self, draft: Draft, user_id: str, project_id: str | None, at: datetime | None) -> Hits:
         """What may answer the current message, as far as the profile shows such things."""
         profile = draft.profile
         before = [message.text for message in draft.view.tail[-3:] if message.text != draft.asked]
-        request = Request(query=draft.asked, user_id=user_id, top_k=1, before=before, at=at, weights=profile.weights)
+        request = Request(
+            query=draft.asked,
+            user_id=user_id,
+            project_id=project_id,
+            top_k=1,
+            before=before,
+            at=at,
+            weights=profile.weights,
+            semantic=profile.semantic,
+        )
         wanted = {step.section for step in profile.steps}
         hits: list[tuple[Hit, float]] = []
         if "recalled" in wanted:
@@ -182,10 +197,22 @@ def _reach(profile: Profile, budget: int) -> Reach:
     )
 
 
-def _narrow(view: View, user_id: str, reach: Reach) -> View:
-    """A view with no more messages than a context needs, and without a session of somebody else."""
+def _asked_in(view: View, project_id: str | None) -> str | None:
+    """The project whose memories are recalled: the one that is named, else that of the session."""
+    return view.session.project_id if project_id is None and view.session is not None else project_id
+
+
+def _narrow(view: View, user_id: str, project_id: str | None, reach: Reach) -> View:
+    """A view with no more messages than a context needs, without a session of somebody else and other projects."""
     if view.session is None or view.session.user_id != user_id:
-        return replace(view, session=None, summaries=(), tail=())
+        view = replace(view, session=None, summaries=(), tail=())
+    asked = _asked_in(view, project_id)
+    own = view.session.project_id if view.session is not None else None if asked == EVERY_PROJECT else asked
+    digests = tuple(one for one in view.digests if one.project_id == own)
+    latest = view.latest if view.latest is not None and view.latest.session.project_id == own else None
+    view = replace(view, facts=tuple(projects.seen(view.facts, asked)), digests=digests, latest=latest)
+    if view.session is None:
+        return view
     tail = take_back(reversed(view.tail), reach, view.session.counters.cursor)
     dropped = max((at for at, message in enumerate(tail, 1) if is_dropped(message)), default=0)
     tail = tail[dropped:]  # what was dropped has no words to show

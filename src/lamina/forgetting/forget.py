@@ -13,7 +13,7 @@ from lamina.knowledge import fact_words, told
 from lamina.knowledge.extract import Reader
 from lamina.log import erased
 from lamina.log.messages import text_of
-from lamina.log.pages import require_session, single
+from lamina.log.pages import every_session, require_session, single
 from lamina.parts import Parts, Progress, SettlingSessions
 from lamina.protocols.store import Contents, Erased, Erasure, Rewrite, TitleCut
 from lamina.values.fact import Fact
@@ -113,6 +113,13 @@ class Forgetting:
     async def session(self, session_id: str) -> Plan:
         session = await require_session(self._parts.store, session_id)
         return Plan(user_id=session.user_id, target="a session", sessions=[session_id])
+
+    async def project(self, user_id: str, project_id: str) -> Plan:
+        """The sessions of a project of a user, and the facts that belong to it."""
+        plan = Plan(user_id=user_id, target="a project", nothing=f"user {user_id!r} has nothing in {project_id!r}")
+        plan.sessions = [one.id async for one in every_session(self._parts.store, user_id, project_id=project_id)]
+        plan.facts = [fact.id for fact in await self._parts.store.facts(user_id) if fact.project_id == project_id]
+        return plan
 
     async def fact(self, fact_id: str) -> Plan:
         """One value: wherever it was said as this fact, its words are taken out of the message.

@@ -38,6 +38,7 @@ class ImportOptions:
     """What an import is told besides the files."""
 
     user_id: str | None = None  # who gets everything
+    project_id: str | None = None  # which project does
     me: str | None = None  # the speaker of a chat who is the user
     zone: str | None = None  # of times that name none; None: this machine's
 

@@ -11,6 +11,7 @@ from lamina.formats.json_lines import SessionHead
 from lamina.formats.restorable import Forgotten
 from lamina.knowledge import fact_words, tellings
 from lamina.knowledge.extract import Reader
+from lamina.knowledge.projects import in_project
 from lamina.log.pages import single
 from lamina.parts import Parts, beside_loop
 from lamina.protocols.store import Erasure, FactsCommit, Reading, Rewrite, Swap
@@ -159,7 +160,7 @@ class Restorer:
             rule=self._reader.rule,
             put=tuple(facts),
             marks=await self._reader.marks(facts),
-            episodes=tuple(replace(one, user_id=session.user_id) for one in episodes),
+            episodes=tuple(replace(one, user_id=session.user_id, project_id=session.project_id) for one in episodes),
             reading=Reading(
                 session_id=session.id,
                 expect=0,
@@ -183,7 +184,8 @@ class Restorer:
             self._skip("fact that was forgotten here" if gone else "fact whose words are not in its message here", 1)
             return None
         asked = None if fact.question_id is None else single(await self._store.messages(ids=[fact.question_id]))
-        return restorable.with_question_of(replace(fact, user_id=session.user_id, seq=message.seq), asked)
+        here = restorable.with_question_of(replace(fact, user_id=session.user_id, seq=message.seq), asked)
+        return here if here.project_id in {None, session.project_id} else in_project(here, session.project_id)
 
     async def _can_restore(self, episode: Episode, session: Session) -> bool:
         found = [single(await self._store.messages(ids=[message_id])) for message_id in episode.message_ids]
@@ -225,7 +227,7 @@ class Restorer:
             if one.id in self._forgotten.ids:
                 self._skip("episode that was forgotten here", 1)
             elif single(await self._store.episodes(ids=[one.id])) is None:
-                put.append(replace(one, user_id=session.user_id))
+                put.append(replace(one, user_id=session.user_id, project_id=session.project_id))
         if put:
             await self._store.commit_facts(
                 FactsCommit(user_id=session.user_id, rule=self._reader.rule, episodes=tuple(put))
@@ -326,19 +328,16 @@ class Restorer:
             return
         await self._store.update_session(session.id, self._parts.now(), title=title)
 
-    async def digest(self, digest: Summary, user_id: str, sessions: dict[str, IncomingSession]) -> None:
+    async def digest(self, digest: Summary, sessions: dict[str, IncomingSession]) -> None:
         """Restore a user's digest, if its sessions are as they were and no digest was written here."""
         sources = [await self._source(source, sessions.get(source.session_id)) for source in digest.sources]
         known = tuple(source for source in sources if source is not None)
         wanted = self._parts.profile.digest_sessions and digest.covers is None and digest.kind == "digest"
-        if (
-            not wanted
-            or not known
-            or len(known) < len(sources)
-            or await self._store.summaries(user_id=user_id, digests=True, live=False)
-        ):
+        here = await self._store.summaries(user_id=digest.user_id, digests=True, live=False)
+        written = any(one.project_id == digest.project_id for one in here)
+        if not wanted or not known or len(known) < len(sources) or written:
             return
-        put = replace(digest, user_id=user_id, sources=known, status="live", folded_into=None)
+        put = replace(digest, sources=known, status="live", folded_into=None)
         if single(await self._store.summaries(ids=[digest.id], live=False)) is None and await self._store.commit(put):
             self._tally.added["summaries"] += 1
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lamina.errors import BadRecords, Conflict, InputError
 from lamina.formats import detect, files, session_file
@@ -37,9 +38,10 @@ class Transfer:
         self._reader = reader
         self._export = Export(parts)
 
-    async def write(self, target: Path, session_id: str | None, user_id: str | None, progress: Progress | None) -> int:
+    async def write(self, target: Path, **given: Any) -> int:
         """Write a file, or the files of a folder; each gets its name when it is complete. Returns the bytes."""
-        scope = Scope(session_id=session_id, user_id=user_id, progress=progress)
+        scope = Scope(**given)
+        session_id = scope.session_id
         suffix = "" if await asyncio.to_thread(target.is_dir) else target.suffix.lower()
         try:
             if suffix == ".jsonl":
@@ -209,7 +211,8 @@ class _Run:
     forgotten: Forgotten
 
     def importer(self) -> Importer:
-        return Importer(self.parts, self.reader, self.options.user_id, self.forgotten)
+        options = self.options
+        return Importer(self.parts, self.reader, options.user_id, options.project_id, self.forgotten)
 
 
 async def _names_users(records: Records) -> bool:

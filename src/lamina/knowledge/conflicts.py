@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Literal
 
 from lamina.knowledge.fact_words import INSTEAD, describe_fact, family_of, names_value, normalise_value, slot_of
+from lamina.knowledge.projects import slot_in
 from lamina.profiles import Profile
 from lamina.values.fact import ConflictRule, Fact, Why
 
@@ -34,7 +35,7 @@ def new_slots(facts: Iterable[Fact]) -> dict[str, str]:
 
 
 def _own_slot(fact: Fact) -> str:
-    return slot_of(fact.key, fact.value, fact.about, fact.scope, "beside")
+    return slot_in(slot_of(fact.key, fact.value, fact.about, fact.scope, "beside"), fact.project_id)
 
 
 def worth_keeping(facts: Iterable[Fact], cap: int) -> tuple[str, ...]:

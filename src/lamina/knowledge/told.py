@@ -13,6 +13,7 @@ from lamina.knowledge.fact_drafts import draft_slot
 from lamina.knowledge.fact_words import TYPES, describe_fact, family_of, names, normalise_value, slot_of
 from lamina.language.times import moment
 from lamina.language.words import terms
+from lamina.log.messages import check_project_id
 from lamina.protocols.models import FactDraft, Statement
 from lamina.values.fact import FACT_TYPES, Fact, FactType, Remembered
 
@@ -42,12 +43,14 @@ class Told:
     confidence: float | None = None
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    project_id: str | None = None
 
 
 def check_told(
     text: str,
     *,
     user_id: str,
+    project_id: str | None,
     type: FactType | None,  # noqa: A002 - the word of the glossary
     category: str | None,
     key: str | None,
@@ -62,6 +65,7 @@ def check_told(
         raise InputError(f"no type {type!r}; there are {list(FACT_TYPES)}")
     told = Told(
         user_id=user_id,
+        project_id=None if project_id is None else check_project_id(project_id),
         text=check_value(text),
         type=type,
         category=None if category is None else check_word(category, "category"),

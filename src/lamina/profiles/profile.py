@@ -201,7 +201,7 @@ class Profile:
     episodes: bool = False  # keep the moments that mattered
     max_episodes: int = 100  # of one user; beyond these, the least significant go
     half_life_days: float = 30  # of a memory that is not used
-    consolidation_days: float = 30  # memories older than this may be archived
+    consolidation_days: float = 30  # memories that came in longer ago than this may be archived
     archive_below: float = 0.3  # importance x decay under which they are
     never_archived: tuple[str, ...] = ()  # categories of facts that are never archived
     consolidate_hours: float | None = 24  # how often consolidation runs by itself; None: only on demand
@@ -219,6 +219,8 @@ class Profile:
     recency_weight: float = 0.0
     importance_weight: float = 0.0
     access_weight: float = 0.0
+    semantic: Literal["vectors", "tfidf"] = "vectors"  # what the weighted sum takes for likeness in meaning
+    importance_by_type: bool = False  # extracted facts have the importance of their type, not their own
     episode_distance: float | None = None  # summaries nearer to the query than this come first
 
     digest_sessions: int = 5  # how many earlier sessions a new session is told of; 0: none

@@ -132,6 +132,7 @@ class Append:
     profile: Profile  # by which the session is worth a worker's look afterwards, or not
     key: str | None = None  # idempotency key
     replaces: Replacement | None = None  # None: goes on from what is there
+    project_id: str | None = None  # of a new session; of one that is there, None or its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,11 +173,15 @@ class View:
     session: Session | None
     summaries: tuple[Summary, ...]  # live, by what they cover
     tail: tuple[Message, ...]  # newest messages, oldest first
-    digest: Summary | None
+    digests: tuple[Summary, ...]  # live: one for each project, and one of the sessions of none
     latest: LastSession | None
     opted_out: bool  # nothing is derived from what the user says
     facts: tuple[Fact, ...]
     cuts: int  # grows when words of the user's memory are taken away or rewritten, by whichever process
+
+    @property
+    def digest(self) -> Summary | None:
+        return self.digests[0] if self.digests else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,6 +403,7 @@ class Changes:
     vectors: tuple[VectorRow, ...] = ()  # if an embedder was named
     items: tuple[Summary | Fact | Episode, ...] | None = None  # if asked for: all; None if nothing has changed
     archived: frozenset[str] = frozenset()  # sessions, with `items`
+    projects: Mapping[str, str] = field(default_factory=dict)  # session -> its project, with `items`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -481,11 +487,12 @@ class LogStore(Protocol):
         ids: Sequence[str] | None = None,
         user_id: str | None = None,
         status: Status | None = None,
+        project_id: str | None = None,
         newest: bool = False,
         limit: int = 1000,
         after: str | None = None,
     ) -> list[Session]:
-        """Sessions by id; with `after`, those behind that id.
+        """Sessions by id; with `after`, those behind that id; with `project_id`, of that project, "" for none.
 
         `newest`: those in which someone took a turn, the one that began last first.
         """

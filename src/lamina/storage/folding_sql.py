@@ -55,7 +55,9 @@ async def _commit_digest(tx: Transaction, digest: Summary) -> bool:
         return False
     if any([await _has_changed_since(tx, source) for source in digest.sources]):
         return False
-    for old in newest:
+    for old in await summaries_sql.live_digests(tx, digest.user_id):
+        if old.project_id != digest.project_id:
+            continue
         await summaries_sql.unindex_summary(tx, old.id)
         await tx.execute(
             "update summaries set status = 'folded', folded_into = ? where tenant = ? and id = ?",

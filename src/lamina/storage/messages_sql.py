@@ -7,7 +7,7 @@ from dataclasses import replace
 from lamina.documents.versions import earlier_version
 from lamina.folding.due import has_work
 from lamina.log import chain
-from lamina.log.messages import session_conflict
+from lamina.log.messages import check_project, session_conflict
 from lamina.protocols.store import Append, Appended, MessageRow, Replacement
 from lamina.storage import changes_sql, erasure_sql, facts_sql, sessions_sql
 from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
@@ -173,16 +173,17 @@ async def _session_for(tx: Transaction, append: Append) -> tuple[Session, bytes]
         session = session_value(found[1:])
         if session.user_id != append.user_id:
             raise session_conflict(append.session_id)
+        check_project(session, append.project_id)
         return session, found[0]
     started = to_us(append.drafts[0].created_at)
     digest = chain.first_hash(append.session_id)
     generation = await sessions_sql.generation(tx)
     await sessions_sql.note_tenant(tx)
     await tx.execute(
-        "insert into sessions (tenant, id, user_id, agent_id, status, started_us, last_us, touched_us, digest,"
-        " version, erasures) values (?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?)",
-        (tx.tenant, append.session_id, append.user_id, append.agent_id, started, started, to_us(append.now),
-         digest, generation, generation),
+        "insert into sessions (tenant, id, user_id, agent_id, project_id, status, started_us, last_us, touched_us,"
+        " digest, version, erasures) values (?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?)",
+        (tx.tenant, append.session_id, append.user_id, append.agent_id, append.project_id, started, started,
+         to_us(append.now), digest, generation, generation),
     )  # fmt: skip
     return await sessions_sql.require_session(tx, append.session_id), digest
 

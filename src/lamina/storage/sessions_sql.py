@@ -122,6 +122,7 @@ async def sessions(
     ids: Sequence[str] | None = None,
     user_id: str | None = None,
     status: Status | None = None,
+    project_id: str | None = None,
     newest: bool = False,
     limit: int = 1000,
     after: str | None = None,
@@ -130,6 +131,7 @@ async def sessions(
     where += "" if ids is None else f" and id {tx.among(':ids')}"
     where += "" if user_id is None else " and user_id = :user"
     where += "" if status is None else " and status = :status"
+    where += "" if project_id is None else " and coalesce(project_id, '') = :project"
     where += " and turns > 0" if newest else ""
     order = "started_us desc, id desc" if newest else "id"
     found = await tx.rows(
@@ -140,6 +142,7 @@ async def sessions(
             "ids": tx.array(ids or ()),
             "user": user_id,
             "status": status,
+            "project": project_id,
             "limit": limit,
         },
     )

@@ -190,9 +190,9 @@ def escape(text: str) -> str:
     return re.sub("([!%_])", r"!\1", text)
 
 
-def outside_digest(newest: Sequence[Session], session_id: str | None, digest: Summary | None) -> Session | None:
-    """The newest of a user's sessions that is not the one in question, unless the digest has it or it is archived."""
-    known = {source.session_id for source in digest.sources} if digest else set()
+def outside_digest(newest: Sequence[Session], session_id: str | None, digests: Sequence[Summary]) -> Session | None:
+    """The newest of a user's sessions that is not the one in question, unless a digest has it or it is archived."""
+    known = {source.session_id for digest in digests for source in digest.sources}
     found = next((one for one in newest if one.id != session_id), None)
     return None if found is None or found.id in known or found.status == "archived" else found
 

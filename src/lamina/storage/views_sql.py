@@ -17,13 +17,13 @@ _PAGE = 64  # messages read at first, where it is not known how many will do
 
 async def view(tx: Transaction, user_id: str, session_id: str | None, reach: Reach) -> View:
     session = None if session_id is None else await sessions_sql.session(tx, session_id)
-    digests = await summaries_sql.newest_digests(tx, user_id, limit=1)
+    digests = await summaries_sql.live_digests(tx, user_id)
     return View(
         session=session,
         summaries=tuple(await summaries_sql.summaries(tx, session.id, live=True)) if session else (),
         tail=tuple(await _tail(tx, session, reach)) if session else (),
-        digest=digests[0] if digests else None,
-        latest=await _latest(tx, user_id, session_id, digests[0] if digests else None, reach.latest),
+        digests=tuple(digests),
+        latest=await _latest(tx, user_id, session_id, digests, reach.latest),
         opted_out=await sessions_sql.has_opted_out(tx, user_id),
         facts=tuple(await facts_sql.standing_facts(tx, user_id)),
         cuts=(await changes_sql.counts(tx, user_id))[1],
@@ -31,10 +31,10 @@ async def view(tx: Transaction, user_id: str, session_id: str | None, reach: Rea
 
 
 async def _latest(
-    tx: Transaction, user_id: str, session_id: str | None, digest: Summary | None, messages: int
+    tx: Transaction, user_id: str, session_id: str | None, digests: Sequence[Summary], messages: int
 ) -> LastSession | None:
     found = await sessions_sql.sessions(tx, user_id=user_id, newest=True, limit=2) if messages else []
-    latest = outside_digest(found, session_id, digest)
+    latest = outside_digest(found, session_id, digests)
     if latest is None:
         return None
     last = latest.counters.messages

@@ -50,6 +50,7 @@ class Session:
     touched_at: datetime  # when it was last written to, by the store's clock
     title: str | None = None  # one line, given by hand or by an import
     agent_id: str | None = None
+    project_id: str | None = None  # the project that it belongs to; None: to the user alone
     ended_at: datetime | None = None
     archived_at: datetime | None = None
     counters: Counters = field(default_factory=Counters)

@@ -46,7 +46,12 @@ Key = Annotated[
 async def add_messages(memory: Writer, session_id: PathId, body: NewMessages, key: Key = None) -> Added:
     """Append messages to a session; they are safe once this answers."""
     return await memory.add(
-        body.messages, user_id=body.user_id, session_id=session_id, agent_id=body.agent_id, idempotency_key=key
+        body.messages,
+        user_id=body.user_id,
+        session_id=session_id,
+        agent_id=body.agent_id,
+        project_id=body.project_id,
+        idempotency_key=key,
     )
 
 
@@ -68,7 +73,11 @@ async def list_messages(memory: Reader, session_id: PathId, params: Annotated[Me
 async def list_sessions(memory: Reader, params: Annotated[SessionsQuery, Query()]) -> Page[Session]:
     """Sessions by id."""
     found = await memory.sessions(
-        params.user_id, status=params.status, limit=params.limit + 1, after=read_cursor("sessions", params.cursor)
+        params.user_id,
+        project_id=params.project_id,
+        status=params.status,
+        limit=params.limit + 1,
+        after=read_cursor("sessions", params.cursor),
     )
     some = found[: params.limit]
     return Page(items=some, next=make_cursor("sessions", some[-1].id) if len(found) > params.limit else None)
