@@ -156,7 +156,7 @@ def _reach(profile: Profile, budget: int) -> Reach:
     window = profile.window
     return Reach(
         messages=window.size if window.unit == "messages" else 0,
-        turns=window.size if window.unit == "turns" else 1,
+        turns=window.size + 1 if window.unit == "turns" else 1,  # the newest may lack its reply
         back_to_cursor=profile.close_gaps,
         fill=window.fill,
         tokens=budget if window.fill else _READ * budget,

@@ -55,7 +55,8 @@ class Draft:
 def recent(draft: Draft, *, whole: bool = True) -> list[Item]:
     """Units of the window, newest first; with `close_gaps` back to the fold cursor, with `fill` as far as read.
 
-    Unless `whole`, the newest turn alone is a unit, though a tool call of it may be in an earlier turn.
+    A window of turns counts those that are complete; a turn without its reply comes on top. Unless `whole`, the newest
+    turn alone is a unit, though a tool call of it may be in an earlier turn.
     """
     tail, window = draft.view.tail, draft.profile.window
     if not tail or draft.view.session is None:
@@ -63,7 +64,8 @@ def recent(draft: Draft, *, whole: bool = True) -> list[Item]:
     newest = tail[-1].turn
     now = [message for message in tail if message.turn == newest]
     split = [unit for part in ([tail] if whole else [tail[: -len(now)], now]) for unit in units(part, window.unit)]
-    start = newest_of(split, window.unit, window.size)[0][0].seq
+    size = window.size + (window.unit == "turns" and not draft.view.session.counters.closed)
+    start = newest_of(split, window.unit, size)[0][0].seq
     items = []
     for unit in reversed(split):
         reason = _why(draft, unit[-1], start, draft.view.session.counters.cursor)

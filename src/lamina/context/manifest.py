@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from lamina.context.budget import Filled, reserve
-from lamina.context.candidates import Draft, Omitted
+from lamina.context.candidates import MESSAGE_OVERHEAD, Draft, Omitted
 from lamina.context.items import Item
 from lamina.context.rendering import Rendered
 from lamina.folding import coverage
 from lamina.values.manifest import Context, Coverage, Manifest, Omission, Piece, TokenBudget
 from lamina.values.message import Span
+
+_NAMED = 5  # spans that a warning names
 
 
 def finish(draft: Draft, filled: Filled, rendered: Rendered, tokens: int, omitted: Omitted) -> Context:
@@ -21,6 +23,7 @@ def finish(draft: Draft, filled: Filled, rendered: Rendered, tokens: int, omitte
         sections["query"] = count(draft.query)
     if draft.system and shown:
         sections["system"] = count(draft.system)
+    places = _coverage(draft, filled.taken)
     return Context(
         messages=rendered.messages,
         text=rendered.text,
@@ -43,8 +46,8 @@ def finish(draft: Draft, filled: Filled, rendered: Rendered, tokens: int, omitte
                 )
                 for item, reason in [*filled.left, *omitted, *_unread(draft)]
             ),
-            coverage=_coverage(draft, filled.taken),
-            warnings=filled.warnings,
+            coverage=places,
+            warnings=(*filled.warnings, *_gap_warnings(draft, places, tokens)),
             sections=sections,
         ),
     )
@@ -90,6 +93,24 @@ def _coverage(draft: Draft, taken: Sequence[Item]) -> Coverage:
     )
 
 
+def _gap_warnings(draft: Draft, places: Coverage, tokens: int) -> list[str]:
+    """That the schedule leaves messages out though there is room for some of them."""
+    session, blind = draft.view.session, places.blind_messages
+    if session is None or not blind or draft.profile.close_gaps:
+        return []
+    counters = session.counters
+    free = draft.budget - tokens - max(0, sum(reserve(draft.profile, draft.budget)) - draft.base_tokens)
+    if free < counters.unfolded_tokens / max(1, counters.unfolded) + MESSAGE_OVERHEAD:  # that of one, about
+        return []
+    spans = [str(one.first) if one.first == one.last else f"{one.first}-{one.last}" for one in places.blind]
+    named = ", ".join(spans if len(spans) <= _NAMED else [*spans[:_NAMED], "\u2026"])
+    which = f"message {named} is" if blind == 1 else f"{blind:,} messages ({named}) are"
+    return [
+        f"{which} not visible: before the window and in no summary yet. {free:,} tokens are free: with close_gaps, as"
+        " many of them as fit are shown"
+    ]
+
+
 def _unread(draft: Draft) -> Omitted:
     """The messages of window and gap that were not even read, because what was read fills the budget."""
     session, tail, window = draft.view.session, draft.view.tail, draft.profile.window
@@ -98,7 +119,7 @@ def _unread(draft: Draft) -> Omitted:
     first, last = tail[0].seq, tail[0].seq - 1
     if window.unit == "messages":
         first = max(1, session.counters.messages - window.size + 1)
-    elif tail[0].turn > max(1, tail[-1].turn - window.size + 1):
+    elif tail[0].turn > max(1, tail[-1].turn - window.size + session.counters.closed):
         first = last  # where the turns before begin is not known
     if draft.profile.close_gaps:
         first = min(first, session.counters.cursor + 1)

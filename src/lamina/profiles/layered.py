@@ -11,6 +11,7 @@ LAYERED = Profile(
     layout="layered",
     steps=(Step(section="facts"), Step(section="recent"), Step(section="summaries")),
     budget=4_000,
+    close_gaps=True,
     cap=300,
     user_share=0.7,
     facts=True,
