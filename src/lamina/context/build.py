@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from lamina.context import candidates
 from lamina.context.budget import Filled, fill, reserve
-from lamina.context.candidates import MESSAGE_OVERHEAD, REPLY_OVERHEAD, Draft, Hits, Omitted
+from lamina.context.candidates import MESSAGE_OVERHEAD, REPLY_OVERHEAD, Draft, Hits, NearSummary, Omitted
 from lamina.context.items import Item
 from lamina.context.manifest import finish
 from lamina.context.passages import passages
@@ -25,7 +25,6 @@ from lamina.protocols.store import Reach, View
 from lamina.search.filters import HIT_KINDS, Request
 from lamina.search.lazy_search import LazySearch
 from lamina.tracing import span
-from lamina.values.hit import Hit
 from lamina.values.manifest import Context
 
 logger = logging.getLogger("lamina.context")
@@ -80,8 +79,8 @@ class ContextBuilder:
             if view is None:
                 view = await self.read(user_id, session_id, chosen, budget)
             view = _narrow(view, user_id, _reach(chosen, budget))
-            newest = view.tail[-1] if view.tail else None
-            is_stored = newest is not None and newest.role == "user" and newest.text == query
+            newest = view.tail[-1] if view.tail and view.tail[-1].role == "user" else None
+            is_stored = newest is not None and newest.text == query
             draft = Draft(
                 profile=chosen,
                 view=view,
@@ -94,8 +93,10 @@ class ContextBuilder:
                 seen_from=seen_from,
                 counter=self._parts.counter,
             )
-            by_user = bool(query) or (newest is not None and newest.role == "user")
-            hits = await self._find(draft, user_id, asked_at) if by_user and draft.asked else []
+            hits: Hits = []
+            if draft.asked:
+                hits = await self._find(draft, user_id, asked_at)
+                draft = replace(draft, near=await self._find_near(draft, user_id, asked_at))
             try:
                 built = await _assemble_beside_loop(draft, hits)
             except BudgetTooSmall as error:  # reading as far as the smallest budget may find a way that costs less
@@ -121,23 +122,42 @@ class ContextBuilder:
     async def _find(self, draft: Draft, user_id: str, at: datetime | None) -> Hits:
         """What may answer the current message, as far as the profile shows such things."""
         profile = draft.profile
-        before = [message.text for message in draft.view.tail[-3:] if message.text != draft.asked]
-        request = Request(query=draft.asked, user_id=user_id, top_k=1, before=before, at=at, weights=profile.weights)
         wanted = {step.section for step in profile.steps}
-        hits: list[tuple[Hit, float]] = []
-        if "recalled" in wanted:
-            hits += await self._search.rank(
-                replace(
-                    request,
-                    top_k=min(profile.retrieval_top_k, max(10, draft.budget // _SHORTEST)),
-                    kinds=frozenset(("message",) if "facts" in wanted else HIT_KINDS),  # facts have their own section
-                    min_score=profile.relevance_threshold,
-                    strict=profile.weights is not None,
-                )
+        if "recalled" not in wanted:
+            return []
+        return await self._search.rank(
+            replace(
+                _request(draft, user_id, at),
+                top_k=min(profile.retrieval_top_k, max(10, draft.budget // _SHORTEST)),
+                kinds=frozenset(("message",) if "facts" in wanted else HIT_KINDS),  # facts have their own section
+                min_score=profile.relevance_threshold,
+                strict=profile.weights is not None,
             )
-        if profile.summary_order == "relevance":
-            hits += await self._search.rank(replace(request, top_k=_SUMMARIES, kinds=frozenset(("summary",))))
-        return hits
+        )
+
+    async def _find_near(self, draft: Draft, user_id: str, at: datetime | None) -> tuple[NearSummary, ...] | None:
+        """The summaries of all sessions of the user, nearest first, if the profile orders them so."""
+        profile = draft.profile
+        if profile.summary_order != "relevance" or all(step.section != "summaries" for step in profile.steps):
+            return None
+        request = replace(_request(draft, user_id, at), top_k=_SUMMARIES, kinds=frozenset(("summary",)))
+        found = await self._search.nearest(request)
+        if found is None:
+            return None
+        own = {summary.id: summary for summary in draft.view.summaries}
+        others = [hit.id for hit, *_ in found if hit.id not in own and hit.session_id is not None]
+        if others:
+            own |= {summary.id: summary for summary in await self._parts.store.summaries(ids=others)}
+        return tuple(
+            NearSummary(summary=own[hit.id], distance=distance, sentence=sentence)
+            for hit, distance, sentence in found
+            if hit.id in own
+        )
+
+
+def _request(draft: Draft, user_id: str, at: datetime | None) -> Request:
+    before = [message.text for message in draft.view.tail[-3:] if message.text != draft.asked]
+    return Request(query=draft.asked, user_id=user_id, top_k=1, before=before, at=at, weights=draft.profile.weights)
 
 
 def _check(query: str | None, system: str | None, sources: Sequence[str], budget: int, seen_from: int | None) -> None:
@@ -192,7 +212,7 @@ def assemble(draft: Draft, hits: Hits) -> Built:
     sections = {
         "recent": candidates.recent(draft),
         "facts": candidates.facts(draft),
-        "summaries": candidates.summaries(draft, hits, omitted),
+        "summaries": candidates.summaries(draft, omitted),
         "digest": candidates.digest(draft, omitted),
         "recalled": passages(draft, hits),
     }
@@ -249,7 +269,7 @@ def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare:
     messages, cursor = (s.counters.messages, s.counters.cursor) if (s := draft.view.session) else (0, 0)
     filled = fill(draft.profile, sections, room, draft.base_tokens, cursor, count, spare, draft.query)
     taken: dict[str, list[Item]] = {}
-    for item in sorted(filled.taken, key=_reading_order):
+    for item in sorted(filled.taken, key=lambda item: _reading_order(item, by_distance=draft.near is not None)):
         taken.setdefault(item.section, []).append(item)
     selection = Selection(
         sections=taken,
@@ -257,17 +277,18 @@ def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare:
         sources=draft.sources,
         query=draft.query,
         number=messages + 1,
-        excerpt=draft.profile.excerpt,
-        asked=draft.asked,
     )
     rendered = render(draft.profile.layout, selection)
     chat = sum(MESSAGE_OVERHEAD + message_tokens(message, count) for message in rendered.messages)
     return _Trial(filled, rendered, max(count(rendered.text), chat + REPLY_OVERHEAD if rendered.messages else 0))
 
 
-def _reading_order(item: Item) -> tuple[str, str, int]:
-    """Passages by day, session and place, so that they read like the conversations; facts by day; others by place."""
-    if item.section not in {"recent", "summaries", "recalled"}:
+def _reading_order(item: Item, *, by_distance: bool) -> tuple[str, str, int]:
+    """Passages by day, session and place, so that they read like the conversations; facts by day; others by place.
+
+    Summaries that were looked for stay as they were taken, the nearest first.
+    """
+    if item.section not in {"recent", "summaries", "recalled"} or (item.section == "summaries" and by_distance):
         return item.heading, "", 0
     day, session = (item.heading, item.session_id or "") if item.section == "recalled" else ("", "")
     return day, session, item.span.first if item.span else 0

@@ -88,7 +88,9 @@ def _coverage(draft: Draft, taken: Sequence[Item]) -> Coverage:
     return coverage.of(
         messages,
         verbatim=verbatim,
-        summarised=[item.span for item in taken if item.section == "summaries" and item.span],
+        summarised=[
+            item.span for item in taken if item.section == "summaries" and item.span and item.session_id == own
+        ],
         live=[summary.covers for summary in draft.view.summaries if summary.covers],
     )
 
@@ -105,10 +107,8 @@ def _gap_warnings(draft: Draft, places: Coverage, tokens: int) -> list[str]:
     spans = [str(one.first) if one.first == one.last else f"{one.first}-{one.last}" for one in places.blind]
     named = ", ".join(spans if len(spans) <= _NAMED else [*spans[:_NAMED], "\u2026"])
     which = f"message {named} is" if blind == 1 else f"{blind:,} messages ({named}) are"
-    return [
-        f"{which} not visible: before the window and in no summary yet. {free:,} tokens are free: with close_gaps, as"
-        " many of them as fit are shown"
-    ]
+    room = f"{free:,} tokens are free: with close_gaps, as many of them as fit are shown"
+    return [f"{which} not visible: before the window and in no summary yet. {room}"]
 
 
 def _unread(draft: Draft) -> Omitted:

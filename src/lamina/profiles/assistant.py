@@ -31,7 +31,7 @@ ASSISTANT = Profile(
     ),
     conflicts="confidence",
     summary_order="relevance",
-    episode_distance=0.75,  # 0.4 in the document, for vectors that put alike texts nearer than static ones do
+    episode_distance=0.4,
     digest_sessions=0,
     prompts={"chunk": "chunk", "final": "chunk", "compress": "compress"},
 )

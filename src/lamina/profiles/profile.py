@@ -217,7 +217,7 @@ class Profile:
     recency_weight: float = 0.0
     importance_weight: float = 0.0
     access_weight: float = 0.0
-    episode_distance: float | None = None  # summaries nearer to the query than this come first
+    episode_distance: float | None = None  # only summaries nearer to the query than this are shown
 
     digest_sessions: int = 5  # how many earlier sessions a new session is told of; 0: none
     digest_cap: int = 400
