@@ -22,7 +22,7 @@ from lamina.log.window import take_back
 from lamina.parts import Parts, beside_loop, load_beside_loop
 from lamina.profiles import Profile, as_profile
 from lamina.protocols.store import Reach, View
-from lamina.search.filters import HIT_KINDS, Request
+from lamina.search.filters import Request
 from lamina.search.lazy_search import LazySearch
 from lamina.tracing import span
 from lamina.values.manifest import Context
@@ -122,14 +122,13 @@ class ContextBuilder:
     async def _find(self, draft: Draft, user_id: str, at: datetime | None) -> Hits:
         """What may answer the current message, as far as the profile shows such things."""
         profile = draft.profile
-        wanted = {step.section for step in profile.steps}
-        if "recalled" not in wanted:
+        if all(step.section != "recalled" for step in profile.steps):
             return []
         return await self._search.rank(
             replace(
                 _request(draft, user_id, at),
                 top_k=min(profile.retrieval_top_k, max(10, draft.budget // _SHORTEST)),
-                kinds=frozenset(("message",) if "facts" in wanted else HIT_KINDS),  # facts have their own section
+                kinds=frozenset(profile.recalled_kinds),
                 min_score=profile.relevance_threshold,
                 strict=profile.weights is not None,
             )

@@ -89,7 +89,9 @@ def _coverage(draft: Draft, taken: Sequence[Item]) -> Coverage:
         messages,
         verbatim=verbatim,
         summarised=[
-            item.span for item in taken if item.section == "summaries" and item.span and item.session_id == own
+            item.span
+            for item in taken
+            if item.span and item.session_id == own and (item.section == "summaries" or item.kind == "summary")
         ],
         live=[summary.covers for summary in draft.view.summaries if summary.covers],
     )

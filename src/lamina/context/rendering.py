@@ -304,7 +304,11 @@ LAYOUTS: Mapping[str, Layout] = {
         fenced=False,
     ),
     "chunked": Layout([(BACKGROUND, _texts, "summaries")], _text_by_turns, fenced=False),
-    "layered": Layout([("## Facts", _bullets, "facts"), ("## Summaries", _labels, "summaries")], _plain_text),
+    "layered": Layout(
+        [("## Facts", _bullets, "facts"), ("## Summaries", _labels, "summaries")],
+        _plain_text,
+        late=[("## Relevant memories", _passages, "recalled")],
+    ),
 }
 
 

@@ -9,7 +9,12 @@ LAYERED = Profile(
     kind="medium",
     upkeep=IntoLong(count=4),
     layout="layered",
-    steps=(Step(section="facts"), Step(section="recent"), Step(section="summaries")),
+    steps=(
+        Step(section="facts"),
+        Step(section="recent"),
+        Step(section="recalled", share=0.2),
+        Step(section="summaries"),
+    ),
     budget=4_000,
     close_gaps=True,
     cap=300,
@@ -17,6 +22,7 @@ LAYERED = Profile(
     facts=True,
     categories=("identity", "relation", "health", "preference", "goal", "constraint", "commitment"),
     conflicts="flag",
+    recalled_kinds=("summary", "fact"),
     digest_sessions=0,
     prompts={"medium": "medium", "final": "medium", "long": "long", "compress": "compress"},
 )

@@ -210,6 +210,7 @@ class Profile:
     excerpt: int | None = None  # characters of a summary that the layout shows
     system_prompt_tokens: int = 0  # reserved for the caller's system prompt
     working_memory_tokens: int = 0  # reserved for the current turn
+    recalled_kinds: tuple[str, ...] = ("message",)  # what search may bring into a context
     retrieval_top_k: int = 10
     relevance_threshold: float = 0.3  # score under which nothing is recalled
     semantic_weight: float = 0.0  # of the weighted sum; all 0: the calibrated sum ranks

@@ -26,6 +26,7 @@ PROJECT = Profile(
     keyword_weight=0.3,
     recency_weight=0.2,
     importance_weight=0.1,
+    recalled_kinds=("message", "summary", "fact", "episode"),
     short_term_retention_turns=50,
     system_prompt_tokens=2_000,
     working_memory_tokens=8_000,
