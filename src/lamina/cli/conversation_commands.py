@@ -95,6 +95,7 @@ def context(
     profile: options.Profile = None,
     system: Annotated[str | None, typer.Option("--system", help="Your own system prompt.")] = None,
     at: options.At = None,
+    mode: Annotated[str, typer.Option("--mode", help="active, or passive: the recent conversation alone.")] = "active",
     as_json: options.Json = False,
 ) -> None:
     """Build the context for the next message, and show what is in it and why."""
@@ -108,6 +109,7 @@ def context(
             profile=None if profile is None else profile_named(profile),
             system=system,
             at=at,
+            mode=mode,
         )
         if not as_json and set(built.manifest.sections) <= {"system", "query"}:
             _warn_of_nobody(memory, opener.user(user))

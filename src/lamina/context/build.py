@@ -29,6 +29,7 @@ from lamina.values.manifest import Context
 
 logger = logging.getLogger("lamina.context")
 
+MODES = ("active", "passive")  # passive: the conversation alone, nothing is retrieved
 _SUMMARIES = 50  # that are ranked by how near they are to the query
 _SHORTEST = 12  # tokens that a passage takes at the least, about
 _TOP_UPS = 3  # times that more passages are tried where room is left
@@ -64,12 +65,13 @@ class ContextBuilder:
         sources: Sequence[str] = (),
         at: Any = None,
         seen_from: int | None = None,
+        mode: str = "active",
         record_access: bool = True,
         view: View | None = None,
     ) -> Built:
         """The context for the next message of a session; `view` is what `read` gave for this budget, if it was read."""
         with span("search_memory", "context", self._parts.store.tenant):
-            chosen = self._parts.profile if profile is None else as_profile(profile)
+            chosen = _in_mode(self._parts.profile if profile is None else as_profile(profile), mode)
             budget = chosen.budget if budget is None else budget
             _check(query, system, sources, budget, seen_from)
             user_id = check_id(user_id, "user_id")
@@ -157,6 +159,15 @@ class ContextBuilder:
 def _request(draft: Draft, user_id: str, at: datetime | None) -> Request:
     before = [message.text for message in draft.view.tail[-3:] if message.text != draft.asked]
     return Request(query=draft.asked, user_id=user_id, top_k=1, before=before, at=at, weights=draft.profile.weights)
+
+
+def _in_mode(profile: Profile, mode: str) -> Profile:
+    """A profile as it is, or without all that comes from long-term memory."""
+    if mode not in MODES:
+        raise InputError(f"no mode {mode!r}; there are {list(MODES)}")
+    if mode == "active":
+        return profile
+    return replace(profile, steps=tuple(step for step in profile.steps if step.section in {"recent", "gap"}))
 
 
 def _check(query: str | None, system: str | None, sources: Sequence[str], budget: int, seen_from: int | None) -> None:

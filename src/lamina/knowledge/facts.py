@@ -167,8 +167,9 @@ class Knowledge:
         if reader is None or not profile.facts:
             return None
         read = await beside_loop(lambda: reader.read(given.text, names, now))
-        kept = tuple(draft for draft in read.drafts if self._reader.is_worth_keeping(draft))
-        return read if len(kept) == len(read.drafts) else replace(read, drafts=kept, unread=len(given.text))
+        kept = tuple(draft for one in read.drafts if (draft := self._reader.as_wanted(one)) is not None)
+        whole = len(kept) == len(read.drafts)
+        return replace(read, drafts=kept, unread=read.unread if whole else len(given.text))
 
     async def _remembered(self, facts: Sequence[Fact], known: Sequence[Fact]) -> list[Remembered]:
         """What became of facts that were put just now, in their order."""

@@ -191,6 +191,7 @@ class Profile:
 
     facts: bool = False  # keep what the user said of themselves, word for word
     categories: tuple[str, ...] = ()  # of facts that are kept; (): all
+    category_names: Mapping[str, str] = field(default_factory=dict)  # category -> the one under which it is kept
     conflicts: Literal["newest", "confidence", "flag"] = "newest"  # what happens when two values meet
     least_confidence: float = 0.4  # a fact less sure is not kept
     least_importance: float = 0.2  # a fact less important is not kept
