@@ -101,12 +101,12 @@ class Search:
         """
         static, embedder = self._parts.static, await self._embedder()
         own = embedder is not None and (static is None or embedder.name != static.name)
-        if not hits or (own and any(hit.parts["cosine"] for hit in hits)) or static is None:
+        if static is None or (own and any(hit.parts["cosine"] for hit in hits)):
             return [Nearest(1 - hit.parts["cosine"]) for hit in hits]
         understood = understand(request.query, at=request.at or self._parts.now(), names=(), own=())
         asked = " ".join(word for word in understood.words if word not in EMPTY)
-        if not asked:
-            return None
+        if not asked or not hits:
+            return [] if asked else None
         parts = [sentences_of(hit.text) for hit in hits]
         texts = [asked[:_EMBEDDED], *(sentence for part in parts for sentence in part)]
         question, *vectors = await embed_texts(static, texts, _QUICK)
