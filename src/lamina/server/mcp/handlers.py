@@ -83,7 +83,12 @@ class ToolHandlers:
         context, blocks = await self.memory.contexts.build(
             given.query, user_id=user, session_id=given.session_id, budget=given.budget
         )
-        return {"text": results.context_text(blocks), "tokens": context.tokens, "budget": context.budget.total}
+        return {
+            "text": results.context_text(blocks),
+            "tokens": context.tokens,
+            "budget": context.budget.total,
+            "warnings": list(context.manifest.warnings),
+        }
 
     async def _list_facts(self, user: str, given: Any) -> Data:
         facts = await self.memory.facts(user, **given.model_dump(exclude={"user_id", "limit"}))
