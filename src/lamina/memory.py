@@ -353,15 +353,17 @@ class AsyncMemory:
         sources: Sequence[str] = (),
         at: Any = None,
         seen_from: int | None = None,
+        mode: str = "active",
         record_access: bool = True,
     ) -> Context:
         """What the model should see for the next message: never above the budget, with a manifest of what and why.
 
         `query` is the current user message; `system` is your own system prompt; `sources` are texts of your own
         (retrieved documents) to place before the question; `at` is when it is asked, if not now; the model sees the
-        session's messages from number `seen_from` on anyway, because you send them yourself. With
-        record_access=False, the facts and episodes in it do not count as used, which would keep them from fading.
-        What is recalled is of no project or of the session's; with `project_id`, of that one, or of all ("*").
+        session's messages from number `seen_from` on anyway, because you send them yourself. With mode="passive", it
+        is the recent conversation alone: no facts, no summaries, nothing retrieved. With record_access=False, the
+        facts and episodes in it do not count as used, which would keep them from fading. What is recalled is of no
+        project or of the session's; with `project_id`, of that one, or of all ("*").
         """
         built = await self._contexts.build(
             query,
@@ -374,6 +376,7 @@ class AsyncMemory:
             sources=sources,
             at=at,
             seen_from=seen_from,
+            mode=mode,
             record_access=record_access,
         )
         return built.context

@@ -108,6 +108,27 @@ def test_the_last_three_turns_are_always_verbatim(opened: Opener) -> None:
     assert folds
 
 
+@pytest.mark.parametrize("stored", [False, True], ids=["question-given", "question-stored-first"])
+def test_three_complete_turns_whether_or_not_the_question_is_stored(opened: Opener, stored: bool) -> None:
+    """003.13: K = 3 turns with their replies, at every turn; a turn that waits for a tool or a reply comes on top."""
+    talk = Talk(opened("chunked"))
+    for turn in range(1, 12):
+        question = f"question {turn}?"
+        if stored:
+            talk.add("user", question)
+        complete = list(range(max(1, 2 * turn - 7), 2 * turn - 1))
+        assert verbatim(talk.context(question)) == complete + ([2 * turn - 1] if stored else [])
+        if not stored:
+            talk.add("user", question)
+        talk.add("assistant", f"answer {turn}")
+        talk.memory.settle()
+    talk.add("user", "look it up")
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    talk.add("assistant", None, tool_calls=[call])
+    talk.add("tool", "found", tool_call_id="c1")
+    assert verbatim(talk.context()) == list(range(17, 26))
+
+
 def test_folds_only_past_6000_tokens(opened: Opener) -> None:
     """003.4: nothing is summarised until summary + unsummarised turns exceed 6,000 tokens; then all but 3 turns are."""
     recorder = Recorder(echo)
@@ -189,7 +210,7 @@ def test_the_prompt_budget_drops_tail_turns_before_it_cuts_the_summary(
 @pytest.mark.also_postgres
 @pytest.mark.parametrize("stored", [False, True], ids=["question-given", "question-stored-first"])
 def test_the_order_is_background_recent_sources_question(opened: Opener, stored: bool) -> None:
-    """003.5: background summary, recent turns, retrieved sources, then the current question."""
+    """003.5 and 003.13: background summary, three complete turns, retrieved sources, then the current question."""
     talk = folded_talk(opened, 300)
     question, source = "What did the manual say?", "MANUAL: press the red button."
     if stored:
@@ -197,8 +218,8 @@ def test_the_order_is_background_recent_sources_question(opened: Opener, stored:
     context = talk.context(question, sources=[source], system="Be brief.")
     (summary,) = talk.summaries()
     user = "User: " if stored else ""
-    tail = [(n, n + 1) for n in (37, 39)] if stored else [(n, n + 1) for n in (35, 37, 39)]
-    turns = [f"User: {words(user, 150)}\nAssistant: {words(reply, 150)}" for user, reply in tail]
+    tail = [(n, n + 1) for n in (35, 37, 39)]
+    turns = [f"User: {words(asked, 150)}\nAssistant: {words(reply, 150)}" for asked, reply in tail]
     expected = ["Be brief.", f"{BACKGROUND}\n{summary.text}", *turns, source, f"{user}{question}"]
     assert context.text == "\n\n".join(expected)
     contents = [message["content"] for message in context.messages]
@@ -395,7 +416,7 @@ def test_the_seven_settings_by_their_names(opened: Opener) -> None:
     assert (task.hosted.id, task.hosted.version) == ("pmpt_other", "7")
     context = talk.context("next?")
     assert context.budget.total == 1_500
-    assert verbatim(context) == [19, 20, 21]
+    assert verbatim(context) == [17, 18, 19, 20, 21], "two complete turns and the open one"
 
 
 def test_the_defaults_of_the_seven_settings(opened: Opener) -> None:

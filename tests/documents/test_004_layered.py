@@ -119,6 +119,19 @@ def test_every_step_refers_to_its_raw_slice(opened: Opener) -> None:
     assert [message.text for message in talk.memory.messages(SESSION)] == [said(n, 4) for n in range(1, 81)]
 
 
+@pytest.mark.parametrize("settled", [True, False], ids=["worker-in-time", "worker-late"])
+def test_no_message_is_blind_between_window_and_batch(opened: Opener, settled: bool) -> None:
+    """004.13: at every turn each message is word for word in the context or in a summary, also when folds are late."""
+    talk = Talk(opened("layered"))
+    for _ in range(45):
+        talk.turns(1, words=2)
+        if settled:
+            talk.memory.settle()
+        context = talk.context("next?")
+        assert context.manifest.coverage.blind_messages == 0
+        assert not context.manifest.warnings
+
+
 FACTS = (
     "I prefer tea to coffee.",
     "I live in Porto.",

@@ -118,6 +118,7 @@ export interface ContextRequest {
   sources?: readonly string[];
   at?: string | null;
   seen_from?: number | null;
+  mode?: "active" | "passive";
   record_access?: boolean;
 }
 

@@ -105,6 +105,7 @@ def context(
     system: Annotated[str | None, typer.Option("--system", help="Your own system prompt.")] = None,
     source: Annotated[list[str] | None, typer.Option("--source", help="Text to answer from; may be repeated.")] = None,
     at: options.At = None,
+    mode: Annotated[str, typer.Option("--mode", help="active, or passive: the recent conversation alone.")] = "active",
     as_json: options.Json = False,
 ) -> None:
     """Build the context for the next message, and show what is in it and why."""
@@ -122,6 +123,7 @@ def context(
             system=system,
             sources=source or (),
             at=at,
+            mode=mode,
         )
         if not as_json and set(built.manifest.sections) <= {"system", "query"}:
             _warn_of_nobody(memory, opener.user(user))

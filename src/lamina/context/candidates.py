@@ -8,6 +8,7 @@ from functools import cached_property
 from lamina.context.equal_turns import collapse
 from lamina.context.items import Item
 from lamina.context.rendering import fact_day, fact_line
+from lamina.context.summary_excerpts import summary_excerpt
 from lamina.folding.layouts import unframe
 from lamina.knowledge.conflicts import holding
 from lamina.language.trim import trim
@@ -29,6 +30,15 @@ Hits = Sequence[tuple[Hit, float]]  # each with how much it is worth beside the 
 Omitted = list[tuple[Item, str]]  # each with the reason
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearSummary:
+    """A summary of any session of the user, and how far it is from the current message."""
+
+    summary: Summary
+    distance: float
+    sentence: str = ""  # of it, that is nearest
+
+
 @dataclass(frozen=True, kw_only=True)
 class Draft:
     """What a context is asked for, and what it is built from."""
@@ -43,6 +53,7 @@ class Draft:
     now: datetime
     seen_from: int | None  # the model sees the session from this message on anyway
     counter: TokenCounter
+    near: tuple[NearSummary, ...] | None = None  # nearest first; None: no summary was looked for
 
     @cached_property
     def base_tokens(self) -> int:
@@ -59,7 +70,8 @@ class Draft:
 def recent(draft: Draft, omitted: Omitted, *, whole: bool = True) -> list[Item]:
     """Units of the window, newest first; with `close_gaps` back to the fold cursor, with `fill` as far as read.
 
-    In a window that is filled, turns that say the same are one; the others are omitted. Unless `whole`, the newest
+    In a window that is filled, turns that say the same are one; the others are omitted. A window of turns counts those
+    that are complete; a turn without its reply comes on top. Unless `whole`, the newest
     turn alone is a unit, though a tool call of it may be in an earlier turn.
     """
     tail, window = draft.view.tail, draft.profile.window
@@ -68,7 +80,8 @@ def recent(draft: Draft, omitted: Omitted, *, whole: bool = True) -> list[Item]:
     newest = tail[-1].turn
     now = [message for message in tail if message.turn == newest]
     split = [unit for part in ([tail] if whole else [tail[: -len(now)], now]) for unit in units(part, window.unit)]
-    start = newest_of(split, window.unit, window.size)[0][0].seq
+    size = window.size + (window.unit == "turns" and not draft.view.session.counters.closed)
+    start = newest_of(split, window.unit, size)[0][0].seq
     items = []
     for unit in reversed(split):
         reason = _why(draft, unit[-1], start, draft.view.session.counters.cursor)
@@ -129,42 +142,64 @@ def facts(draft: Draft) -> list[Item]:
     return items
 
 
-def summaries(draft: Draft, hits: Hits, omitted: Omitted) -> list[Item]:
+def summaries(draft: Draft, omitted: Omitted) -> list[Item]:
     """Summaries in the profile's order; of those that begin alike the first, the others are omitted."""
     profile = draft.profile
+    if draft.near is not None:
+        return _near_summaries(draft, draft.near, omitted)
+    ordered = sorted(draft.view.summaries, key=lambda s: s.covers.first if s.covers else 0, reverse=True)
+    if profile.summary_order == "coverage":
+        ordered.sort(key=lambda summary: -(len(summary.covers or ()) / max(1, summary.tokens)))
+    return [_summary(draft, summary) for summary in _distinct(draft, ordered, omitted)]
+
+
+def _distinct(draft: Draft, ordered: Sequence[Summary], omitted: Omitted) -> list[Summary]:
+    """Summaries that the model does not see anyway; of those that begin alike, the oldest."""
     first: dict[str, Summary] = {}
-    for summary in draft.view.summaries:
+    for summary in sorted(ordered, key=lambda one: (one.updated_at, one.covers.first if one.covers else 0)):
         if summary.covers and draft.is_seen(summary.session_id, summary.covers.first):
             continue
         twin = first.setdefault(head_hash(summary.text), summary)
         if twin is not summary:
             omitted.append((_summary(draft, summary), f"begins like {twin.id}"))
-    ordered = sorted(first.values(), key=lambda s: s.covers.first if s.covers else 0, reverse=True)
-    if profile.summary_order == "relevance" and draft.asked:
-        near = 1 - (profile.episode_distance or 0.0)
-        values = {
-            hit.id: (hit.parts["cosine"] if hit.parts["cosine"] > near else 0.0, value)
-            for hit, value in hits
-            if hit.kind == "summary"
-        }
-        ordered.sort(key=lambda summary: values.get(summary.id, (0.0, 0.0)), reverse=True)
-    elif profile.summary_order == "coverage":
-        ordered.sort(key=lambda summary: -(len(summary.covers or ()) / max(1, summary.tokens)))
-    return [_summary(draft, summary) for summary in ordered]
+    shown = {summary.id for summary in first.values()}
+    return [summary for summary in ordered if summary.id in shown]
 
 
-def _summary(draft: Draft, summary: Summary) -> Item:
-    label = ""
+def _near_summaries(draft: Draft, near: Sequence[NearSummary], omitted: Omitted) -> list[Item]:
+    """Summaries of all sessions of the user that are near enough to the current message, nearest first."""
+    limit, found = draft.profile.episode_distance, {one.summary.id: one for one in near}
+    rest = [summary for summary in draft.view.summaries if summary.id not in found]
+    if limit is not None:
+        far = [one for one in near if one.distance >= limit]
+        omitted += [(_summary(draft, one.summary), f"distance {one.distance:.2f}, not below {limit:g}") for one in far]
+        omitted += [(_summary(draft, summary), "has nothing to do with the query") for summary in rest]
+        near, rest = [one for one in near if one.distance < limit], []
+    items = []
+    for summary in _distinct(draft, [*(one.summary for one in near), *rest], omitted):
+        one = found.get(summary.id)
+        why = "" if one is None else f", distance {one.distance:.2f}"
+        items.append(_summary(draft, summary, why, "" if one is None else one.sentence))
+    return items
+
+
+def _summary(draft: Draft, summary: Summary, why: str = "", sentence: str = "") -> Item:
+    profile, label, text = draft.profile, "", summary.text
+    own = draft.view.session is not None and summary.session_id == draft.view.session.id
     if summary.kind != "rolling" and summary.covers is not None:
         label = f"messages {summary.covers.first}-{summary.covers.last}, up to {summary.updated_at.date()}"
-    if draft.profile.layout == "assistant" and summary.turns is not None:
+    if profile.layout == "assistant" and summary.turns is not None:
         label = f"turns {summary.turns.first}-{summary.turns.last}"
+        label += "" if own else f", {summary.updated_at.date()}"
+    if profile.excerpt is not None:
+        text = summary_excerpt(text, draft.asked, profile.excerpt, sentence)
+    tokens = summary.tokens if text is summary.text else draft.counter.count(text)
     return Item(
         section="summaries",
         kind=f"summary:{summary.kind}",
-        text=summary.text,
-        tokens=summary.tokens + draft.counter.count(label) + 4,
-        reason=f"layer {summary.layer}, version {summary.version}",
+        text=text,
+        tokens=tokens + draft.counter.count(label) + 4,
+        reason=f"layer {summary.layer}, version {summary.version}{why}",
         id=summary.id,
         session_id=summary.session_id,
         span=summary.covers,

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from lamina.context.equal_turns import shown_messages
 from lamina.context.items import Item
-from lamina.context.summary_excerpts import summary_excerpt
 from lamina.knowledge.fact_words import describe_fact, fact_label, in_context
 from lamina.language.unicode import normalise, without_unseen
 from lamina.log.transcript import indent, line
@@ -33,8 +32,6 @@ class Selection:
     sources: Sequence[str]
     query: str | None
     number: int  # the sequence number that the current message would get
-    excerpt: int | None
-    asked: str = ""  # the current message, stored or not
 
     @cached_property
     def recent(self) -> list[Message]:
@@ -200,13 +197,9 @@ def _nest(text: str) -> str:
     return _HEADING.sub("##", _TITLE.sub("", text))
 
 
-def _excerpts(selection: Selection, section: str) -> str:
-    """Of each text, in one line, what answers the current message."""
-    length = selection.excerpt
-    return "\n".join(
-        f"- {item.label}: {summary_excerpt(item.text, selection.asked, len(item.text) if length is None else length)}"
-        for item in selection.sections.get(section, ())
-    )
+def _lines(selection: Selection, section: str) -> str:
+    """Each text in one line, behind its label."""
+    return "\n".join(f"- {item.label}: {' '.join(item.text.split())}" for item in selection.sections.get(section, ()))
 
 
 def _passages(selection: Selection, section: str) -> str:
@@ -318,13 +311,17 @@ LAYOUTS: Mapping[str, Layout] = {
         late=[("## Relevant memories", _passages, "recalled")],
     ),
     "assistant": Layout(
-        [("## User Profile", _bullets, "facts"), ("## Recent Context", _excerpts, "summaries")],
+        [("## User Profile", _bullets, "facts"), ("## Recent Context", _lines, "summaries")],
         _assistant_text,
         heading="# Long-term Memory\n",
         fenced=False,
     ),
     "chunked": Layout([(BACKGROUND, _texts, "summaries")], _text_by_turns, fenced=False),
-    "layered": Layout([("## Facts", _bullets, "facts"), ("## Summaries", _labels, "summaries")], _plain_text),
+    "layered": Layout(
+        [("## Facts", _bullets, "facts"), ("## Summaries", _labels, "summaries")],
+        _plain_text,
+        late=[("## Relevant memories", _passages, "recalled")],
+    ),
 }
 
 

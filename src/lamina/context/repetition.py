@@ -29,12 +29,15 @@ class Said:
 
     def __init__(self, taken: Iterable[Item], asked: str | None) -> None:
         self._asked = plain_text(asked or "")
+        self._others: dict[str, Item] = {}  # by id, what has a section of its own
         self._messages: dict[tuple[str, str], Item] = {}
         self._texts: list[tuple[str, Item]] = []
         self._quotes: dict[str, list[Item]] = {}  # message -> facts that were said in it
         self._facts: dict[str, Item] = {}  # quote -> the fact
         self._known: set[str] = set()  # terms of the facts
         for item in taken:
+            if item.id is not None and item.section != "recalled":
+                self._others[item.id] = item
             for message in item.messages:
                 self._messages.setdefault((plain_text(message.name or message.role), plain_text(message.text)), item)
             if item.section in {"digest", "summaries"} or item.kind == "summary":
@@ -50,9 +53,14 @@ class Said:
         self._texts = [(text, holder) for text, holder in self._texts if holder is not item]
 
     def find(self, item: Item) -> Repeated | None:
-        """Whether what an item says is here already: word for word, or as facts."""
+        """Whether what an item says is here already: itself, word for word, or as facts."""
+        if item.section == "recalled" and item.id in self._others:
+            return Repeated(f"stands among the {self._others[item.id].section}")
+        return self._find_words(item) if item.section == "recalled" and not item.cut else None
+
+    def _find_words(self, item: Item) -> Repeated | None:
         who, words = plain_text(item.label), plain_text(item.text)
-        if item.section != "recalled" or item.cut or not words:
+        if not words:
             return None
         if item.kind == "passage" and words == self._asked:
             return Repeated("the current message says the same")

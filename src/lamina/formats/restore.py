@@ -262,7 +262,7 @@ class Restorer:
             return tuple(map(_with_slot, facts)), ()
         known = [*await self._store.facts(user_id), *(fact for fact in facts if fact.slot)]
         read = functools.partial(tellings.read_texts, texts, known, reader, self._reader.rule)
-        new, change = await beside_loop(lambda: read(self._reader.is_worth_keeping))
+        new, change = await beside_loop(lambda: read(self._reader.as_wanted))
         count = self._parts.counter.count
         new = [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in new]
         return (*(fact for fact in facts if fact.slot), *new), tuple(change)

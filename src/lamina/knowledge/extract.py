@@ -114,8 +114,8 @@ class Reader:
         talk = [*await self._asked_before(talk[0]), *talk]
         found: dict[tuple[object, ...], Fact] = {}
         changes: set[str] = set()  # statements that say that something changed
-        for draft, model in await self._select(session, extractor, talk):
-            if self.is_worth_keeping(draft):
+        for selected, model in await self._select(session, extractor, talk):
+            if (draft := self.as_wanted(selected)) is not None:
                 message = by_id[draft.message_id]
                 other = None if heard is None else heard.other(message)
                 said = replace(draft, about=speakers.about_whom(draft.about, message, other))
@@ -153,7 +153,7 @@ class Reader:
             messages,
             offline=beside,
             offline_model=offline.name if offline else "",
-            current=draft_selection.current_values(current),
+            current=draft_selection.current_values(current, self._parts.profile.category_names),
             check=check,
             join=join,
         )
@@ -168,12 +168,13 @@ class Reader:
         before = await self._parts.store.messages(message.session_id, Span(first=message.seq - 1, last=message.seq - 1))
         return [one for one in before if one.role == "assistant" and not is_emptied(one)]
 
-    def is_worth_keeping(self, draft: FactDraft) -> bool:
-        """Whether the profile wants facts like this."""
+    def as_wanted(self, draft: FactDraft) -> FactDraft | None:
+        """A draft with the profile's name of its category; None if the profile does not want facts like this."""
         profile = self._parts.profile
-        wanted = not profile.categories or draft.category in profile.categories
+        category = profile.category_names.get(draft.category, draft.category)
+        wanted = not profile.categories or category in profile.categories
         sure = draft.confidence >= profile.least_confidence and draft.importance >= profile.least_importance
-        return wanted and sure
+        return replace(draft, category=category) if wanted and sure else None
 
     def _fact(self, draft: FactDraft, message: Message, user_id: str, model: str) -> Fact:
         parts = self._parts

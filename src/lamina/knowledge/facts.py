@@ -186,7 +186,7 @@ class Knowledge:
         if reader is None or not profile.facts:
             return None
         read = await beside_loop(lambda: reader.read(given.text, names, now))
-        return tellings.worth_keeping(read, given.text, self._reader.is_worth_keeping)
+        return tellings.worth_keeping(read, given.text, self._reader.as_wanted)
 
     async def _remembered(self, facts: Sequence[Fact], known: Sequence[Fact]) -> list[Remembered]:
         """What became of facts that were put just now, in their order."""

@@ -55,10 +55,10 @@ def _dated(fact: Fact, known: Sequence[Fact], now: datetime) -> Fact:
     return fact if start is None else replace(fact, valid_from=start)
 
 
-def worth_keeping(read: Statement, text: str, is_wanted: Callable[[FactDraft], bool]) -> Statement:
-    """A statement with the drafts that are wanted; the others are left unread."""
-    kept = tuple(draft for draft in read.drafts if is_wanted(draft))
-    return read if len(kept) == len(read.drafts) else replace(read, drafts=kept, unread=frozenset(terms(text)))
+def worth_keeping(read: Statement, text: str, as_wanted: Callable[[FactDraft], FactDraft | None]) -> Statement:
+    """A statement with the drafts that are wanted, as they are; the others are left unread."""
+    kept = tuple(draft for one in read.drafts if (draft := as_wanted(one)) is not None)
+    return replace(read, drafts=kept, unread=read.unread if len(kept) == len(read.drafts) else frozenset(terms(text)))
 
 
 def read_texts(
@@ -66,7 +66,7 @@ def read_texts(
     known: Iterable[Fact],
     reader: StatementReader,
     rule: ConflictRule,
-    is_wanted: Callable[[FactDraft], bool],
+    as_wanted: Callable[[FactDraft], FactDraft | None],
 ) -> tuple[list[Fact], list[Fact]]:
     """Memories of another tool, read one after the other as if they were told when they were learnt.
 
@@ -80,7 +80,7 @@ def read_texts(
         at = text.learnt_at if last is None or text.learnt_at > last else last + _MOMENT
         last = at
         current = [fact for fact in users.values() if fact.status in {"active", "conflicted"}]
-        telling = _read_text(replace(text, learnt_at=at), current, reader, is_wanted)
+        telling = _read_text(replace(text, learnt_at=at), current, reader, as_wanted)
         changed |= {fact.id: fact for fact in telling.changed}
         users |= {fact.id: fact for fact in (*telling.changed, *telling.facts, *telling.rests)}
         places = {conflicts.place_of(fact) for fact in (*telling.changed, *telling.facts, *telling.rests)}
@@ -92,7 +92,7 @@ def read_texts(
 
 
 def _read_text(
-    text: Fact, current: Sequence[Fact], reader: StatementReader, is_wanted: Callable[[FactDraft], bool]
+    text: Fact, current: Sequence[Fact], reader: StatementReader, as_wanted: Callable[[FactDraft], FactDraft | None]
 ) -> Telling:
     if len(text.value) > MAX_VALUE:
         return Telling(facts=(text,), rests=(), changed=())
@@ -100,7 +100,7 @@ def _read_text(
     ids = _ids(text.id)
     telling = read_telling(
         Told(user_id=text.user_id, text=text.value, tags=text.tags, valid_until=text.until),
-        worth_keeping(reader.read(text.value, names, text.learnt_at), text.value, is_wanted),
+        worth_keeping(reader.read(text.value, names, text.learnt_at), text.value, as_wanted),
         current,
         functools.partial(reader.in_first_person, names=names),
         now=text.learnt_at,

@@ -193,6 +193,7 @@ class Profile:
 
     facts: bool = False  # keep what the user said of themselves, word for word
     categories: tuple[str, ...] = ()  # of facts that are kept; (): all
+    category_names: Mapping[str, str] = field(default_factory=dict)  # category -> the one under which it is kept
     conflicts: Literal["newest", "confidence", "flag"] = "newest"  # what happens when two values meet
     least_confidence: float = 0.4  # a fact less sure is not kept
     least_importance: float = 0.2  # a fact less important is not kept
@@ -212,6 +213,7 @@ class Profile:
     excerpt: int | None = None  # characters of a summary that the layout shows
     system_prompt_tokens: int = 0  # reserved for the caller's system prompt
     working_memory_tokens: int = 0  # reserved for the current turn
+    recalled_kinds: tuple[str, ...] = ("message",)  # what search may bring into a context
     retrieval_top_k: int = 10
     relevance_threshold: float = 0.3  # score under which nothing is recalled
     semantic_weight: float = 0.0  # of the weighted sum; all 0: the calibrated sum ranks
@@ -221,7 +223,7 @@ class Profile:
     access_weight: float = 0.0
     semantic: Literal["vectors", "tfidf"] = "vectors"  # what the weighted sum takes for likeness in meaning
     importance_by_type: bool = False  # extracted facts have the importance of their type, not their own
-    episode_distance: float | None = None  # summaries nearer to the query than this come first
+    episode_distance: float | None = None  # only summaries nearer to the query than this are shown
 
     digest_sessions: int = 5  # how many earlier sessions a new session is told of; 0: none
     digest_cap: int = 400

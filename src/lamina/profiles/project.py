@@ -27,6 +27,7 @@ PROJECT = Profile(
     recency_weight=0.2,
     importance_weight=0.1,
     importance_by_type=True,
+    recalled_kinds=("message", "summary", "fact", "episode"),
     short_term_retention_turns=50,
     system_prompt_tokens=2_000,
     working_memory_tokens=8_000,

@@ -19,11 +19,12 @@ from lamina.parts import Parts
 from lamina.protocols.models import Embedder
 from lamina.search.bm25 import comparable
 from lamina.search.embed import embed_texts
+from lamina.search.episode_distance import Nearest, by_sentence, sentences_of
 from lamina.search.explain import hit_of
 from lamina.search.filters import Request
 from lamina.search.index import KINDS, OTHER, ROLES, Item
 from lamina.search.index_cache import IndexCache, UserIndex
-from lamina.search.question import Question, nameless, understand, with_context
+from lamina.search.question import EMPTY, Question, nameless, understand, with_context
 from lamina.search.ranking import Best, rank
 from lamina.search.signals import Query
 from lamina.search.vectors import Flags, Floats, one_thread, pack, unit
@@ -97,6 +98,24 @@ class Search:
         hits = await self._hits(user, ranking.best, request)
         marks.append(("read", time.perf_counter()))
         return Found(hits, ranking.considered, ranking.related, marks)
+
+    async def distances(self, request: Request, hits: Sequence[Hit]) -> list[Nearest] | None:
+        """How far each hit is from the query: by its own vector, or by its nearest sentence if that is static.
+
+        None if the query has no words of its own, as in "What did we discuss?".
+        """
+        static, embedder = self._parts.static, await self._embedder()
+        own = embedder is not None and (static is None or embedder.name != static.name)
+        if static is None or (own and any(hit.parts["cosine"] for hit in hits)):
+            return [Nearest(1 - hit.parts["cosine"]) for hit in hits]
+        understood = understand(request.query, at=request.at or self._parts.now(), names=(), own=())
+        asked = " ".join(word for word in understood.words if word not in EMPTY)
+        if not asked or not hits:
+            return [] if asked else None
+        parts = [sentences_of(hit.text) for hit in hits]
+        texts = [asked[:_EMBEDDED], *(sentence for part in parts for sentence in part)]
+        question, *vectors = await embed_texts(static, texts, _QUICK)
+        return by_sentence(question, parts, vectors)
 
     async def _embedder(self) -> Embedder | None:
         """The embedder to search by: the one that was chosen, or static vectors until all has its vectors."""

@@ -164,6 +164,7 @@ class ContextRequest(
     ] = []
     at: Time | None = None
     seen_from: Place | None = about("you send the messages from here on yourself", None)
+    mode: Literal["active", "passive"] = about("passive: the recent conversation alone, nothing is retrieved", "active")
     record_access: RecordAccess = True
 
 

@@ -92,7 +92,12 @@ class ToolHandlers:
             project_id=await self._project(given),
             budget=given.budget,
         )
-        return {"text": results.context_text(blocks), "tokens": context.tokens, "budget": context.budget.total}
+        return {
+            "text": results.context_text(blocks),
+            "tokens": context.tokens,
+            "budget": context.budget.total,
+            "warnings": list(context.manifest.warnings),
+        }
 
     async def _list_facts(self, user: str, given: Any) -> Data:
         facts = await self.memory.facts(user, **given.model_dump(exclude={"user_id", "limit"}))
