@@ -73,7 +73,7 @@ def selectors():
 
 
 def test_a_screen_looks_the_same_whichever_was_seen_before():
-    """One style sheet has everything, and what a screen's own part of it styles by class alone is on no other screen."""
+    """One style sheet has all, and what a screen's own part of it styles by class alone is on no other screen."""
     assert [name for name in served() if name.endswith(".css")] == re.findall(
         r"assets/[\w.-]+\.css", served()["index.html"].decode()
     )
