@@ -71,8 +71,11 @@ def _endpoint(settings: Settings) -> str:
 
 
 def _default_user(settings: Settings, *, has_keys: bool) -> str:
-    name = None if has_keys else settings.default_user()
-    if name is not None:
+    if has_keys:
+        return (
+            "named by each request, or by its key (`lamina keys create NAME --user USER`); else nothing is remembered"
+        )
+    if (name := settings.default_user()) is not None:
         return f"{name}, if a request names nobody (LAMINA_PROXY_DEFAULT_USER)"
     return "must be named by each request, or nothing is remembered"
 
