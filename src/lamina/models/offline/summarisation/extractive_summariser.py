@@ -25,7 +25,7 @@ from lamina.models.offline.summarisation.thoughts import bind, closures
 from lamina.models.offline.summarisation.topics import topics
 from lamina.protocols.models import SummaryDraft, SummaryTask, TokenCounter
 
-_END = re.compile(r"[.!?…。\uff01\uff1f][\"'”\u2019»)\]]*\Z")
+_END = re.compile(r"[.!?:…。\uff01\uff1f\uff1a][\"'”\u2019»)\]]*\Z")
 _NOTHING = "- (nothing yet)"
 _OLD_SHARE = 0.45  # of the tokens, held for the summary that goes on
 _NEW_SHARE = 0.4  # held for what is new
@@ -221,7 +221,10 @@ def _score(statements: Sequence[Statement], keep: Sequence[str]) -> tuple[tuple[
     for at, item in enumerate(items if keep else ()):
         text = fold(item.statement.text)
         if found := {f"keep {word}": _KEEP_VALUE for word in keep if word.strip() and fold(word) in text}:
-            items[at] = replace(item, stems={**item.stems, **found}, factor=max(item.factor, 1.0), essential=True)
+            factor = max(item.factor, 1.0)
+            items[at] = replace(item, stems={**item.stems, **found}, factor=factor, essential=True, barred=False)
+    if all(item.barred for item in items):
+        items = [replace(item, barred=False) for item in items]
     return tuple(items), corrected
 
 

@@ -114,6 +114,8 @@ class Choice:
 
     def _floor(self, at: int) -> float:
         item = self._items[at]
+        if item.barred:
+            return math.inf
         high = item.statement.role == "assistant" or item.statement.unclear
         return self._room.floor * (_HIGH_FLOOR if high else 1.0)
 
