@@ -166,8 +166,9 @@ class Compactor:
         return tuple(line for line in draft.text.splitlines() if line.strip() and not line.startswith("#"))
 
     async def _accept(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
-        task = task if summariser is not self._parts.offline else replace(task, essentials=())
         draft = await self._ask(summariser, task)
+        if summariser is self._parts.offline:  # it chooses from the inputs what matters most: nothing else would do better
+            task = replace(task, essentials=(), keep=())
         if reason := objection(task, draft.text):
             raise ModelError(f"the summary was refused: {reason}")
         if self._parts.counter.count(draft.text) <= task.cap:

@@ -36,6 +36,7 @@ _MIN_SPARE = 8  # tokens for which it is worth while
 _FLOOR = 0.12  # worth per token below which a sentence is left out though there is room
 _CLOSED = 0.5  # share of an open question's words that an answer has
 _KEEP_VALUE = 8.0  # what a word is worth that must survive
+_MIN_PART = 10  # characters of a sentence that is a part of such a value
 _CATCH_ALL = ("situation", "context", "general", "other", "misc", "note", "background", "summary")
 _OVERLAP = 1.5
 _SPECIFIC = {"situation": 0.7, "time": 0.5, "event": 0.5}  # how much less these cues say about a section than others
@@ -219,13 +220,18 @@ def _score(statements: Sequence[Statement], keep: Sequence[str]) -> tuple[tuple[
     for at in corrected:
         items[at] = replace(items[at], factor=items[at].factor * WEIGHTS.superseded, essential=False)
     for at, item in enumerate(items if keep else ()):
-        text = fold(item.statement.text)
-        if found := {f"keep {word}": _KEEP_VALUE for word in keep if word.strip() and fold(word) in text}:
-            factor = max(item.factor, 1.0)
-            items[at] = replace(item, stems={**item.stems, **found}, factor=factor, essential=True, barred=False)
+        if found := {f"keep {word}": _KEEP_VALUE for word in keep if _has(item.statement.text, word)}:
+            factor, stems = max(item.factor, 1.0), {**item.stems, **found}
+            items[at] = replace(item, stems=stems, factor=factor, essential=True, required=True, barred=False)
     if all(item.barred for item in items):
         items = [replace(item, barred=False) for item in items]
     return tuple(items), corrected
+
+
+def _has(text: str, value: str) -> bool:
+    """Whether a sentence has a value, or is a part of one that goes over several sentences."""
+    said, wanted = fold(text), fold(value).strip()
+    return bool(wanted) and (wanted in said or (len(said) >= _MIN_PART and said in wanted))
 
 
 def _close_questions(statements: Sequence[Statement], fresh: int) -> list[Statement]:

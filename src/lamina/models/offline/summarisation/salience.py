@@ -22,6 +22,7 @@ class Scored:
     lasting: float  # what it is worth in however few words
     stems: Mapping[str, float]  # content stems and what each is worth
     essential: bool = False  # left out only where there is no room
+    required: bool = False  # it has words that must survive
     barred: bool = False  # left out unless another needs it: it cannot be understood, or says nothing
     needs: tuple[int, ...] = ()  # indexes of the statements that it cannot be understood without
 

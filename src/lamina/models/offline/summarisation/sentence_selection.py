@@ -100,6 +100,8 @@ class Choice:
     def _choose(self) -> None:
         self._heap = [(-self._rank(at), at, 0) for at in range(len(self._items))]
         heapq.heapify(self._heap)
+        for at in sorted(at for at, item in enumerate(self._items) if item.required):
+            self._take(at, {})
         chosen = self._packing.chosen
         while self._heap:
             negative, at, stamp = heapq.heappop(self._heap)
