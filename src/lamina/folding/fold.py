@@ -167,7 +167,9 @@ class Compactor:
 
     async def _accept(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
         draft = await self._ask(summariser, task)
-        if summariser is self._parts.offline:  # it chooses from the inputs what matters most: nothing else would do better
+        if (
+            summariser is self._parts.offline
+        ):  # it chooses from the inputs what matters most: nothing else would do better
             task = replace(task, essentials=(), keep=())
         if reason := objection(task, draft.text):
             raise ModelError(f"the summary was refused: {reason}")

@@ -25,7 +25,7 @@ from lamina.models.offline.summarisation.thoughts import bind, closures
 from lamina.models.offline.summarisation.topics import topics
 from lamina.protocols.models import SummaryDraft, SummaryTask, TokenCounter
 
-_END = re.compile(r"[.!?:…。\uff01\uff1f\uff1a][\"'”\u2019»)\]]*\Z")
+_END = re.compile(r"[.!?:,;…。\uff01\uff1f\uff1a][\"'”\u2019»)\]]*\Z")
 _NOTHING = "- (nothing yet)"
 _OLD_SHARE = 0.45  # of the tokens, held for the summary that goes on
 _NEW_SHARE = 0.4  # held for what is new

@@ -10,10 +10,12 @@ from lamina.models.offline.summarisation.wording import has_content
 _BARE_WORDS = 5  # a sentence of no more words, without a verb, only goes on
 _FRAGMENT = 4  # words without a verb, after which a sentence is an answer
 _NEAR = 6  # words within which an empty "it" is filled: "it is hard to say"
-_MIN_ASKED = 2  # content words with which a question says itself what it asks
+_MIN_ADDED = 3  # content words with which a sentence that begins with "but" stands alone
 _MIN_TOLD = 5  # content words with which a sentence with "this plan" says enough of the plan
 _TITLE = 90  # characters in which the words before a colon say what a sentence is about
 _CONJUNCTIONS = frozenset(("and", "or", "but", "then", "so", "plus", "also"))
+_SOFT = frozenset(("but", "however", "though", "although", "yet"))
+_ADDING = frozenset(("also", "anyway", "besides"))
 _POINTERS = frozenset(("this", "these", "those", "that"))
 _PERSONAL = ("ist", "ian", "er", "or", "ess", "'s")  # how words for people end
 _ONES = frozenset(("one", "ones"))
@@ -30,22 +32,29 @@ def leans(one: Statement) -> bool:
     if one.asks:
         return match_start(tokens, lex.vague) > 0 or _refers_back(one, tokens) or _points_back(one)
     if match_start(tokens, lex.leaning) and not match_start(tokens, lex.standing):
-        return not _is_filled(tokens, 0)
+        return not (_is_filled(tokens, 0) or _tells_which(tokens, 0) or labels(tokens[:4], lex.settled))
     return is_bare(tokens) or _refers_back(one, tokens) or _points_back(one) or _leaves_out_noun(tokens)
 
 
 def is_vague(one: Statement) -> bool:
     """Whether a question hardly says what it asks for: "Can you recommend some options?"."""
-    return one.asks and sum(map(has_content, one.tokens)) < _MIN_ASKED and not _has_name(one)
-
-
-def _has_name(one: Statement) -> bool:
-    return any(word[:1].isupper() or word[:1].isdigit() for word in one.text.split()[1:] if word.strip("I'"))
+    return one.asks and not any(has_content(token) and token not in lexicon().wishes for token in one.tokens)
 
 
 def turns_back(one: Statement) -> bool:
     """Whether a sentence takes back, refuses or limits what the one before it said."""
     return match_start(one.tokens, lexicon().contrary) > 0
+
+
+def adds_on(one: Statement) -> bool:
+    """Whether a sentence with a "but" can be understood alone: "But I also play the organ in Delft"."""
+    soft = one.tokens[:1] != () and one.tokens[0] in _SOFT
+    return soft and not leans(one) and sum(map(has_content, one.tokens)) >= _MIN_ADDED
+
+
+def is_addition(one: Statement) -> bool:
+    """Whether a "but" takes nothing back: "but I also", "but anyway"."""
+    return one.tokens[:1] != () and one.tokens[0] in _SOFT and not _ADDING.isdisjoint(one.tokens[1:4])
 
 
 def is_bare(tokens: Sequence[str]) -> bool:
@@ -132,7 +141,16 @@ def _points(tokens: Sequence[str], at: int) -> bool:
         return False
     if not has_content(after):
         return True
-    return before not in lex.introductions and sum(map(has_content, tokens)) < _MIN_TOLD
+    return (
+        not _tells_which(tokens, at) and before not in lex.introductions and sum(map(has_content, tokens)) < _MIN_TOLD
+    )
+
+
+def _tells_which(tokens: Sequence[str], at: int) -> bool:
+    """Whether a "this" is told apart by what follows: "this book I read", "this show called Heron"."""
+    if tokens[at] not in _POINTERS or not has_content("".join(tokens[at + 1 : at + 2])):
+        return False
+    return any(word in lexicon().selves or word in {"called", "named"} for word in tokens[at + 2 : at + 5])
 
 
 def _leaves_out_noun(tokens: Sequence[str]) -> bool:
@@ -142,7 +160,11 @@ def _leaves_out_noun(tokens: Sequence[str]) -> bool:
 
 
 def _has_noun(tokens: Sequence[str], end: int) -> bool:
-    return any(_could_be_meant(tokens, place) for place in range(end))
+    stop, determiners = lexicon().stop, lexicon().determiners
+    return any(
+        _could_be_meant(tokens, at) or (at > 0 and tokens[at] not in stop and tokens[at - 1] in determiners)
+        for at in range(end)
+    )
 
 
 def _could_be_meant(tokens: Sequence[str], at: int) -> bool:

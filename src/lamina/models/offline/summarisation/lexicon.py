@@ -39,6 +39,7 @@ class Lexicon:
     introductions: frozenset[str]  # "I met this man" tells of a man for the first time
     requests: frozenset[str]  # first words of a sentence that asks for something
     people: frozenset[str]  # whom a "she" may stand for
+    wishes: frozenset[str]  # words that alone do not say what a question asks for
     numbers: frozenset[str]
     takers: frozenset[str]  # verbs that need a thing
     remarks: Phrases  # beginnings of clauses that only admire
@@ -53,7 +54,18 @@ class Lexicon:
     headings: Mapping[str, tuple[str, ...]]  # stem of a heading's word -> cues
 
 
-_WORD_SETS = ("copulas", "closers", "counted", "periods", "introductions", "requests", "people", "numbers", "takers")
+_WORD_SETS = (
+    "copulas",
+    "closers",
+    "counted",
+    "periods",
+    "introductions",
+    "requests",
+    "people",
+    "wishes",
+    "numbers",
+    "takers",
+)
 
 
 @cache

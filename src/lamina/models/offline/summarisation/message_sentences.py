@@ -8,7 +8,7 @@ from lamina.language.sentences import Sentence, sentences
 from lamina.language.words import tokenise
 from lamina.models.offline.summarisation.lexicon import labels, lexicon
 
-_LONGEST = 640  # characters; a longer sentence is cut, since it would take the room of many
+LONGEST = 640  # characters; a longer sentence is cut, since it would take the room of many
 _WINDOW = 1_200
 _MAX_WINDOWS = 64
 _MAX_LINE = 160  # of code or of a tool's result
@@ -29,13 +29,13 @@ _EVEN = 0.7  # length of a wrapped line, of the longest
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A sentence without emphasis, and whether it goes on from the one before, announces the next or is in a list."""
+    """A sentence without emphasis, with its place among the others."""
 
     text: str
     plain: bool = True  # neither code nor a tool's result
-    joined: bool = False
-    head: bool = False
-    item: bool = False
+    joined: bool = False  # goes on from the one before
+    head: bool = False  # announces the next
+    item: bool = False  # begins an item of a list
 
 
 def pieces(text: str, role: str, max_characters: int) -> Iterator[Piece]:
@@ -43,7 +43,7 @@ def pieces(text: str, role: str, max_characters: int) -> Iterator[Piece]:
     whole = excerpt(text, max_characters)
     whole = whole if role == "tool" else unwrap(whole)
     before: Sentence | None = None
-    for sentence in sentences(whole, _LONGEST):
+    for sentence in sentences(whole, LONGEST):
         if sentence.kind == "code" or (role != "tool" and _is_code(sentence.text)):
             lines = [line.strip() for line in sentence.text.splitlines()[:_MAX_CODE_LINES]]
             yield from (Piece(flat(line), plain=False) for line in lines if len(line) <= _MAX_LINE and _fails(line))
@@ -51,12 +51,10 @@ def pieces(text: str, role: str, max_characters: int) -> Iterator[Piece]:
             if len(sentence.text) <= _MAX_LINE and (_NUMBER.search(sentence.text) or _fails(sentence.text)):
                 yield Piece(flat(sentence.text), plain=False)
         elif not _CELLS.search(sentence.text):
-            yield Piece(
-                flat(sentence.text),
-                joined=before is not None and _goes_on(before, sentence),
-                head=_is_head(whole, sentence),
-                item=sentence.kind == "item" and bool(_MARKED.match(_line_before(whole, sentence.start))),
-            )
+            listed = sentence.kind == "item"
+            first = listed and bool(_MARKED.match(_line_before(whole, sentence.start)))
+            joined = (listed and not first) or (before is not None and _goes_on(before, sentence))
+            yield Piece(flat(sentence.text), joined=joined, head=_is_head(whole, sentence), item=first)
         before = sentence
 
 
@@ -80,7 +78,7 @@ def _line_before(text: str, at: int) -> str:
 def _goes_on(before: Sentence, sentence: Sentence) -> bool:
     """Whether a sentence is the end of one that was too long."""
     beside = before.kind == sentence.kind and 0 <= sentence.start - before.end <= 1
-    return beside and len(before.text) >= _LONGEST // 3 and (before.text[-1].isalnum() or before.text[-1] in ",;:")
+    return beside and len(before.text) >= LONGEST // 3 and (before.text[-1].isalnum() or before.text[-1] in ",;:")
 
 
 def unwrap(text: str) -> str:

@@ -181,16 +181,18 @@ def _is_essential(statement: Statement, cues: Sequence[str], own: Sequence[str],
 def _is_barred(statement: Statement, cues: Sequence[str]) -> bool:
     """Whether a line of it alone would tell a reader nothing; what a summary has already stays."""
     if statement.old or statement.question:
-        return False
-    return statement.unclear or _is_verse(statement) or (
-        lexicon().lasting.isdisjoint(cues) and "situation" not in cues and not any(map(has_content, statement.tokens))
+        return _is_verse(statement)
+    return (
+        statement.unclear
+        or _is_verse(statement)
+        or not (any(map(has_content, statement.tokens)) or "situation" in cues or lexicon().lasting & {*cues})
     )
 
 
 def _is_verse(statement: Statement) -> bool:
     """Whether it is a line of an assistant that ends without a mark, outside a list: verse, a title, a caption."""
-    plain = statement.role == "assistant" and not (statement.head or statement.item) and statement.text.isascii()
-    return plain and bool(_OPEN_END.search(statement.text))
+    plain = statement.role == "assistant" and not (statement.head or statement.item or statement.old)
+    return plain and statement.text.isascii() and bool(_OPEN_END.search(statement.text))
 
 
 def _lasting(statement: Statement, cues: Sequence[str]) -> float:

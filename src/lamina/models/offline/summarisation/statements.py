@@ -8,7 +8,7 @@ from lamina.language.dates import with_dates
 from lamina.language.sentences import sentences
 from lamina.language.words import fold, tokenise
 from lamina.models.offline.summarisation.lexicon import labels, lexicon, match_start
-from lamina.models.offline.summarisation.message_sentences import excerpt, flat, pieces
+from lamina.models.offline.summarisation.message_sentences import LONGEST, excerpt, flat, pieces
 from lamina.models.offline.summarisation.wording import shorten
 from lamina.values.message import Message
 
@@ -169,7 +169,7 @@ def _line_statements(raw: str, source: int, line: int, heading: str) -> Iterator
     speaker = label["speaker"] if label and label["speaker"][:1].isupper() else ""
     body = body[label.end() :] if label and speaker else body
     asked = label["question"] or "" if label and speaker else ""
-    parts = [part.removeprefix(LATER) for sentence in sentences(body) for part in sentence.text.split(JOINT)]
+    parts = [part.removeprefix(LATER) for sentence in sentences(body, LONGEST) for part in sentence.text.split(JOINT)]
     for place, text in enumerate(part for part in parts if part):
         tokens = tokenise(DATE.sub("", text))
         asks = is_question(text, tokens)

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lamina.language.words import fold, stem
-from lamina.models.offline.summarisation.leaning import is_bare, is_fragment, is_vague, leans, turns_back
+from lamina.models.offline.summarisation.leaning import (
+    adds_on,
+    is_addition,
+    is_bare,
+    is_fragment,
+    is_vague,
+    leans,
+    turns_back,
+)
 from lamina.models.offline.summarisation.lexicon import labels, lexicon
 from lamina.models.offline.summarisation.statements import SPEAKERS, Statement
 from lamina.models.offline.summarisation.wording import ANSWERS, has_content
@@ -27,16 +35,28 @@ class Thoughts:
 
 @dataclass(frozen=True, slots=True)
 class _Talk:
-    """Statements, where the message or line of each begins, and which of them another could lean on."""
+    """Statements; where the message or line of each begins; which of them others could lean on, and which lean."""
 
     said: Sequence[Statement]
     starts: Sequence[int]
     tells: Sequence[bool]
+    leans: Sequence[bool]
+    parts: Sequence[bool]  # items of lists that say little without the words that announce the list
+
+    def is_helpless(self, at: int) -> bool:
+        """Whether a sentence says nothing without another."""
+        return self.said[at].joined or self.leans[at] or self.parts[at]
 
 
 def bind(statements: Sequence[Statement]) -> Thoughts:
     """The statements with what each of them needs; `unclear` where nothing was found that it leans on."""
-    talk = _Talk(statements, _line_starts(statements), _telling(statements))
+    talk = _Talk(
+        said=statements,
+        starts=_line_starts(statements),
+        tells=_telling(statements),
+        leans=[leans(one) for one in statements],
+        parts=[one.item and is_fragment(one) for one in statements],
+    )
     found = list(statements)
     needs: list[tuple[int, ...]] = [() for _ in found]
     english = _is_english(statements)
@@ -51,10 +71,11 @@ def bind(statements: Sequence[Statement]) -> Thoughts:
             found[at] = answer
         elif head is not None:
             found[at] = replace(one, line=found[head].line)
-            needs[at] = (*needs[at], head)
-            if back:  # who keeps an offer keeps the refusal
+            if not adds_on(one):
+                needs[at] = (*needs[at], head)
+            if back and not is_addition(one):  # who keeps an offer keeps the refusal
                 needs[head] = (*needs[head], at)
-        elif english and _is_helpless(one) and not (back or one.old):
+        elif english and talk.is_helpless(at) and not (back or one.old):
             found[at] = replace(one, unclear=True)
         if one.head:  # what only announces goes with what it announces
             follows = at + 1 < len(talk.said) and talk.starts[at + 1] == talk.starts[at]
@@ -69,20 +90,15 @@ def _is_english(statements: Sequence[Statement]) -> bool:
     return sum(token in lexicon().stop for token in tokens) >= _ENGLISH * len(tokens)
 
 
-def _is_helpless(one: Statement) -> bool:
-    """Whether a sentence says nothing without another."""
-    return one.joined or leans(one) or (one.item and is_fragment(one))
-
-
 def _support(talk: _Talk, at: int) -> tuple[int | None, Statement | None]:
     """What a statement leans on: another one, or the words of another speaker, which it then has beside it."""
     one = talk.said[at]
-    back, helpless = turns_back(one), _is_helpless(one)
-    if one.item and is_fragment(one):
+    back = turns_back(one)
+    if talk.parts[at]:
         head = _list_head(talk, at)
         return (head, None) if head is not None else (None, _with_question(talk, at))
     before = next((place for place in range(at - 1, talk.starts[at] - 1, -1) if talk.tells[place]), None)
-    if not (helpless or back):
+    if not (talk.is_helpless(at) or back):
         if before is not None and is_vague(one):
             return before, None
         return None, _with_question(talk, at) if at == talk.starts[at] and is_fragment(one) else None
@@ -130,10 +146,10 @@ def _with_question(talk: _Talk, at: int) -> Statement | None:
     if one.old or before < 0 or not _is_beside(talk.said[before], one) or talk.said[before].speaker == one.speaker:
         return None
     said = [talk.said[place] for place in range(talk.starts[before], before + 1) if talk.tells[place]]
-    asked = [statement for statement in said if statement.asks and _fits(statement, _MAX_QUESTION)]
+    asked = [other for other in said if other.asks and _fits(other, _MAX_QUESTION)]
     if asked:
         return replace(one, question=asked[-1].text.strip(_QUOTES))
-    if not leans(one) or _goes_on_from_own(one):
+    if not talk.leans[at] or _goes_on_from_own(one):
         return None
     plain = [other for other in said if not (other.asks or other.head) and _fits(other, _MAX_REMARK)]
     return replace(one, question=plain[-1].text.strip(_QUOTES)) if plain else None
@@ -146,8 +162,8 @@ def _on_request(talk: _Talk, at: int) -> Statement | None:
         return None
     if before < 0 or not _is_beside(talk.said[before], one):
         return None
-    said = [talk.said[place] for place in range(talk.starts[before], before + 1) if talk.said[place].role == "user"]
-    asked = [other for other in said if _requests(other) and _fits(other, _MAX_REQUEST) and not leans(other)]
+    said = [talk.said[place] for place in range(talk.starts[before], before + 1) if not talk.leans[place]]
+    asked = [other for other in said if other.role == "user" and _requests(other) and _fits(other, _MAX_REQUEST)]
     wanted = {stem(token) for other in asked for token in other.tokens if has_content(token)}
     if not wanted or any(stem(token) in wanted for token in one.tokens):
         return None
@@ -161,7 +177,9 @@ def _requests(one: Statement) -> bool:
 def _fits(one: Statement, characters: int) -> bool:
     """Whether words may be shown beside their answer: not too many, no small talk, no quoted words, clear alone."""
     cues = labels(one.tokens, lexicon().cues)
-    if len(one.text) > characters or one.text.startswith("[") or {"pleasantry", "meta"} & set(cues):
+    if len(one.text) > characters or one.text.startswith("[") or "meta" in cues:
+        return False
+    if "pleasantry" in cues and not one.asks:
         return False
     return '"): ' not in one.text and not sum(one.text.count(mark) for mark in '"“”') % 2
 
