@@ -40,6 +40,7 @@ _MIN_PART = 10  # characters of a sentence that is a part of such a value
 _CATCH_ALL = ("situation", "context", "general", "other", "misc", "note", "background", "summary")
 _OVERLAP = 1.5
 _SPECIFIC = {"situation": 0.7, "time": 0.5, "event": 0.5}  # how much less these cues say about a section than others
+_OWN = {"preference", "instruction", "habit", "insight", "identity"}  # what only the user's own words say of the user
 _LEAST_OF_OTHERS = 40  # tokens that others than the user have in any case
 _MAX_LINE = 420  # characters of a line that has words of several messages
 _NEWER = 0.6  # how much more room the newest session of a digest has than the oldest
@@ -359,7 +360,8 @@ def _heading_score(item: Scored, heading: str) -> float:
     lex = lexicon()
     stems = content_stems(tokenise(heading))
     wanted = {cue: rank for key in reversed(stems) for rank, cue in enumerate(lex.headings.get(key, ()))}
-    fits = [_SPECIFIC.get(cue, 1.0) / (1 + 0.35 * wanted[cue]) for cue in item.cues if cue in wanted]
+    cues = {*item.cues} & {*wanted} - (_OWN if is_others(item) else set())
+    fits = [_SPECIFIC.get(cue, 1.0) / (1 + 0.35 * wanted[cue]) for cue in sorted(cues)]
     fit = 0.75 * max(fits, default=0.0) + 0.25 * sum(fits)
     if item.statement.open and "open" in wanted:
         fit += 2 * _OVERLAP

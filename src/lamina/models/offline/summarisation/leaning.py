@@ -32,7 +32,7 @@ def leans(one: Statement) -> bool:
     if one.asks:
         return match_start(tokens, lex.vague) > 0 or _refers_back(one, tokens) or _points_back(one)
     if match_start(tokens, lex.leaning) and not match_start(tokens, lex.standing):
-        return not (_is_filled(tokens, 0) or _tells_which(tokens, 0) or labels(tokens[:4], lex.settled))
+        return not (_is_filled(tokens, 0) or _tells_which(tokens, 0))
     return is_bare(tokens) or _refers_back(one, tokens) or _points_back(one) or _leaves_out_noun(tokens)
 
 

@@ -70,7 +70,7 @@ def bind(statements: Sequence[Statement]) -> Thoughts:
         if answer is not None:
             found[at] = answer
         elif head is not None:
-            found[at] = replace(one, line=found[head].line)
+            found[at] = replace(one, line=found[head].line, open=found[head].open)
             if not adds_on(one):
                 needs[at] = (*needs[at], head)
             if back and not is_addition(one):  # who keeps an offer keeps the refusal
