@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lamina.errors import ModelError
 from lamina.folding import layouts
-from lamina.folding.acceptance import ESSENTIAL_TOKENS, inputs_of, objection
+from lamina.folding.acceptance import ESSENTIAL_TOKENS, essential_sentences, inputs_of, objection
 from lamina.folding.drift import adds_nothing
 from lamina.folding.due import Fold, next_fold
 from lamina.knowledge import conflicts
@@ -166,12 +166,13 @@ class Compactor:
             draft = await self._ask(self._parts.offline, brief)
         except ModelError:
             return ()
-        return tuple(line for line in draft.text.splitlines() if line.strip() and not line.startswith("#"))
+        return essential_sentences(draft.text)
 
     async def _accept(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
-        task = task if summariser is not self._parts.offline else replace(task, essentials=())
         draft = await self._ask(summariser, task)
         draft = replace(draft, text=layouts.rename_sections(draft.text, task.asked_sections, task.sections))
+        if summariser is self._parts.offline:  # it chooses what matters most: nothing else would do better
+            task = replace(task, essentials=(), keep=())
         if reason := objection(task, draft.text):
             raise ModelError(f"the summary was refused: {reason}")
         if self._parts.counter.count(draft.text) <= task.cap:

@@ -25,7 +25,7 @@ from lamina.models.offline.summarisation.thoughts import bind, closures
 from lamina.models.offline.summarisation.topics import topics
 from lamina.protocols.models import SummaryDraft, SummaryTask, TokenCounter
 
-_END = re.compile(r"[.!?…。\uff01\uff1f][\"'”\u2019»)\]]*\Z")
+_END = re.compile(r"[.!?:,;…。\uff01\uff1f\uff1a][\"'”\u2019»)\]]*\Z")
 _NOTHING = "- (nothing yet)"
 _OLD_SHARE = 0.45  # of the tokens, held for the summary that goes on
 _NEW_SHARE = 0.4  # held for what is new
@@ -36,9 +36,11 @@ _MIN_SPARE = 8  # tokens for which it is worth while
 _FLOOR = 0.12  # worth per token below which a sentence is left out though there is room
 _CLOSED = 0.5  # share of an open question's words that an answer has
 _KEEP_VALUE = 8.0  # what a word is worth that must survive
+_MIN_PART = 10  # characters of a sentence that is a part of such a value
 _CATCH_ALL = ("situation", "context", "general", "other", "misc", "note", "background", "summary")
 _OVERLAP = 1.5
 _SPECIFIC = {"situation": 0.7, "time": 0.5, "event": 0.5}  # how much less these cues say about a section than others
+_OWN = {"preference", "instruction", "habit", "insight", "identity"}  # what only the user's own words say of the user
 _LEAST_OF_OTHERS = 40  # tokens that others than the user have in any case
 _MAX_LINE = 420  # characters of a line that has words of several messages
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -220,10 +222,18 @@ def _score(statements: Sequence[Statement], keep: Sequence[str]) -> tuple[tuple[
     for at in corrected:
         items[at] = replace(items[at], factor=items[at].factor * WEIGHTS.superseded, essential=False)
     for at, item in enumerate(items if keep else ()):
-        text = fold(item.statement.text)
-        if found := {f"keep {word}": _KEEP_VALUE for word in keep if word.strip() and fold(word) in text}:
-            items[at] = replace(item, stems={**item.stems, **found}, factor=max(item.factor, 1.0), essential=True)
+        if found := {f"keep {word}": _KEEP_VALUE for word in keep if _has(item.statement.text, word)}:
+            factor, stems = max(item.factor, 1.0), {**item.stems, **found}
+            items[at] = replace(item, stems=stems, factor=factor, essential=True, required=True, barred=False)
+    if all(item.barred for item in items):
+        items = [replace(item, barred=False) for item in items]
     return tuple(items), corrected
+
+
+def _has(text: str, value: str) -> bool:
+    """Whether a sentence has a value, or is a part of one that goes over several sentences."""
+    said, wanted = fold(text), fold(value).strip()
+    return bool(wanted) and (wanted in said or (len(said) >= _MIN_PART and said in wanted))
 
 
 def _close_questions(statements: Sequence[Statement], fresh: int) -> list[Statement]:
@@ -352,7 +362,8 @@ def _heading_score(item: Scored, heading: str) -> float:
     lex = lexicon()
     stems = content_stems(tokenise(heading))
     wanted = {cue: rank for key in reversed(stems) for rank, cue in enumerate(lex.headings.get(key, ()))}
-    fits = [_SPECIFIC.get(cue, 1.0) / (1 + 0.35 * wanted[cue]) for cue in item.cues if cue in wanted]
+    cues = {*item.cues} & {*wanted} - (_OWN if is_others(item) else set())
+    fits = [_SPECIFIC.get(cue, 1.0) / (1 + 0.35 * wanted[cue]) for cue in sorted(cues)]
     fit = 0.75 * max(fits, default=0.0) + 0.25 * sum(fits)
     if item.statement.open and "open" in wanted:
         fit += 2 * _OVERLAP

@@ -9,6 +9,7 @@ from lamina.language.words import fold, is_unspaced, stem, tokenise
 from lamina.models.offline.summarisation.lexicon import labels, lexicon
 from lamina.models.offline.summarisation.rarity import rarity
 from lamina.models.offline.summarisation.statements import DATE, Statement
+from lamina.models.offline.summarisation.wording import has_content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class Scored:
     lasting: float  # what it is worth in however few words
     stems: Mapping[str, float]  # content stems and what each is worth
     essential: bool = False  # left out only where there is no room
+    required: bool = False  # it has words that must survive
+    barred: bool = False  # left out unless another needs it: it cannot be understood, or says nothing
     needs: tuple[int, ...] = ()  # indexes of the statements that it cannot be understood without
 
 
@@ -69,6 +72,7 @@ _MAX_BARE_TERMS = 2  # content words with which a sentence only announces the ne
 _VERSION = re.compile(r"\b[vV]?\d+(?:\.\d+)+\b|\b[a-z]+_[a-z_]+\b|[a-z][A-Z]|\w+\.(?:py|js|ts|json|toml|yml|sql|md)\b")
 _CAPITAL = re.compile(r"(?<=[^.!?:\s] )[^\W\d_a-z]\w*")  # not at the beginning of a sentence
 _INTRODUCED = re.compile(r"\bI(?:['\u2019]m| am) [^\W\d_a-z]\w+(?:[.,!]|\Z)")
+_OPEN_END = re.compile(r"[A-Za-z0-9,;'-]\Z")
 _QUOTED = re.compile(r"[\"“][^\"”]{2,60}[\"”]")
 
 
@@ -111,6 +115,7 @@ def score_statements(statements: Sequence[Statement]) -> list[Scored]:
                 lasting=lasting,
                 stems=worth,
                 essential=_is_essential(statement, cues, own, names),
+                barred=_is_barred(statement, cues),
             )
         )
     return found
@@ -171,6 +176,23 @@ def _is_essential(statement: Statement, cues: Sequence[str], own: Sequence[str],
         return False
     told = not lexicon().essential.isdisjoint(cues) or bool(DATE.search(statement.text))
     return told or any(key[0].isdigit() or key in names for key in own)
+
+
+def _is_barred(statement: Statement, cues: Sequence[str]) -> bool:
+    """Whether a line of it alone would tell a reader nothing; what a summary has already stays."""
+    if statement.old or statement.question:
+        return _is_verse(statement)
+    return (
+        statement.unclear
+        or _is_verse(statement)
+        or not (any(map(has_content, statement.tokens)) or "situation" in cues or lexicon().lasting & {*cues})
+    )
+
+
+def _is_verse(statement: Statement) -> bool:
+    """Whether it is a line of an assistant that ends without a mark, outside a list: verse, a title, a caption."""
+    plain = statement.role == "assistant" and not (statement.head or statement.item or statement.old)
+    return plain and statement.text.isascii() and bool(_OPEN_END.search(statement.text))
 
 
 def _lasting(statement: Statement, cues: Sequence[str]) -> float:

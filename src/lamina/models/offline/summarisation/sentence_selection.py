@@ -100,6 +100,8 @@ class Choice:
     def _choose(self) -> None:
         self._heap = [(-self._rank(at), at, 0) for at in range(len(self._items))]
         heapq.heapify(self._heap)
+        for at in sorted(at for at, item in enumerate(self._items) if item.required):
+            self._take(at, {})
         chosen = self._packing.chosen
         while self._heap:
             negative, at, stamp = heapq.heappop(self._heap)
@@ -114,6 +116,8 @@ class Choice:
 
     def _floor(self, at: int) -> float:
         item = self._items[at]
+        if item.barred:
+            return math.inf
         high = item.statement.role == "assistant" or item.statement.unclear
         return self._room.floor * (_HIGH_FLOOR if high else 1.0)
 

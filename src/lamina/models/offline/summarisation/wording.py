@@ -15,6 +15,7 @@ _MIN_TOLD = 2  # content words with which a yes says itself what it agrees to
 _MIN_LEFT = 4  # words that a sentence keeps when a remark goes
 _CALLED = re.compile(r",\s+(?P<name>[^\W\d_]+)(?P<mark>[.!?…]+)\Z")
 _BREAK = re.compile(r"(?:[,;]|\s[-\u2013—]{1,2}|—|(?<=[a-z])[-\u2013](?=\s))\s*(?:and\s+)?|\s+and\s+")
+_THANKED = re.compile(r"(?:for|to|that)\b", re.IGNORECASE)  # goes on from the thanks before it
 _FINAL = re.compile(r"[.!…]+\Z")
 
 
@@ -30,7 +31,7 @@ def without_opener(text: str, names: frozenset[str] = frozenset()) -> str:
     for _ in range(3):
         head, comma, rest = text.partition(", ")
         tokens = [fold(word) for word in head.split()]
-        if not comma or not tokens or len(tokens) > _MAX_OPENER_WORDS or not rest:
+        if not comma or not tokens or len(tokens) > _MAX_OPENER_WORDS or not rest or _THANKED.match(rest):
             return text
         skipped = match_start(tokens, lexicon().openers)
         if not all(_is_name(token, names) for token in tokens[skipped:]):
