@@ -20,7 +20,11 @@ SAID = {
         "The API must respond in under 200 ms.",
         "I prefer dark mode.",
     ),
-    BOREA: ("We decided to use MySQL for the backend.", "Our budget is 9,000 euros.", "Our goal is to launch in March."),
+    BOREA: (
+        "We decided to use MySQL for the backend.",
+        "Our budget is 9,000 euros.",
+        "Our goal is to launch in March.",
+    ),
     None: ("I decided to learn the piano.",),
 }
 
@@ -194,7 +198,11 @@ def test_a_digest_tells_of_its_project(opened: Opener) -> None:
 def test_text_of_the_conversation_lifts_what_fits(opened: Opener) -> None:
     """001.23: `context` changes the order and the scores, and leaves nothing out."""
     memory = opened("project")
-    for text in ("Python runs the data pipeline.", "Python is the snake in the zoo.", "Python has a conference in May."):
+    for text in (
+        "Python runs the data pipeline.",
+        "Python is the snake in the zoo.",
+        "Python has a conference in May.",
+    ):
         memory.remember(text, user_id=USER)
     memory.settle()
 
