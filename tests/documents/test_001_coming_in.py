@@ -184,7 +184,7 @@ def test_merges_are_clean_at_any_depth(opened: Opener) -> None:
     for number in range(80):
         text = f"We decided to use {things[number % 10]} for part {number}, and Maria owns the work on it."
         memory.add([{"role": "user", "content": text}, {"role": "assistant", "content": "Noted."}])
-        if number % 20 == 19:
+        if number in {39, 59, 79}:
             memory.settle()
             merged = memory.summaries("default:main")[0]
             assert (merged.kind, len(memory.summaries("default:main"))) == ("merged", 3)

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -127,7 +127,8 @@ def test_field_names_of_the_document() -> None:
     assert set(memory["metadata"]) == {
         "source", "importance", "accessCount", "lastAccessedAt", "decayFactor", "tokens",
     }  # fmt: skip
-    item = folder.conversation(SESSION, log("ua"), ["f1"])
+    item = folder.conversation(replace(SESSION, project_id="shop"), log("ua"), ["f1"])
+    assert item["projectId"] == "shop"
     assert {"id", "projectId", "startedAt", "status", "totalTurns", "recentMessages", "activeFacts", "milestones"} <= (
         set(item)
     )

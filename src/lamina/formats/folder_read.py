@@ -66,7 +66,10 @@ def _with_episodes(records: list[Record]) -> list[Record]:
     """The records of sessions that another program wrote, each with the number of its episodes."""
     told = Counter(str(one.get("session_id")) for one in records if one["type"] == "episode")
     return [
-        {**one, "holds": {**one["holds"], "episodes": told[one["id"]]}} if "holds" in one else one for one in records
+        {**one, "holds": {**one["holds"], "episodes": told[one["id"]]}}
+        if one["type"] == "session" and "holds" in one
+        else one
+        for one in records
     ]
 
 
