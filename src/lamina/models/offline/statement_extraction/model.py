@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILE = "statements.npz"
-SHA256 = "2383d9729421ff046f377eec60851f86256172c2c3e1521e9e21bdb49e6c42b1"  # of the file
+SHA256 = "43391762970354aff3a85f806dee49de041f343a922a22f320117e21e7186e9c"  # of the file
 TYPES = (
     "none", "identity", "relation", "health", "preference", "constraint", "instruction", "goal", "decision",
     "procedure", "commitment", "event", "entity",
