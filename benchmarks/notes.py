@@ -22,12 +22,13 @@ from benchmarks import facts
 from benchmarks.facts import message
 from lamina.language.words import terms
 from lamina.models.offline.offline_extractor import drafts_in, last_question
+from lamina.profiles import DEFAULT
 from lamina.protocols.models import FactDraft
 from lamina.values.fact import Fact
 
 LABELS = Path(__file__).parent / "labels"
 DATA = Path(__file__).parents[2] / "shared" / "data"
-ACTIVE = 0.5  # confidence from which a memory is active, not a candidate
+ACTIVE = DEFAULT.promote_confidence  # from which a memory is active, not a candidate
 Kept = dict[str, list[FactDraft]]  # memories by message
 _MANY = 2
 _SHARED = 0.3  # of the shorter of a note and a memory

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILE = "statements.npz"
-SHA256 = "43391762970354aff3a85f806dee49de041f343a922a22f320117e21e7186e9c"  # of the file
+SHA256 = "ef9e99fe6e11bedcb8e1b44de3460d30a0e891cddf8766d38d86c562e7ebc21b"  # of the file
 TYPES = (
     "none", "identity", "relation", "health", "preference", "constraint", "instruction", "goal", "decision",
     "procedure", "commitment", "event", "entity",
