@@ -1,8 +1,8 @@
 """Train the statement reader: `python -m scripts.train_statements [--check]`.
 
 It learns from labelled user messages: the places in `benchmarks/labels/notes.jsonl`, whose words are in the development
-sets, our own talks in `benchmarks/labels/talks`, single messages in `benchmarks/labels/lines.jsonl`, and what has no key
-in `tests/data/facts`. Conversations marked as unseen are left out. `--check` only says how well it does on
+sets, our own talks in `benchmarks/labels/talks`, single messages in `benchmarks/labels/lines.jsonl`, and what has no
+key in `tests/data/facts`. Conversations marked as unseen are left out. `--check` only says how well it does on
 conversations that it was not trained on (five folds). The result is the same on every run.
 """
 
@@ -60,7 +60,9 @@ def examples(messages: Sequence[Labelled]) -> Examples:
             found.append(clause)
             texts.append(message.text[clause.start : clause.end])
             types.append(model.TYPES.index(kind))
-            counts.append(count * UNLABELLED if kind == "none" and message.partly and not clause.segment.asks else count)
+            counts.append(
+                count * UNLABELLED if kind == "none" and message.partly and not clause.segment.asks else count
+            )
             folds.append(fold)
     return Examples(
         clauses=found,
@@ -100,7 +102,7 @@ class Matrix:
     @property
     def width(self) -> int:
         """Numbers of weights for a type: of features, vectors and one that is always there."""
-        return len(self.names) + self.vectors.shape[1] + 1
+        return len(self.names) + int(self.vectors.shape[1]) + 1
 
     def times(self, weights: Floats) -> Floats:
         """What the weights say for each clause."""
