@@ -197,7 +197,7 @@ class Profile:
     conflicts: Literal["newest", "confidence", "flag"] = "newest"  # what happens when two values meet
     least_confidence: float = 0.4  # a fact less sure is not kept
     least_importance: float = 0.2  # a fact less important is not kept
-    promote_confidence: float = 0.5  # a fact less sure waits as a candidate until it is promoted by hand
+    promote_confidence: float = 0.6  # a fact less sure waits as a candidate until it is promoted by hand
     shown_importance: float = 0.5  # a fact less important is not shown unless it is asked for
     episodes: bool = False  # keep the moments that mattered
     max_episodes: int = 100  # of one user; beyond these, the least significant go

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILE = "statements.npz"
-SHA256 = "2383d9729421ff046f377eec60851f86256172c2c3e1521e9e21bdb49e6c42b1"  # of the file
+SHA256 = "ef9e99fe6e11bedcb8e1b44de3460d30a0e891cddf8766d38d86c562e7ebc21b"  # of the file
 TYPES = (
     "none", "identity", "relation", "health", "preference", "constraint", "instruction", "goal", "decision",
     "procedure", "commitment", "event", "entity",
