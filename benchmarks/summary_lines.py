@@ -1,6 +1,6 @@
 """Lines of summaries to be read by a person: `python -m benchmarks.summary_lines [--seed N] [--part P] [--count N]`.
 
-Talks go through a real memory, each with one of the six profiles, and lines of their last summaries are drawn at random.
+Talks go through a real memory, each with one of the six profiles; lines of their last summaries are drawn at random.
 Who reads them asks of each: could somebody understand it who sees only this line and its date? Talks are those of
 `labels/talks` that models may be tuned on, and sessions of LoCoMo, BEAM, OASST, LongMemEval and RealMem if their files
 are in the folder of the data. They are cut into parts by a hash of their names, so that lines of another part are of
