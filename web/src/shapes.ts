@@ -80,6 +80,11 @@ export interface Block {
   created_at: string;
 }
 
+export interface Brief {
+  global_summary: string;
+  last_summarized_message_id: string | null;
+}
+
 export interface Change {
   kind: "summary" | "fact";
   span: Span | null;
@@ -530,6 +535,16 @@ export interface Omission {
   reason: string;
 }
 
+export interface OptOut {
+  user_id: string;
+  since: string;
+  keep_log: boolean;
+}
+
+export interface OptOutRequest {
+  keep_log?: boolean;
+}
+
 export interface Outline {
   session_id: string;
   parts: Stretch[];
@@ -778,6 +793,7 @@ export interface UserProfile {
   facts: Fact[];
   markdown: string;
   people: Record<string, string[]>;
+  opted_out: string | null;
 }
 
 export interface UserSelection {
