@@ -80,8 +80,9 @@ def test_memories_come_back(held: tuple[list[Any], list[Any], list[Link]]) -> No
 
 @st.composite
 def whole_sessions(draw: st.DrawFn) -> tuple[Session, list[Message], list[Summary], list[Any]]:
-    session = draw(sessions)
     count = draw(st.integers(0, 6))
+    session = draw(sessions)
+    session = replace(session, counters=replace(session.counters, messages=count))
     said = [draw(messages(session.id, seq)) for seq in range(1, count + 1)]
     made = draw(st.lists(summaries, max_size=4, unique_by=lambda one: one.id))
     held = [type(one)(**{**_fields(one), "session_id": session.id}) for one in made]

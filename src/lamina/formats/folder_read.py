@@ -15,7 +15,7 @@ from lamina.log.erased import DROPPED
 from lamina.values.codec import Form, decode, encode, json_kind
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Json, Span
-from lamina.values.session import Milestone
+from lamina.values.session import Counters, Milestone
 
 T = TypeVar("T")
 _MAX_LOST = 100_000  # messages that one chunk may have lost
@@ -197,7 +197,7 @@ def _messages(
         place = f"{CHUNKS}, chunk {chunk.id!r}"
         found += [_message(raw, conversation.id, len(found) + 1, place) for raw in chunk.messages]
         if chunk.lamina is not None:
-            found += _lost_messages(chunk, {seq for seq, _ in found}, said_in)
+            found += _lost_messages(conversation, chunk, {seq for seq, _ in found}, said_in)
         elif not chunk.messages and chunk.summary:
             found.append((None, _placeholder(chunk, DROPPED if chunk.id in kept else chunk.summary)))
     place = f"{CONVERSATIONS}, conversation {conversation.id!r}"
@@ -230,14 +230,20 @@ def _placeholder(chunk: items.Chunk, text: str, message_id: str | None = None) -
 
 
 def _lost_messages(
-    chunk: items.Chunk, known: Collection[int | None], said_in: Mapping[tuple[str, int], str]
+    conversation: items.Conversation,
+    chunk: items.Chunk,
+    known: Collection[int | None],
+    said_in: Mapping[tuple[str, int], str],
 ) -> Iterator[tuple[int, Record]]:
     """Placeholders for the messages that a live chunk of our own covers, and that are not in the folder."""
-    covers = (chunk.lamina or {}).get("covers")
-    if not isinstance(covers, dict) or (chunk.lamina or {}).get("status", "live") != "live":
+    covers, counters = (chunk.lamina or {}).get("covers"), (conversation.lamina or {}).get("counters")
+    is_live = (chunk.lamina or {}).get("status", "live") == "live"
+    if not isinstance(covers, dict) or not isinstance(counters, dict) or not is_live:
         return
     span = decode(Span, covers, f"{CHUNKS}, chunk {chunk.id!r}: covers")
-    for seq in range(span.first, min(span.last, span.first + _MAX_LOST) + 1):
+    place = f"{CONVERSATIONS}, conversation {conversation.id!r}: counters"
+    last = min(span.last, decode(Counters, counters, place).messages, span.first + _MAX_LOST)
+    for seq in range(max(1, span.first), last + 1):
         if seq not in known:
             message_id = said_in.get((chunk.conversation_id, seq), f"{chunk.id}:{seq}")
             yield seq, _placeholder(chunk, DROPPED, message_id)
