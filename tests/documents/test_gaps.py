@@ -15,7 +15,7 @@ GAPS = {"medium_term": 9, "chunked": 72}  # blind messages at the most: what the
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_which_messages_of_a_natural_talk_are_blind(name: str) -> None:
+def test_which_messages_of_a_natural_talk_are_not_visible(name: str) -> None:
     """002.13, 003.12 and 004.13: none, but for the gaps that two documents have, and those with a warning."""
     held = list(turns(name, stored=False))
     assert len(held) == 40
