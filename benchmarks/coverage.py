@@ -24,13 +24,11 @@ class Turn:
     warned: bool  # of the messages that are blind
 
 
-def turns(profile: str, *, stored: bool) -> Iterator[Turn]:
+def turns(profile: str) -> Iterator[Turn]:
     """The talk held turn by turn; a worker folds after each."""
     with Memory(":memory:", profile=PROFILES[profile], worker=False) as memory:
         for start in range(0, len(MESSAGES), 2):
             question, reply = MESSAGES[start : start + 2]
-            if stored:
-                memory.add(question, user_id="nadia", session_id="talk")
             context = memory.context(question["content"], user_id="nadia", session_id="talk")
             manifest = context.manifest
             yield Turn(
@@ -40,12 +38,12 @@ def turns(profile: str, *, stored: bool) -> Iterator[Turn]:
                 tokens=context.tokens,
                 warned=any("close_gaps" in warning for warning in manifest.warnings),
             )
-            memory.add([reply] if stored else [question, reply], user_id="nadia", session_id="talk")
+            memory.add([question, reply], user_id="nadia", session_id="talk")
             memory.settle()
 
 
 def main() -> None:
-    held = {name: list(turns(name, stored=False)) for name in NAMES}
+    held = {name: list(turns(name)) for name in NAMES}
     print("Blind messages before each reply (tokens of the context):\n")
     print("| turn | messages | " + " | ".join(f"`{name}`" for name in NAMES) + " |")
     print("|---" * (len(NAMES) + 2) + "|")

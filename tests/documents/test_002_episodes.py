@@ -1,14 +1,14 @@
 """Document 002: episodes of a user, found from every session and only if they are near the question."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from lamina import Memory
 from lamina.errors import InputError
+from lamina.values.message import Span
 from tests.documents.natural_talk import MESSAGES
-from tests.documents.talks import USER, Clock, Talk, spans
+from tests.documents.talks import USER, Clock, Talk
 
 Opener = Callable[..., Memory]
 
@@ -25,7 +25,7 @@ def test_episodes_are_found_from_every_session(opened: Opener, clock: Clock) -> 
     memory = opened("assistant")
     memory.add(list(MESSAGES), user_id=USER, session_id="old")
     memory.settle()
-    assert spans([one.turns for one in memory.summaries("old")]) == [(1, 10), (11, 30)]
+    assert [one.turns for one in memory.summaries("old")] == [Span(first=1, last=10), Span(first=11, last=30)]
     clock.ahead(days=2)
     other = Talk(memory, session_id="new")
     (found,) = recent_context(other.context("What did we discuss about vector databases?").text)
@@ -75,16 +75,16 @@ def test_nothing_is_retrieved_unless_the_mode_is_active(opened: Opener) -> None:
     memory = opened("assistant")
     memory.add(list(MESSAGES), user_id=USER, session_id="old")
     memory.settle()
-    given: dict[str, Any] = {"user_id": USER, "session_id": "old"}
+    talk = Talk(memory, session_id="old")
     question = "What did we discuss about vector databases?"
-    active = memory.context(question, mode="active", **given)
-    assert active == memory.context(question, **given)
+    active = talk.context(question, mode="active")
+    assert active == talk.context(question)
     assert "# Long-term Memory" in active.text
-    passive = memory.context(question, mode="passive", **given)
+    passive = talk.context(question, mode="passive")
     assert {item.section for item in passive.manifest.items} == {"recent"}
     assert passive.text.startswith("# Recent Conversation\n")
     with pytest.raises(InputError, match=r"no mode 'lazy'; there are \['active', 'passive'\]"):
-        memory.context(question, mode="lazy", **given)
+        talk.context(question, mode="lazy")
 
 
 @pytest.mark.parametrize(

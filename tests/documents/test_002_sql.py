@@ -1,5 +1,6 @@
 """Document 002: its two tables as views, on both databases, with the document's own statements."""
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -14,22 +15,8 @@ from lamina.testing.postgres_server import SERVICE
 from tests.documents.natural_talk import MESSAGES
 from tests.places import Databases
 
-STAGE_1 = """
-SELECT category, key, value, confidence, importance
-FROM structured_facts
-WHERE user_id = 'user123'
-  AND is_active = TRUE
-  AND importance >= 0.5
-ORDER BY importance DESC
-"""
-STAGE_2 = """
-SELECT turn_range, summary, turn_start, turn_end,
-       embedding <=> %(query_embedding)s::vector AS distance
-FROM episodic_memory
-WHERE user_id = 'user123'
-ORDER BY distance ASC
-LIMIT 3
-"""
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "sql.md").read_text("utf-8")
+STAGE_1, STAGE_2 = re.findall(r"SELECT (?:category|turn_range, summary, turn_start)[^;`]*?(?=;|\"{3})", PAGE)
 EPISODES = "SELECT turn_range, summary, turn_start, turn_end, embedding FROM episodic_memory WHERE user_id = 'user123'"
 
 
@@ -55,11 +42,9 @@ def test_the_statements_of_the_document_on_sqlite(tmp_path: Path) -> None:
         check_facts(memory, connection.execute(STAGE_1).fetchall())
         every = "select value, is_active from structured_facts where key = 'location'"
         assert ("Berlin", 1) in connection.execute(every).fetchall()
-        summaries = [(one.turns, one.text) for one in memory.summaries("s1") if one.turns is not None]
+        (summary,) = memory.summaries("s1")
         rows = connection.execute(EPISODES).fetchall()
-        assert [row[:4] for row in rows] == [
-            (f"turns {turns.first}-{turns.last}", text, turns.first, turns.last) for turns, text in summaries
-        ]
+        assert [row[:4] for row in rows] == [("turns 1-10", summary.text, 1, 10)]
         assert all(len(row[4]) == 4 + 384 for row in rows), "a scale and a signed byte for each dimension"
         memory.forget(user_id="user123")
         assert connection.execute("select count(*) from structured_facts").fetchone() == (0,)
@@ -86,7 +71,6 @@ def test_the_statements_of_the_document_on_postgresql(databases: Any) -> None:
             if tenant == "globex":
                 memory.remember("Rover", user_id="user123", category="identity", key="dog")
     made = place._made["chat.db"]
-    vector = str([float(number) for number in StaticEmbedder().vectors(["databases"])[0]])
     with made.server.connect(made.name, SERVICE) as connection:
         connection.execute(f"set search_path to {made.options['schema']}, public")
         assert connection.execute("select count(*) from structured_facts").fetchone() == (0,), "no tenant, no rows"
@@ -98,10 +82,13 @@ def test_the_statements_of_the_document_on_postgresql(databases: Any) -> None:
             assert connection.execute("select distinct tenant from episodic_memory").fetchall() == [(tenant,)]
             with Memory(place(), tenant=tenant, worker=False) as memory:
                 check_facts(memory, connection.execute(STAGE_1).fetchall())
-                texts = {summary.text for summary in memory.summaries("s1")}
-            rows = connection.execute(STAGE_2, {"query_embedding": vector}).fetchall()
-            assert {row[1] for row in rows} == texts
-            assert [row[4] for row in rows] == sorted(row[4] for row in rows)
+                (summary,) = memory.summaries("s1")
+            near, far = (str(StaticEmbedder().vectors([text])[0].tolist()) for text in (summary.text, "photosynthesis"))
+            stage_2 = STAGE_2.replace(":query_embedding", "%(vector)s::vector")
+            ((turns, text, first, last, distance),) = connection.execute(stage_2, {"vector": near}).fetchall()
+            assert (turns, text, first, last) == ("turns 1-10", summary.text, 1, 10)
+            assert distance < 0.01
+            assert not connection.execute(stage_2, {"vector": far}).fetchall()
         assert counts["globex"] == counts["acme"] + 1
     with Memory(place(), tenant="acme", worker=False) as memory:
         memory.forget(user_id="user123")

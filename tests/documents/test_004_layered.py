@@ -120,7 +120,7 @@ def test_every_step_refers_to_its_raw_slice(opened: Opener) -> None:
 
 
 @pytest.mark.parametrize("settled", [True, False], ids=["worker-in-time", "worker-late"])
-def test_no_message_is_blind_between_window_and_batch(opened: Opener, settled: bool) -> None:
+def test_every_message_between_window_and_batch_is_visible(opened: Opener, settled: bool) -> None:
     """004.13: at every turn each message is word for word in the context or in a summary, also when folds are late."""
     talk = Talk(opened("layered"))
     for _ in range(45):

@@ -15,9 +15,9 @@ GAPS = {"medium_term": 9, "chunked": 72}  # blind messages at the most: what the
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_which_messages_of_a_natural_talk_are_blind(name: str) -> None:
+def test_which_messages_of_a_natural_talk_are_not_visible(name: str) -> None:
     """002.13, 003.12 and 004.13: none, but for the gaps that two documents have, and those with a warning."""
-    held = list(turns(name, stored=False))
+    held = list(turns(name))
     assert len(held) == 40
     assert max(turn.blind for turn in held) == GAPS.get(name, 0)
     assert all(turn.warned == (turn.blind > 0) for turn in held)
