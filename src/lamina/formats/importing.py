@@ -310,11 +310,10 @@ class Importer:
             self._tally.skipped["digest that was out of date"] += 1
 
     async def _import_fact(self, fact: Fact, place: str) -> None:
-        is_text = not fact.slot and fact.origin == "told" and fact.key is None  # of another tool: to be read
         slot = fact.slot or slot_of(
             fact.key, fact.value, fact.about, fact.scope
         )  # of a later version, that of the first
-        fact = replace(fact, slot="" if is_text else slot, user_id=self._user_id or fact.user_id)
+        fact = replace(fact, slot=slot, user_id=self._user_id or fact.user_id)
         check_id(fact.user_id, f"{place}: user_id")
         fact = replace(fact, tokens=fact.tokens or self._parts.counter.count(describe_fact(fact)))
         if fact.origin == "said" and fact.session_id is not None:
