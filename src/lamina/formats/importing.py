@@ -323,9 +323,10 @@ class Importer:
             self._tally.skipped["digest that was out of date"] += 1
 
     async def _import_fact(self, fact: Fact, place: str) -> None:
-        is_text = not fact.slot and fact.origin == "told" and fact.key is None  # of another tool: to be read
-        slot = fact.slot or slot_in(slot_of(fact.key, fact.value, fact.about, fact.scope), fact.project_id)
-        fact = replace(fact, slot="" if is_text else slot, user_id=self._user_id or fact.user_id)
+        slot = fact.slot  # that of a later version is given
+        if not slot or (slot == json_lines.UNREAD and self._project_id is not None):  # in a project, kept as it is told
+            slot = slot_in(slot_of(fact.key, fact.value, fact.about, fact.scope), fact.project_id)
+        fact = replace(fact, slot=slot, user_id=self._user_id or fact.user_id)
         if self._project_id is not None:
             own = fact.origin == "said" and projects.is_personal(fact)
             fact = projects.in_project(fact, None if own else self._project_id)

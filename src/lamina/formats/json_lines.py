@@ -17,6 +17,7 @@ from lamina.values.summary import Summary
 
 FORMAT = "lamina"
 VERSION = 2
+UNREAD = " "  # the slot of a memory of another tool until it is read; no fact has it
 _READABLE = ((FORMAT, VERSION), ("lamina-sessions", 1))
 
 Record = dict[str, Any]
@@ -216,10 +217,12 @@ def fact_record(
     valid_from: datetime | None = None,
     until: datetime | None = None,
     importance: float | None = None,
+    unread: bool = False,
 ) -> Record:
     """The record of another tool's memory. What is not known is left out; the import fills it in.
 
     `created_at` is when it was made there; here it is as old as its import.
+    An `unread` text is read by the import, as one that is told by hand.
     """
     fields_ = {
         "type": "fact",
@@ -236,5 +239,6 @@ def fact_record(
         "learnt_at": learnt_at or created_at,
         "valid_from": valid_from or learnt_at or created_at,
         "until": until,
+        "slot": UNREAD if unread else None,
     }
     return {"key": None, **{name: encode(item) for name, item in fields_.items() if item is not None}}

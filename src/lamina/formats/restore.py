@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from lamina.forgetting import redact
 from lamina.formats import restorable
-from lamina.formats.json_lines import SessionHead
+from lamina.formats.json_lines import UNREAD, SessionHead
 from lamina.formats.restorable import Forgotten
 from lamina.knowledge import fact_words, tellings
 from lamina.knowledge.extract import Reader
@@ -62,7 +62,8 @@ class Tally:
 
 
 def _with_slot(fact: Fact) -> Fact:
-    return replace(fact, slot=fact.slot or fact_words.slot_of(fact.key, fact.value, fact.about, fact.scope))
+    slot = fact_words.slot_of(fact.key, fact.value, fact.about, fact.scope) if fact.slot == UNREAD else fact.slot
+    return replace(fact, slot=slot)
 
 
 class Restorer:
@@ -257,15 +258,16 @@ class Restorer:
     async def _read_texts(self, user_id: str, facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
         """Facts told by hand, of which texts of another tool are read; and the known facts that these change."""
         reader = self._parts.statement_reader
-        texts = [fact for fact in facts if not fact.slot]
+        texts = [fact for fact in facts if fact.slot == UNREAD]
+        others = [fact for fact in facts if fact.slot != UNREAD]
         if reader is None or not self._parts.profile.facts or not texts:
             return tuple(map(_with_slot, facts)), ()
-        known = [*await self._store.facts(user_id), *(fact for fact in facts if fact.slot)]
+        known = [*await self._store.facts(user_id), *others]
         read = functools.partial(tellings.read_texts, texts, known, reader, self._reader.rule)
         new, change = await beside_loop(lambda: read(self._reader.as_wanted))
         count = self._parts.counter.count
         new = [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in new]
-        return (*(fact for fact in facts if fact.slot), *new), tuple(change)
+        return (*others, *new), tuple(change)
 
     async def links(self, links: Sequence[Link]) -> None:
         """Restore links between memories that are here."""
