@@ -24,6 +24,7 @@ import { Sections } from "./sections";
 
 const CALM_MS = 800; // without another event before what is known is read again
 const FEW = 5; // facts of a kind that are shown while all kinds are
+const LOOK_MS = 2_000; // while something is still read, before it is looked at again
 const PAUSE_MS = 180; // without a move of the slider before the day is asked for
 
 export default function Screen({ about, user }: ScreenProps) {
@@ -80,6 +81,11 @@ function Person({ about, user }: { about: ScreenProps["about"]; user: string }) 
   const error = facts.error ?? profile.error ?? episodes.error ?? sessions.error;
   const read = facts.value && profile.value && episodes.value && sessions.value;
   const unread = (backlog.value?.pending ?? 0) + (backlog.value?.leased ?? 0);
+  useEffect(() => {
+    if (!unread) return;
+    const timer = setTimeout(backlog.again, LOOK_MS); // what is read and tells nothing makes no event
+    return () => clearTimeout(timer);
+  }, [backlog.value]);
   const nothing = read && !facts.value?.length && !episodes.value?.length;
   const again = () => {
     setRound((before) => before + 1);
