@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from lamina.storage import integrity_sql, vectors_sql
-from lamina.storage.migrations import inspect, migrate
+from lamina.storage.migrations import inspect, migrate, steps
 from lamina.storage.relational_store import RelationalStore
 from lamina.storage.sqlite.sqlite_backup import Progress, back_up
 from lamina.storage.sqlite.sqlite_connection import IN_MEMORY, Connections, SqliteDatabase, pause
@@ -65,7 +65,7 @@ class SqliteStore(RelationalStore):
                 f"{self.path} was copied while it was in use, and is empty: its content is in {self.path.name}-wal"
                 " beside the original, which is missing here; copy both, or use `lamina backup`"
             )
-        if is_lost:
+        if is_lost and version == steps("sqlite")[-1][0]:  # older versions of Lamina left every file so
             text = (
                 f"{self.path} was copied while a memory had it open, or lost its {self.path.name}-wal: what was written"
                 " last may be missing. Copy both files, or use `lamina backup`"
