@@ -32,6 +32,11 @@ class Clause:
         return any(feature.startswith("cue ") for feature in self.features)
 
     @property
+    def hedges(self) -> bool:
+        """Whether it begins with a word such as "maybe"."""
+        return "early hedge" in self.features
+
+    @property
     def changes(self) -> bool:
         """Whether it says that something is no longer as it was."""
         return "cue change" in self.features

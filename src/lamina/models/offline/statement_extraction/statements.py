@@ -13,6 +13,7 @@ from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
 MIN_CONFIDENCE = 0.4  # under which a clause is not even a candidate
+_MIN_HEDGED = 0.6  # the same, of a clause that begins with "maybe"
 MAX_STATEMENTS = 12  # of one message
 MAX_QUOTE = 400  # characters
 _MAX_JOINED = 200
@@ -67,9 +68,7 @@ def statements_in(
     clauses = [one for one in clauses_of(message.text, asked=question is not None) if one.end <= own]
     judged = _with_neighbours(_judge(message.text, clauses))
     unsaid = [one for one in judged if not _is_said(message.text, one, facts)]
-    kept = [
-        one for one in unsaid if one.confidence >= MIN_CONFIDENCE and (one.clauses[0].has_cues or question is not None)
-    ]
+    kept = [one for one in unsaid if _is_kept(one) and (one.clauses[0].has_cues or question is not None)]
     found = _extend_all(list(_join(message.text, kept)), unsaid)
     drafts = [_draft(message, one, question) for one in found]
     best = sorted(drafts, key=lambda draft: -draft.confidence)[:MAX_STATEMENTS]
@@ -100,6 +99,10 @@ def _judge(text: str, clauses: Sequence[Clause]) -> list[_Judged]:
         for place, (sure, shares) in zip(own, verdicts, strict=True):
             found[place] = _Judged(clauses=(clauses[place],), confidence=sure, shares=shares)
     return [found[place] for place in range(len(clauses))]
+
+
+def _is_kept(one: _Judged) -> bool:
+    return one.confidence >= (_MIN_HEDGED if one.clauses[0].hedges else MIN_CONFIDENCE)
 
 
 def _with_neighbours(judged: Sequence[_Judged]) -> list[_Judged]:
