@@ -9,6 +9,7 @@ from lamina.models.offline.summarisation.leaning import (
     is_addition,
     is_bare,
     is_fragment,
+    is_slight,
     is_vague,
     leans,
     turns_back,
@@ -20,6 +21,7 @@ from lamina.models.offline.summarisation.wording import ANSWERS, has_content
 _MAX_QUESTION = 220  # characters of a question that is shown with its answer
 _MAX_REQUEST = 160  # characters of a request that is shown with what an assistant says to it
 _MAX_REMARK = 160  # characters of a remark that is shown with its reply
+_ON_TOPIC = 2  # words of a request with which an answer tells itself what it answers
 _ENGLISH = 0.2  # share of English stop words from which a talk is in English
 _LOOK_BACK = 3  # messages
 _QUOTES = "\"“”'\u2018\u2019 "
@@ -75,7 +77,7 @@ def bind(statements: Sequence[Statement]) -> Thoughts:
                 needs[at] = (*needs[at], head)
             if back and not is_addition(one):  # who keeps an offer keeps the refusal
                 needs[head] = (*needs[head], at)
-        elif english and talk.is_helpless(at) and not (back or one.old):
+        elif english and not (back or one.old) and (talk.is_helpless(at) or (at and is_slight(one))):
             found[at] = replace(one, unclear=True)
         if one.head:  # what only announces goes with what it announces
             follows = at + 1 < len(talk.said) and talk.starts[at + 1] == talk.starts[at]
@@ -165,7 +167,8 @@ def _on_request(talk: _Talk, at: int) -> Statement | None:
     said = [talk.said[place] for place in range(talk.starts[before], before + 1) if not talk.leans[place]]
     asked = [other for other in said if other.role == "user" and _requests(other) and _fits(other, _MAX_REQUEST)]
     wanted = {stem(token) for other in asked for token in other.tokens if has_content(token)}
-    if not wanted or any(stem(token) in wanted for token in one.tokens):
+    shared = wanted & {stem(token) for token in one.tokens}
+    if not wanted or len(shared) >= min(_ON_TOPIC, len(wanted)):
         return None
     return replace(one, question=asked[-1].text.strip(_QUOTES))
 
@@ -177,7 +180,7 @@ def _requests(one: Statement) -> bool:
 def _fits(one: Statement, characters: int) -> bool:
     """Whether words may be shown beside their answer: not too many, no small talk, no quoted words, clear alone."""
     cues = labels(one.tokens, lexicon().cues)
-    if len(one.text) > characters or one.text.startswith("[") or "meta" in cues:
+    if len(one.text) > characters or "[" in one.text or "meta" in cues:
         return False
     if "pleasantry" in cues and not one.asks:
         return False
@@ -211,7 +214,14 @@ def _telling(statements: Sequence[Statement]) -> list[bool]:
     """Which of the statements have anything that another could lean on: more than reactions and speakers' names."""
     lex = lexicon()
     empty = lex.reactions | {fold(part) for one in statements for part in one.speaker.split()}
-    return [any(has_content(token) and token not in empty for token in one.tokens) for one in statements]
+    return [
+        sum(has_content(token) and token not in empty for token in one.tokens) > _is_polite(one) for one in statements
+    ]
+
+
+def _is_polite(one: Statement) -> bool:
+    """Whether it is small talk, which tells something only with more than one word that says something."""
+    return not one.asks and "pleasantry" in labels(one.tokens, lexicon().cues)
 
 
 def _is_answer(one: Statement) -> bool:
