@@ -315,7 +315,7 @@ def _lines(items: Sequence[Scored]) -> list[str]:
         if key not in places and not (lines and _goes_on(one, lines[-1])):
             lines.append([])
         lines[places.setdefault(key, len(lines) - 1)].append(one)
-    return [f"- {_label(said)}{_join([one.text for one in said])}" for said in lines]
+    return [f"- {_label(said)}{_join(said)}" for said in lines]
 
 
 def _goes_on(one: Statement, said: Sequence[Statement]) -> bool:
@@ -325,9 +325,15 @@ def _goes_on(one: Statement, said: Sequence[Statement]) -> bool:
     return sum(len(each.text) for each in (*said, one)) <= _MAX_LINE
 
 
-def _join(texts: Sequence[str]) -> str:
-    """The sentences in one line; where one has no mark at its end, a semicolon keeps them apart."""
-    return "".join(text + (" " if _END.search(text) else JOINT) for text in texts[:-1]) + texts[-1]
+def _join(said: Sequence[Statement]) -> str:
+    """The sentences in one line; where one has no mark at its end, a colon or a semicolon keeps them apart."""
+    return "".join(one.text + _joint(one) for one in said[:-1]) + said[-1].text
+
+
+def _joint(one: Statement) -> str:
+    if _END.search(one.text):
+        return " "
+    return ": " if one.head else JOINT
 
 
 def _label(said: Sequence[Statement]) -> str:

@@ -23,7 +23,7 @@ _ADVERBS = frozenset(("just", "really", "so", "also", "always", "still", "such",
 _SUBJECTED = frozenset(("why", "how", "if", "because", "when", "since", "and", "but", "what", "where"))
 _PREPOSITIONS = frozenset(("of", "about", "with", "for", "from", "to", "by", "on", "in", "at"))
 _PLACING = frozenset(("in", "at", "near", "around", "of"))  # a name behind these is no person's, as a rule
-_ONES = frozenset(("one", "ones"))
+_ONES = frozenset(("one", "ones", "some", "several"))
 
 
 def leans(one: Statement) -> bool:
@@ -141,26 +141,28 @@ def _points_back(one: Statement) -> bool:
     return any(
         _points(tokens, at) and not _has_noun(tokens, at)
         for at, word in enumerate(tokens)
-        if word in _POINTERS or word in _ONES
+        if word in _POINTERS or word in _ONES or word == "there"
     )
 
 
 def _points(tokens: Sequence[str], at: int) -> bool:
     lex, word = lexicon(), tokens[at]
     before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
-    if word == "that":
-        if not after or after in lex.closers or (before in _SUBJECTED and after in lex.verbs | lex.copulas):
-            return True
-        return before in _PREPOSITIONS and has_content(after) and sum(map(has_content, tokens)) < _MIN_TOLD
+    bare = not after or after in lex.closers
+    if word == "there":
+        return bare and not any(map(has_content, tokens[: max(0, at - 1)]))
     if word in _ONES:
-        return bool(before) and before not in lex.counted and (not after or after in lex.closers)
+        return bare and bool(before) and before not in lex.counted
+    few = sum(map(has_content, tokens)) < _MIN_TOLD
+    if word == "that":
+        subject = before in _SUBJECTED and after in lex.verbs | lex.copulas
+        return bare or subject or (few and before in _PREPOSITIONS and has_content(after))
     if after in lex.periods or (word == "those" and after in {"who", "that", "with", "of"}):
         return False
     if not has_content(after):
         return True
-    return (
-        not _tells_which(tokens, at) and before not in lex.introductions and sum(map(has_content, tokens)) < _MIN_TOLD
-    )
+    named = _tells_which(tokens, at) or before in lex.introductions
+    return not named and (few or before in _PREPOSITIONS)
 
 
 def _tells_which(tokens: Sequence[str], at: int) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lamina.language.words import fold, is_unspaced, stem, tokenise
 from lamina.models.offline.summarisation.lexicon import labels, lexicon
 from lamina.models.offline.summarisation.rarity import rarity
-from lamina.models.offline.summarisation.statements import DATE, Statement
+from lamina.models.offline.summarisation.statements import DATE, SPEAKERS, Statement
 from lamina.models.offline.summarisation.wording import has_content
 
 
@@ -180,13 +180,19 @@ def _is_essential(statement: Statement, cues: Sequence[str], own: Sequence[str],
 
 def _is_barred(statement: Statement, cues: Sequence[str]) -> bool:
     """Whether a line of it alone would tell a reader nothing; what a summary has already stays."""
-    if statement.old or statement.question:
-        return _is_verse(statement)
-    return (
-        statement.unclear
-        or _is_verse(statement)
-        or not (any(map(has_content, statement.tokens)) or "situation" in cues or lexicon().lasting & {*cues})
-    )
+    if statement.old or statement.open:
+        return False
+    if _is_verse(statement) or (statement.speaker == SPEAKERS["assistant"] and _is_courtesy(statement)):
+        return True
+    if statement.question:
+        return False
+    told = any(map(has_content, statement.tokens)) or "situation" in cues or bool(lexicon().lasting & {*cues})
+    return statement.unclear or not told
+
+
+def _is_courtesy(statement: Statement) -> bool:
+    """Whether an assistant only cheers, or asks what the user wants next."""
+    return statement.asks or (statement.text.endswith("!") and not any(map(str.isdigit, statement.text)))
 
 
 def _is_verse(statement: Statement) -> bool:
