@@ -317,7 +317,7 @@ def _lines(items: Sequence[Scored], days: Sequence[str] = ()) -> list[str]:
             lines.append([])
         lines[places.setdefault(key, len(lines) - 1)].append(one)
     labels = [f"[{days[said[0].source]}] {_label(said)}" if days else _label(said) for said in lines]
-    return [f"- {label}{_join([one.text for one in said])}" for label, said in zip(labels, lines, strict=True)]
+    return [f"- {label}{_join(said)}" for label, said in zip(labels, lines, strict=True)]
 
 
 def _goes_on(one: Statement, said: Sequence[Statement]) -> bool:
@@ -327,9 +327,15 @@ def _goes_on(one: Statement, said: Sequence[Statement]) -> bool:
     return sum(len(each.text) for each in (*said, one)) <= _MAX_LINE
 
 
-def _join(texts: Sequence[str]) -> str:
-    """The sentences in one line; where one has no mark at its end, a semicolon keeps them apart."""
-    return "".join(text + (" " if _END.search(text) else JOINT) for text in texts[:-1]) + texts[-1]
+def _join(said: Sequence[Statement]) -> str:
+    """The sentences in one line; where one has no mark at its end, a colon or a semicolon keeps them apart."""
+    return "".join(one.text + _joint(one) for one in said[:-1]) + said[-1].text
+
+
+def _joint(one: Statement) -> str:
+    if _END.search(one.text):
+        return " "
+    return ": " if one.head else JOINT
 
 
 def _label(said: Sequence[Statement]) -> str:

@@ -10,6 +10,7 @@ from lamina.models.offline.summarisation.wording import has_content
 _BARE_WORDS = 5  # a sentence of no more words, without a verb, only goes on
 _FRAGMENT = 4  # words without a verb, after which a sentence is an answer
 _NEAR = 6  # words within which an empty "it" is filled: "it is hard to say"
+_MIN_ASKED = 2  # content words with which a question tells what was spoken of
 _MIN_ADDED = 3  # content words with which a sentence that begins with "but" stands alone
 _MIN_TOLD = 5  # content words with which a sentence with "this plan" says enough of the plan
 _TITLE = 90  # characters in which the words before a colon say what a sentence is about
@@ -18,7 +19,11 @@ _SOFT = frozenset(("but", "however", "though", "although", "yet"))
 _ADDING = frozenset(("also", "anyway", "besides"))
 _POINTERS = frozenset(("this", "these", "those", "that"))
 _PERSONAL = ("ist", "ian", "er", "or", "ess", "'s")  # how words for people end
-_ONES = frozenset(("one", "ones"))
+_ADVERBS = frozenset(("just", "really", "so", "also", "always", "still", "such", "only", "very", "all", "not", "like"))
+_SUBJECTED = frozenset(("why", "how", "if", "because", "when", "since", "and", "but", "what", "where"))
+_PREPOSITIONS = frozenset(("of", "about", "with", "for", "from", "to", "by", "on", "in", "at"))
+_PLACING = frozenset(("in", "at", "near", "around", "of"))  # a name behind these is no person's, as a rule
+_ONES = frozenset(("one", "ones", "some", "several"))
 
 
 def leans(one: Statement) -> bool:
@@ -39,6 +44,12 @@ def leans(one: Statement) -> bool:
 def is_vague(one: Statement) -> bool:
     """Whether a question hardly says what it asks for: "Can you recommend some options?"."""
     return one.asks and not any(has_content(token) and token not in lexicon().wishes for token in one.tokens)
+
+
+def is_slight(one: Statement) -> bool:
+    """Whether a question asks for one thing that is not named: "What flavor did you make?"."""
+    named = any(word[:1].isupper() or word[:1].isdigit() for word in one.text.split()[1:] if word[:1] != "I")
+    return one.asks and not (one.open or named) and sum(map(has_content, one.tokens)) < _MIN_ASKED
 
 
 def turns_back(one: Statement) -> bool:
@@ -92,12 +103,16 @@ def _refers_back(one: Statement, tokens: Sequence[str]) -> bool:
 def _means_nobody(text: str) -> bool:
     """Whether there is a "he" or "she", and before it no name and no word for a person."""
     lex = lexicon()
+    before = ""
     for word in WORD.findall(text):
         token = fold(word)
         if token in lex.persons:
             return True
-        if token in lex.people or token.endswith(_PERSONAL) or (word[0].isupper() and has_content(token)):
+        if token in lex.people or token.endswith(_PERSONAL):
             return False
+        if word[0].isupper() and has_content(token) and before not in _PLACING:
+            return False
+        before = token
     return False
 
 
@@ -110,8 +125,8 @@ def _is_filled(tokens: Sequence[str], at: int) -> bool:
     verbs = {*tokens[max(0, at - 1) : at], *after[:1]}
     if tokens[at] not in {"it's", "it'd", "it'll"} and verbs.isdisjoint(lex.copulas):
         return False
-    described = after[0 if "'" in tokens[at] else 1 :]
-    if described and described[0] in lex.determiners:
+    described = [word for word in after[0 if "'" in tokens[at] else 1 :] if word not in _ADVERBS]
+    if described and (described[0] in lex.determiners or described[0] in _ONES):
         return False
     if any(word in {"to", "that", "when", "if", "how"} for word in described):
         return True
@@ -126,24 +141,28 @@ def _points_back(one: Statement) -> bool:
     return any(
         _points(tokens, at) and not _has_noun(tokens, at)
         for at, word in enumerate(tokens)
-        if word in _POINTERS or word in _ONES
+        if word in _POINTERS or word in _ONES or word == "there"
     )
 
 
 def _points(tokens: Sequence[str], at: int) -> bool:
     lex, word = lexicon(), tokens[at]
     before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
-    if word == "that":
-        return not after or after in lex.closers
+    bare = not after or after in lex.closers
+    if word == "there":
+        return bare and not any(map(has_content, tokens[: max(0, at - 1)]))
     if word in _ONES:
-        return bool(before) and before not in lex.counted and (not after or after in lex.closers)
+        return bare and bool(before) and before not in lex.counted
+    few = sum(map(has_content, tokens)) < _MIN_TOLD
+    if word == "that":
+        subject = before in _SUBJECTED and after in lex.verbs | lex.copulas
+        return bare or subject or (few and before in _PREPOSITIONS and has_content(after))
     if after in lex.periods or (word == "those" and after in {"who", "that", "with", "of"}):
         return False
     if not has_content(after):
         return True
-    return (
-        not _tells_which(tokens, at) and before not in lex.introductions and sum(map(has_content, tokens)) < _MIN_TOLD
-    )
+    named = _tells_which(tokens, at) or before in lex.introductions
+    return not named and (few or before in _PREPOSITIONS)
 
 
 def _tells_which(tokens: Sequence[str], at: int) -> bool:

@@ -12,7 +12,7 @@ from lamina.models.offline.summarisation.statements import Statement
 from lamina.models.offline.summarisation.thoughts import closures
 
 _KNOWN = 0.05  # what a word is worth that the summary has already
-_POWER = 1.05  # how much tokens count against worth
+_POWER = 1.1  # how much tokens count against worth
 _ENDS = (".", "!", "?", "…", "]", "。")
 _HIGH_FLOOR = 2.5  # how much more must speak for what others than the user said, and what cannot be understood alone
 

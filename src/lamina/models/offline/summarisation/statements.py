@@ -169,8 +169,13 @@ def _line_statements(raw: str, source: int, line: int, heading: str) -> Iterator
     speaker = label["speaker"] if label and label["speaker"][:1].isupper() else ""
     body = body[label.end() :] if label and speaker else body
     asked = label["question"] or "" if label and speaker else ""
-    parts = [part.removeprefix(LATER) for sentence in sentences(body, LONGEST) for part in sentence.text.split(JOINT)]
-    for place, text in enumerate(part for part in parts if part):
+    parts = [
+        (part.removeprefix(LATER), at > 0)
+        for sentence in sentences(body, LONGEST)
+        for at, part in enumerate(sentence.text.split(JOINT))
+    ]
+    listed = bool(parts) and ": " in parts[0][0]  # a list behind the words that announce it
+    for place, (text, joined) in enumerate(part for part in parts if part[0]):
         tokens = tokenise(DATE.sub("", text))
         asks = is_question(text, tokens)
         yield Statement(
@@ -183,6 +188,7 @@ def _line_statements(raw: str, source: int, line: int, heading: str) -> Iterator
             old=True,
             asks=asks,
             open=is_open and asks,
+            joined=listed and joined,
             heading=heading,
             question="" if place else asked,
             tokens=tokens,

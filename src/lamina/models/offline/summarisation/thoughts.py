@@ -9,6 +9,7 @@ from lamina.models.offline.summarisation.leaning import (
     is_addition,
     is_bare,
     is_fragment,
+    is_slight,
     is_vague,
     leans,
     turns_back,
@@ -20,6 +21,7 @@ from lamina.models.offline.summarisation.wording import ANSWERS, has_content
 _MAX_QUESTION = 220  # characters of a question that is shown with its answer
 _MAX_REQUEST = 160  # characters of a request that is shown with what an assistant says to it
 _MAX_REMARK = 160  # characters of a remark that is shown with its reply
+_ON_TOPIC = 2  # words of a request with which an answer tells itself what it answers
 _ENGLISH = 0.2  # share of English stop words from which a talk is in English
 _LOOK_BACK = 3  # messages
 _QUOTES = "\"“”'\u2018\u2019 "
@@ -63,25 +65,39 @@ def bind(statements: Sequence[Statement]) -> Thoughts:
     for at, one in enumerate(statements):
         if one.question:
             continue
-        back = turns_back(one)
         head, answer = _support(talk, at)
-        if answer is None and head is None:
-            answer = _on_request(talk, at)
-        if answer is not None:
-            found[at] = answer
-        elif head is not None:
+        if head is not None:
             found[at] = replace(one, line=found[head].line, open=found[head].open)
-            if not adds_on(one):
-                needs[at] = (*needs[at], head)
-            if back and not is_addition(one):  # who keeps an offer keeps the refusal
-                needs[head] = (*needs[head], at)
-        elif english and talk.is_helpless(at) and not (back or one.old):
-            found[at] = replace(one, unclear=True)
+            _link(one, at, head, needs)
+        else:
+            found[at] = answer or _on_request(talk, at) or _alone(talk, at, english=english)
         if one.head:  # what only announces goes with what it announces
             follows = at + 1 < len(talk.said) and talk.starts[at + 1] == talk.starts[at]
             needs[at] = (*needs[at], at + 1) if follows else needs[at]
             found[at] = found[at] if follows or one.old else replace(found[at], unclear=True)
-    return Thoughts(found, needs)
+    return Thoughts(_open_together(found, needs), needs)
+
+
+def _link(one: Statement, at: int, head: int, needs: list[tuple[int, ...]]) -> None:
+    """Note that a statement needs its head; who keeps an offer keeps the refusal."""
+    if not adds_on(one):
+        needs[at] = (*needs[at], head)
+    if turns_back(one) and not is_addition(one):
+        needs[head] = (*needs[head], at)
+
+
+def _alone(talk: _Talk, at: int, *, english: bool) -> Statement:
+    """A statement that has nothing to lean on: unclear where it leans."""
+    one = talk.said[at]
+    if not english or one.old or turns_back(one):
+        return one
+    return replace(one, unclear=talk.is_helpless(at) or (at > 0 and is_slight(one)))
+
+
+def _open_together(found: Sequence[Statement], needs: Sequence[tuple[int, ...]]) -> list[Statement]:
+    """The statements; what an open question needs stays in its line."""
+    waiting = {one for at, needed in enumerate(closures(needs)) if found[at].open for one in needed}
+    return [replace(one, open=True) if at in waiting else one for at, one in enumerate(found)]
 
 
 def _is_english(statements: Sequence[Statement]) -> bool:
@@ -156,18 +172,30 @@ def _with_question(talk: _Talk, at: int) -> Statement | None:
 
 
 def _on_request(talk: _Talk, at: int) -> Statement | None:
-    """What an assistant says that has no word of what it was asked for, with what it was asked for."""
-    one, before = talk.said[at], talk.starts[at] - 1
+    """What an assistant says with too few words of what it was asked for, with what it was asked for."""
+    one = talk.said[at]
     if one.speaker != SPEAKERS["assistant"] or one.old or one.asks:
         return None
-    if before < 0 or not _is_beside(talk.said[before], one):
+    asked = _last_request(talk, at)
+    if asked is None:
         return None
-    said = [talk.said[place] for place in range(talk.starts[before], before + 1) if not talk.leans[place]]
-    asked = [other for other in said if other.role == "user" and _requests(other) and _fits(other, _MAX_REQUEST)]
-    wanted = {stem(token) for other in asked for token in other.tokens if has_content(token)}
-    if not wanted or any(stem(token) in wanted for token in one.tokens):
+    wanted = {stem(token) for token in asked.tokens if has_content(token)}
+    if len(wanted & {stem(token) for token in one.tokens}) >= min(_ON_TOPIC, len(wanted)):
         return None
-    return replace(one, question=asked[-1].text.strip(_QUOTES))
+    return replace(one, question=asked.text.strip(_QUOTES))
+
+
+def _last_request(talk: _Talk, at: int) -> Statement | None:
+    """What the user asked for last before an answer, in words that can be understood alone."""
+    one = talk.said[at]
+    for place in range(talk.starts[at] - 1, -1, -1):
+        other = talk.said[place]
+        if other.old or other.source != one.source or one.line - other.line > _LOOK_BACK:
+            return None
+        clear = other.role == "user" and talk.tells[place] and not talk.leans[place]
+        if clear and _requests(other) and _fits(other, _MAX_REQUEST):
+            return other
+    return None
 
 
 def _requests(one: Statement) -> bool:
@@ -177,7 +205,7 @@ def _requests(one: Statement) -> bool:
 def _fits(one: Statement, characters: int) -> bool:
     """Whether words may be shown beside their answer: not too many, no small talk, no quoted words, clear alone."""
     cues = labels(one.tokens, lexicon().cues)
-    if len(one.text) > characters or one.text.startswith("[") or "meta" in cues:
+    if len(one.text) > characters or "[" in one.text or "meta" in cues:
         return False
     if "pleasantry" in cues and not one.asks:
         return False
@@ -211,7 +239,14 @@ def _telling(statements: Sequence[Statement]) -> list[bool]:
     """Which of the statements have anything that another could lean on: more than reactions and speakers' names."""
     lex = lexicon()
     empty = lex.reactions | {fold(part) for one in statements for part in one.speaker.split()}
-    return [any(has_content(token) and token not in empty for token in one.tokens) for one in statements]
+    return [
+        sum(has_content(token) and token not in empty for token in one.tokens) > _is_polite(one) for one in statements
+    ]
+
+
+def _is_polite(one: Statement) -> bool:
+    """Whether it is small talk, which tells something only with more than one word that says something."""
+    return not one.asks and "pleasantry" in labels(one.tokens, lexicon().cues)
 
 
 def _is_answer(one: Statement) -> bool:
