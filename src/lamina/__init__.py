@@ -13,7 +13,6 @@ from lamina.errors import (
     ModelError,
     NotALaminaFile,
     NotFound,
-    OptedOut,
     SchemaTooNew,
     Stale,
     StoreBusy,
@@ -44,7 +43,6 @@ from lamina.values.fact import Arc, Consolidated, Episode, Fact, Fading, Graph, 
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context, Coverage, Manifest, Omission, Piece, TokenBudget
 from lamina.values.message import Added, Limits, Message, Span
-from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt
 from lamina.values.report import (
     Backlog,
@@ -58,7 +56,7 @@ from lamina.values.report import (
     Settled,
     WorkerNote,
 )
-from lamina.values.session import Brief, Conversation, Counters, Milestone, Session
+from lamina.values.session import Conversation, Counters, Milestone, Session
 from lamina.values.statistics import Outline, Stats
 from lamina.values.summary import Change, Divergence, Proposal, Summary
 
@@ -72,7 +70,6 @@ __all__ = [
     "Backlog",
     "Backup",
     "BadRecords",
-    "Brief",
     "BudgetTooSmall",
     "Change",
     "ConfigError",
@@ -118,8 +115,6 @@ __all__ = [
     "NotALaminaFile",
     "NotFound",
     "Omission",
-    "OptOut",
-    "OptedOut",
     "Outline",
     "Patience",
     "Piece",

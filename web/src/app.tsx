@@ -93,10 +93,7 @@ export function App() {
       <main id="main" tabIndex={-1}>
         <h1 class="hidden-label">{SCREENS[place.screen]}</h1>
         {refused ? (
-          <section class="panel locked">
-            <h2>This service needs a key</h2>
-            <KeyForm keep={shown} wrong={showing !== null} />
-          </section>
+          <KeyForm keep={shown} wrong={showing !== null} />
         ) : about.error ? (
           <Notice error={about.error} again={about.again} />
         ) : about.value && screen.value ? (
@@ -160,8 +157,7 @@ function KeyForm({ keep, wrong }: { keep: (given: string) => void; wrong: boolea
       </button>
       <p>
         {wrong ? <b>This key is unknown, revoked or expired. </b> : null}
-        Ask the operator of the service for one, or make it there: <code>lamina keys create NAME --role write</code>. It
-        is kept in this tab only.
+        Make one with <code>lamina keys create NAME --role write</code>. It is kept in this tab only.
       </p>
     </form>
   );

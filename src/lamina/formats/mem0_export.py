@@ -65,7 +65,6 @@ def _fact(memory: dict[str, Any], place: str, skipped: Counter[str]) -> Record:
         learnt_at=updated or created,
         created_at=created or updated,
         until=expires,
-        unread=True,
     )
 
 

@@ -26,11 +26,11 @@ export function Saved({ stats }: { stats: Stats }) {
             <b class="big">{percent(share)} saved.</b> All that was said has {count(stats.tokens)} tokens. What stands
             for it now, summaries and messages that are not folded yet, has {count(stats.at_hand_tokens)}.
           </p>
-          <div class="amounts">
+          <div class="weights">
             {bars.map((bar) => (
-              <div key={bar.name} class="amount">
+              <div key={bar.name} class="weight">
                 <span>{bar.name}</span>
-                <span class="filled">
+                <span class="track">
                   <i class={bar.looks} style={{ width: `${(bar.tokens / most) * 100}%` }} />
                 </span>
                 <span class="number">{short(bar.tokens)}</span>
@@ -114,10 +114,10 @@ export function Growth({ stats }: { stats: Stats }) {
       tools={
         <span class="legend">
           <span>
-            <i class="curve said" /> messages
+            <i class="line said" /> messages
           </span>
           <span>
-            <i class="curve summed" /> summaries
+            <i class="line summed" /> summaries
           </span>
         </span>
       }

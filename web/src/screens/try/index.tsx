@@ -148,7 +148,7 @@ export default function Try({ about }: ScreenProps) {
         </form>
         <ProxyAddress about={about} />
       </Panel>
-      <div class="chat">
+      <div class="beside">
         <Live talk={talk} begun={chat.begun} context={chat.context} />
       </div>
     </div>
