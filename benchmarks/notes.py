@@ -22,15 +22,17 @@ from benchmarks import facts
 from benchmarks.facts import message
 from lamina.language.words import terms
 from lamina.models.offline.offline_extractor import drafts_in, last_question
+from lamina.profiles import DEFAULT
 from lamina.protocols.models import FactDraft
 from lamina.values.fact import Fact
 
 LABELS = Path(__file__).parent / "labels"
 DATA = Path(__file__).parents[2] / "shared" / "data"
-ACTIVE = 0.5  # confidence from which a memory is active, not a candidate
+ACTIVE = DEFAULT.promote_confidence  # from which a memory is active, not a candidate
 Kept = dict[str, list[FactDraft]]  # memories by message
 _MANY = 2
 _SHARED = 0.3  # of the shorter of a note and a memory
+_SAYING = frozenset(("statement", "several", "correction", "negation", "dated", "script"))
 _TYPES = {"project": "entity"}  # what labels call otherwise
 
 
@@ -55,6 +57,8 @@ class Labelled:
     text: str
     notes: tuple[Note, ...]
     before: str = ""  # the assistant's message just before it
+    partly: bool = False  # other notes may be in it that are not labelled
+    left_out: tuple[tuple[int, int], ...] = ()  # places that say nothing of the labels
 
     @property
     def asked(self) -> bool:
@@ -149,6 +153,35 @@ def of_talks() -> Iterator[Labelled]:
                     before=before,
                 )
             before = row["text"] if row["role"] == "assistant" else ""
+
+
+def of_lines() -> Iterator[Labelled]:
+    """Single messages that the statement reader is trained with."""
+    for number, row in enumerate(map(json.loads, (LABELS / "lines.jsonl").read_text("utf-8").splitlines())):
+        name = f"lines/{number}"
+        yield Labelled(id=name, talk=name, source="lines", unseen=False, text=row["text"], notes=_places(row))
+
+
+def of_facts() -> Iterator[Labelled]:
+    """The messages of which only facts are labelled; what has a key is left out."""
+    for row in [json.loads(line) for name in ("seen", "chat") for line in (facts.FACTS / f"{name}.jsonl").open()]:
+        if row.get("role", "user") == "user":
+            found = [(row["text"].find(one["quote"]), one) for one in row["facts"]]
+            placed = [(start, start + len(one["quote"]), one) for start, one in found if start >= 0]
+            yield Labelled(
+                id=f"facts/{row['id']}",
+                talk=f"facts/{row['id']}",
+                source="facts",
+                unseen=False,
+                text=row["text"],
+                notes=tuple(
+                    Note(start=start, end=end, type=one["category"], sure=True)
+                    for start, end, one in placed
+                    if one.get("key") is None
+                ),
+                partly=row["kind"] in _SAYING,
+                left_out=tuple((start, end) for start, end, one in placed if one.get("key") is not None),
+            )
 
 
 @dataclass(slots=True)

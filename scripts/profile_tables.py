@@ -1,6 +1,6 @@
 """Writes the tables of docs/reference/profiles.md from the profiles: `python -m scripts.profile_tables`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ TEXTS = {"name", "layout", "title", "sections", "prompts", "hosted", "summarizer
 
 def cell(value: Any) -> str:
     """A value as a cell of a table."""
+    if isinstance(value, Mapping):
+        value = tuple(f"{name} as {other}" for name, other in value.items())
     match value:
         case None | () | False:
             return "\u2013"

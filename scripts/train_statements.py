@@ -1,8 +1,9 @@
 """Train the statement reader: `python -m scripts.train_statements [--check]`.
 
 It learns from labelled user messages: the places in `benchmarks/labels/notes.jsonl`, whose words are in the development
-sets, and our own talks in `benchmarks/labels/talks`. Conversations marked as unseen are left out. `--check` only says
-how well it does on conversations that it was not trained on (five folds). The result is the same on every run.
+sets, our own talks in `benchmarks/labels/talks`, single messages in `benchmarks/labels/lines.jsonl`, and what has no
+key in `tests/data/facts`. Conversations marked as unseen are left out. `--check` only says how well it does on
+conversations that it was not trained on (five folds). The result is the same on every run.
 """
 
 import argparse
@@ -18,18 +19,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.notes import DATA, Labelled, Note, labelled
+from benchmarks.notes import DATA, Labelled, Note, labelled, of_facts, of_lines
 from lamina.models.embeddings.static_vectors import vectors
 from lamina.models.offline.statement_extraction import model
 from lamina.models.offline.statement_extraction.clauses import Clause, clauses_of
 
 Floats = NDArray[np.float32]
 FOLDS = 5
-MIN_TIMES = 3  # a feature that is rarer is not learnt
+MIN_TIMES = 4  # a feature that is rarer is not learnt
 VECTOR = 3.0  # how much the vector of a clause counts beside single features
 RIDGE = {"words": 6.0, "cues": 3.0}  # how much large weights cost
 UNSURE = 0.5  # how much a note counts that not every reader would make
 TOUCHED = 0.2  # how much a clause counts as none that a note only touches
+UNLABELLED = 0.3  # how much a clause counts as none in a message of which only facts are labelled
 HALF = 0.5
 _MIN_STEP = 1e-6
 _MIN_CURVE = 1e-10
@@ -53,10 +55,14 @@ def examples(messages: Sequence[Labelled]) -> Examples:
         fold = zlib.crc32(message.talk.encode()) % FOLDS
         for clause in clauses_of(message.text, asked=message.asked):
             kind, count = _type_of(clause, message.notes)
+            if any(min(end, clause.end) > max(start, clause.start) for start, end in message.left_out):
+                continue
             found.append(clause)
             texts.append(message.text[clause.start : clause.end])
             types.append(model.TYPES.index(kind))
-            counts.append(count)
+            counts.append(
+                count * UNLABELLED if kind == "none" and message.partly and not clause.segment.asks else count
+            )
             folds.append(fold)
     return Examples(
         clauses=found,
@@ -82,30 +88,67 @@ def features(clause: Clause, name: str) -> list[str]:
     return clause.features + clause.word_features if name == "words" else clause.features
 
 
-def matrix(some: Examples, name: str) -> tuple[list[str], Floats]:
-    """The features that are learnt, and which clause has which; last the vectors and a column of ones."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """Which clause has which feature, in the order of clauses and in that of features; and the vectors of clauses."""
+
+    names: list[str]
+    columns: NDArray[np.int64]  # features of the first clause, of the second, ...
+    row_starts: NDArray[np.int64]
+    rows: NDArray[np.int64]  # clauses that have the first feature, the second, ...
+    column_starts: NDArray[np.int64]
+    vectors: Floats
+
+    @property
+    def width(self) -> int:
+        """Numbers of weights for a type: of features, vectors and one that is always there."""
+        return len(self.names) + int(self.vectors.shape[1]) + 1
+
+    def times(self, weights: Floats) -> Floats:
+        """What the weights say for each clause."""
+        known = len(self.names)
+        sums: Floats = np.add.reduceat(weights[self.columns], self.row_starts)
+        sums += self.vectors @ weights[known:-1] + weights[-1]
+        return sums
+
+    def back(self, sums: Floats) -> Floats:
+        """What each weight has to do with what is said for the clauses."""
+        own = np.add.reduceat(sums[self.rows], self.column_starts)
+        slope: Floats = np.vstack([own, self.vectors.T @ sums, sums.sum(axis=0)])
+        return slope
+
+
+def matrix(some: Examples, name: str) -> Matrix:
+    """The features that are learnt."""
     times = Counter(feature for clause in some.clauses for feature in set(features(clause, name)))
     names = sorted(feature for feature, number in times.items() if number >= MIN_TIMES)
-    columns = {feature: column for column, feature in enumerate(names)}
-    has = np.zeros((len(some.clauses), len(names)), np.float32)
-    for row, clause in enumerate(some.clauses):
-        has[row, [columns[feature] for feature in features(clause, name) if feature in columns]] = 1
-    ones = np.ones((len(some.clauses), 1), np.float32)
-    return names, np.hstack([has, vectors(some.texts) * VECTOR, ones] if name == "words" else [has, ones])
+    places = {feature: column for column, feature in enumerate(names)}
+    listed = [sorted({places[one] for one in features(clause, name) if one in places}) for clause in some.clauses]
+    sizes = np.array([len(one) for one in listed])
+    columns, rows = np.concatenate([np.array(one) for one in listed]), np.repeat(np.arange(len(listed)), sizes)
+    order = np.argsort(columns, kind="stable")
+    return Matrix(
+        names=names,
+        columns=columns,
+        row_starts=np.cumsum(sizes) - sizes,
+        rows=rows[order],
+        column_starts=np.searchsorted(columns[order], np.arange(len(names))),
+        vectors=vectors(some.texts) * np.float32(VECTOR) if name == "words" else np.zeros((len(listed), 0), np.float32),
+    )
 
 
-def fit(has: Floats, types: NDArray[np.int64], counts: Floats, ridge: float) -> Floats:
-    """Softmax regression by L-BFGS."""
-    rows, columns = has.shape
+def fit(has: Matrix, types: NDArray[np.int64], counts: Floats, ridge: float) -> Floats:
+    """Softmax regression by L-BFGS; a clause that counts nothing is not learnt from."""
+    clauses = np.arange(len(types))
     wanted = np.eye(len(model.TYPES), dtype=np.float32)[types] * counts[:, None]
 
     def loss(weights: Floats) -> tuple[float, Floats]:
-        shares = softmax(has @ weights)
-        missed = -(np.log(shares[np.arange(rows), types] + 1e-9) * counts).sum()
-        slope = has.T @ (shares * counts[:, None] - wanted) + ridge * weights
+        shares = softmax(has.times(weights))
+        missed = -(np.log(shares[clauses, types] + 1e-9) * counts).sum()
+        slope = has.back(shares * counts[:, None] - wanted) + ridge * weights
         return float(missed + ridge * np.square(weights).sum() / 2), slope
 
-    return _descend(loss, np.zeros((columns, len(model.TYPES)), np.float32))
+    return _descend(loss, np.zeros((has.width, len(model.TYPES)), np.float32))
 
 
 def softmax(sums: Floats) -> Floats:
@@ -162,12 +205,12 @@ def calibrate(odds: NDArray[np.float64], right: NDArray[np.bool_], counts: Float
     return float(scale), float(shift)
 
 
-def held_out(some: Examples, has: Floats, ridge: float) -> Floats:
+def held_out(some: Examples, has: Matrix, ridge: float) -> Floats:
     """What is said of each clause by a model that has not seen its conversation."""
     sums = np.zeros((len(some.clauses), len(model.TYPES)), np.float32)
     for fold in range(FOLDS):
-        rest = some.folds != fold
-        sums[~rest] = has[~rest] @ fit(has[rest], some.types[rest], some.counts[rest], ridge)
+        own = some.folds == fold
+        sums[own] = has.times(fit(has, some.types, np.where(own, np.float32(0), some.counts), ridge))[own]
     return sums
 
 
@@ -198,17 +241,18 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing")
     parser.add_argument("--data", type=Path, default=DATA, help="where the development sets are")
     asked = parser.parse_args()
-    some = examples([one for one in labelled(asked.data) if not one.unseen])
+    known = [*labelled(asked.data), *of_lines(), *of_facts()]
+    some = examples([one for one in known if not one.unseen])
     print(f"{len(some.clauses)} clauses, {(some.types > 0).sum()} of them notes")
     stored: dict[str, Any] = {}
     for name, ridge in RIDGE.items():
-        names, has = matrix(some, name)
+        has = matrix(some, name)
         sums = held_out(some, has, ridge)
         scale, shift = calibrate(odds_of(sums), some.types > 0, some.counts)
-        print(f"{name}: {len(names)} features; held out by conversation:")
+        print(f"{name}: {len(has.names)} features; held out by conversation:")
         report(some, sums, scale, shift)
         if not asked.check:
-            stored |= _stored(name, names, fit(has, some.types, some.counts, ridge), scale, shift)
+            stored |= _stored(name, has.names, fit(has, some.types, some.counts, ridge), scale, shift)
     if not asked.check:
         _write(stored)
     return 0

@@ -12,6 +12,7 @@ export default defineConfig({
     target: "es2022",
     modulePreload: false,
     assetsInlineLimit: 0,
+    cssCodeSplit: false, // a screen looks the same, whichever was seen before
     reportCompressedSize: false,
     sourcemap: false,
     license: { fileName: "licences.md" },

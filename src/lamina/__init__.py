@@ -13,6 +13,7 @@ from lamina.errors import (
     ModelError,
     NotALaminaFile,
     NotFound,
+    OptedOut,
     SchemaTooNew,
     Stale,
     StoreBusy,
@@ -43,6 +44,7 @@ from lamina.values.fact import Arc, Consolidated, Episode, Fact, Fading, Graph, 
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context, Coverage, Manifest, Omission, Piece, TokenBudget
 from lamina.values.message import Added, Limits, Message, Span
+from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt
 from lamina.values.report import (
     Backlog,
@@ -56,7 +58,7 @@ from lamina.values.report import (
     Settled,
     WorkerNote,
 )
-from lamina.values.session import Conversation, Counters, Milestone, Session
+from lamina.values.session import Brief, Conversation, Counters, Milestone, Session
 from lamina.values.statistics import Outline, Stats
 from lamina.values.summary import Change, Divergence, Proposal, Summary
 
@@ -70,6 +72,7 @@ __all__ = [
     "Backlog",
     "Backup",
     "BadRecords",
+    "Brief",
     "BudgetTooSmall",
     "Change",
     "ConfigError",
@@ -115,6 +118,8 @@ __all__ = [
     "NotALaminaFile",
     "NotFound",
     "Omission",
+    "OptOut",
+    "OptedOut",
     "Outline",
     "Patience",
     "Piece",

@@ -8,6 +8,7 @@ LaminaError
 │   └── BadRecords        records to import are wrong; `.faults` says where and why, nothing was imported
 ├── NotFound              no such session, message or summary
 ├── Conflict              an id is taken by other content, or a session belongs to another user
+│   ├── OptedOut          the user has opted out: nothing is derived or remembered
 │   └── Stale             it is not as it was when it was read; nothing was changed
 ├── StoreError            the store cannot do it
 │   ├── StoreBusy         other writers held the file for too long
@@ -72,6 +73,14 @@ class NotFound(LaminaError, LookupError):
 
 class Conflict(LaminaError):
     """An id is taken by other content, or a session belongs to another user."""
+
+
+class OptedOut(Conflict):
+    """The user has opted out, so nothing is derived from what they say, or remembered for them."""
+
+    def __init__(self, user_id: str) -> None:
+        super().__init__(f"user {user_id!r} has opted out, so nothing is remembered; opt_in({user_id!r}) ends that")
+        self.user_id = user_id
 
 
 class Stale(Conflict):

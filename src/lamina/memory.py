@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from lamina.context.build import ContextBuilder
 from lamina.documents.documents import Documents
 from lamina.errors import PICKLED, InputError, LaminaError, NotFound
+from lamina.folding import layouts
 from lamina.folding.regenerate import Regeneration
 from lamina.forgetting import receipts
 from lamina.forgetting.forget import Forgetting, Plan
+from lamina.forgetting.opt_out import OptOuts
 from lamina.forgetting.retention import Retention
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.episodes import key_moments, milestone_of
@@ -29,7 +31,7 @@ from lamina.language.times import day_of, moment
 from lamina.log.append import Ingest
 from lamina.log.conversations import Conversations
 from lamina.log.default_user import resolve_user
-from lamina.log.messages import check_id, check_text, check_title, main_session
+from lamina.log.messages import EVERY_PROJECT, check_id, check_project_id, check_text, check_title, main_session
 from lamina.log.pages import every_session, every_user, require_session, single
 from lamina.log.window import newest_units
 from lamina.maintenance.verify import Maintenance
@@ -60,9 +62,10 @@ from lamina.values.fact import (
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context
 from lamina.values.message import Added, Limits, Message, Span
+from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt
 from lamina.values.report import Backlog, Backup, Copied, FoldDone, Imported, Report, Settled, WorkerNote
-from lamina.values.session import STATUSES, Conversation, Milestone, Session, Status
+from lamina.values.session import STATUSES, Brief, Conversation, Milestone, Session, Status
 from lamina.values.statistics import Outline, Stats
 from lamina.values.summary import Divergence, Proposal, Summary
 from lamina.workers.loop import Worker
@@ -71,6 +74,7 @@ from lamina.workers.slots import is_gone
 logger = logging.getLogger("lamina.memory")
 
 MAX_PARTS = 1000  # of an outline
+_BRIEF = 100  # messages among which the last reply of a brief is looked for
 _DAYS = 366  # of growth in stats
 _COUNTED = frozenset(("fact", "episode"))  # kinds of things whose use is counted
 
@@ -182,6 +186,7 @@ class AsyncMemory:
         self._knowledge = Knowledge(parts, self._worker.reader)
         self._consolidation = self._worker.consolidation
         self._forgetting = Forgetting(parts, self._worker.reader, self._worker.settle_sessions)
+        self._opt_outs = OptOuts(parts, self._worker.reader, self._forgetting)
         self._retention = Retention(parts, self._forgetting)
         self._worker.retention = self._retention.run
         self._regeneration = Regeneration(parts, self._worker.reader)
@@ -312,17 +317,22 @@ class AsyncMemory:
         user_id: str | None = None,
         session_id: str | None = None,
         agent_id: str | None = None,
+        project_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Added:
-        """Append messages (text, a chat message, or a list of them) to a session; safe once it returns."""
+        """Append messages (text, a chat message, or a list of them) to a session; safe once it returns.
+
+        A new session belongs to the project `project_id`, or to none; later messages need not name it.
+        """
         with span("upsert_memory", "add", self.tenant):
             await self._note_profile()
             owner = await self.resolve_user(user_id)
             append = await self._ingest.prepare(
                 messages,
                 user_id=owner,
-                session_id=main_session(owner) if session_id is None else session_id,
+                session_id=main_session(owner, project_id=project_id) if session_id is None else session_id,
                 agent_id=agent_id,
+                project_id=project_id,
                 key=idempotency_key,
             )
             await self._ingest.check_owner(append)
@@ -336,31 +346,37 @@ class AsyncMemory:
         *,
         user_id: str | None = None,
         session_id: str | None = None,
+        project_id: str | None = None,
         budget: int | None = None,
         profile: str | Profile | None = None,
         system: str | None = None,
         sources: Sequence[str] = (),
         at: Any = None,
         seen_from: int | None = None,
+        mode: str = "active",
         record_access: bool = True,
     ) -> Context:
         """What the model should see for the next message: never above the budget, with a manifest of what and why.
 
         `query` is the current user message; `system` is your own system prompt; `sources` are texts of your own
         (retrieved documents) to place before the question; `at` is when it is asked, if not now; the model sees the
-        session's messages from number `seen_from` on anyway, because you send them yourself. With
-        record_access=False, the facts and episodes in it do not count as used, which would keep them from fading.
+        session's messages from number `seen_from` on anyway, because you send them yourself. With mode="passive", it
+        is the recent conversation alone: no facts, no summaries, nothing retrieved. With record_access=False, the
+        facts and episodes in it do not count as used, which would keep them from fading. What is recalled is of no
+        project or of the session's; with `project_id`, of that one, or of all ("*").
         """
         built = await self._contexts.build(
             query,
             user_id=await self.resolve_user(user_id),
             session_id=session_id,
+            project_id=project_id,
             budget=budget,
             profile=profile,
             system=system,
             sources=sources,
             at=at,
             seen_from=seen_from,
+            mode=mode,
             record_access=record_access,
         )
         return built.context
@@ -370,6 +386,8 @@ class AsyncMemory:
         query: str,
         *,
         user_id: str | None = None,
+        project_id: str | None = None,
+        context: str | None = None,
         top_k: int = 10,
         explain: bool = False,
         kinds: Sequence[str] = HIT_KINDS,
@@ -384,14 +402,18 @@ class AsyncMemory:
         as_of: Any = None,
         archived: bool = False,
         weights: Mapping[str, float] | None = None,
+        semantic: str | None = None,
         min_score: float = 0.0,
         at: Any = None,
     ) -> list[Hit]:
         """Messages, summaries, facts and episodes that answer the query, best first.
 
+        Without `project_id`, what belongs to no project; with it, also what belongs to that one, or to any ("*").
+        `context` is text of the current conversation: hits that fit it come higher, nothing is left out for it.
         `explain` adds the parts of the scores. `at` is when it is asked, if not now: "last week" is counted from
         there. `weights` are those of the weighted sum (semantic, keyword, recency, importance, access) for this
-        query. `min_score` leaves out what is less likely to answer. The rest are filters: kinds of hits; types,
+        query; with semantic="tfidf", their semantic part compares TF-IDF terms, not vectors. `min_score` leaves out
+        what is less likely to answer. The rest are filters: kinds of hits; types,
         categories, tags and least importance of facts (with one of the first three, only facts are found); times; a
         session; the role of messages; facts that held at `as_of`; and `archived`: also archived facts and what is in
         archived sessions.
@@ -401,6 +423,8 @@ class AsyncMemory:
                 query,
                 self.profile,
                 user_id=await self.resolve_user(user_id),
+                project_id=project_id,
+                context=context,
                 top_k=top_k,
                 kinds=kinds,
                 types=types,
@@ -414,6 +438,7 @@ class AsyncMemory:
                 as_of=as_of,
                 archived=archived,
                 weights=weights,
+                semantic=semantic,
                 min_score=min_score,
                 at=at,
             )
@@ -426,6 +451,8 @@ class AsyncMemory:
         query: str,
         *,
         user_id: str | None = None,
+        project_id: str | None = None,
+        context: str | None = None,
         top_k: int = 10,
         kinds: Sequence[str] = HIT_KINDS,
         types: Sequence[str] = (),
@@ -439,6 +466,7 @@ class AsyncMemory:
         as_of: Any = None,
         archived: bool = False,
         weights: Mapping[str, float] | None = None,
+        semantic: str | None = None,
         min_score: float = 0.0,
         at: Any = None,
     ) -> Explained:
@@ -451,6 +479,8 @@ class AsyncMemory:
                 query,
                 self.profile,
                 user_id=await self.resolve_user(user_id),
+                project_id=project_id,
+                context=context,
                 top_k=top_k,
                 kinds=kinds,
                 types=types,
@@ -464,6 +494,7 @@ class AsyncMemory:
                 as_of=as_of,
                 archived=archived,
                 weights=weights,
+                semantic=semantic,
                 min_score=min_score,
                 at=at,
             )
@@ -479,19 +510,26 @@ class AsyncMemory:
         self,
         user_id: str | None = None,
         *,
+        project_id: str | None = None,
         status: Status | None = None,
         limit: int | None = None,
         after: str | None = None,
     ) -> list[Session]:
-        """Sessions of a user (or of all), by id; with `limit` at most so many, with `after` those behind that id."""
+        """Sessions of a user (or of all), by id; with `limit` at most so many, with `after` those behind that id.
+
+        With `project_id`, only those of that project.
+        """
+        project_id = None if project_id in {None, EVERY_PROJECT} else check_id(project_id, "project_id")
         if status is not None and status not in STATUSES:
             raise InputError(f"no status {status!r}; there are {list(STATUSES)}")
         if limit is not None or after is not None:
             if limit is not None and (not isinstance(limit, int) or limit < 1):
                 raise InputError(f"limit must be a whole number of at least 1, not {limit!r}")
             most = 1_000_000_000 if limit is None else limit
-            return await self._parts.store.sessions(user_id=user_id, status=status, limit=most, after=after)
-        return [session async for session in every_session(self._parts.store, user_id, status)]
+            return await self._parts.store.sessions(
+                user_id=user_id, project_id=project_id, status=status, limit=most, after=after
+            )
+        return [session async for session in every_session(self._parts.store, user_id, status, project_id)]
 
     async def users(self) -> list[str]:
         """Everybody of whom there is a session or a fact, by id."""
@@ -510,6 +548,19 @@ class AsyncMemory:
             recent=tuple(message for unit in recent for message in unit),
             active_facts=tuple(await self.facts(session.user_id, session_id=session_id)),
             milestones=tuple(await self._milestones(session)),
+        )
+
+    async def brief(self, session_id: str) -> Brief:
+        """The summary of a session's older messages as one text, and the last reply that is in it."""
+        await self.session(session_id)
+        live = await self._parts.store.summaries(session_id)
+        last = max((summary.covers.last for summary in live if summary.covers), default=0)
+        span = Span(first=max(1, last - _BRIEF + 1), last=last)
+        covered = await self._parts.store.messages(session_id, span) if last else []
+        replies = [message for message in covered if message.role == "assistant"] or covered
+        return Brief(
+            global_summary="\n\n".join(layouts.unframe(self._parts.profile.title, summary.text) for summary in live),
+            last_summarized_message_id=replies[-1].id if replies else None,
         )
 
     async def _milestones(self, session: Session) -> list[Milestone]:
@@ -596,11 +647,11 @@ class AsyncMemory:
             raise NotFound(f"no summary {summary_id!r} over messages")
         return await self._parts.store.messages(summary.session_id, summary.covers)
 
-    async def digest(self, user_id: str | None = None) -> Summary | None:
-        """What a new session of this user is told of the last ones."""
+    async def digest(self, user_id: str | None = None, *, project_id: str | None = None) -> Summary | None:
+        """What a new session of this user is told of the last ones; of a project, of those of the project."""
         owner = await self.resolve_user(user_id)
         found = await self._parts.store.summaries(user_id=owner, digests=True, live=False)
-        return found[0] if found else None
+        return next((one for one in found if one.project_id == project_id), None)
 
     async def settle(
         self, timeout: float | None = None, *, session_id: str | None = None, progress: Progress | None = None
@@ -633,6 +684,7 @@ class AsyncMemory:
         known_at: Any = None,
         session_id: str | None = None,
         about: str | None = None,
+        project_id: str | None = None,
         statuses: Sequence[str] = (),
         types: Sequence[str] = (),
         categories: Sequence[str] = (),
@@ -644,7 +696,8 @@ class AsyncMemory:
         """What holds of a user now, or at `as_of`, by what was known at `known_at`; the most important first.
 
         `about`: only what is known of one person, by name or relation ("Lena", "sister"), or by the user's own name or
-        id of the user alone. With `statuses`, all facts that have one of them, whether they hold or not. The rest are
+        id of the user alone. Without `project_id`, what belongs to no project; with it, also what belongs to that one,
+        or to any ("*"). With `statuses`, all facts that have one of them, whether they hold or not. The rest are
         filters.
         """
         return await self._knowledge.facts(
@@ -653,6 +706,7 @@ class AsyncMemory:
             known_at=None if known_at is None else moment(known_at, "known_at"),
             session_id=session_id,
             about=about,
+            project_id=_asked(project_id),
             wanted=as_filter(
                 types=types,
                 categories=categories,
@@ -679,12 +733,18 @@ class AsyncMemory:
         """Where a fact comes from, word for word, and why it stands as it does."""
         return await self._knowledge.why(fact_id)
 
-    async def user_profile(self, user_id: str | None = None, *, as_of: Any = None, known_at: Any = None) -> UserProfile:
-        """What is known of a user, as a page (`markdown`) and as data (`to_dict()`), now or at another time."""
+    async def user_profile(
+        self, user_id: str | None = None, *, as_of: Any = None, known_at: Any = None, project_id: str | None = None
+    ) -> UserProfile:
+        """What is known of a user, as a page (`markdown`) and as data (`to_dict()`), now or at another time.
+
+        `project_id` is as for `facts`.
+        """
         return await self._knowledge.user_profile(
             await self.resolve_user(user_id),
             None if as_of is None else moment(as_of, "as_of"),
             None if known_at is None else moment(known_at, "known_at"),
+            _asked(project_id),
         )
 
     # memories by hand
@@ -694,6 +754,7 @@ class AsyncMemory:
         text: str,
         *,
         user_id: str | None = None,
+        project_id: str | None = None,
         type: FactType | None = None,  # noqa: A002 - the word of the glossary
         category: str | None = None,
         key: str | None = None,
@@ -705,12 +766,15 @@ class AsyncMemory:
     ) -> Fact:
         """Store a memory by hand, such as "User lives in Ghent"; told twice, it is one.
 
+        With `project_id`, it belongs to that project, whatever it says; without, it is true everywhere.
+
         It is read as if the user had said it: a new location takes the place of the old one. With a `key`, it takes
         the place of what that key had. `remember_all` gives every fact of a text that says several things.
         """
         made = await self.remember_all(
             text,
             user_id=user_id,
+            project_id=project_id,
             type=type,
             category=category,
             key=key,
@@ -727,6 +791,7 @@ class AsyncMemory:
         text: str,
         *,
         user_id: str | None = None,
+        project_id: str | None = None,
         type: FactType | None = None,  # noqa: A002 - the word of the glossary
         category: str | None = None,
         key: str | None = None,
@@ -746,6 +811,7 @@ class AsyncMemory:
             told = check_told(
                 text,
                 user_id=await self.resolve_user(user_id),
+                project_id=project_id,
                 type=type,
                 category=category,
                 key=key,
@@ -814,15 +880,17 @@ class AsyncMemory:
         user_id: str | None = None,
         *,
         session_id: str | None = None,
+        project_id: str | None = None,
         kinds: Sequence[str] = (),
         since: Any = None,
         until: Any = None,
         min_significance: float = 0.0,
     ) -> list[Episode]:
-        """The moments that mattered, in the order they happened."""
+        """The moments that mattered, in the order they happened; `project_id` is as for `facts`."""
         return await self._knowledge.episodes(
             await self.resolve_user(user_id),
             session_id=session_id,
+            project_id=_asked(project_id),
             kinds=one_of(kinds, EPISODE_KINDS, "kind"),
             wanted=as_filter(since=since, until=until, min_importance=min_significance),
         )
@@ -925,6 +993,7 @@ class AsyncMemory:
         self,
         *,
         user_id: str | None = None,
+        project_id: str | None = None,
         session_id: str | None = None,
         message_id: str | Sequence[str] | None = None,
         first: int | None = None,
@@ -937,20 +1006,18 @@ class AsyncMemory:
         """Erase for good, with all that was derived, and rewrite the rest; the receipt says what was done.
 
         Give one of: `message_id` (one or several); `session_id` with `first` and `last`; `session_id` alone; `fact_id`;
-        `text`, with `user_id` or `session_id`; or `user_id` alone, for everything of a user.
+        `text`, with `user_id` or `session_id`; `project_id`, for the sessions and facts of a project of a user; or
+        `user_id` alone, for everything of a user, in every project.
         """
         with span("delete_memory", "forget", self.tenant):
             named = [
                 name for name, given in (("message_id", message_id), ("fact_id", fact_id), ("text", text)) if given
             ]
-            if len(named) > 1 or (named and named != ["text"] and (session_id or user_id)):
-                raise InputError(f"forget one thing at a time; {named} with {session_id=}, {user_id=} is not clear")
-            if (first is None) != (last is None) or (first is not None and (session_id is None or named)):
-                raise InputError("first and last are given together, with the session_id they count in")
-            if session_id is not None and user_id is not None and text is None and first is None:
-                raise InputError("give session_id for one session, or user_id for everything of a user, not both")
+            _check_targets(named, user_id, project_id, session_id, first, last)
             forgetting = self._forgetting
-            if message_id:
+            if project_id is not None:
+                plan = await forgetting.project(await self.resolve_user(user_id), check_project_id(project_id))
+            elif message_id:
                 plan = await forgetting.messages([message_id] if isinstance(message_id, str) else list(message_id))
             elif fact_id:
                 plan = await forgetting.fact(fact_id)
@@ -966,8 +1033,29 @@ class AsyncMemory:
                 plan = Plan(user_id=check_id(user_id, "user_id"), target="a user", user=True)
                 plan.nothing = f"there is nothing of user {user_id!r}"
             else:
-                raise InputError("say what to forget: message_id, session_id, fact_id, text or user_id")
+                raise InputError("say what to forget: message_id, session_id, fact_id, text, project_id or user_id")
             return await forgetting.execute(plan, dry_run=dry_run, progress=progress)
+
+    async def opt_out(self, user_id: str, *, keep_log: bool = True) -> Receipt:
+        """Derive nothing more from what a user says, and erase what was derived; it lasts until `opt_in`.
+
+        Their messages are kept, and shown as the newest turns. Without `keep_log` all of them are erased, too, and what
+        is added later is not stored. The receipt says what was erased.
+        """
+        return await self._opt_outs.opt_out(check_id(user_id, "user_id"), keep_log=keep_log)
+
+    async def opt_in(self, user_id: str) -> OptOut | None:
+        """End an `opt_out`: the messages that were kept are read again. Gives what ended; None if there was none."""
+        ended = await self._opt_outs.opt_in(check_id(user_id, "user_id"))
+        self._worker.wake()
+        return ended
+
+    async def opt_outs(self, user_id: str | None = None) -> list[OptOut]:
+        """Who has opted out, and since when: everybody, or this user if they have."""
+        if user_id is None:
+            return await self._opt_outs.all()
+        found = await self._opt_outs.of(check_id(user_id, "user_id"))
+        return [] if found is None else [found]
 
     async def receipts(self) -> list[Receipt]:
         """What was forgotten so far, the oldest first: how much and when, never what."""
@@ -1011,10 +1099,22 @@ class AsyncMemory:
         *,
         session_id: str | None = None,
         user_id: str | None = None,
+        project_id: str | None = None,
+        embeddings: bool = False,
         progress: Progress | None = None,
     ) -> int:
-        """Write all, or what is of a session or user, to a .jsonl file, a folder, or (one session) a .md file."""
-        size: int = await self._transfer().write(Path(path), session_id, user_id, progress)
+        """Write all, or what is of a session, user or project, to a .jsonl file, a folder, or (one session) a .md file.
+
+        With `embeddings`, facts and episodes have their vectors.
+        """
+        size: int = await self._transfer().write(
+            Path(path),
+            session_id=session_id,
+            user_id=user_id,
+            project_id=None if project_id == EVERY_PROJECT else _asked(project_id),
+            embeddings=embeddings,
+            progress=progress,
+        )
         return size
 
     async def import_(
@@ -1022,6 +1122,7 @@ class AsyncMemory:
         path: str | Path | Sequence[str | Path],
         *,
         user_id: str | None = None,
+        project_id: str | None = None,
         me: str | None = None,
         zone: str | None = None,
         whole: bool = False,
@@ -1029,8 +1130,9 @@ class AsyncMemory:
     ) -> Imported:
         """Read what `export` wrote, or chats and memories of other tools; what is here already is left as it is.
 
-        `path` is a file, a folder or an archive, or several. `me` is the name that the user has in a chat of several
-        people; `zone` that of times without one. What is wrong with the only file is raised, with all before it
+        `path` is a file, a folder or an archive, or several. Everything goes to `user_id` and to `project_id`, if these
+        are given; what is extracted of the person is true everywhere. `me` is the name that the user has in a chat of
+        several people; `zone` that of times without one. What is wrong with the only file is raised, with all before it
         imported; of several files, those that can be read are imported, and `problems` of the outcome names the rest.
         With `whole`, all are looked at first, and nothing is imported unless every record is right.
         """
@@ -1039,7 +1141,8 @@ class AsyncMemory:
         paths = [Path(one) for one in ([path] if isinstance(path, str | Path) else path)]
         if not paths:
             raise InputError("nothing to import; give a file, a folder or an archive")
-        options = {"user_id": user_id, "me": me, "zone": zone}
+        project_id = None if project_id is None else check_project_id(project_id)
+        options = {"user_id": user_id, "project_id": project_id, "me": me, "zone": zone}
         async with self._importing, self._resting():
             imported: Imported = await self._transfer().read(paths, options, progress, strict=is_one, whole=whole)
         return imported
@@ -1099,6 +1202,29 @@ class AsyncMemory:
         finally:
             if task is not None and self._works:
                 self._task = asyncio.create_task(self._worker.run(), name="lamina-worker")
+
+
+def _check_targets(
+    named: Sequence[str],
+    user_id: str | None,
+    project_id: str | None,
+    session_id: str | None,
+    first: int | None,
+    last: int | None,
+) -> None:
+    """Raise InputError if it is not clear what is to be forgotten; `named` are targets that stand alone."""
+    if len(named) > 1 or (named and named != ["text"] and (session_id or user_id)):
+        raise InputError(f"forget one thing at a time; {named} with {session_id=}, {user_id=} is not clear")
+    if (first is None) != (last is None) or (first is not None and (session_id is None or named)):
+        raise InputError("first and last are given together, with the session_id they count in")
+    if session_id is not None and user_id is not None and not named and first is None:
+        raise InputError("give session_id for one session, or user_id for everything of a user, not both")
+    if project_id is not None and (named or session_id is not None):
+        raise InputError("project_id is given alone or with user_id, for everything of that project")
+
+
+def _asked(project_id: str | None) -> str | None:
+    return None if project_id is None else check_id(project_id, "project_id")
 
 
 async def close_all(memories: dict[str, AsyncMemory], grace: float = 0) -> None:

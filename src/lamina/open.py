@@ -3,6 +3,7 @@
 import importlib
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from lamina.errors import InputError
 from lamina.log.messages import check_tenant
 from lamina.models.llm.costs import StoreLedger
 from lamina.models.llm.llm_options import OPENAI, USES, Llm, Price
-from lamina.parts import Parts, Patience, Progress
+from lamina.parts import Parts, Patience, Progress, beside_loop
 from lamina.profiles import DEFAULT, Profile, as_profile, profile_kept
 from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Summariser, TokenCounter
 from lamina.protocols.store import Store
@@ -96,6 +97,7 @@ class OpenStore:
 @asynccontextmanager
 async def open_store(location: str | Path, chosen: Options) -> AsyncIterator[OpenStore]:
     """A store, closed in the end with the connections of all models that were made for it."""
+    await _import_beside_loop()
     embedder = _embedder(chosen)  # may be refused, before a file is made
     if chosen.llm is not None:
         _backend("lamina.models.llm.endpoint", "require_sdk")()
@@ -111,6 +113,32 @@ async def open_store(location: str | Path, chosen: Options) -> AsyncIterator[Ope
             if hasattr(model, "endpoint"):
                 await model.endpoint.close()
         await opened.store.close()
+
+
+# What most memories are opened with. Together they take as long to import as Lamina itself, numpy above all.
+_MODULES = (
+    "lamina.storage.sqlite.sqlite_store",
+    "lamina.maintenance.copy",
+    "lamina.models.token_counters",
+    "lamina.models.embeddings.static",
+    "lamina.models.offline.summarisation.extractive_summariser",
+    "lamina.models.offline.offline_extractor",
+    "lamina.models.offline.episode_extraction.episode_extractor",
+    "lamina.models.offline.fact_extraction.statement_reader",
+    "lamina.models.llm.prompts",
+)
+
+
+async def _import_beside_loop() -> None:
+    """Import what a memory is opened with in another thread, if an event loop is to be kept free."""
+    if any(module not in sys.modules for module in _MODULES):
+        await beside_loop(_import_modules)
+
+
+def _import_modules() -> None:
+    for module in _MODULES:
+        importlib.import_module(module)
+    _backend("lamina.models.token_counters", "best_counter")()  # imports tiktoken
 
 
 def _check_recall(options: Options) -> None:

@@ -28,7 +28,8 @@ DOCUMENT_KNOBS: Mapping[str, str] = {
 }
 OFF = "off"
 LEVELS = ("debug", "info", "warning", "error")
-_LIST_KNOBS = frozenset({"categories", "never_archived"})  # values of a profile that are lists of words
+# values of a profile that are lists of words
+_LIST_KNOBS = frozenset({"categories", "never_archived", "recalled_kinds"})
 _TEXT_KNOBS = frozenset({"summarizer_model", "prompt_id_summary_global", "prompt_version_summary_global"})
 
 

@@ -75,6 +75,7 @@ WITH_STORE = frozenset({
     "log.append", "log.conversations", "log.default_user", "log.pages", "folding.fold", "folding.digest",
     "folding.regenerate", "knowledge.facts", "knowledge.consolidate", "knowledge.extract", "knowledge.accesses",
     "search.search", "search.lazy_search", "search.index_cache", "search.embed", "context.build", "forgetting.forget",
+    "forgetting.opt_out",
     "forgetting.retention", "formats.export", "formats.transfer", "formats.files", "formats.importing",
     "formats.json_items", "formats.reading", "formats.restore", "formats.sources", "formats.missing_paths",
     "formats.import_circles",

@@ -132,7 +132,7 @@ def test_a_copy_that_differs_ends_with_an_error(cli, place, source):
 
 def test_a_copy_of_a_source_that_changes_says_how_to_go_on():
     copied = Copied(users=2, sessions=3, messages=4, rows={"messages": 4}, differing=(), changing=2)
-    assert "2 users were still changing: run it again when nobody writes to the source" in _copy_text(copied)
+    assert "still changing: 2 users; run it again when nobody writes to the source" in _copy_text(copied)
 
 
 def test_a_store_without_tenants_says_so(cli):

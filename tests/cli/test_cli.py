@@ -45,8 +45,9 @@ def test_a_conversation_from_end_to_end(cli, place):
     built = told("context", "which plan?", "-u", "alex", "-s", "s1", "-b", "900")
     assert built["tokens"] <= 900
     assert built["manifest"]["profile"] == "project"
-    first = told("context", "Hi", "-u", "new", "--system", "You are brief.")
-    assert [one["content"] for one in first["messages"]] == ["You are brief.", "Hi"]
+    sources = ["--source", "Open 9 to 5.", "--source", "Closed in May."]
+    first = told("context", "Hi", "-u", "new", "--system", "You are brief.", *sources)
+    assert [one["content"] for one in first["messages"]] == ["You are brief.", "Open 9 to 5.", "Closed in May.", "Hi"]
     assert told("search", "harbour Porto", "-u", "alex")
     summaries = told("summaries", "s1")
     assert [item["covers"] for item in summaries] == [{"first": f, "last": f + 9} for f in (1, 11, 21, 31)]
@@ -182,7 +183,7 @@ def test_mistakes_are_said_in_one_line(cli, words, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param(["messages", "s1", "--first", "9"], "has 1 messages; --first 9 is behind the newest", id="behind"),
+        pytest.param(["messages", "s1", "--first", "9"], "has 1 message; --first 9 is behind the newest", id="behind"),
         pytest.param(["messages", "s1", "--first", "3", "--last", "2"], "--first 3 --last 2 has none", id="none"),
         pytest.param(["messages", "s1", "--first", "-1"], "messages are numbered from 1", id="negative"),
         pytest.param(["search", "x", "--top", "0"], "error: --top must be", id="option"),

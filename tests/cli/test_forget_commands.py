@@ -106,8 +106,10 @@ def test_at_a_terminal_it_asks(told):
 def test_nothing_to_forget_is_not_asked_about(told):
     """Neither at a terminal nor with --yes is there a receipt."""
     nothing = "nothing in the memory of user 'alex' has this text"
-    assert nothing in told("forget", "--text", "no such words", "-u", "alex", keys="").err
-    assert nothing in told("forget", "--text", "no such words", "-u", "alex", "--yes").out
+    words = ("forget", "--text", "no such words", "-u", "alex")
+    assert told(*words, keys="").err == f"nothing to forget: {nothing}"
+    assert told(*words, "--dry-run").out == f"nothing to forget: {nothing}"
+    assert told(*words, "--yes").out == f"nothing was forgotten: {nothing}"
     assert data(told("receipts", "--json")) == []
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -183,17 +184,62 @@ def test_a_new_file_is_named_where_it_is_made(cli, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        "search x", "context x", "facts", "sessions", "session s1", "messages s1", "summaries s1", "zoom sum_1",
+        "search x", "facts", "sessions", "session s1", "messages s1", "summaries s1", "zoom sum_1",
         "digest", "user-profile", "why location", "history location", "episodes", "arc s1", "graph location", "stats",
         "verify", "repair", "consistency", "consolidate", "settle", "proposals", "receipts", "workers", "costs",
         "keys list", "export all.jsonl", "forget --session s1 --yes", "end s1", "copy lamina.db other.db",
     ],
 )  # fmt: skip
 def test_a_command_that_reads_makes_no_file(cli, words, tmp_path):
+    """It names the file that is not there, and what makes one."""
     done = cli(*words.split())
     assert done.code == 2
+    assert "`lamina add`, `lamina import` and `lamina demo` make one" in done.stderr
     assert f"there is no memory at {tmp_path / 'lamina.db'}; " in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_context_without_a_memory_is_the_question_alone(cli, tmp_path):
+    """As in Python; a note names the file, which is not made."""
+    done = cli("context", "where do I live?", "--system", "Be brief.", "--json")
+    assert done.code == 0
+    assert [one["content"] for one in json.loads(done.stdout)["messages"]] == ["Be brief.", "where do I live?"]
+    assert f"note: there is no memory at {tmp_path / 'lamina.db'} yet" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "import report.pdf", "import report.pdf cut.json", "import chat.txt", "remember x --type none",
+        "add x --session " + "s" * 999, "keys create k --role none",
+    ],
+)  # fmt: skip
+def test_a_command_that_is_refused_leaves_no_file(cli, words, tmp_path):
+    """Nor does it say that one was made; a file that was there stays."""
+    (tmp_path / "report.pdf").write_bytes(b"%PDF-1.7")
+    (tmp_path / "cut.json").write_text('[{"mapping": ')
+    (tmp_path / "chat.txt").write_text("1/2/24, 9:00 - A: x\n1/2/24, 9:00 - B: y")
+    done = cli(*words.split())
+    assert done.code in {1, 2}
+    assert "made" not in done.stderr
+    assert {one.name for one in tmp_path.iterdir()} == {"report.pdf", "cut.json", "chat.txt"}
+    cli("add", "hello", "-s", "s1")
+    assert cli(*words.split()).code in {1, 2}
+    assert cli("messages", "s1").code == 0
+
+
+def test_a_copied_file_is_warned_of_in_one_line(tmp_path):
+    """Without the place in the source."""
+    Memory(tmp_path / "lamina.db", worker=False).close()
+    with Memory(tmp_path / "lamina.db", worker=False) as memory:
+        memory.add("there", session_id="s1")
+        shutil.copy(tmp_path / "lamina.db", tmp_path / "copy.db")
+    words = [LAMINA, "sessions", "--db", "copy.db"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, env=plain_environ())
+    warned = done.stderr
+    assert (done.returncode, warned[:59]) == (0, "warning: copy.db was copied while a memory had it open, or ")
+    assert (warned.count("\n"), "`lamina backup`" in warned) == (1, True)
 
 
 # completion, in a real bash

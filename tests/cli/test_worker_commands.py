@@ -212,7 +212,7 @@ def test_workers_and_failures_are_shown(cli, tmp_path):
     stored(tmp_path / "lamina.db", fail)
     shown = cli("workers").out
     assert f"ab12 {socket.gethostname()} 999999999 no s1" in shown
-    assert "sessions: 0 pending, 0 in work, 0 to retry, 1 set aside; lag none; 1 users without vectors" in shown
+    assert "sessions: 0 pending, 0 in work, 0 to retry, 1 set aside; lag none; 1 user without vectors" in shown
     assert "s1 default 1 set aside StoreError: [bold]broken" in shown
     data = json.loads(cli("workers", "--json").stdout)
     assert (data["workers"][0]["alive"], data["backlog"]["failing"][0]["reason"]) == (False, "StoreError: [bold]broken")

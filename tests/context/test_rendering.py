@@ -100,7 +100,7 @@ def test_the_blocks_are_what_the_messages_are_made_of() -> None:
 def select(roles: str = "", **values: Any) -> Selection:
     said = log(roles)
     recent = [Item(section="recent", kind="messages", tokens=1, reason="", messages=tuple(said))] if said else []
-    defaults: dict[str, Any] = {"system": None, "sources": (), "query": None, "number": len(said) + 1, "excerpt": None}
+    defaults: dict[str, Any] = {"system": None, "sources": (), "query": None, "number": len(said) + 1}
     sections = {"recent": recent, **values.pop("sections", {})}
     return Selection(sections=sections, **{**defaults, **values})
 

@@ -78,6 +78,68 @@ def test_what_facts_say_in_full_is_no_passage_too(memory: Memory) -> None:
     assert any(reason.endswith("says it") for reason in reasons(context))
 
 
+def test_courtesies_around_what_facts_say_are_no_passage(memory: Memory) -> None:
+    """Neither a greeting, nor an assistant that only takes note; the facts name all messages that they say."""
+    ids = memory.add(
+        [
+            {"role": "user", "content": "Hi! I'm Alex and I live in Ghent."},
+            {"role": "assistant", "content": "Nice to meet you, Alex! How can I help you today?"},
+            {"role": "user", "content": "By the way, I live in Ghent."},
+            {"role": "assistant", "content": "Noted: you live in Ghent."},
+            {"role": "user", "content": "Thanks!"},
+            {"role": "assistant", "content": "You're welcome."},
+        ],
+        user_id="ann",
+        session_id="old",
+    ).ids
+    memory.settle()
+    context = ask(memory, "Where do I live?")
+    assert "## Passages" not in context.text
+    assert "- name: Alex\n- location: Ghent" in context.text
+    assert {ids[0], ids[2]} <= {one for item in context.manifest.items for one in item.message_ids}
+    assert {"says nothing but courtesies", "says nothing but what facts say"} <= set(reasons(context))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "You don't live in Ghent.",
+        "Noted: you live in Ghent, near the canal.",
+        "Done.",
+        "You live in Ghent at number 12.",
+    ],
+)
+def test_a_reply_that_says_more_or_otherwise_than_facts_is_shown(memory: Memory, reply: str) -> None:
+    messages = [{"role": "user", "content": "I live in Ghent."}, {"role": "assistant", "content": reply}]
+    memory.add(messages, user_id="ann", session_id="old")
+    memory.settle()
+    assert f"assistant: {reply}" in ask(memory, "Where do I live?").text
+
+
+def test_what_facts_say_does_not_stand_in_the_digest_too(memory: Memory) -> None:
+    """Its other lines stay; a session of which nothing is left has no heading."""
+    add(memory, "I live in Ghent.", session_id="first")
+    add(memory, "I'm allergic to peanuts.", PLANTS, session_id="second")
+    for session in ("first", "second"):
+        memory.end(session)
+    memory.settle()
+    context = ask(memory, "What do you know of me?")
+    assert "- allergic to peanuts" in context.text
+    assert "User: I live in Ghent" not in context.text
+    assert "User: I'm allergic" not in context.text
+    assert context.text.count(PLANTS) == 1
+    assert context.text.count("## Session") == 1
+
+
+def test_a_digest_that_facts_say_in_full_is_left_out(memory: Memory) -> None:
+    add(memory, "I live in Ghent.", session_id="old")
+    memory.end("old")
+    memory.settle()
+    context = ask(memory, "What do you know of me?")
+    assert "## Earlier sessions" not in context.text
+    assert [one.reason for one in context.manifest.omitted if one.kind == "digest"] == ["facts say all of it"]
+
+
 def test_the_line_that_explains_the_tags_stands_once(memory: Memory) -> None:
     """Before the first block; also where there is only what was recalled."""
     add(memory, PLANTS, session_id="old")
@@ -124,3 +186,15 @@ def test_few_words_stand_in_a_summary_only_as_words_of_their_speaker(text: str, 
         text="- User: I agree. Then:\n- Assistant: No. So we ship the new boats to Porto tomorrow",
     )  # fmt: skip
     assert (Said([summary], None).find(item(text=text)) is not None) is stands
+
+
+def test_a_statement_of_a_recent_message_is_no_fact_too(memory: Memory) -> None:
+    """It is one again where the message is not shown; values under a key are always shown."""
+    add(memory, "I'm a nurse in Durban. I won't drive any more after a fourth night.", session_id="now")
+    memory.settle()
+    statement = "I won't drive any more after a fourth night"
+    context = ask(memory, "How do I get home?")
+    assert "- job: nurse" in context.text
+    assert context.text.count(statement) == 1
+    assert "a recent message says it word for word" in {one.reason for one in context.manifest.omitted}
+    assert f"- {statement}" in ask(memory, "How do I get home?", session_id="another").text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lamina import PROFILES, Memory
+from lamina import PROFILES, Memory, Span
 from tests.documents.talks import SESSION, USER, Clock, Recorder, Talk, echo, said, spans, verbatim
 from tests.sizes import FULL
 
@@ -184,20 +184,20 @@ def test_the_two_prompts_are_filled_in(opened: Opener) -> None:
     talk.messages(21)
     talk.memory.settle()
     initial, update = recorder.tasks
-    assert initial.prompt == "medium_term_initial@1"
+    assert initial.prompt == "medium_term_initial@2"
     assert initial.instructions.startswith(
         "Create an initial medium-term memory summary focusing on USER content and insights"
     )
     assert "Messages to analyze (1-10):\n" in initial.instructions
     assert f"Message 1 (User): {said(1)}\nMessage 2 (Assistant): {said(2)}" in initial.instructions
     assert said(11) not in initial.instructions
-    assert update.prompt == "medium_term_update@1"
+    assert update.prompt == "medium_term_update@2"
     assert f"Previous Summary:\n{update.previous}\n" in update.instructions
     assert "New User Content (messages 2 to 11):\n" in update.instructions
     assert f"Message 2 (Assistant): {said(2)}" in update.instructions
     assert f"Message 11 (User): {said(11)}" in update.instructions
     for task in recorder.tasks:
-        assert "Target: 500-" in task.instructions
+        assert "Target: 500-1000 tokens." in task.instructions
         assert "[" not in re.sub(r"\[calls .*", "", task.instructions), "no placeholder is left"
 
 
@@ -214,7 +214,7 @@ def test_placeholders_in_what_people_say_stay_what_they_said(opened: Opener) -> 
 @pytest.mark.also_postgres
 @pytest.mark.parametrize("stored", [False, True], ids=["question-given", "question-stored-first"])
 def test_the_context_has_the_layout_of_the_document(opened: Opener, stored: bool) -> None:
-    """000.7: medium-term memory, short-term memory with message numbers, the current message with its number."""
+    """000.7: medium-term memory, short-term memory with numbers and speakers, the current message with its number."""
     talk = Talk(opened("medium_term", summariser=Recorder(echo)))
     talk.messages(34)
     talk.memory.settle()
@@ -224,10 +224,12 @@ def test_the_context_has_the_layout_of_the_document(opened: Opener, stored: bool
     text = talk.context(question).text
     (summary,) = talk.summaries()
     first = 26 if stored else 25
-    listed = "\n".join(f"- Message {n}: {said(n)}" for n in range(first, 35))
+    who = ("Assistant", "User")
+    listed = "\n".join(f"- Message {n}: {who[n % 2]}: {said(n)}" for n in range(first, 35))
+    sections = summary.text.removeprefix("# Medium-Term Memory\n\n").replace("## ", "### ")
     assert text == (
-        f"# Current Conversation Context\n\n## Medium-Term Memory (User Context from Earlier)\n{summary.text}\n\n"
-        f"## Short-Term Memory (Recent Messages)\n{listed}\n\n## Current Message\n- Message 35: {question}"
+        f"# Current Conversation Context\n\n## Medium-Term Memory (User Context from Earlier)\n{sections}\n\n"
+        f"## Short-Term Memory (Recent Messages)\n{listed}\n\n## Current Message\n- Message 35: User: {question}"
     )
 
 
@@ -248,7 +250,7 @@ def test_the_session_file_is_written_and_read_back(opened: Opener, clock: Clock,
     assert summary.version == 3
     assert text.startswith(
         "# Session: 2024-01-15_143022\n\n## Metadata\n- Start: 2025-03-01T09:00:00Z\n- End: 2025-03-01T10:15:00Z\n"
-        "- Message Count: 28\n- Summary Version: 3\n\n## Short-Term Messages (Last 10)\n"
+        "- Message Count: 28\n- Summary Version: 3\n- Summary Covers: 1-28\n\n## Short-Term Messages (Last 10)\n"
         f"**Message 19 (User):** {said(19)}\n**Message 20 (Assistant):** {said(20)}\n"
     )
     assert text.endswith(f"\n\n## Medium-Term Summary\n{summary.text}\n")
@@ -257,13 +259,72 @@ def test_the_session_file_is_written_and_read_back(opened: Opener, clock: Clock,
     other.import_(path, user_id="sam")
     session = other.session(talk.session_id)
     assert (session.user_id, session.status) == ("sam", "ended")
-    kept, *read = other.messages(talk.session_id)
-    assert kept.text == summary.text
-    assert [(message.role, message.text) for message in read[:-1]] == [
-        ("user" if n % 2 else "assistant", said(n)) for n in range(19, 28)
+    assert other.summaries(talk.session_id)[0].text == summary.text
+    read = other.messages(talk.session_id)[18:]
+    assert [(message.seq, message.role, message.text) for message in read[:-1]] == [
+        (n, "user" if n % 2 else "assistant", said(n)) for n in range(19, 28)
     ]
-    assert read[-1].text == hostile
-    assert [message.metadata["number"] for message in read] == list(range(19, 29))
+    assert (read[-1].seq, read[-1].text) == (28, hostile)
+
+
+FILE = """\
+# Session: 2024-01-15_143022
+
+## Metadata
+- Start: 2024-01-15T14:30:22Z
+- End: 2024-01-15T15:45:18Z
+- Message Count: 28
+- Summary Version: 3
+
+## Short-Term Messages (Last 10)
+{messages}
+
+## Medium-Term Summary
+{summary}
+"""
+JOURNEY = (
+    "I realised that my anger comes from fear.",
+    "Clara moved to Lisbon in March and I feel lonely at the weekends.",
+    "I am exploring breathwork with a teacher called Tomas.",
+    "I prefer short answers and no religious language.",
+    "Since the accident in 2019 I sleep badly before long drives.",
+    "My mother has dementia, and I visit her every Sunday in Haarlem.",
+    "I keep a dream journal; the flooded house comes back every month.",
+    "Please never ask me about my brother.",
+    "I stopped drinking on 2 February and it holds.",
+    "I work nights at the bakery until the summer.",
+    "We decided to try cold showers for three weeks.",
+    "I want to write the letter to my father before Easter.",
+)
+
+
+@pytest.mark.also_postgres
+@pytest.mark.parametrize("profile", ["medium_term", "default"])
+def test_a_session_file_keeps_its_summary_over_further_folds(opened: Opener, tmp_path: Path, profile: str) -> None:
+    """000.13: version, numbers, count and every line of the summary stay, whatever is said and folded afterwards."""
+    shown = "\n".join(f"**Message {n} ({'User' if n % 2 else 'Assistant'}):** {said(n)}" for n in range(19, 29))
+    sections = "\n\n".join(f"## {one}\n- " + "\n- ".join(JOURNEY[at::4]) for at, one in enumerate(SECTIONS))
+    path = tmp_path / "session.md"
+    path.write_text(FILE.format(messages=shown, summary=sections), "utf-8")
+    memory = opened(profile)
+    report = memory.import_(path, user_id=USER)
+    assert (report.messages, report.summaries, dict(report.skipped)) == (28, 1, {})
+    talk = Talk(memory, session_id="2024-01-15_143022")
+    (summary,) = talk.summaries()
+    assert (summary.version, summary.covers) == (3, Span(first=1, last=18))
+    assert [message.seq for message in memory.messages(talk.session_id)] == list(range(1, 29))
+    text = talk.context("Which boats leak?").text
+    assert [line for line in JOURNEY if line not in text] == []
+    assert "[dropped]" not in text
+    memory.resume(talk.session_id)
+    talk.messages(60)
+    memory.settle()
+    assert talk.summaries()[0].covers == Span(first=1, last=71) or profile == "default"
+    assert talk.summaries()[0].version > 3 or profile == "default"
+    kept = "\n".join(one.text for one in talk.summaries())
+    assert [line for line in JOURNEY if line.rstrip(".") not in kept] == []
+    assert memory.verify().ok
+    assert memory.import_(path, user_id=USER).messages == 0, "a second time adds nothing"
 
 
 def test_the_end_of_a_session_gives_the_final_summary(opened: Opener) -> None:
@@ -343,7 +404,7 @@ def test_a_new_session_is_told_the_last_five(opened: Opener, clock: Clock) -> No
     ]
 
 
-def test_the_offline_digest_names_each_session_and_fits(opened: Opener, clock: Clock) -> None:
+def test_the_offline_digest_tells_of_each_session_and_fits(opened: Opener, clock: Clock) -> None:
     """000.10: without any model the digest is written too, within its cap."""
     memory = opened("medium_term")
     for number, topic in enumerate(("the sailing trip to Corsica", "my thesis on lichens", "a knee operation"), 1):
@@ -359,6 +420,55 @@ def test_the_offline_digest_names_each_session_and_fits(opened: Opener, clock: C
     text = memory.context("Hi", user_id=USER, session_id="new").text
     for topic in ("Corsica", "lichens", "knee operation"):
         assert topic in text
+
+
+@pytest.mark.also_postgres
+def test_a_new_session_is_told_of_one_that_nobody_ended(opened: Opener, clock: Clock) -> None:
+    """000.14: the last session counts though it goes on: its summary and newest messages; of its own, nothing."""
+    memory = opened("medium_term")
+    first, second = Talk(memory, session_id="c1"), Talk(memory, session_id="c2")
+    first.add("user", "My sister Clara moved to Lisbon in March and I feel lonely.")
+    first.messages(14)
+    first.add("user", "I will call her on Sunday.")
+    memory.settle()
+    context = memory.context("Hi", user_id=USER, session_id="c2")
+    assert "Clara moved to Lisbon" in context.text, "from its summary"
+    assert "I will call her on Sunday." in context.text, "from its newest messages"
+    (item,) = [item for item in context.manifest.items if item.kind == "last_session"]
+    assert item.session_id == "c1"
+    own = memory.context("Hi", user_id=USER, session_id="c1")
+    assert "last_session" not in {item.kind for item in own.manifest.items}
+    clock.ahead(days=1)
+    second.add("user", "She did not answer the phone.")
+    memory.settle()
+    third = memory.context("Hi", user_id=USER, session_id="c3").text
+    assert "Clara moved to Lisbon" in third, "from the digest"
+    assert "She did not answer the phone." in third
+
+
+def test_the_summary_over_sessions_is_one_account_by_theme(opened: Opener, clock: Clock) -> None:
+    """000.14: what belongs together stands together, whichever session it is from, with its day; nothing twice."""
+    memory = opened("medium_term")
+    for number, (insight, wish) in enumerate(
+        (
+            ("I realised that my anger comes from fear.", "I prefer short answers."),
+            ("I realised that silence helps me more than advice.", "I prefer short answers."),
+        )
+    ):
+        talk = Talk(memory, session_id=f"c{number}")
+        for text in (insight, wish):
+            talk.add("user", text)
+            talk.add("assistant", "I see.")
+        memory.end(talk.session_id)
+        clock.ahead(days=1)
+    memory.settle()
+    digest = memory.digest(USER)
+    assert digest is not None
+    assert set(re.findall(r"^## (.+)$", digest.text, re.MULTILINE)) <= set(SECTIONS)
+    journey = digest.text.split("## User's Journey & Insights\n")[1].split("\n\n")[0]
+    assert "[2025-03-01] User: I realised that my anger" in journey
+    assert "[2025-03-02] User: I realised that silence" in journey
+    assert digest.text.count("short answers") == 1
 
 
 @pytest.mark.also_postgres

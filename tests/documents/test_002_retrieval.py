@@ -48,11 +48,23 @@ def six_episodes(opened: Opener, **changes: object) -> Talk:
 
 
 def test_episodes_by_cosine_distance(opened: Opener) -> None:
-    """002.8: of the episodes nearer than 0.4, the nearest three are in the context, whatever their age."""
+    """002.8: of the episodes nearer than 0.4, the nearest three are in the context, nearest first."""
     talk = six_episodes(opened)
     context = talk.context(QUESTION)
-    shown = [topic for topic in DISTANCES if f"Talked about {topic}." in context.text]
+    memory, _, _ = context.text.partition("# Recent Conversation")
+    shown = sorted((topic for topic in DISTANCES if f"Talked about {topic}." in memory), key=memory.index)
     assert shown == ["pasta", "violin", "snow"]
+    assert sorted(shown, key=lambda topic: memory.index(f"about {topic}.")) == shown
+
+
+@pytest.mark.parametrize(("limit", "number"), [(0.1, 1), (0.2, 2), (0.4, 3), (None, 3)])
+def test_the_distance_is_a_filter(opened: Opener, limit: float | None, number: int) -> None:
+    """002.14: only episodes nearer than the limit are shown, at most three; the others are omitted with the reason."""
+    talk = six_episodes(opened, episode_distance=limit)
+    manifest = talk.context(QUESTION).manifest
+    assert sum(item.section == "summaries" for item in manifest.items) == number
+    far = [one.reason for one in manifest.omitted if one.reason.startswith(("distance", "has nothing to do"))]
+    assert len(far) == (0 if limit is None else sum(away >= limit for away in DISTANCES.values()))
 
 
 def test_a_summary_has_a_vector_of_its_own(opened: Opener) -> None:
@@ -116,7 +128,6 @@ def test_facts_then_episodes_then_the_conversation(opened: Opener) -> None:
         "",
         "## Recent Context",
         f"- turns 1-10: {' '.join(long.split())[:150]}...",
-        "- turns 11-30: About retrieval and embeddings.",
     ]
     *said, last, blank, closing = conversation.split("\n")
     assert all(line.startswith(("user: ", "assistant: ")) for line in said)

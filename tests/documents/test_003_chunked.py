@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from lamina import PROFILES, AsyncMemory, Memory
+from lamina import PROFILES, AsyncMemory, Memory, NotFound
 from lamina.models.token_counters import ExactCounter
 from lamina.protocols.models import SummaryDraft, SummaryTask
 from lamina.settings import load_settings
+from lamina.values.codec import encode
 from tests.documents.talks import SESSION, USER, Gate, Recorder, Talk, echo, said, spans, verbatim
 from tests.places import Place
 from tests.waiting import until, wait_until
@@ -107,6 +108,27 @@ def test_the_last_three_turns_are_always_verbatim(opened: Opener) -> None:
     assert folds
 
 
+@pytest.mark.parametrize("stored", [False, True], ids=["question-given", "question-stored-first"])
+def test_three_complete_turns_whether_or_not_the_question_is_stored(opened: Opener, stored: bool) -> None:
+    """003.13: K = 3 turns with their replies, at every turn; a turn that waits for a tool or a reply comes on top."""
+    talk = Talk(opened("chunked"))
+    for turn in range(1, 12):
+        question = f"question {turn}?"
+        if stored:
+            talk.add("user", question)
+        complete = list(range(max(1, 2 * turn - 7), 2 * turn - 1))
+        assert verbatim(talk.context(question)) == complete + ([2 * turn - 1] if stored else [])
+        if not stored:
+            talk.add("user", question)
+        talk.add("assistant", f"answer {turn}")
+        talk.memory.settle()
+    talk.add("user", "look it up")
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    talk.add("assistant", None, tool_calls=[call])
+    talk.add("tool", "found", tool_call_id="c1")
+    assert verbatim(talk.context()) == list(range(17, 26))
+
+
 def test_folds_only_past_6000_tokens(opened: Opener) -> None:
     """003.4: nothing is summarised until summary + unsummarised turns exceed 6,000 tokens; then all but 3 turns are."""
     recorder = Recorder(echo)
@@ -188,7 +210,7 @@ def test_the_prompt_budget_drops_tail_turns_before_it_cuts_the_summary(
 @pytest.mark.also_postgres
 @pytest.mark.parametrize("stored", [False, True], ids=["question-given", "question-stored-first"])
 def test_the_order_is_background_recent_sources_question(opened: Opener, stored: bool) -> None:
-    """003.5: background summary, recent turns, retrieved sources, then the current question."""
+    """003.5 and 003.13: background summary, three complete turns, retrieved sources, then the current question."""
     talk = folded_talk(opened, 300)
     question, source = "What did the manual say?", "MANUAL: press the red button."
     if stored:
@@ -196,8 +218,8 @@ def test_the_order_is_background_recent_sources_question(opened: Opener, stored:
     context = talk.context(question, sources=[source], system="Be brief.")
     (summary,) = talk.summaries()
     user = "User: " if stored else ""
-    tail = [(n, n + 1) for n in (37, 39)] if stored else [(n, n + 1) for n in (35, 37, 39)]
-    turns = [f"User: {words(user, 150)}\nAssistant: {words(reply, 150)}" for user, reply in tail]
+    tail = [(n, n + 1) for n in (35, 37, 39)]
+    turns = [f"User: {words(asked, 150)}\nAssistant: {words(reply, 150)}" for asked, reply in tail]
     expected = ["Be brief.", f"{BACKGROUND}\n{summary.text}", *turns, source, f"{user}{question}"]
     assert context.text == "\n\n".join(expected)
     contents = [message["content"] for message in context.messages]
@@ -362,6 +384,7 @@ def test_a_fold_is_logged_with_its_numbers(opened: Opener, caplog: pytest.LogCap
     assert fields["turns_folded"] == 17
     assert fields["messages_folded"] == 34
     assert fields["seconds"] >= 0
+    assert fields["commit_seconds"] > 0
     assert fields["session"] == SESSION
 
 
@@ -393,7 +416,7 @@ def test_the_seven_settings_by_their_names(opened: Opener) -> None:
     assert (task.hosted.id, task.hosted.version) == ("pmpt_other", "7")
     context = talk.context("next?")
     assert context.budget.total == 1_500
-    assert verbatim(context) == [19, 20, 21]
+    assert verbatim(context) == [17, 18, 19, 20, 21], "two complete turns and the open one"
 
 
 def test_the_defaults_of_the_seven_settings(opened: Opener) -> None:
@@ -442,3 +465,44 @@ def test_no_thread_is_left_behind(place: Place) -> None:
     with Memory(place("chat.db"), profile="chunked") as memory:
         Talk(memory).turns(2)
     assert "lamina" not in {thread.name for thread in threading.enumerate()} - before
+
+
+@pytest.mark.also_postgres
+def test_the_brief_of_a_session(opened: Opener) -> None:
+    """003.14: the summary and the last reply that is in it, in the words of the document; "" and None at first."""
+    talk = Talk(opened("chunked"))
+    talk.turns(2)
+    assert encode(talk.memory.brief(SESSION)) == {"global_summary": "", "last_summarized_message_id": None}
+    talk.turns(10, words=600)
+    talk.memory.settle()
+    (summary,) = talk.summaries()
+    brief = talk.memory.brief(SESSION)
+    assert brief.global_summary == summary.text
+    last = talk.memory.messages(SESSION)[summary.covers.last - 1]
+    assert (last.id, last.role) == (brief.last_summarized_message_id, "assistant")
+    with pytest.raises(NotFound):
+        talk.memory.brief("no such session")
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        pytest.param(
+            {},
+            "may matter later across technique, musicality, physiology, psychology, repertoire, and practice.",
+            id="as-in-the-document",
+        ),
+        pytest.param({"domains": ("law", "tax")}, "facts that may matter later across law and tax.", id="others"),
+        pytest.param({"domains": ()}, "facts that may matter later.", id="none"),
+    ],
+)
+def test_the_instructions_of_the_prompt(opened: Opener, changes: dict[str, object], line: str) -> None:
+    """003.14: the package's own prompt has the instructions of the hosted one; the profile names the domains."""
+    recorder = Recorder(echo)
+    talk = Talk(opened(PROFILES["chunked"].but(**changes), summariser=recorder))
+    talk.turns(12, words=600)
+    talk.memory.settle()
+    instructions = recorder.tasks[0].instructions
+    assert instructions.startswith("Update the conversation summary to include the NEW_TURNS.")
+    assert line in instructions
+    assert "within ~400-500 tokens (hard cap 500) and avoid redundant restatement." in instructions

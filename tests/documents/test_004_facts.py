@@ -63,7 +63,8 @@ def test_facts_are_deduplicated_whatever_their_case(opened: Opener, clock: Clock
         told.add(talk.memory.remember(text, user_id=USER).id)
         clock.ahead(seconds=1)
     assert len(told) == 1
-    assert talk.context("Hello").text.casefold().count("prefer tea") == 1
+    facts, _, _ = talk.context("Hello").text.partition("## Recent messages")
+    assert facts.casefold().count("prefer tea") == 1
 
 
 def test_conflicts_are_flagged(opened: Opener, clock: Clock) -> None:
@@ -217,3 +218,27 @@ def test_facts_are_regenerated_too(opened: Opener) -> None:
     assert values(talk.memory.facts(USER)) == ["Alex"]
     talk.memory.roll_back(proposal.id)
     assert values(talk.memory.facts(USER)) == ["Porto"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'll send Marta the draft by Friday.",
+        "I promised to call my mother on Sunday.",
+        "I will review Tom's pull request tomorrow.",
+        "I have to pay the deposit by the end of the month.",
+        "I owe Jonas 40 euros.",
+        "I told my boss I'd take over the on-call shift next week.",
+        "I must hand in the tax return by 31 July.",
+    ],
+)
+def test_commitments_are_kept(opened: Opener, text: str) -> None:
+    """004.12: what the user promised or has to do is a fact, quoted in the context, however long the talk goes on."""
+    talk = Talk(opened("layered"))
+    talk.add("user", text)
+    talk.add("assistant", "Noted.")
+    talk.turns(60, words=2)
+    talk.memory.settle()
+    (fact,) = talk.memory.facts(USER)
+    assert fact.category == "commitment"
+    assert fact.quote in talk.context("What else?").text.partition("## Summaries")[0]

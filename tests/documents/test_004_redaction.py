@@ -5,16 +5,17 @@ from collections.abc import Callable
 
 import pytest
 
-from lamina import PROFILES, Memory
+from lamina import PROFILES, Memory, OptedOut
 from lamina.profiles import Batches
 from lamina.protocols.models import SummaryTask
 from lamina.values.codec import encode
 from lamina.values.fact import FACT_STATUSES
 from lamina.values.receipt import Receipt
-from tests.documents.talks import SESSION, USER, Clock, Finding, Recorder, Table, Talk, echo, said, spans, values
+from tests.documents.talks import SESSION, USER, Clock, Finding, Gate, Recorder, Table, Talk, echo, said, spans, values
 from tests.growth import growth, quarters, times_longer
 from tests.places import Place
 from tests.sizes import share
+from tests.waiting import wait_until
 
 Opener = Callable[..., Memory]
 
@@ -161,6 +162,79 @@ def test_opting_out(opened: Opener, place: Place) -> None:
     private.add("user", "My name is Alex.")
     private.memory.settle()
     assert not private.memory.facts(USER, statuses=FACT_STATUSES)
+
+
+@pytest.mark.also_postgres
+def test_opting_out_lasts(opened: Opener, place: Place) -> None:
+    """004.14: what was derived goes, nothing more is derived by anybody, messages stay; opting in reads them again."""
+    memory = opened("layered")
+    talk, other = Talk(memory, session_id="a", user_id="zoe"), Talk(memory, session_id="b", user_id="sam")
+    for one in (talk, other):
+        one.add("user", f"My name is {one.user_id.capitalize()}quill. I will call the bank on Friday.")
+        one.turns(12, words=6)
+    memory.settle()
+    assert memory.facts("zoe")
+    assert memory.summaries("a")
+    receipt = memory.opt_out("zoe")
+    assert (len(receipt.messages), bool(receipt.facts), bool(receipt.summaries)) == (0, True, True)
+    talk.add("user", "My cat is called Brutusquill.")
+    talk.turns(12, words=6)
+    assert memory.settle().failed == ()
+    assert (memory.facts("zoe", statuses=FACT_STATUSES), memory.summaries("a", live=False)) == ([], [])
+    assert (memory.episodes("zoe"), memory.backlog().unembedded) == ([], 0)
+    assert len(memory.messages("a")) == 50
+    with pytest.raises(OptedOut, match="opt_in"):
+        memory.remember("Zoe likes tea.", user_id="zoe")
+    context = talk.context("Who am I?")
+    assert "Zoequill" not in context.text
+    assert [one for one in context.manifest.warnings if "opted out" in one]
+    assert memory.user_profile("zoe").opted_out == memory.opt_outs()[0].since
+    assert memory.verify().ok
+    assert values(memory.facts("sam"))[0] == "Samquill"
+    memory.close()
+
+    again = opened("layered")
+    assert [(one.user_id, one.keep_log) for one in again.opt_outs()] == [("zoe", True)]
+    assert again.opt_in("zoe") is not None
+    assert again.opt_in("zoe") is None
+    again.settle()
+    assert "Zoequill" in values(again.facts("zoe"))
+    assert again.summaries("a")
+    assert again.verify().ok
+
+
+@pytest.mark.also_postgres
+def test_opting_out_without_a_log(opened: Opener, place: Place) -> None:
+    """004.14: then the messages go, too, and what is added later is not stored; opted in, it can be said again."""
+    memory = opened("layered")
+    talk = Talk(memory, session_id="a", user_id="zoe")
+    talk.add("user", "My name is Zoequill.")
+    talk.turns(12, words=6)
+    memory.settle()
+    memory.opt_out("zoe", keep_log=False)
+    added = memory.add("My cat is called Brutusquill.", user_id="zoe", session_id="a")
+    assert (added.ids, added.span) == ((), None)
+    memory.settle()
+    assert memory.sessions("zoe") == []
+    assert b"quill" not in place.every_byte().lower()
+    assert talk.context("Who am I?").messages == [{"role": "user", "content": "Who am I?"}]
+    memory.opt_in("zoe")
+    memory.add("My name is Zoequill.", user_id="zoe", session_id="a")
+    memory.settle()
+    assert values(memory.facts("zoe")) == ["Zoequill"]
+
+
+def test_a_fold_in_flight_is_not_kept_after_opting_out(opened: Opener) -> None:
+    """004.14: a model that answers after the user has opted out wrote for nothing."""
+    gate = Gate()
+    memory = opened("layered", summariser=gate, worker=True)
+    talk = Talk(memory)
+    talk.turns(14, words=6)
+    wait_until(lambda: gate.started == 1)
+    memory.opt_out(USER)
+    gate.opened = True
+    assert memory.settle().failed == ()
+    assert memory.summaries(SESSION, live=False) == []
 
 
 @pytest.mark.parametrize("news", [False, True], ids=["adds-nothing", "has-news"])

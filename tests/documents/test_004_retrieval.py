@@ -57,3 +57,26 @@ def test_each_has_its_vector_and_loses_it_with_its_words(talk: Talk) -> None:
     for question in ("peanuts", "Which nuts make me sick?"):
         hits = talk.memory.search(question, **alone)  # type: ignore[arg-type]
         assert not [hit for hit in hits if "peanuts" in hit.text]
+
+
+def test_search_has_a_place_in_a_layered_context(talk: Talk) -> None:
+    """004.7: with a query, what it finds stands under its own heading: summaries of other sessions, facts not shown."""
+    talk.memory.remember("keeps bees on the roof", user_id=USER, importance=0.3)
+    other = Talk(talk.memory, session_id="another")
+    other.add("user", "Hello again.")
+    other.add("assistant", "Hello.")
+    found = other.context("What was wrong with my tomatoes in the garden?")
+    recalled = [item for item in found.manifest.items if item.section == "recalled"]
+    assert [item.kind for item in recalled] == ["summary"]
+    assert f"## Relevant memories\n[2025-03-01]\nsummary: {SUMMARIES[3]}\n" in found.text
+    assert "keeps bees" in other.context("Do I keep bees on the roof?").text
+    assert "## Relevant memories" not in other.context(None).text
+    assert not found.manifest.coverage.summarised
+
+
+def test_what_stands_in_a_layered_context_is_not_recalled_twice(talk: Talk) -> None:
+    """004.7: a fact or a summary that has its place already is shown once; one that did not fit is recalled."""
+    whole = talk.context("Which nuts make me sick, and what about the tomatoes?")
+    assert whole.text.partition("## Recent messages")[0].count("allergic to peanuts") == 1
+    assert whole.text.partition("## Recent messages")[0].count(SUMMARIES[3]) == 1
+    assert "## Relevant memories" not in whole.text

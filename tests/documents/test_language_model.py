@@ -2,6 +2,7 @@
 
 import logging
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -41,8 +42,15 @@ def settled(talk: Talk) -> None:
 # 000
 
 
+FIRST_END = (
+    "Format as structured markdown with sections: Key Insights & Breakthroughs, Current Situation, Ongoing Work & "
+    "Interests, Preferences & Patterns.\nTarget: 500-1000 tokens.\n"
+)
+UPDATE_END = "Keep the same structure but evolve the content. Target: 500-1000 tokens.\n"
+
+
 def test_the_two_prompts_reach_the_model(opened: Opener, server: LlmServer) -> None:
-    """000.6: the initial and the update prompt as the model gets them, with messages, summary and numbers in place."""
+    """000.6, 000.12: both prompts as the model gets them, in the words of the document, with all places filled."""
     talk = Talk(opened("medium_term", llm=llm(server)))
     talk.messages(21)
     settled(talk)
@@ -52,17 +60,19 @@ def test_the_two_prompts_reach_the_model(opened: Opener, server: LlmServer) -> N
     assert "Messages to analyze (1-10):\n" in prompt
     assert f"Message 1 (User): {said(1)}\nMessage 2 (Assistant): {said(2)}" in prompt
     assert said(11) not in prompt
-    assert "Target: 500-" in prompt
+    assert prompt.endswith(FIRST_END)
     prompt = update.texts[1]
     assert prompt.startswith("Update the existing medium-term memory by integrating new user content")
     assert "New User Content (messages 2 to 11):\n" in prompt
     assert f"Message 11 (User): {said(11)}" in prompt
+    assert prompt.endswith(UPDATE_END)
     first, second = talk.summaries(live=False)
     previous = first.text.split("\n\n", 1)[1].split("\n\n---")[0]
     assert previous in prompt
-    assert [summary.recipe.prompt for summary in (first, second)] == ["medium_term_initial@1", "medium_term_update@1"]
+    assert [summary.recipe.prompt for summary in (first, second)] == ["medium_term_initial@2", "medium_term_update@2"]
     assert {summary.recipe.model for summary in (first, second)} == {"test-model"}
-    assert second.text.startswith("# Medium-Term Memory Summary") or "## " in second.text
+    for summary in (first, second):
+        assert tuple(re.findall(r"^## (.+)$", summary.text, re.MULTILINE)) == PROFILES["medium_term"].sections
     assert "Version: 2" in second.text
 
 
@@ -225,7 +235,7 @@ def test_a_server_without_hosted_prompts_gets_the_same_task(opened: Opener, serv
     (asked,) = server.asked()
     assert "=== EXISTING_SUMMARY ===\nNONE\n=== END_EXISTING_SUMMARY ===" in asked.text
     assert "Turn 1:\nUser: M001 alpha" in asked.text
-    assert talk.summaries()[0].recipe.prompt == "chunked_summary@1"
+    assert talk.summaries()[0].recipe.prompt == "chunked_summary@2"
 
 
 def test_a_message_cannot_end_the_turns_of_the_input(opened: Opener, server: LlmServer) -> None:

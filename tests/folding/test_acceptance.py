@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.folding.acceptance import ESSENTIAL_TOKENS, coverage, inputs_of, missing, objection
+from lamina.folding.acceptance import ESSENTIAL_TOKENS, coverage, essential_sentences, inputs_of, missing, objection
 from lamina.models.offline.summarisation.extractive_summariser import OfflineSummariser
 from lamina.models.token_counters import best_counter
 from lamina.protocols.models import SummaryTask
@@ -118,7 +118,7 @@ def with_essentials(talk: list[list[str]], **values: Any) -> SummaryTask:
     said = tuple(message(number, role, text=text) for number, (role, text) in enumerate(talk, 1))
     made = task(messages=said, **{"cap": 400, "template": PROMPT, **values})
     brief = OfflineSummariser(best_counter()).write(replace(made, cap=ESSENTIAL_TOKENS, sections=()))
-    return replace(made, essentials=tuple(brief.text.splitlines()))
+    return replace(made, essentials=essential_sentences(brief.text))
 
 
 @pytest.mark.parametrize(

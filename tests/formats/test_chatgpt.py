@@ -132,15 +132,26 @@ def test_chatgpt_counts_what_it_leaves_out(message: dict[str, Any], reason: str)
         pytest.param(" Two\nlines ", "Two lines", id="one-line"),
         pytest.param("x" * 300, "x" * 199 + "\u2026", id="shortened"),
         pytest.param("lone \ud83d", "lone \ufffd", id="repaired"),
-        pytest.param(" ", None, id="blank"),
-        pytest.param(None, None, id="none"),
-        pytest.param(7, None, id="no-text"),
+        pytest.param(" ", "hi", id="blank"),
+        pytest.param(None, "hi", id="none"),
+        pytest.param(7, "hi", id="no-text"),
     ],
 )
-def test_chatgpt_titles_fit(given: Any, title: str | None) -> None:
-    """A title is one line that can be stored; a conversation without one has none."""
+def test_chatgpt_titles_fit(given: Any, title: str) -> None:
+    """A title is one line that can be stored; a conversation without one has the first words of the user."""
     found = detect.convert(chat(turn("user", "hi"), title=given), "f")
     assert [record.get("title") for record in of_type(found, "session")] == [title]
+
+
+def test_what_was_spoken_is_its_text() -> None:
+    """A recording beside its transcription is no word of the message; marks of citations are none either."""
+    sound = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://f"}
+    film = {"content_type": "real_time_user_audio_video_asset_pointer", "audio_asset_pointer": sound}
+    heard = {"content_type": "audio_transcription", "text": "I drive to Porto.", "direction": "in"}
+    cited = "It is open. \ue200cite\ue202turn0search1\ue202turn0search2\ue201"
+    found = detect.convert(chat(turn("user", heard, film), turn("assistant", cited), turn("user", sound)), "f")
+    assert said(found) == [("user", "I drive to Porto."), ("assistant", "It is open."), ("user", "[audio]")]
+    assert of_type(found, "message")[0]["metadata"]["parts"] == [film]
 
 
 def test_chatgpt_without_a_current_node() -> None:

@@ -205,6 +205,115 @@ def test_a_longer_whatsapp_export_has_the_same_ids() -> None:
     assert (long[:3], len(set(long))) == (short, 4)
 
 
+PLACEHOLDERS = {
+    "en": ("image omitted|video omitted|audio omitted|sticker omitted|GIF omitted|document omitted|Contact card omitted"
+           "|<Media omitted>|<attached: 00000012-PHOTO.jpg>|IMG-1.jpg (file attached)"
+           "|plan.pdf • 3 pages document omitted"),
+    "de": ("Bild weggelassen|Video weggelassen|Audio weggelassen|Sticker weggelassen|GIF weggelassen"
+           "|Dokument weggelassen|Kontaktkarte weggelassen|<Medien ausgeschlossen>|<Anhang: 00000012-PHOTO.jpg>"
+           "|PTT-1.opus (Datei angehängt)|plan.pdf • 3 Seiten Dokument weggelassen"),
+    "es": ("imagen omitida|video omitido|audio omitido|sticker omitido|GIF omitido|documento omitido"
+           "|Tarjeta de contacto omitida|<Multimedia omitido>|Multimedia omitido|<adjunto: 00000012-PHOTO.jpg>"
+           "|VID-1.mp4 (archivo adjunto)"),
+    "fr": ("image absente|vidéo absente|audio omis|sticker omis|GIF retiré|document manquant|fiche contact manquante"
+           "|<Médias omis>|Média omis|<pièce jointe : 00000012-PHOTO.jpg>|IMG-1.jpg (fichier joint)"),
+    "it": ("immagine omessa|video omesso|audio omesso|sticker non incluso|GIF esclusa|documento omesso"
+           "|Scheda contatto omessa|<Media omessi>|<allegato: 00000012-PHOTO.jpg>|IMG-1.jpg (file allegato)"),
+    "nl": ("afbeelding weggelaten|video weggelaten|audio weggelaten|sticker weggelaten|GIF weggelaten"
+           "|document weggelaten|Contactkaart weggelaten|<Media weggelaten>|<bijgevoegd: 00000012-PHOTO.jpg>"
+           "|IMG-1.jpg (bestand bijgevoegd)"),
+    "pt": ("imagem ocultada|vídeo omitido|áudio ocultado|figurinha omitida|GIF omitido|documento omitido"
+           "|Cartão do contato omitido|<Mídia oculta>|<Ficheiro não revelado>|<anexado: 00000012-PHOTO.jpg>"
+           "|IMG-1.jpg (arquivo anexado)|IMG-1.jpg (ficheiro anexado)"),
+    "sv": "bild utelämnad|ljud utelämnat|<Media utelämnat>|<bifogad: 00000012-PHOTO.jpg>|IMG-1.jpg (bifogad fil)",
+    "other": "<Без медиафайлов>|null",
+}  # fmt: skip
+NOTICES = {
+    "en": "Messages and calls are end-to-end encrypted. Only people in this chat can read them.",
+    "de": "Nachrichten und Anrufe sind Ende-zu-Ende-verschlüsselt. Niemand außerhalb kann sie lesen.",
+    "es": "Los mensajes y las llamadas están cifrados de extremo a extremo.",
+    "fr": "Les messages et les appels sont chiffrés de bout en bout.",
+    "it": "I messaggi e le chiamate sono crittografati end-to-end.",
+    "nl": "Berichten en oproepen worden end-to-end versleuteld.",
+    "pt": "As mensagens e as chamadas são protegidas com a criptografia de ponta a ponta.",
+    "sv": "Meddelanden och samtal är end-to-end-krypterade.",
+    "code": "Votre code de sécurité avec Léa a changé.",
+    "call": "Verpasster Sprachanruf",
+}
+DELETED = (
+    "This message was deleted.|Diese Nachricht wurde gelöscht.|Eliminaste este mensaje.|Ce message a été supprimé"
+    "|Questo messaggio è stato eliminato|Dit bericht is verwijderd|Mensagem apagada|Du tog bort det här meddelandet"
+)
+
+
+def read_lines(*lines: str) -> Conversion:
+    text = "\n".join(["13/2/24, 9:00 - A: Hello.", *(f"13/2/24, 9:01 - {line}" for line in lines)])
+    return whatsapp.convert(text, "chat.txt", "A", lambda moment: moment.replace(tzinfo=UTC))[0]
+
+
+@pytest.mark.parametrize("language", PLACEHOLDERS)
+def test_placeholders_of_media_are_no_words(language: str) -> None:
+    """On iOS and Android, in each language; they are counted, and a caption is kept."""
+    marks = PLACEHOLDERS[language].split("|")
+    found = read_lines(*(f"B: {mark}" for mark in marks), f"B: {marks[0]}\nThe pier at dawn")
+    assert said(found) == [("user", "Hello."), ("assistant", "[media] The pier at dawn")]
+    assert found.skipped == {"media": len(marks)}
+
+
+@pytest.mark.parametrize("language", NOTICES)
+def test_notices_are_no_words(language: str) -> None:
+    """Whether a name stands before them, as on iOS, or none."""
+    found = read_lines(NOTICES[language], f"B: {NOTICES[language]}", "B: Hi")
+    assert (said(found)[1:], found.skipped) == ([("assistant", "Hi")], {"notice of WhatsApp": 2})
+
+
+def test_deleted_messages_are_no_words() -> None:
+    """In each language."""
+    found = read_lines(*(f"B: {text}" for text in DELETED.split("|")), "B: Hi")
+    assert (len(said(found)), found.skipped) == (2, {"deleted": 8})
+
+
+def test_what_whatsapp_marks_as_its_own_is_no_word_in_any_language() -> None:
+    """On iOS a sign that does not show begins it; a place and a poll, which people send, have it, too."""
+    texts = [
+        "obraz pominięto",
+        "Anna utworzyła grupę",
+        "Standort: https://maps.example/1",
+        "POLL:\nWhen?\nOPTION: May",
+    ]
+    lines = [f"[13.02.24, 09:00:0{number}] B: \u200e{text}" for number, text in enumerate(texts)]
+    found, _ = whatsapp.convert(
+        "\n".join(["[13.02.24, 09:00:00] A: Hello.", *lines]),
+        "chat.txt",
+        "A",
+        lambda moment: moment.replace(tzinfo=UTC),
+    )
+    assert [text for _, text in said(found)] == ["Hello.", texts[2], texts[3]]
+    assert found.skipped == {"notice of WhatsApp": 2}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I omitted the image", "Signal is end-to-end encrypted too", "<3", '<div class="x">', "<sigh>", "see a.txt (mine)",
+     "Das Video wurde im Film weggelassen", "Die Nachricht wurde gelöscht", "Un documento perdido", "null and void"],
+)  # fmt: skip
+def test_words_that_are_like_placeholders_are_kept(text: str) -> None:
+    """Only what stands alone on its line, as WhatsApp writes it, is left out."""
+    assert said(read_lines(f"B: {text}"))[1:] == [("assistant", text)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["WhatsApp Chat with Tomas.txt", "WhatsApp Chat mit Tomas.txt", "Chat de WhatsApp con Tomas.txt",
+     "Discussion WhatsApp avec Tomas.txt", "Chat WhatsApp con Tomas.txt", "WhatsApp-chat met Tomas.txt",
+     "Conversa do WhatsApp com Tomas.txt", "WhatsApp Chat - Tomas.zip/_chat.txt"],
+)  # fmt: skip
+def test_a_chat_is_called_as_its_file(name: str) -> None:
+    """In each language."""
+    found, _ = whatsapp.convert("13/2/24, 9:00 - A: Hello.", name, None, lambda moment: moment.replace(tzinfo=UTC))
+    assert titles(found) == ["WhatsApp: Tomas"]
+
+
 def test_formats_are_told_by_their_content() -> None:
     """A transcript's first line may be a summary, a snapshot or a message."""
     lines = sample("claude_code.jsonl")

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -80,8 +80,9 @@ def test_memories_come_back(held: tuple[list[Any], list[Any], list[Link]]) -> No
 
 @st.composite
 def whole_sessions(draw: st.DrawFn) -> tuple[Session, list[Message], list[Summary], list[Any]]:
-    session = draw(sessions)
     count = draw(st.integers(0, 6))
+    session = draw(sessions)
+    session = replace(session, counters=replace(session.counters, messages=count))
     said = [draw(messages(session.id, seq)) for seq in range(1, count + 1)]
     made = draw(st.lists(summaries, max_size=4, unique_by=lambda one: one.id))
     held = [type(one)(**{**_fields(one), "session_id": session.id}) for one in made]
@@ -127,7 +128,8 @@ def test_field_names_of_the_document() -> None:
     assert set(memory["metadata"]) == {
         "source", "importance", "accessCount", "lastAccessedAt", "decayFactor", "tokens",
     }  # fmt: skip
-    item = folder.conversation(SESSION, log("ua"), ["f1"])
+    item = folder.conversation(replace(SESSION, project_id="shop"), log("ua"), ["f1"])
+    assert item["projectId"] == "shop"
     assert {"id", "projectId", "startedAt", "status", "totalTurns", "recentMessages", "activeFacts", "milestones"} <= (
         set(item)
     )
@@ -220,31 +222,31 @@ OTHERS = {
 
 
 def test_a_folder_of_another_program() -> None:
-    """Without `lamina`, everything that is said is taken, and what is left out is counted."""
+    """Without `lamina`, all that is said and every summary is taken, and what is left out is counted."""
     back = read(OTHERS)
     by_type: dict[str, list[Any]] = {}
     for record in back.records:
         by_type.setdefault(record["type"], []).append(record)
-    assert [(one["id"], one.get("user_id"), one["status"]) for one in by_type["session"]] == [
-        ("c1", "shop", "ended"),
-        ("c2", None, "active"),
+    assert [(one["id"], one.get("user_id"), one.get("project_id"), one["status"]) for one in by_type["session"]] == [
+        ("c1", None, "shop", "ended"),
+        ("c2", None, None, "active"),
     ]
     assert [(one["session_id"], one["id"], one["content"]) for one in by_type["message"]] == [
-        ("c1", "k1:summary", "Earlier: a\n\nThen: b"),  # its messages are gone
+        ("c1", "k1:summary", "[dropped]"),  # its messages are gone
         ("c1", "c1:2", "hello"),
         ("c1", "m3", "bye"),
         ("c2", "c2:1", "alone"),
     ]
     (fact,) = by_type["fact"]
     assert (fact["origin"], fact["value"], fact["accesses"]) == ("told", "Use PostgreSQL", 3)
+    assert (fact["project_id"], fact["learnt_at"][:10], "created_at" in fact) == ("shop", "2025-01-01", False)
     assert by_type["link"][0]["target"] == "lx2-bb"
     assert by_type["episode"][0]["origin"] == "told"
-    assert "summary" not in by_type
-    assert back.skipped == {
-        "field 'updatedAt' is not known": 1,
-        "field 'embedding' is not known": 1,
-        "summary of messages that are here; it will be written again": 1,
-    }
+    assert [(one["id"], one["kind"], one["covers"], one["text"]) for one in by_type["summary"]] == [
+        ("k1", "merged", {"first": 1, "last": 1}, "Earlier: a\n\nThen: b"),
+        ("k2", "chunk", {"first": 2, "last": 2}, "They greeted."),
+    ]
+    assert back.skipped == {"field 'updatedAt' is not known": 1}
 
 
 @pytest.mark.parametrize(

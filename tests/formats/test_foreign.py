@@ -88,7 +88,7 @@ def test_an_unknown_file_is_refused(data: Any, begins: str) -> None:
     """The error says what the file begins with and lists every format that would work."""
     with pytest.raises(InputError) as raised:
         detect.detect(data, "notes.json")
-    assert f"notes.json begins with {begins}, which is no known format" in str(raised.value)
+    assert f"notes.json is JSON, but begins with {begins}, which is no known format" in str(raised.value)
     for known in ("Lamina", "ChatGPT", "ShareGPT", "mem0", "chat messages"):
         assert known in str(raised.value)
 

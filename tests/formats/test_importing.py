@@ -117,17 +117,17 @@ def test_the_folder_that_chatgpt_gives(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_another_program(tmp_path: Path) -> None:
-    """Memories belong to the one whose conversations are there; what has no place is counted."""
+    """Memories belong to the project of the conversations; what has no place is counted."""
     for name, items in OTHERS.items():
         (tmp_path / name).write_text(json.dumps(items))
     memory = opened(":memory:")
-    taken = memory.import_(tmp_path, user_id="shop")
+    taken = memory.import_(tmp_path, user_id="ann")
     assert (taken.sessions, taken.messages, taken.facts, taken.episodes, taken.links) == (2, 4, 1, 0, 0)
     assert taken.skipped["episode without a session"] == 1
     assert taken.skipped["link to a memory that is not here"] == 1
-    assert values(memory, "shop") == {"Use PostgreSQL"}
-    assert memory.session("c1").status == "ended"
-    assert memory.import_(tmp_path, user_id="shop").messages == 0
+    assert {fact.value for fact in memory.facts("ann", project_id="shop")} == {"Use PostgreSQL"}
+    assert (memory.session("c1").status, memory.session("c1").project_id) == ("ended", "shop")
+    assert memory.import_(tmp_path, user_id="ann").messages == 0
     memory.settle()
     assert memory.verify().problems == ()
 
@@ -186,8 +186,10 @@ def test_plain_chat_messages(name: str, tmp_path: Path) -> None:
             "a.json", b'[{"role": "user", "content": "\xff"}]', "a.json cannot be read: it is not UTF-8", id="bytes"
         ),
         pytest.param("a.json", b'[{"session_id": "s", "role": "user"}, 3]', "item 2 must be an object", id="item"),
-        pytest.param("a.jsonl", b'{"role": "user", "content": ""}\n{"role"', "line 2 .*nothing was imported", id="cut"),
-        pytest.param("a.md", b"# Notes", "not a session file", id="markdown"),
+        pytest.param(
+            "a.jsonl", b'{"role": "user", "content": ""}\n{"role"', r"line 2 is not JSON.*were imported \(1\)", id="cut"
+        ),
+        pytest.param("a.md", b"# Notes", "a.md is not a session file.*what can be imported", id="markdown"),
         pytest.param("a.jsonl", b'{"type": "fact", "id": "f"}', r"line 1 \(fact\) lacks 'type', 'category'", id="bare"),
         pytest.param(
             "a.jsonl", b'{"type": "message", "role": "user", "content": ""}', "line 1 has no session_id", id="whose"

@@ -1,10 +1,12 @@
 """ShareGPT and mem0."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lamina import InputError
+from lamina import InputError, Memory
 from lamina.formats import detect, json_lines
 from tests.formats.test_foreign import of_type, said, sample
 
@@ -93,10 +95,11 @@ def test_mem0() -> None:
     seat, nuts, _ = found.records
     assert seat["tags"] == ["travel", "user_preferences", "source:chat", "trip:3"]
     assert nuts["tags"] == ["health", "agent_id:planner"]
-    assert (nuts["learnt_at"], nuts["created_at"]) == ("2024-08-01T10:00:00+00:00", "2024-07-26T09:00:00+00:00")
+    assert nuts["learnt_at"] == "2024-08-01T10:00:00+00:00"
+    assert "created_at" not in nuts  # here it is as old as its import
     assert found.skipped == {"metadata 'plan', which cannot be a tag": 1, "relation of mem0's graph": 1}
     for record in found.records:
-        assert json_lines.value({**record, "slot": "s"})
+        assert json_lines.value({"created_at": "2025-01-01T00:00:00Z", **record, "slot": "s"})
 
 
 @pytest.mark.parametrize(
@@ -161,3 +164,27 @@ def test_mem0_errors(data: Any, error: str) -> None:
     with pytest.raises(InputError) as raised:
         detect.convert(data, "f")
     assert error in str(raised.value)
+
+
+def test_memories_of_mem0_are_read_as_told_ones(tmp_path: Path) -> None:
+    """In the order of their times, whatever their order in the file: one value of each thing, with its history."""
+    told = [
+        ("m3", "The user moved to Porto", "2024-03-01"),
+        ("m1", "User lives in Ghent", "2024-01-01"),
+        ("m2", "User drives a Volvo", "2024-01-02"),
+        ("m4", "Sold the Volvo, bought a Kia", "2024-04-01"),
+    ]
+    memories = [{"id": one, "memory": text, "user_id": "ana", "created_at": f"{day}T00:00:00Z", "categories": ["life"]}
+                for one, text, day in told]  # fmt: skip
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps({"results": memories}), "utf-8")
+    with Memory(tmp_path / "chat.db", worker=False) as memory:
+        assert [memory.import_(file).facts for _ in range(2)] == [4, 0]
+        assert {(fact.id, fact.key, fact.value) for fact in memory.facts("ana")} == {
+            ("m3", "location", "Porto"),
+            ("m4", None, "Sold the Volvo, bought a Kia"),
+        }
+        assert [one.value for one in memory.history("m3")] == ["Ghent", "Porto"]
+        (old, _) = memory.history("m4")
+        assert (old.value, old.valid_until is not None, old.tags) == ("User drives a Volvo", True, ("life",))
+        assert memory.verify().ok

@@ -4,8 +4,8 @@ Each memory is made once, and has one server for all tests that only look; who c
 """
 
 import os
-import shutil
-from contextlib import ExitStack
+import sqlite3
+from contextlib import ExitStack, closing
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -81,11 +81,12 @@ def demo(demo_file):
 
 
 def copied(file, folder):
-    """A memory's files in another folder."""
-    for part in file.parent.glob(f"{file.name}*"):
-        if part.suffix != ".log":
-            shutil.copy(part, folder / part.name)
-    return folder / file.name
+    """A memory in another folder; a server may have it open meanwhile."""
+    target = folder / file.name
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+        copy.execute("pragma journal_mode = delete")  # it needs no log beside it
+    return target
 
 
 @pytest.fixture

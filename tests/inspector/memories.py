@@ -197,6 +197,24 @@ def talk(memory: Any, session: str, town: str, turns: int = 14, user: str = TROU
     memory.add(spoken, user_id=user, session_id=session)
 
 
+MOVED = "ida"
+
+
+def fill_moved(file: Path) -> None:
+    """One who moves in one talk, while another talk goes on: its summary still has the old town."""
+    clock = FakeClock(datetime(2025, 5, 1, 9, tzinfo=UTC))
+    with Memory(file, now=clock, worker=False) as memory:
+        memory.add("I live in Ghent.", user_id=MOVED, session_id="about ships")
+        memory.settle()
+        clock.advance(days=1)
+        memory.add("I moved to Porto.", user_id=MOVED, session_id="about home")
+        clock.advance(days=1)
+        carried = [f"On day {number} the ship carries {number * 3} crates of tea." for number in range(1, 80)]
+        memory.add(carried, user_id=MOVED, session_id="about ships")
+        memory.end("about ships")
+        memory.settle()
+
+
 def _fail(file: Path, sessions: tuple[str, ...], patience: Patience) -> None:
     """Sessions that are worked on once, in vain."""
     counter = FickleCounter()

@@ -17,6 +17,10 @@ TOP = ("index.html", "package-lock.json", "package.json", "sources.ts", "tsconfi
 LARGEST = 180_000  # bytes, as they go over the wire
 
 
+SHARED = {"page.css", "tokens.css"}  # what every screen may use and adapt
+PARTS = {"chart.css", "combobox.css", "feed.css", "messages.css", "pieces.css", "proxy.css"}  # a screen may adapt these
+
+
 def built(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -57,6 +61,30 @@ def test_the_sources_are_clean_and_build_the_page_byte_for_byte(tmp_path):
     done = run("run", "build", "--", "--outDir", str(tmp_path / "page"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert built(tmp_path / "page") == built(PACKAGED), "run `make page`, and commit the page"
+
+
+def selectors():
+    """The selectors of each style sheet."""
+    found = {}
+    for sheet in (WEB / "src/style").glob("*.css"):
+        text = re.sub(r"/\*.*?\*/|@media[^{]*\{", "", sheet.read_text("utf-8"), flags=re.DOTALL)
+        found[sheet.name] = {one.strip() for group in re.findall(r"([^{};]+)\{", text) for one in group.split(",")}
+    return found
+
+
+def test_a_screen_looks_the_same_whichever_was_seen_before():
+    """One style sheet has all, and what a screen's own part of it styles by class alone is on no other screen."""
+    assert [name for name in served() if name.endswith(".css")] == re.findall(
+        r"assets/[\w.-]+\.css", served()["index.html"].decode()
+    )
+    sheets = selectors()
+    for name in sheets.keys() - SHARED:
+        own = {one[1:] for one in sheets[name] if re.fullmatch(r"\.[\w-]+", one)}
+        for other in sheets.keys() - {name}:
+            rules = sheets[other]
+            used = {used for rule in rules for used in re.findall(r"\.([\w-]+)", rule)}
+            alone = {one[1:] for one in rules if re.fullmatch(r"\.[\w-]+", one)}
+            assert not own & (alone if name in PARTS else used), f"{name} and {other}"
 
 
 def test_the_page_is_small():

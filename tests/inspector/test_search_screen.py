@@ -59,7 +59,7 @@ def test_candidates_come_with_the_parts_of_their_scores(page, demo):
         word = next(word for least, word in LIKELY.items() if score >= least)
         expect(hit.locator(".score")).to_contain_text(word)
         expect(hit.locator(".score small")).to_have_text(f"{round(100 * score)} %" if score >= 0.01 else "under 1 %")
-        drawn = hit.locator(".bar").evaluate(
+        drawn = hit.locator(".score-bar").evaluate(
             """bar => {
               const zero = bar.querySelector(".zero").getBoundingClientRect().left;
               return Object.fromEntries([...bar.querySelectorAll(".part")].map((part) => {
@@ -141,7 +141,7 @@ def test_weights_by_hand_search_anew_and_show_what_moved(page, demo):
 def test_parts_are_hidden_and_shown_from_the_legend(page):
     search(page)
     toggle = page.get_by_role("group", name="Parts of the scores").get_by_role("button", name="meaning")
-    meaning = page.get_by_test_id("candidates").locator(".bar [title^='meaning']")
+    meaning = page.get_by_test_id("candidates").locator(".score-bar [title^='meaning']")
     assert meaning.count() > 0
     toggle.click()
     expect(toggle).to_have_attribute("aria-pressed", "false")

@@ -105,6 +105,19 @@ def test_words_and_kinds_narrow_the_page(page_of):
     expect(page.get_by_test_id("group").first).to_be_visible()
 
 
+def test_a_kind_shows_little_among_all_and_everything_by_itself(page_of):
+    """Who looks at all kinds sees the surest of each, keyed facts first; one kind is shown whole."""
+    page = page_of("you")
+    own = group(page, "Who you are")
+    expect(own.get_by_test_id("known-line").first).to_contain_text("Name")
+    expect(own.get_by_test_id("known-line")).to_have_count(5)
+    chosen = page.get_by_role("button", name="Who you are")
+    number = int(chosen.locator("small").inner_text())
+    assert number > 5
+    chosen.click()
+    expect(own.get_by_test_id("known-line")).to_have_count(number)
+
+
 def test_what_is_wrong_is_corrected_and_what_should_go_is_forgotten(page_at, empty):
     """From the line itself; the page then tells it anew."""
     post(empty, "sessions/s1/messages", user_id="dara", messages="I live in Ghent. I am allergic to penicillin.")

@@ -252,8 +252,8 @@ def test_no_pair_is_missed(given_terms: list[list[str]]) -> None:
 def test_episodes_fade_join_and_are_capped() -> None:
     """Moments are joined, their decay is brought up to date, and only the most significant are kept."""
     given_episodes = [
-        episode(1, 1, significance=0.6, happened_at=ago(30)),
-        episode(2, 2, happened_at=ago(15)),
+        episode(1, 1, significance=0.6, happened_at=ago(300), created_at=ago(30)),
+        episode(2, 2, happened_at=ago(300), created_at=ago(15)),
         episode(3, 9, significance=0.4),
         episode(4, 20, significance=0.9),
     ]

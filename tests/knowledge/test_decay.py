@@ -46,7 +46,7 @@ def test_the_half_life_is_thirty_days() -> None:
     assert decay(0, ago(30), NOW) == 0.5
 
 
-def a_fact(learnt: datetime, accessed: datetime | None, accesses: int = 0) -> Fact:
+def a_fact(came: datetime, accessed: datetime | None, accesses: int = 0) -> Fact:
     return Fact(
         id="f1",
         user_id="ann",
@@ -58,15 +58,15 @@ def a_fact(learnt: datetime, accessed: datetime | None, accesses: int = 0) -> Fa
         origin="said",
         confidence=0.9,
         importance=0.5,
-        learnt_at=learnt,
+        learnt_at=ago(900),
         valid_from=ago(900),
-        created_at=ago(0),
+        created_at=came,
         accessed_at=accessed,
         accesses=accesses,
     )
 
 
-def an_episode(happened: datetime, accessed: datetime | None, accesses: int = 0) -> Episode:
+def an_episode(came: datetime, accessed: datetime | None, accesses: int = 0) -> Episode:
     return Episode(
         id="e1",
         user_id="ann",
@@ -81,8 +81,8 @@ def an_episode(happened: datetime, accessed: datetime | None, accesses: int = 0)
         session_id="s1",
         turns=Span(first=1, last=1),
         message_ids=(),
-        happened_at=happened,
-        created_at=ago(0),
+        happened_at=ago(900),
+        created_at=came,
         accessed_at=accessed,
         accesses=accesses,
     )
@@ -90,7 +90,7 @@ def an_episode(happened: datetime, accessed: datetime | None, accesses: int = 0)
 
 @pytest.mark.parametrize("item", [pytest.param(a_fact, id="fact"), pytest.param(an_episode, id="episode")])
 def test_decayed_counts_from_the_last_use(item) -> None:
-    """Never used, a memory fades since it was learnt or happened; later since it was last used."""
+    """Never used, a memory fades since it came in, whenever it was said or happened; later since its last use."""
     assert freshness(item(ago(60), None), NOW, 30) == pytest.approx(0.25)
     assert freshness(item(ago(60), ago(30), 1), NOW, 30) == pytest.approx(0.6)
 

@@ -125,6 +125,35 @@ def test_a_line_says_whom_and_what_it_is_about(one: Fact, text: str) -> None:
     assert describe_fact(one) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "quote", "text"),
+    [
+        ("read thirty books", "I'd like to read thirty books", "wants to read thirty books"),
+        ("be off nights", "I want to be off nights", "wants to be off nights"),
+        ("pass the exam", "I have to pass the exam", "has to pass the exam"),
+        ("Ana the keys by May", "I promised Ana the keys by May", "promised Ana the keys by May"),
+        ("call Ana", "I promised to call Ana", "promised to call Ana"),
+        ("old ThinkPad", "I've got an old ThinkPad", "has an old ThinkPad"),
+        ("use that one", "We'll use that one", "will use that one"),
+        ("am not allowed to lift", "I am not allowed to lift", "is not allowed to lift"),
+        ("ok so mum pays", "ok so mum pays", "mum pays"),
+        ("Yes please, but keep it short", "Yes please, but keep it short", "keep it short"),
+        ("right knee hurts", "right knee hurts", "right knee hurts"),
+        ("so far three of five", "so far three of five", "so far three of five"),
+        ("amber lights only", "I like amber lights only", "amber lights only"),
+        ("ok.", "ok.", "ok."),
+    ],
+)
+def test_a_statement_reads_on_its_own(value: str, quote: str, text: str) -> None:
+    """What its sentence says before it is put in few words; openings that tell nothing are left out."""
+    assert describe_fact(fact(None, value, quote=quote)) == text
+
+
+def test_an_answer_keeps_its_yes() -> None:
+    one = fact(None, "yep 21st", quote="yep 21st", question="Shall we move it?")
+    assert describe_fact(one).startswith("yep 21st")
+
+
 @pytest.mark.parametrize("key", ["Budget", None])
 def test_people_and_scopes_have_slots_of_their_own(key: str | None) -> None:
     """However names are written; without a person and a scope it is the slot of the key or the value alone."""

@@ -54,6 +54,30 @@ def test_things_that_share_a_few_words_stand_beside_each_other(memory):
     assert sum("Leeds" in value for value in values) >= 2
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("On day 2 the ferry must carry 6 crates of oil.", "On day 3 the ferry must carry 7 crates of oil."),
+        ("In phase 1 the API must answer within 300 ms.", "In phase 2 the API must answer within 200 ms."),
+        (
+            "On Mondays the whole team must water the ferns in the hall and the yard.",
+            "On Fridays the whole team must water the ferns in the hall and the yard.",
+        ),
+        (
+            "Anna must never be booked on flights that leave Gatwick before ten.",
+            "Boris must never be booked on flights that leave Gatwick before ten.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("flags", [False, True])
+def test_what_is_said_of_two_things_stands_beside_each_other(flags, first, second):
+    """Another day, phase or person is another matter, also where most words are the same."""
+    facts = [a_fact(f"f{at}", value, key=None, category="constraint") for at, value in enumerate((first, second))]
+    placed = place(facts, [], (), flags=flags)
+    assert placed == facts
+    assert len({fact.slot for fact in placed}) == len(facts)
+
+
 words = st.lists(st.sampled_from(["kitchen", "bathroom", "budget", "tiles", "900", "1200", "not", "never"]), min_size=1)
 
 

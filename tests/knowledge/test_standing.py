@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from benchmarks.facts import FACTS, message
+from lamina import Memory
 from lamina.knowledge.conflicts import by_family, resolve
 from lamina.knowledge.fact_drafts import fact_from_draft
 from lamina.models.offline.fact_extraction.fact_extractor import facts_in
@@ -33,3 +34,22 @@ def test_two_messages(case) -> None:
     active = [fact for fact in known_after(case["messages"]) if fact.key is not None]
     shown = [f"{fact.key}: {fact.value}" + (f" ({fact.scope})" if fact.scope else "") for fact in active]
     assert sorted(shown) == sorted(case["active"])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "key", "value"),
+    [
+        ("I'm vegetarian.", "I'm now vegan.", "diet", "vegan"),
+        ("my favourite colour is blue", "my favourite colour is now green", "favourite colour", "green"),
+        ("our backend is in Go", "our backend is now in Rust", "language", "Rust"),
+    ],
+)
+def test_what_is_now_so_takes_the_place_of_what_was(tmp_path, first, second, key, value):
+    with Memory(tmp_path / "now.db", worker=False) as memory:
+        for number, text in enumerate((first, second)):
+            memory.add(text, user_id="ana", session_id=f"s{number}")
+            memory.settle()
+        assert {fact.key: fact.value for fact in memory.facts("ana")} == {key: value}
+        memory.add("I no longer eat fish on Fridays.", user_id="ana", session_id="s2")
+        memory.settle()
+        assert not any(fact.value.startswith(("eat fish", "likes fish")) for fact in memory.facts("ana"))

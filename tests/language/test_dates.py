@@ -307,6 +307,8 @@ def test_periods(text: str, since: str | None, until: str | None) -> None:
         ("on 4 August", "2025-08-04"),
         ("in two weeks", "2025-03-18"),
         ("today", "2025-03-05"),
+        ("in May 2026", "2026-06-01"),
+        ("in 2026", "2027-01-01"),
     ],
 )
 def test_what_is_to_come(text: str, until: str) -> None:

@@ -16,6 +16,7 @@ from lamina.testing.stalls import moment, stalls
 
 memory = AsyncMemory("a.db")
 verbs = {
+    "open": lambda: memory.open(),
     "add": lambda: memory.add("I live in Ghent, I prefer tea, and the staging server is called heron.", user_id="alex"),
     "context": lambda: memory.context("where do I live?", user_id="alex"),
     "search": lambda: memory.search("what do I prefer?", user_id="alex"),
@@ -25,9 +26,8 @@ loop = asyncio.new_event_loop()
 thread = threading.Thread(target=loop.run_forever)
 thread.start()
 run = lambda work: asyncio.run_coroutine_threadsafe(work, loop).result()
-run(memory.open())
 unit, worst = moment(), {}
-for name in sys.argv[1].split(","):
+for name in ("open", *sys.argv[1].split(",")):
     with stalls(loop) as found:
         run(verbs[name]())
     worst[name] = [found.worst.seconds / unit, found.worst.where]
@@ -36,7 +36,7 @@ loop.call_soon_threadsafe(loop.stop)
 thread.join()
 print(json.dumps(worst))
 """
-MOMENTS = 12  # at most; reading the vocabulary takes about 60, the grammars 35, the vectors 18
+MOMENTS = 12  # at most; reading the vocabulary takes about 60, the models' code 40, the grammars 35
 
 
 def probe(folder, *verbs):

@@ -91,7 +91,7 @@ async def test_after_a_failed_correction_it_is_asked_afresh():
 async def test_sections_and_values_that_must_be_kept_are_asked_for():
     """What is missing is named; the values are in the question."""
     task = summary_task(
-        said(*TALK), sections=("Current Situation",), keep=("4000 euros",), prompt="medium_term_initial@1"
+        said(*TALK), sections=("Current Situation",), keep=("4000 euros",), prompt="medium_term_initial@2"
     )
     good = f"## Current Situation\n- {GOOD}"
     with LlmServer(lambda asked: good).then(GOOD) as server:
@@ -141,7 +141,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("prompt", ["chunk@1", "chunked_summary@1", "layer@1", "medium_term_update@1"])
+@pytest.mark.parametrize("prompt", ["chunk@1", "chunked_summary@2", "layer@1", "medium_term_update@2"])
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_no_message_gets_out_of_its_place(text, prompt):
     """Whatever is said stands between marks that nobody can know, and no line of it passes for the form."""
@@ -158,7 +158,7 @@ async def test_no_message_gets_out_of_its_place(text, prompt):
     assert len(re.findall(r"^Message \d+ \(", inside, re.MULTILINE)) in {0, 3}
     assert len(re.findall(r"^=== END_NEW_TURNS ===$", inside, re.MULTILINE)) <= 1
     assert len(re.findall(r"^=== END_EXISTING_SUMMARY ===$", inside, re.MULTILINE)) <= 1 + (
-        prompt != "chunked_summary@1"
+        prompt != "chunked_summary@2"
     )
     assert "You keep the memory of conversations" in server.asked()[0].texts[0]
 
@@ -182,7 +182,7 @@ HOSTED = Hosted(id="pmpt_6917", version="7")
 
 async def test_a_hosted_prompt_gets_the_exact_input():
     """And the recipe's prompt is its id and version."""
-    task = summary_task(said(*TALK), hosted=HOSTED, input=INPUT, prompt="chunked_summary@1", kind="update")
+    task = summary_task(said(*TALK), hosted=HOSTED, input=INPUT, prompt="chunked_summary@2", kind="update")
     with LlmServer(lambda asked: GOOD) as server:
         draft = await written(server, task)
         assert (draft.text, draft.prompt) == (GOOD, "pmpt_6917@7")
@@ -191,7 +191,7 @@ async def test_a_hosted_prompt_gets_the_exact_input():
 
 
 async def test_where_there_is_no_hosted_prompt_ours_is_used():
-    task = summary_task(said(*TALK), hosted=HOSTED, input=INPUT, prompt="chunked_summary@1", kind="update")
+    task = summary_task(said(*TALK), hosted=HOSTED, input=INPUT, prompt="chunked_summary@2", kind="update")
     with LlmServer(lambda asked: GOOD, refuses=("hosted",)) as server:
         draft = await written(server, task)
         assert (draft.text, draft.prompt) == (GOOD, None)
@@ -220,7 +220,7 @@ async def test_a_prompt_of_ones_own_wins_over_a_hosted_one():
 
 async def test_a_hosted_prompt_is_tried_twice():
     """An unfit answer cannot be sent back there; one that is too long is handed on."""
-    task = summary_task(said(*TALK), hosted=HOSTED, input=INPUT, prompt="chunked_summary@1", kind="update")
+    task = summary_task(said(*TALK), hosted=HOSTED, input=INPUT, prompt="chunked_summary@2", kind="update")
     answers: list[Answer] = [Said(text=GOOD, finish="length"), GOOD]
     with LlmServer(lambda asked: GOOD).then(*answers) as server:
         assert (await written(server, task)).text == GOOD

@@ -96,10 +96,8 @@ def test_keeps_what_matters_word_for_word():
         "We decided to use PostgreSQL 16 for the Heron project.",
         cap=40,
     )
-    assert text.splitlines() == [
-        "- User: I moved the launch to 14 May. I'm allergic to peanuts.",
-        "- User: We decided to use PostgreSQL 16 for the Heron project.",
-    ]
+    moved, decided = "I moved the launch to 14 May. I'm allergic to peanuts.", "We decided to use PostgreSQL 16"
+    assert text == f"- User: {moved} {decided} for the Heron project."
 
 
 def test_names_the_speaker():
@@ -127,7 +125,7 @@ def test_relative_dates_get_a_date():
 def test_words_with_digits_are_no_repetitions():
     """What differs in the last digit alone is said again as something else."""
     lines = [f"Ticket number{number} went to Ana in Porto." for number in (1, 11, 2, 22)]
-    assert summary(*lines, cap=400).splitlines() == [f"- User: {line}" for line in lines]
+    assert summary(*lines, cap=400) == f"- User: {' '.join(lines)}"
 
 
 def test_open_questions_are_marked():

@@ -17,7 +17,14 @@ TABLES = {grammar.language: grammar.third_person for grammar in grammars()}
 def read(text: str) -> list[tuple[str | None, str, bool]]:
     drafts = OfflineStatementReader().read(text, ["Alex"], NOW).drafts
     assert all(draft.quote and draft.quote == text[draft.start : draft.end] for draft in drafts)
-    return [(draft.key, draft.value, draft.holds) for draft in drafts]
+    return [(draft.key, draft.value, draft.holds) for draft in drafts if draft.about is None]
+
+
+def test_what_is_told_of_others_is_theirs() -> None:
+    """As in messages, what a text says of somebody else is about them."""
+    for text, about in (("Bob lives in Rome", "Bob"), ("User's sister lives in Rome", "sister")):
+        (draft,) = OfflineStatementReader().read(text, ["Alex"], NOW).drafts
+        assert (draft.about, draft.key, draft.value) == (about, "location", "Rome")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lamina.models.offline.summarisation.statements import statements_of_summary
 from lamina.models.offline.summarisation.thoughts import bind, closures
-from tests.models.test_offline_summariser import COUNTER, FOUR, SUMMARISER, summary, talk, task
+from tests.models.test_offline_summariser import COUNTER, FOUR, SUMMARISER, message, summary, talk, task
 from tests.sizes import examples
 
 FILLER = (
@@ -76,6 +76,54 @@ def test_a_question_is_not_repeated_for_whole_sentences():
     """What can be understood alone has no question beside it."""
     text = summary("A: Where do you live?", "I live in Bergen with my cat Solveig.", cap=100)
     assert text == "- User: I live in Bergen with my cat Solveig."
+
+
+def test_a_yes_that_says_what_it_agrees_to_needs_no_question():
+    """A yes before a whole sentence goes, and so does the question; a no stays with its question."""
+    asked = "A: Is this your own painting?"
+    assert summary(asked, "Yeah, I painted that lake in Savonlinna.") == "- User: I painted that lake in Savonlinna."
+    assert 'painting?"): No, my aunt' in summary(asked, "No, my aunt Aino painted the lake.")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        pytest.param("I ran a race in Oban and it was so great!", "I ran a race in Oban!", id="behind-and"),
+        pytest.param("I ran a race in Oban - it was amazing.", "I ran a race in Oban.", id="behind-a-dash"),
+        pytest.param("I ran a race in Oban, which is pretty cool!", "I ran a race in Oban!", id="which"),
+        pytest.param("It was great, I ran a race in Oban.", "I ran a race in Oban.", id="before"),
+        pytest.param("I wanted to tell you that I ran a race in Oban.", "I ran a race in Oban.", id="announced"),
+        pytest.param("I ran a race in Oban, but it was hard.", "I ran a race in Oban, but it was hard.", id="but"),
+        pytest.param("I ran in Oban and it wasn't great.", "I ran in Oban and it wasn't great.", id="not"),
+        pytest.param("I ran in Oban and it was icy.", "I ran in Oban and it was icy.", id="says-something"),
+        pytest.param("I ran in Oban and it made me happy.", "I ran in Oban and it made me happy.", id="feeling"),
+    ],
+)
+def test_remarks_that_add_nothing_go(said, kept):
+    """A clause at an end of a sentence that only admires or announces is left out; what says something stays."""
+    assert summary(said) == f"- User: {kept}"
+
+
+def test_a_name_called_at_the_end_goes():
+    """Whom a sentence is said to is not repeated."""
+    said = [message("I sold the boat in Oban, Mara.", name="Ida"), message("Who bought the boat?", name="Mara", seq=2)]
+    assert "- Ida: I sold the boat in Oban." in SUMMARISER.write(task(said)).text.splitlines()
+
+
+_THINGS = (
+    "boats", "clocks", "violins", "ovens", "lamps", "leeks", "desks", "maps", "coins", "tents", "rugs", "looms",
+)  # fmt: skip
+
+
+def test_a_line_has_what_one_speaker_said_in_a_row():
+    """Words of several messages share a line, unless it would be long, an answer, or was a line of its own before."""
+    text = summary("I sold the boat in Oban.", "A: I see.", "My cat Solveig is nine.", cap=100)
+    assert text == "- User: I sold the boat in Oban. My cat Solveig is nine."
+    assert len(summary("i sold the boat in oban", "A: Ah.", "my cat solveig is nine", cap=100).splitlines()) == 2
+    told = [f"In Town{place} I sold {place}{place} {thing} to Ferran{place}." for place, thing in enumerate(_THINGS, 1)]
+    assert len(summary(*told, cap=900).splitlines()) > 1
+    before = "- User: I sold the boat in Oban.\n- User: My cat Solveig is nine."
+    assert summary("I planted leeks in Gouda.", previous=before, cap=200, kind="update").startswith(before)
 
 
 def test_words_go_on_from_the_message_before():

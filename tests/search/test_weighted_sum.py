@@ -82,7 +82,8 @@ def mix(
 ) -> Scores:
     index = filled(everything)
     used = np.asarray(uses if uses is not None else [0] * len(everything), dtype=np.float32)
-    return score_by_weights(signals(index, query), index, check_weights(weights), NOW, half_life_days, used)
+    found = signals(index, query)
+    return score_by_weights(found, found.cosines, index, check_weights(weights), NOW, half_life_days, used)
 
 
 ONE = [

@@ -16,7 +16,7 @@ from lamina.settings import Settings
 
 SEARCH = {name: field for name, field in FILTERS.items() if name != "statuses"}  # of facts only
 OPTIONS = {"kinds": "kind", "types": "type", "categories": "category", "tags": "tag", "session_id": "session",
-           "weights": "weight"}  # fmt: skip
+           "project_id": "project", "context": "around", "weights": "weight"}  # fmt: skip
 
 
 def choices_in(schema):
@@ -32,7 +32,7 @@ def choices_in(schema):
 
 def test_python_takes_each_filter():
     assert SEARCH.keys() <= inspect.signature(AsyncMemory.search).parameters.keys()
-    assert FILTERS.keys() - {"kinds", "role", "archived", "weights", "min_score", "at"} <= set(
+    assert FILTERS.keys() - {"kinds", "role", "archived", "context", "weights", "semantic", "min_score", "at"} <= set(
         inspect.signature(AsyncMemory.facts).parameters
     )
 

@@ -158,7 +158,7 @@ def test_serve_prints_what_was_chosen(lamina, tmp_path):
         LAMINA_DATABASE="sqlite:///lamina.db",
     )(tmp_path, "--no-worker")
     assert found["asks"] == "http://localhost:11434/v1"
-    assert found["user"] == "must be named by each request, or nothing is remembered"
+    assert found["user"].startswith("named by each request, or by its key (`lamina keys create NAME --user USER`)")
     assert found["worker"] == "none here: start `lamina worker`"
     assert found["keys"] == "needed for every request"
     assert (found["tenant"], found["database"]) == ("acme", str(tmp_path / "lamina.db"))

@@ -104,12 +104,54 @@ def test_an_empty_copy_without_the_log_is_refused(tmp_path):
     with Memory(tmp_path / "chat.db", worker=False) as memory:
         memory.add("Hello.", user_id="ann", session_id="s1")
         shutil.copy(tmp_path / "chat.db", tmp_path / "copy.db")
-        with pytest.raises(LaminaError, match=r"in use, and is empty.*copy.db-wal.*lamina backup"):
-            Memory(tmp_path / "copy.db", worker=False)
+        for _ in range(2):  # it stays as it is
+            with pytest.raises(LaminaError, match=r"in use, and is empty.*copy.db-wal.*lamina backup"):
+                Memory(tmp_path / "copy.db", worker=False)
         shutil.copy(tmp_path / "chat.db", tmp_path / "both.db")
         shutil.copy(tmp_path / "chat.db-wal", tmp_path / "both.db-wal")
         with Memory(tmp_path / "both.db", worker=False) as both:
             assert both.session("s1").messages == 1
+
+
+def test_a_copy_without_the_log_is_opened_with_a_warning(tmp_path):
+    """What was written last may be missing; a closed memory, and a copy of both files, give none."""
+    path = tmp_path / "chat.db"
+    Memory(path, worker=False).close()
+    with Memory(path, worker=False) as memory:
+        memory.add([f"Ship {number} sails." for number in range(50)], user_id="ann", session_id="s1")
+        shutil.copy(path, tmp_path / "copy.db")
+        for end in ("", "-wal"):
+            shutil.copy(f"{path}{end}", tmp_path / f"both.db{end}")
+        Memory(path, worker=False).close()  # a second one beside it
+    for name in ("chat.db", "both.db"):
+        with Memory(tmp_path / name, worker=False) as whole:
+            assert whole.session("s1").messages == 50
+    with pytest.warns(UserWarning, match=r"copy.db was copied while a memory had it open.*lamina backup"):
+        Memory(tmp_path / "copy.db", worker=False).close()
+    Memory(tmp_path / "copy.db", worker=False).close()  # said once
+
+
+def test_a_memory_that_others_open_and_close_is_no_copy(tmp_path):
+    """Whoever opens it at that moment gets no warning."""
+    path = tmp_path / "chat.db"
+    Memory(path, worker=False).close()
+    code = f"from lamina import Memory\nfor _ in range(40):\n    Memory({str(path)!r}, worker=False).close()"
+    with subprocess.Popen([sys.executable, "-W", "error", "-c", code]) as other:
+        while other.poll() is None:
+            Memory(path, worker=False).close()
+    assert other.returncode == 0
+
+
+def test_a_killed_memory_is_opened_without_a_warning(writer):
+    """Its log is still beside it, and nothing is missing."""
+    path, process = writer
+    for _ in range(3):
+        process.stdout.readline()
+    process.kill()
+    process.wait()
+    for _ in range(2):
+        with Memory(path, worker=False) as memory:
+            assert memory.session("s1").messages >= 3
 
 
 def test_an_idle_worker_brings_the_log_into_the_file(tmp_path):
@@ -138,7 +180,7 @@ def _messages(path: Path) -> int:
     connection = sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)
     try:
         return int(connection.execute("select count(*) from messages").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0  # no table yet
+    except sqlite3.DatabaseError:
+        return 0  # no table yet, or it was copied in the middle of a write
     finally:
         connection.close()

@@ -56,10 +56,15 @@ union all
 select concat_ws(' ', 'function', proname, 'returns', prorettype::regtype,
   regexp_replace(btrim(prosrc, E'\\n '), '\\s+', ' ', 'g'))
 from pg_proc where pronamespace = %(schema)s::text::regnamespace
+union all
+select concat_ws(' ', 'view', relname, array_to_string(reloptions, ','), '(' || (
+  select string_agg(quote_ident(attname) || ' ' || format_type(atttypid, atttypmod), ', ' order by attnum)
+  from pg_attribute where attrelid = c.oid and attnum > 0) || ')')
+from pg_class c where relnamespace = %(schema)s::text::regnamespace and relkind = 'v'
 """
 SQLITE = """
 select type, name, sql from sqlite_schema where sql is not null and not (type = 'table' and name glob '*_words_*')
-order by type = 'trigger', tbl_name, type <> 'table', name
+order by type in ('trigger', 'view'), tbl_name, type <> 'table', name
 """
 
 
@@ -86,7 +91,7 @@ def sqlite_schema(path):
             if kind == "table":
                 lines += ["", f"table {name}"]
                 lines += [column(*row) for row in connection.execute(f"pragma table_info({name})")]
-            lines.append(("" if kind == "trigger" else "  ") + " ".join(sql.split()))
+            lines.append(("" if kind in {"trigger", "view"} else "  ") + " ".join(sql.split()))
     return lines
 
 

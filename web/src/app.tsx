@@ -93,7 +93,10 @@ export function App() {
       <main id="main" tabIndex={-1}>
         <h1 class="hidden-label">{SCREENS[place.screen]}</h1>
         {refused ? (
-          <KeyForm keep={shown} wrong={showing !== null} />
+          <section class="panel locked">
+            <h2>This service needs a key</h2>
+            <KeyForm keep={shown} wrong={showing !== null} />
+          </section>
         ) : about.error ? (
           <Notice error={about.error} again={about.again} />
         ) : about.value && screen.value ? (
@@ -157,7 +160,8 @@ function KeyForm({ keep, wrong }: { keep: (given: string) => void; wrong: boolea
       </button>
       <p>
         {wrong ? <b>This key is unknown, revoked or expired. </b> : null}
-        Make one with <code>lamina keys create NAME --role write</code>. It is kept in this tab only.
+        Ask the operator of the service for one, or make it there: <code>lamina keys create NAME --role write</code>. It
+        is kept in this tab only.
       </p>
     </form>
   );

@@ -80,6 +80,11 @@ export interface Block {
   created_at: string;
 }
 
+export interface Brief {
+  global_summary: string;
+  last_summarized_message_id: string | null;
+}
+
 export interface Change {
   kind: "summary" | "fact";
   span: Span | null;
@@ -111,12 +116,14 @@ export interface ContextRequest {
   query?: string | null;
   user_id?: string | null;
   session_id?: string | null;
+  project_id?: string | null;
   budget?: number | null;
   profile?: "assistant" | "chunked" | "default" | "layered" | "medium_term" | "project" | null;
   system?: string | null;
   sources?: readonly string[];
   at?: string | null;
   seen_from?: number | null;
+  mode?: "active" | "passive";
   record_access?: boolean;
 }
 
@@ -188,6 +195,7 @@ export interface Episode {
   model: string | null;
   linked: string[];
   merged: string[];
+  project_id: string | null;
   tokens: number;
   accesses: number;
   accessed_at: string | null;
@@ -206,6 +214,8 @@ export interface Explained {
 export interface ExplainedSearchRequest {
   query: string;
   user_id?: string | null;
+  project_id?: string | null;
+  context?: string | null;
   top_k?: number;
   kinds?: readonly ("message" | "summary" | "fact" | "episode")[];
   types?: readonly ("fact" | "decision" | "preference" | "entity" | "procedure" | "constraint" | "goal")[];
@@ -219,6 +229,7 @@ export interface ExplainedSearchRequest {
   as_of?: string | null;
   archived?: boolean;
   weights?: Record<string, unknown> | null;
+  semantic?: "vectors" | "tfidf" | null;
   min_score?: number;
   at?: string | null;
 }
@@ -252,6 +263,7 @@ export interface Fact {
   question_id: string | null;
   reason: string | null;
   tags: string[];
+  project_id: string | null;
   model: string | null;
   tokens: number;
   replaces: string | null;
@@ -303,6 +315,7 @@ export interface Failing {
 
 export interface ForgetRequest {
   user_id?: string | null;
+  project_id?: string | null;
   session_id?: string | null;
   message_ids?: readonly string[] | null;
   first?: number | null;
@@ -343,6 +356,7 @@ export interface Hit {
   role: string | null;
   name: string | null;
   tokens: number;
+  project_id: string | null;
   count: number;
 }
 
@@ -467,6 +481,7 @@ export interface NewEpisode {
 
 export interface NewFact {
   text: string;
+  project_id?: string | null;
   type?: "fact" | "decision" | "preference" | "entity" | "procedure" | "constraint" | "goal" | null;
   category?: string | null;
   key?: string | null;
@@ -503,6 +518,7 @@ export interface NewMessages {
   messages: string | Record<string, unknown> | readonly (string | Record<string, unknown>)[];
   user_id?: string | null;
   agent_id?: string | null;
+  project_id?: string | null;
 }
 
 export interface NewMilestone {
@@ -517,6 +533,16 @@ export interface Omission {
   span: Span | null;
   tokens: number;
   reason: string;
+}
+
+export interface OptOut {
+  user_id: string;
+  since: string;
+  keep_log: boolean;
+}
+
+export interface OptOutRequest {
+  keep_log?: boolean;
 }
 
 export interface Outline {
@@ -618,6 +644,8 @@ export interface Report {
 export interface SearchRequest {
   query: string;
   user_id?: string | null;
+  project_id?: string | null;
+  context?: string | null;
   top_k?: number;
   kinds?: readonly ("message" | "summary" | "fact" | "episode")[];
   types?: readonly ("fact" | "decision" | "preference" | "entity" | "procedure" | "constraint" | "goal")[];
@@ -631,6 +659,7 @@ export interface SearchRequest {
   as_of?: string | null;
   archived?: boolean;
   weights?: Record<string, unknown> | null;
+  semantic?: "vectors" | "tfidf" | null;
   min_score?: number;
   at?: string | null;
   explain?: boolean;
@@ -645,6 +674,7 @@ export interface Session {
   touched_at: string;
   title: string | null;
   agent_id: string | null;
+  project_id: string | null;
   ended_at: string | null;
   archived_at: string | null;
   counters: Counters;
@@ -731,6 +761,7 @@ export interface Summary {
   status: "live" | "folded" | "replaced";
   folded_into: string | null;
   sources: Source[];
+  project_id: string | null;
 }
 
 export interface SummaryCount {
@@ -762,6 +793,7 @@ export interface UserProfile {
   facts: Fact[];
   markdown: string;
   people: Record<string, string[]>;
+  opted_out: string | null;
 }
 
 export interface UserSelection {

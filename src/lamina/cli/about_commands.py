@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from lamina import __version__
 from lamina.cli import display, options
 from lamina.cli.command import out
 from lamina.cli.demo import run_demo
+from lamina.cli.output import Output, is_plain
 from lamina.errors import InputError
 from lamina.profiles import PROFILES, profile_named, profile_values
 from lamina.settings import Settings
@@ -23,7 +23,9 @@ def demo(context: typer.Context, as_json: options.Json = False) -> None:
     given = context.obj.database or "lamina-demo.db"
     if "://" in given:
         raise InputError("the demo counts bytes in its file; give a path with --db, or leave it out")
-    result = run_demo(Console(quiet=as_json), Path(given))
+    console = Output(quiet=as_json)
+    console.soft_wrap = is_plain(console)
+    result = run_demo(console, Path(given))
     if as_json:
         out(result, as_json, str)
 

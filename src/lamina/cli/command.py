@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lamina import Memory
 from lamina.cli import display
 from lamina.cli.output import ClosedPipe, Output, is_plain
-from lamina.errors import InputError
+from lamina.errors import InputError, LaminaError
 from lamina.memory import AsyncMemory
 from lamina.settings import Settings
 from lamina.tenancy.open_tenants import tenants
@@ -41,32 +41,57 @@ class Opener:
 
     @contextmanager
     def memory(self) -> Iterator[Memory]:
-        """The memory, without a worker: commands do what is due themselves."""
-        settings, is_new = self.settings, self._is_missing()
-        with Memory(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as memory:
-            self._announce(is_new)
+        """The memory, without a worker: commands do what is due themselves. A new file that gets nothing is removed."""
+        settings, is_new, is_empty = self.settings, self.is_missing(), False
+        try:
+            with Memory(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as memory:
+                try:
+                    yield memory
+                finally:
+                    with suppress(LaminaError):
+                        is_empty = is_new and not memory.users()
+                self.announce(is_new and not is_empty)
+        finally:
+            if is_empty:
+                self._remove()
+
+    @contextmanager
+    def memory_if_any(self) -> Iterator[Memory]:
+        """The memory; where there is none, an empty one that is not kept."""
+        opener = replace(self, settings=replace(self.settings, database=":memory:")) if self.is_missing() else self
+        with opener.memory() as memory:
             yield memory
 
-    def check_exists(self) -> "Opener":
-        if self._is_missing():
-            path = Path(self._path()).absolute()
+    def check_exists(self, hint: str = "--db names another one, ") -> "Opener":
+        """Raise InputError if there is no file: reading never makes one."""
+        if self.is_missing():
             raise InputError(
-                f"there is no memory at {path}; --db names another one, `lamina add` and `lamina import` make one"
+                f"there is no memory at {self.place}; {hint}`lamina add`, `lamina import` and `lamina demo` make one"
             )
         return self
+
+    def _remove(self) -> None:
+        """Remove a file that was made for nothing, unless somebody else has it open by now."""
+        path = self.place
+        if not Path(f"{path}-wal").exists():
+            path.unlink(missing_ok=True)
+
+    @property
+    def place(self) -> Path:
+        """Where the file of the memory is, or will be."""
+        return Path(self._path()).absolute()
 
     def _path(self) -> str:
         return self.settings.database.removeprefix("sqlite:///")
 
-    def _is_missing(self) -> bool:
+    def is_missing(self) -> bool:
         path = self._path()
         return "://" not in path and path != ":memory:" and not Path(path).exists()
 
-    def _announce(self, is_new: bool) -> None:
+    def announce(self, is_new: bool) -> None:
         """Say which file was made."""
         if is_new and not self.quiet:
-            path = Path(self._path()).absolute()
-            say(f"made {path.name} in {path.parent}")
+            say(f"made {self.place.name} in {self.place.parent}")
 
     def tenant_names(self, all_tenants: bool) -> list[str]:
         """The tenant of the settings, or all that have data."""
@@ -89,14 +114,20 @@ class Opener:
 
     def with_tenants(self, work: Callable[[Tenants], Awaitable[T]]) -> T:
         """What `work` returns, with the memories of all tenants open."""
+        settings, is_new = self.settings, self.is_missing()
 
         async def run() -> T:
-            settings, is_new = self.settings, self._is_missing()
             async with tenants(settings.database, tenant=settings.tenant, worker=False, **settings.options()) as opened:
-                self._announce(is_new)
-                return await work(opened)
+                found = await work(opened)
+                self.announce(is_new)
+                return found
 
-        return asyncio.run(run())
+        try:
+            return asyncio.run(run())
+        except LaminaError:
+            if is_new:
+                self._remove()
+            raise
 
     def user(self, given: str | None) -> str | None:
         """The user that was given, or that the settings name; None: the memory decides."""

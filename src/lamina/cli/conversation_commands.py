@@ -17,6 +17,7 @@ from lamina.cli.command import Opener, ask, console, errors, out, say, settle_me
 from lamina.cli.named import check_named
 from lamina.cli.options import filter_option
 from lamina.cli.output import Box, is_plain
+from lamina.counts import count
 from lamina.errors import InputError, NotFound
 from lamina.profiles import profile_named
 from lamina.search.filters import HIT_KINDS
@@ -35,6 +36,7 @@ def add(
     text: Annotated[str | None, typer.Argument(help="The message; '-' reads JSON Lines from standard input.")] = None,
     user: options.User = None,
     session: options.Session = None,
+    project: options.Project = None,
     role: Annotated[str, typer.Option("--role", help="Role of the author.")] = "user",
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="File of chat messages, one JSON object on each line.")
@@ -46,12 +48,11 @@ def add(
     opener: Opener = context.obj
     messages = _read_messages(text, file, role)
     with opener.memory() as memory:
-        added = memory.add(messages, user_id=opener.user(user), session_id=session)
+        added = memory.add(messages, user_id=opener.user(user), session_id=session, project_id=project)
         if not no_settle:
             settle_memory(memory, as_json)
     number = len(added.ids) - len(added.duplicates)
-    what = "1 message" if number == 1 else f"{number:,} messages"
-    out(added, as_json, lambda _: f"added {what} to [bold]{escape(added.session_id)}[/]")
+    out(added, as_json, lambda _: f"added {count(number, 'message')} to [bold]{escape(added.session_id)}[/]")
 
 
 def _read_messages(text: str | None, file: Path | None, role: str) -> list[Any]:
@@ -91,23 +92,38 @@ def context(
     query: Annotated[str | None, typer.Argument(help="The current message.")] = None,
     user: options.User = None,
     session: options.Session = None,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            "--project",
+            metavar="ID",
+            help="Recall memories of this project, too; '*': of every project. Default: that of the session.",
+        ),
+    ] = None,
     budget: Annotated[int | None, typer.Option("--budget", "-b", help="Maximum number of tokens.")] = None,
     profile: options.Profile = None,
     system: Annotated[str | None, typer.Option("--system", help="Your own system prompt.")] = None,
+    source: Annotated[list[str] | None, typer.Option("--source", help="Text to answer from; may be repeated.")] = None,
     at: options.At = None,
+    mode: Annotated[str, typer.Option("--mode", help="active, or passive: the recent conversation alone.")] = "active",
     as_json: options.Json = False,
 ) -> None:
     """Build the context for the next message, and show what is in it and why."""
-    opener: Opener = context.obj.check_exists()
-    with opener.memory() as memory:
+    opener: Opener = context.obj
+    if opener.is_missing():
+        say(f"note: there is no memory at {opener.place} yet, so nothing is remembered; `lamina add` makes one")
+    with opener.memory_if_any() as memory:
         built = memory.context(
             query,
             user_id=opener.user(user),
             session_id=session,
+            project_id=project,
             budget=budget,
             profile=None if profile is None else profile_named(profile),
             system=system,
+            sources=source or (),
             at=at,
+            mode=mode,
         )
         if not as_json and set(built.manifest.sections) <= {"system", "query"}:
             _warn_of_nobody(memory, opener.user(user))
@@ -140,6 +156,8 @@ def search(
     query: Annotated[str, typer.Argument(help="A question, or words to look for.")],
     user: options.User = None,
     session: options.OnlySession = None,
+    project: options.InProject = None,
+    around: Annotated[str | None, filter_option("context", "--context")] = None,
     top: Annotated[int, typer.Option("--top", "-k", help="How many hits.")] = 10,
     kind: Annotated[list[str] | None, filter_option("kinds", "--kind")] = None,
     role: Annotated[str | None, filter_option("role", "--role")] = None,
@@ -152,6 +170,7 @@ def search(
     as_of: options.AsOf = None,
     archived: Annotated[bool, filter_option("archived", "--archived")] = False,
     weight: Annotated[list[str] | None, filter_option("weights", "--weight", metavar="NAME=VALUE")] = None,
+    semantic: Annotated[str | None, filter_option("semantic", "--semantic")] = None,
     min_score: Annotated[float, filter_option("min_score", "--min-score")] = 0.0,
     at: options.At = None,
     full: Annotated[bool, typer.Option("--full", help="Show the whole text of each hit.")] = False,
@@ -175,10 +194,13 @@ def search(
         "min_importance": min_importance,
         "kinds": kind or HIT_KINDS,
         "session_id": session,
+        "project_id": project,
+        "context": around,
         "role": role,
         "as_of": as_of,
         "archived": archived,
         "weights": _weights(weight),
+        "semantic": semantic,
         "min_score": min_score,
         "at": at,
     }
@@ -223,12 +245,13 @@ def _weights(given: list[str] | None) -> dict[str, float] | None:
 def sessions(
     context: typer.Context,
     user: options.OnlyUser = None,
+    project: options.OnlyProject = None,
     status: Annotated[str | None, typer.Option("--status", help=f"One of {', '.join(STATUSES)}.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """List sessions."""
     with context.obj.check_exists().memory() as memory:
-        found = memory.sessions(user, status=_status(status))
+        found = memory.sessions(user, project_id=project, status=_status(status))
         if not found:
             check_named(memory, user)
     out(found, as_json, display.sessions_table, "no sessions")
@@ -262,6 +285,12 @@ def session(context: typer.Context, session_id: options.SessionId, as_json: opti
 
 
 @commands.command()
+def brief(context: typer.Context, session_id: options.SessionId, as_json: options.Json = False) -> None:
+    """Print the summary of a session's older messages, and the last reply that is in it."""
+    ask(context, as_json, lambda memory: memory.brief(session_id), display.brief)
+
+
+@commands.command()
 def messages(
     context: typer.Context,
     session_id: options.SessionId,
@@ -276,7 +305,9 @@ def messages(
     def read(memory: Memory) -> list[Message]:
         newest = memory.session(session_id).counters.messages
         if first > newest:
-            raise InputError(f"session {session_id!r} has {newest:,} messages; --first {first} is behind the newest")
+            raise InputError(
+                f"session {session_id!r} has {count(newest, 'message')}; --first {first} is behind the newest"
+            )
         return memory.messages(session_id, first, last)
 
     ask(context, as_json, read, display.messages_table)

@@ -10,11 +10,12 @@ from rich.markup import escape
 from rich.text import Text
 
 from lamina.cli.output import Box, Listing, listing
+from lamina.counts import count
 from lamina.values.codec import READABLE, encode
 from lamina.values.manifest import Context, Coverage
 from lamina.values.message import Message, Span
 from lamina.values.report import Report, Settled
-from lamina.values.session import Session
+from lamina.values.session import Brief, Session
 from lamina.values.statistics import Stats
 from lamina.values.summary import Summary
 
@@ -64,10 +65,18 @@ def summaries_table(summaries: Sequence[Summary]) -> Group:
     for summary in summaries:
         covers = "" if summary.covers is None else f"messages {summary.covers.first}-{summary.covers.last} · "
         standing = "" if summary.status == "live" else f" · {summary.status}"
-        title = f"{summary.kind} · layer {summary.layer} · version {summary.version} · {covers}{summary.tokens} tokens"
+        version = f"{summary.kind} · layer {summary.layer} · version {summary.version}"
+        title = f"{version} · {covers}{count(summary.tokens, 'token')}"
         subtitle = f"{summary.id} · {summary.recipe.model}" + (" · fallback" if summary.recipe.fallback else "")
         parts.append(Box(Text(summary.text), title + standing, subtitle))
     return Group(*parts)
+
+
+def brief(found: Brief) -> Group:
+    """A session's older messages as one text, and how far it reaches."""
+    reach = found.last_summarized_message_id
+    last = "nothing is folded yet" if reach is None else f"up to message {reach}"
+    return Group(Text(found.global_summary), Text(last, style="dim"))
 
 
 def messages_table(messages: Sequence[Message]) -> Listing:
@@ -93,7 +102,7 @@ def budget_bar(context: Context) -> Group:
 
 def coverage_line(coverage: Coverage) -> Text:
     """How many messages of the session the context has, and how."""
-    text = Text(f"{coverage.messages} messages: ")
+    text = Text(f"{count(coverage.messages, 'message')}: ")
     for label, spans, style in (
         ("word for word", coverage.verbatim, "green"),
         ("in summaries", coverage.summarised, "blue"),
@@ -120,13 +129,13 @@ def strata(session: Session, history: Sequence[Summary], shown: Iterable[Span] =
         for character, style in cells:
             line.append(character, style=style)
         live = [summary for summary, _ in spans if summary.status == "live"]
-        line.append(f" {len(live)} live, {sum(s.tokens for s in live):,} tokens")
+        line.append(f" {len(live)} live, {count(sum(s.tokens for s in live), 'token')}")
         lines.append(line)
     raw = Text("raw log  ", style="bold")
     verbatim = {cell for span in shown for cell in _cells(span, messages)}
     for cell in range(_WIDTH):
         raw.append("█" if cell in verbatim else "▒", style="green" if cell in verbatim else "white")
-    raw.append(f" {messages:,} messages, {'some words forgotten' if session.erasures else 'complete'}")
+    raw.append(f" {count(messages, 'message')}, {'some words forgotten' if session.erasures else 'complete'}")
     lines.append(raw)
     return Group(*lines)
 
@@ -139,9 +148,11 @@ def _cells(span: Span, messages: int) -> range:
 
 def stats(found: Stats) -> RenderableType:
     """How much is stored: a line, then summaries, facts and the last days if there are any."""
-    total = f"{found.sessions:,} sessions, {found.messages:,} messages with {found.tokens:,} tokens"
-    current = f"{found.at_hand_tokens:,} tokens in live summaries and unfolded messages"
-    parts: list[RenderableType] = [f"{total}; {current}; {found.episodes:,} episodes"]
+    total = (
+        f"{count(found.sessions, 'session')}, {count(found.messages, 'message')} with {count(found.tokens, 'token')}"
+    )
+    current = f"{count(found.at_hand_tokens, 'token')} in live summaries and unfolded messages"
+    parts: list[RenderableType] = [f"{total}; {current}; {count(found.episodes, 'episode')}"]
     if found.summaries:
         rows = [(one.kind, f"{one.layer}", one.status, one.count, one.tokens) for one in found.summaries]
         parts.append(listing(("summaries", "layer", "status", "count", "tokens"), rows))
@@ -155,20 +166,26 @@ def stats(found: Stats) -> RenderableType:
 
 
 def settle_line(done: Settled) -> str:
-    return (
-        f"{done.folds} folds, {done.facts} facts, {done.vectors} vectors, {done.digests} digests, "
-        f"{done.archived} archived, {len(done.failed)} failed"
-    )
+    """What was done, without what was not."""
+    parts = [
+        count(number, noun)
+        for number, noun in (
+            (done.folds, "fold"), (done.facts, "new fact"), (done.vectors, "vector"), (done.digests, "digest"),
+            (done.archived, "archived session"), (len(done.failed), "failed session"),
+        )
+        if number
+    ]  # fmt: skip
+    return ", ".join(parts) or "nothing was due"
 
 
 def report(console: Console, found: Report) -> None:
     console.print(
-        f"{found.sessions:,} sessions, {found.messages:,} messages, "
-        f"{found.summaries:,} summaries, {found.facts:,} facts"
+        f"{count(found.sessions, 'session')}, {count(found.messages, 'message')}, "
+        f"{count(found.summaries, 'summary')}, {count(found.facts, 'fact')}"
     )
     for text in found.mended:
         console.print(f"[green]repaired[/] {escape(text)}")
     for problem in found.problems:
         hint = "can be repaired" if problem.derived else "cannot be rebuilt"
         console.print(f"[red]{problem.kind}[/] {escape(problem.where)}: {escape(problem.text)} [dim]({hint})[/]")
-    console.print("[green]clean[/]" if found.ok else f"[red]{len(found.problems)} problems[/]")
+    console.print("[green]clean[/]" if found.ok else f"[red]{count(len(found.problems), 'problem')}[/]")

@@ -9,8 +9,10 @@ from rich.text import Text
 
 from lamina.cli.display import day, minute, short
 from lamina.cli.output import Box, Card, Cards, Listing, listing
+from lamina.counts import count
 from lamina.knowledge.fact_words import describe_fact
 from lamina.values.fact import Arc, Consolidated, Episode, Fact, Graph, Link, Why
+from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt, Scrub
 from lamina.values.summary import Change, Divergence, Proposal
 
@@ -118,9 +120,9 @@ def link_line(link: Link) -> Text:
 
 def consolidation_line(done: Consolidated) -> str:
     return (
-        f"{done.decayed:,} memories decayed, {len(done.archived):,} archived, {len(done.merged):,} merged; "
+        f"{count(done.decayed, 'memory')} decayed, {len(done.archived):,} archived, {len(done.merged):,} merged; "
         f"episodes: {len(done.merged_episodes):,} merged, {len(done.dropped_episodes):,} dropped; "
-        f"{done.tokens_reclaimed:,} tokens freed; {done.messages_dropped:,} messages dropped by retention"
+        f"{count(done.tokens_reclaimed, 'token')} freed; {count(done.messages_dropped, 'message')} dropped by retention"
     )
 
 
@@ -134,7 +136,7 @@ def proposal(found: Proposal) -> Group:
     head = f"{found.id} · {found.session_id} · {found.status.replace('_', ' ')} · {found.recipe}"
     lines: list[RenderableType] = [
         Text(head, style="bold"),
-        Text(f"{len(found.changes)} changes, drift {found.drift:.2f} of 1"),
+        Text(f"{count(len(found.changes), 'change')}, drift {found.drift:.2f} of 1"),
     ]
     lines += [Box(_diff(change), _change_title(change)) for change in found.changes]
     return Group(*lines)
@@ -170,7 +172,7 @@ def proposals_table(found: Sequence[Proposal]) -> Listing:
     return listing(("id", "created", "session", "status", "changes", "drift", "model"), rows, one_line=_ONE_LINE)
 
 
-def receipt(found: Receipt) -> Box:
+def receipt(found: Receipt) -> Box | Text:
     """What was forgotten, as counts and ids; never the words."""
     body = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
     body.add_column(no_wrap=True)
@@ -186,9 +188,9 @@ def receipt(found: Receipt) -> Box:
     if body.row_count and not found.dry_run:
         body.add_row("old bytes", "", _OLD_BYTES[found.scrub or "dead"])
         body.add_row("hash", "", Text(found.digest))
-    title = f"would forget {found.target}" if found.dry_run else f"forgot {found.target}"
-    shown = body if body.row_count else Text(found.nothing or "nothing found")
-    return Box(shown, title, found.id)
+    if not body.row_count:  # such a receipt is not stored
+        return Text(f"nothing {'to forget' if found.dry_run else 'was forgotten'}: {found.nothing or 'nothing found'}")
+    return Box(body, f"{'would forget' if found.dry_run else 'forgot'} {found.target}", found.id)
 
 
 def _ids(found: Receipt) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -223,3 +225,8 @@ def receipts_table(found: Sequence[Receipt]) -> Listing:
         for one in found
     )
     return listing(("id", "when", "what", "messages", "summaries", "facts", "hash"), rows, one_line=_ONE_LINE)
+
+
+def opt_outs_table(found: Sequence[OptOut]) -> Listing:
+    rows = [(one.user_id, day(one.since), "kept" if one.keep_log else "not stored") for one in found]
+    return listing(("user", "since", "messages"), rows)

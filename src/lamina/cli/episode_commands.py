@@ -19,6 +19,7 @@ def episodes(
     context: typer.Context,
     user: options.User = None,
     session: options.OnlySession = None,
+    project: options.InProject = None,
     kind: Annotated[
         list[str] | None, typer.Option("--kind", help=f"Of {', '.join(EPISODE_KINDS)}; may be repeated.")
     ] = None,
@@ -34,6 +35,7 @@ def episodes(
         found = memory.episodes(
             context.obj.user(user),
             session_id=session,
+            project_id=project,
             kinds=kind or (),
             since=since,
             until=until,

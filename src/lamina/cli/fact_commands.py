@@ -28,6 +28,7 @@ def facts(
     as_of: options.AsOf = None,
     known_at: options.KnownAt = None,
     about: options.AboutWhom = None,
+    project: options.InProject = None,
     status: Annotated[list[str] | None, filter_option("statuses", "--status")] = None,
     type: options.Types = None,  # noqa: A002 - the word of the glossary
     category: options.Categories = None,
@@ -46,6 +47,7 @@ def facts(
             known_at=known_at,
             session_id=session,
             about=about,
+            project_id=project,
             statuses=status or (),
             types=type or (),
             categories=category or (),
@@ -73,6 +75,7 @@ def user_profile(
     user: options.User = None,
     as_of: options.AsOf = None,
     known_at: options.KnownAt = None,
+    project: options.InProject = None,
     as_json: options.Json = False,
 ) -> None:
     """Print what is known about a user as markdown, now or at another time."""
@@ -80,7 +83,7 @@ def user_profile(
         raise InputError(f"whose profile: {name!r} or {user!r} (--user)? Give one of them")
     opener: Opener = context.obj.check_exists()
     with opener.memory() as memory:
-        found = memory.user_profile(opener.user(name or user), as_of=as_of, known_at=known_at)
+        found = memory.user_profile(opener.user(name or user), as_of=as_of, known_at=known_at, project_id=project)
         if not found.facts:
             check_named(memory, opener.user(name or user))
     write(display.as_json(found.to_dict()) + "\n" if as_json else found.markdown)
@@ -91,6 +94,7 @@ def remember(
     context: typer.Context,
     text: Annotated[str, typer.Argument(help="What to remember.")],
     user: options.User = None,
+    project: options.Project = None,
     type: options.NewType = None,  # noqa: A002 - the word of the glossary
     category: Annotated[
         str | None, typer.Option("--category", help="Default: what the text says, or the type.")
@@ -113,6 +117,7 @@ def remember(
         stored = memory.remember_all(
             text,
             user_id=opener.user(user),
+            project_id=project,
             type=_type(type),
             category=category,
             key=key,

@@ -13,6 +13,7 @@ from lamina.cli.command import Opener, ask, errors, out, with_progress
 from lamina.cli.short_ids import find_fact
 from lamina.errors import InputError, LaminaError
 from lamina.text_files import explain_path
+from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt
 
 commands = typer.Typer()
@@ -34,14 +35,17 @@ def forget(
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="Everything of this user; with --text, the user to search.")
     ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="ID", help="Everything of this project of a user.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be forgotten.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     receipt: Annotated[Path | None, typer.Option("--receipt", help="Also write the receipt to this file.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """Erase permanently, with everything that was derived from it, and show the receipt."""
-    if not any((message, session, fact, text is not None, user)):
-        raise InputError("say what to forget: --message, --session, --fact, --text or --user")
+    if not any((message, session, fact, text is not None, project, user)):
+        raise InputError("say what to forget: --message, --session, --fact, --text, --project or --user")
     confirms = not (dry_run or yes)
     if confirms and (text == "-" or not sys.stdin.isatty()):
         raise InputError("forgetting cannot be undone; give --yes, or look first with --dry-run")
@@ -63,7 +67,8 @@ def forget(
             last=last,
             fact_id=None if fact is None else find_fact(opener, memory, fact, user=None),
             text=sys.stdin.read().strip("\r\n") if text == "-" else text,
-            user_id=opener.user(user) if text is not None and session is None else user,
+            user_id=opener.user(user) if (text is not None and session is None) or project is not None else user,
+            project_id=project,
         )
         if confirms:
             _confirm(erase(dry_run=True))
@@ -104,3 +109,34 @@ def receipts(context: typer.Context, as_json: options.Json = False) -> None:
         display_knowledge.receipts_table,
         "nothing was forgotten yet",
     )
+
+
+@commands.command("opt-out")
+def opt_out(
+    context: typer.Context,
+    user_id: Annotated[str, typer.Argument(help="Who opts out.")],
+    drop_log: Annotated[bool, typer.Option("--drop-log", help="Erase the messages, too, and store none.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Derive nothing more from what a user says, and erase what was derived."""
+    ask(context, as_json, lambda memory: memory.opt_out(user_id, keep_log=not drop_log), display_knowledge.receipt)
+
+
+@commands.command("opt-in")
+def opt_in(
+    context: typer.Context,
+    user_id: Annotated[str, typer.Argument(help="Who opts in again.")],
+    as_json: options.Json = False,
+) -> None:
+    """End an opt-out: messages that were kept are read again."""
+    ask(context, as_json, lambda memory: memory.opt_in(user_id), lambda ended: _say_ended(user_id, ended), settle=True)
+
+
+def _say_ended(user_id: str, ended: OptOut | None) -> Text:
+    return Text(f"{user_id} had not opted out" if ended is None else f"{user_id} has opted in again")
+
+
+@commands.command("opt-outs")
+def opt_outs(context: typer.Context, as_json: options.Json = False) -> None:
+    """List who has opted out, and since when."""
+    ask(context, as_json, lambda memory: memory.opt_outs(), display_knowledge.opt_outs_table, "nobody has opted out")

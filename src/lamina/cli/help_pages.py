@@ -21,10 +21,14 @@ EVERYDAY: Mapping[str, str] = {
     "serve": "Serve the web page, the REST API, the proxy and MCP.",
 }
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Sessions": ("session", "summaries", "zoom", "digest", "arc", "rename", "end", "pause", "resume", "archive"),
+    "Sessions": (
+        *("session", "brief", "summaries", "zoom", "digest", "arc"),
+        *("rename", "end", "pause", "resume", "archive"),
+    ),
     "Facts": ("user-profile", "why", "history", "update", "promote", "demote", "retract"),
     "Episodes": ("episodes", "add-episode", "link", "graph"),
-    "Care": ("stats", "verify", "repair", "backup", "copy", "receipts", "settle", "consolidate", "consistency"),
+    "Care": ("stats", "verify", "repair", "backup", "copy", "settle", "consolidate", "consistency"),
+    "Forgetting": ("opt-out", "opt-in", "opt-outs", "receipts"),
     "Rewrite": ("regenerate", "proposals", "accept", "roll-back"),
     "Service": ("mcp", "keys", "worker", "workers", "costs", "grants"),
     "About": ("profiles", "config", "version", "bench"),

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
@@ -20,7 +21,7 @@ from lamina.cli import (
     transfer_commands,
     worker_commands,
 )
-from lamina.cli.command import fit_output
+from lamina.cli.command import fit_output, say
 from lamina.cli.command_classes import Command, Group
 from lamina.cli.complete import user_names
 from lamina.cli.output import ClosedPipe
@@ -70,6 +71,7 @@ for _part in _PARTS:
 def main() -> None:
     """Run the command line; errors are shown in one line."""
     fit_output()
+    warnings.showwarning = _say_warning
     try:
         code = app(prog_name="lamina", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -83,6 +85,11 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python still has to write
         code = _CLOSED_PIPE
     sys.exit(code)
+
+
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning of the memory in one line, without the place in the source."""
+    say(f"warning: {message}")
 
 
 def print_version(wanted: bool) -> None:

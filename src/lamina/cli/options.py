@@ -31,6 +31,11 @@ OnlySession = Annotated[
     str | None,
     typer.Option("--session", "-s", metavar="ID", help="Only of this session.", autocompletion=session_ids),
 ]
+Project = Annotated[
+    str | None, typer.Option("--project", metavar="ID", help="The project that it belongs to; default: none.")
+]
+InProject = Annotated[str | None, filter_option("project_id", "--project", metavar="ID")]
+OnlyProject = Annotated[str | None, typer.Option("--project", metavar="ID", help="Only of this project.")]
 SessionId = Annotated[str, typer.Argument(help="Id of the session.", autocompletion=session_ids)]
 FactId = Annotated[
     str, typer.Argument(help="Key of the fact, e.g. location; or its id, or the beginning or end of it.")

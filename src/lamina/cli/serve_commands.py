@@ -71,8 +71,11 @@ def _endpoint(settings: Settings) -> str:
 
 
 def _default_user(settings: Settings, *, has_keys: bool) -> str:
-    name = None if has_keys else settings.default_user()
-    if name is not None:
+    if has_keys:
+        return (
+            "named by each request, or by its key (`lamina keys create NAME --user USER`); else nothing is remembered"
+        )
+    if (name := settings.default_user()) is not None:
         return f"{name}, if a request names nobody (LAMINA_PROXY_DEFAULT_USER)"
     return "must be named by each request, or nothing is remembered"
 
@@ -96,6 +99,9 @@ def _mounts(settings: Settings) -> dict[str, Any]:
 def mcp(
     context: typer.Context,
     user: options.User = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="ID", help="The project of calls that name none; default: none.")
+    ] = None,
     any_user: Annotated[
         bool, typer.Option("--any-user", help="Let the model choose the user; default: always the same one.")
     ] = False,
@@ -115,14 +121,16 @@ def mcp(
         raise InputError("--token and --allow-host need --http")
     if show:
         address = f"http://{host}:{port}/mcp" if http else None
-        _show(opener, user, any_user=any_user, address=address, guarded=bool(given))
+        _show(opener, user, project, any_user=any_user, address=address, guarded=bool(given))
         return
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtra("mcp", "mcp")
     serving = importlib.import_module("lamina.server.mcp.mcp_process")
     memory_options = {**opener.settings.options(), "tenant": opener.settings.tenant}
     name = opener.user(user)
-    plan = serving.Plan(location=opener.settings.database, options=memory_options, user=name, any_user=any_user)
+    plan = serving.Plan(
+        location=opener.settings.database, options=memory_options, user=name, any_user=any_user, project=project
+    )
     if http:
         http_address = serving.HttpAddress(host=host, port=port, token=given, names=tuple(allow_host or ()))
         serving.serve_http(plan, http_address, lambda address: say(f"serving {name or 'memory'} at {address}"))
@@ -132,7 +140,9 @@ def mcp(
         serving.serve_stdio(plan)
 
 
-def _show(opener: Opener, user: str | None, *, any_user: bool, address: str | None, guarded: bool) -> None:
+def _show(
+    opener: Opener, user: str | None, project: str | None, *, any_user: bool, address: str | None, guarded: bool
+) -> None:
     snippets = importlib.import_module("lamina.server.mcp.client_settings")
     if address is not None:
         typer.echo(snippets.for_http(address, guarded=guarded), nl=False)
@@ -144,6 +154,7 @@ def _show(opener: Opener, user: str | None, *, any_user: bool, address: str | No
     words += [] if opener.settings.tenant == "default" else ["--tenant", opener.settings.tenant]
     name = opener.user(user)
     words += ["mcp", *(["--user", name] if name else []), *(["--any-user"] if any_user else [])]
+    words += ["--project", project] if project else []
     typer.echo(snippets.for_stdio(_executable(), words), nl=False)
 
 

@@ -7,6 +7,7 @@ from lamina.cli.command import Opener
 from lamina.cli.display import short
 from lamina.cli.named import check_named
 from lamina.errors import InputError, NotFound
+from lamina.log.messages import EVERY_PROJECT
 from lamina.values.fact import FACT_STATUSES
 
 _MIN_LENGTH = 4
@@ -32,7 +33,7 @@ def find_memory(opener: Opener, memory: Memory, given: str, user: str | None) ->
     if _is_full(given):
         return given
     users = _users(opener, memory, user)
-    episodes = [episode.id for user_id in users for episode in memory.episodes(user_id)]
+    episodes = [episode.id for user_id in users for episode in memory.episodes(user_id, project_id=EVERY_PROJECT)]
     return _by_key(given, memory, users) or _match(given, [*_facts(memory, users), *episodes], "memory")
 
 
@@ -61,13 +62,15 @@ def _users(opener: Opener, memory: Memory, user: str | None) -> list[str]:
 
 
 def _facts(memory: Memory, users: Iterable[str]) -> list[str]:
-    return [fact.id for user in users for fact in memory.facts(user, statuses=FACT_STATUSES)]
+    known = (memory.facts(user, statuses=FACT_STATUSES, project_id=EVERY_PROJECT) for user in users)
+    return [fact.id for facts in known for fact in facts]
 
 
 def _by_key(given: str, memory: Memory, users: Iterable[str]) -> str | None:
     """The id of the current fact of this key."""
     key = given.casefold().replace("_", " ")
-    found = [(user, fact) for user in users for fact in memory.facts(user) if fact.key and fact.key.casefold() == key]
+    known = ((user, fact) for user in users for fact in memory.facts(user, project_id=EVERY_PROJECT))
+    found = [(user, fact) for user, fact in known if fact.key and fact.key.casefold() == key]
     if len(found) > 1:
         owners = sorted({user for user, _ in found})
         hint = f"--user, one of {', '.join(owners[:3])}" if len(owners) > 1 else f"the id, e.g. {short(found[0][1].id)}"

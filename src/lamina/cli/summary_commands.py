@@ -41,10 +41,15 @@ def zoom(
 
 
 @commands.command()
-def digest(context: typer.Context, user: options.User = None, as_json: options.Json = False) -> None:
+def digest(
+    context: typer.Context,
+    user: options.User = None,
+    project: options.OnlyProject = None,
+    as_json: options.Json = False,
+) -> None:
     """Show the digest of a user: the summary over the last sessions, for new ones."""
     with context.obj.check_exists().memory() as memory:
-        found = memory.digest(context.obj.user(user))
+        found = memory.digest(context.obj.user(user), project_id=project)
         if found is None:
             check_named(memory, context.obj.user(user))
     out(found, as_json, lambda one: display.summaries_table([one]), "no digest yet")

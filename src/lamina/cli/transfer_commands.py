@@ -11,12 +11,23 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from lamina.cli import options
 from lamina.cli.command import Opener, Report, console, errors, out, say_error, settle_memory, with_progress
+from lamina.counts import count
 from lamina.errors import Conflict, InputError
 from lamina.formats.missing_paths import no_such_path
 from lamina.open import grants
 from lamina.values.report import Backup, Copied, Imported, ImportedFile
 
 commands = typer.Typer()
+
+_REASONS = {
+    "deleted": "deleted message",
+    "empty": "empty message",
+    "hidden": "message that a program wrote, or hid",
+    "media": "picture, recording or file in a chat",
+    "of weight 0": "message that was not shown",
+    "on another branch": "message on another branch of a conversation",
+    "reasoning": "reasoning of a model",
+}  # in full, for people
 
 _SOURCES = "Files, folders or .zip archives: exports of Lamina, ChatGPT, Claude.ai, WhatsApp, mem0; transcripts."
 _TARGETS = "A .jsonl file for everything, a folder for readable JSON, a .md file for one session."
@@ -28,6 +39,9 @@ def import_(
     paths: Annotated[list[Path], typer.Argument(metavar="PATHS...", help=_SOURCES)],
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="User who gets them; default: as in the file.")
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="ID", help="Project that gets them; default: as in the file.")
     ] = None,
     me: Annotated[str | None, typer.Option("--me", help="Your name in a chat of several people (WhatsApp).")] = None,
     zone: Annotated[
@@ -42,7 +56,7 @@ def import_(
     with context.obj.memory() as memory:
         done = _with_bytes(
             as_json,
-            lambda report: memory.import_(present, user_id=user, me=me, zone=zone, progress=report),
+            lambda report: memory.import_(present, user_id=user, project_id=project, me=me, zone=zone, progress=report),
         )
         if not no_settle:
             settle_memory(memory, as_json)
@@ -77,22 +91,26 @@ def _with_bytes(quiet: bool, work: Callable[[Report], Imported]) -> Imported:
 def _import_lines(done: Imported) -> list[str]:
     """What came of each file, then of all together."""
     lines = [line for file in done.files for line in _file_lines(file)]
+    if done.problems and not (done.sessions or done.facts):
+        lines.append("[red]nothing was imported[/]")
+        return [*lines, *_left_out(done)]
     lines.append(f"{_said(done)}, {done.duplicates:,} already stored")
-    if done.facts or done.episodes or done.links:
-        lines.append(f"{done.facts:,} facts, {done.episodes:,} episodes, {done.links:,} links")
-    lines += [f"left out: {times:,} x {escape(reason)}" for reason, times in done.skipped.items()]
+    others = ((done.facts, "fact"), (done.episodes, "episode"), (done.links, "link"))
+    if any(number for number, _ in others):
+        lines.append(", ".join(count(number, noun) for number, noun in others if number))
+    lines += _left_out(done)
     if done.problems:
         failed = sum(bool(file.problems) for file in done.files)
-        lines.append(f"[red]not imported, or not as a whole: {failed:,} of {_count(len(done.files), 'file')}[/]")
+        lines.append(f"[red]not imported, or not as a whole: {failed:,} of {count(len(done.files), 'file')}[/]")
     return lines
 
 
+def _left_out(done: Imported) -> list[str]:
+    return [f"left out: {times:,} x {escape(_REASONS.get(why, why))}" for why, times in done.skipped.items()]
+
+
 def _said(found: Imported | ImportedFile) -> str:
-    return f"{_count(found.messages, 'new message')} in {_count(found.sessions, 'session')}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{count(found.messages, 'new message')} in {count(found.sessions, 'session')}"
 
 
 def _file_lines(file: ImportedFile) -> Iterator[str]:
@@ -101,7 +119,7 @@ def _file_lines(file: ImportedFile) -> Iterator[str]:
         yield f"[red]not imported[/] {name}"
     else:
         mark = "[yellow]in part[/]" if file.problems else "[green]imported[/]"
-        what = _said(file) if file.sessions or not file.facts else _count(file.facts, "new fact")
+        what = _said(file) if file.sessions or not file.facts else count(file.facts, "new fact")
         yield f"{mark} {name} ({escape(file.format)}): {what}"
     yield from (f"  [red]{escape(problem)}[/]" for problem in file.problems)
     yield from (f"  {escape(note)}" for note in file.notes)
@@ -113,6 +131,8 @@ def export_(
     path: Annotated[Path, typer.Argument(help=_TARGETS)],
     session: options.OnlySession = None,
     user: options.OnlyUser = None,
+    project: options.OnlyProject = None,
+    embeddings: Annotated[bool, typer.Option("--embeddings", help="Also the vectors of facts and episodes.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Write what is stored to a file or a folder."""
@@ -120,9 +140,15 @@ def export_(
         size = with_progress(
             "exporting",
             as_json,
-            lambda report: memory.export(path, session_id=session, user_id=user, progress=report),
+            lambda report: memory.export(
+                path, session_id=session, user_id=user, project_id=project, embeddings=embeddings, progress=report
+            ),
         )
-    out({"path": str(path), "bytes": size}, as_json, lambda d: f"wrote {d['bytes']:,} bytes to {escape(d['path'])}")
+    out(
+        {"path": str(path), "bytes": size},
+        as_json,
+        lambda d: f"wrote {count(d['bytes'], 'byte')} to {escape(d['path'])}",
+    )
 
 
 @commands.command()
@@ -135,7 +161,9 @@ def copy(
     as_json: options.Json = False,
 ) -> None:
     """Copy a memory row by row to another store, and compare every row; run it again to continue or to update."""
-    opener = replace(context.obj, settings=replace(context.obj.settings, database=source)).check_exists()
+    opener = replace(context.obj, settings=replace(context.obj.settings, database=source)).check_exists(
+        "SOURCE is a file or a URL; "
+    )
     done: dict[str, Copied] = {}
     for tenant in opener.tenant_names(all_tenants):
         try:
@@ -172,8 +200,10 @@ def backup(
 
 
 def _backup_text(done: Backup) -> str:
-    counted = f"{done.messages:,} messages in {done.sessions:,} sessions"
-    return f"wrote {done.size:,} bytes to {escape(done.path)}; read again: the file is whole and has all {counted}"
+    counted = f"{count(done.messages, 'message')} in {count(done.sessions, 'session')}"
+    return (
+        f"wrote {count(done.size, 'byte')} to {escape(done.path)}; read again: the file is whole and has all {counted}"
+    )
 
 
 @commands.command("grants")
@@ -182,11 +212,15 @@ def grants_(context: typer.Context, role: Annotated[str, typer.Argument(help="Th
     typer.echo(grants(context.obj.settings.database, role))
 
 
+def _sessions_of(copied: Copied) -> str:
+    return f"{count(copied.sessions, 'session')} of {count(copied.users, 'user')}"
+
+
 def _copy_text(copied: Copied) -> str:
-    lines = [f"copied {copied.messages:,} messages in {copied.sessions:,} sessions of {copied.users:,} users"]
-    lines.append("in both: " + ", ".join(f"{count:,} {table}" for table, count in copied.rows.items() if count))
+    lines = [f"copied {count(copied.messages, 'message')} in {_sessions_of(copied)}"]
+    lines.append("in both: " + ", ".join(f"{table} {number:,}" for table, number in copied.rows.items() if number))
     if copied.changing:
-        lines.append(f"{copied.changing:,} users were still changing: run it again when nobody writes to the source")
+        lines.append(f"still changing: {count(copied.changing, 'user')}; run it again when nobody writes to the source")
     lines += [f"[red]differs:[/] {escape(name)}" for name in copied.differing[:20]]
     lines += [f"[red]{escape(problem.kind)}:[/] {escape(problem.text)}" for problem in copied.problems[:20]]
     lines.append("the same, row by row, and verified" if copied.complete else "[red]not complete[/]")

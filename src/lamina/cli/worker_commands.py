@@ -18,6 +18,7 @@ from lamina.cli import options
 from lamina.cli.command import Opener, ask, out, say
 from lamina.cli.output import Listing, listing
 from lamina.cli.worker_processes import Plan, run_worker, supervise
+from lamina.counts import count
 from lamina.errors import InputError
 from lamina.memory import AsyncMemory
 from lamina.settings import without_password
@@ -50,10 +51,12 @@ def worker(
         once=once,
         log_level=logging.getLevelName(logging.getLogger("lamina").level).lower(),
     )
+    is_new = opener.is_missing()
     found = asyncio.run(_tenants(plan))
+    opener.announce(is_new)
     location = without_password(plan.location)
     who = f"tenants {', '.join(plan.tenants)}" if plan.tenants else f"all tenants, {len(found)} now"
-    shape = f"{processes} process{'es' if processes > 1 else ''}, {concurrency} at once in each"
+    shape = f"{count(processes, 'process')}, {concurrency} at once in each"
     line = f"worker {socket.gethostname()}/{os.getpid()} on {location} for {who}; {shape}"
     announce = functools.partial(say, line)
     raise typer.Exit(run_worker(plan, announce) if processes == 1 else supervise(plan, processes, announce))
@@ -144,7 +147,7 @@ def _tenant_view(load: _Load, now: datetime) -> RenderableType:
     parts: list[RenderableType] = [_workers_table(load.workers, now) if load.workers else "no workers"]
     parts.append(
         f"sessions: {backlog.pending} pending, {backlog.leased} in work, {backlog.waiting} to retry, "
-        f"{backlog.aside} set aside; lag {_lag(backlog, now)}; {backlog.unembedded} users without vectors"
+        f"{backlog.aside} set aside; lag {_lag(backlog, now)}; {count(backlog.unembedded, 'user')} without vectors"
     )
     if backlog.failing:
         parts.append(_failures_table(backlog, now))

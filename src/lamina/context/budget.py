@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lamina.context.items import Item
-from lamina.context.repetition import Repeated, Said
+from lamina.context.repetition import Repeated, Said, without_lines_of_facts
 from lamina.profiles import Profile, Step
 
 HEADING_TOKENS = 16  # what a section's heading costs at the most
@@ -154,21 +154,57 @@ class _Filling:
 
     def drop_repeated(self, asked: str | None) -> bool:
         """Take out what is said already; whether there was any."""
+        shorter = self._profile.window.fill and (self._drop_recent_statements() | self._shorten_summaries())
         said = Said(self._taken, asked)
-        here = {(item.session_id, m.seq) for item in self._taken if item.section == "recent" for m in item.messages}
+        recent = [item for item in self._taken if item.section == "recent"]
+        here = {(item.session_id, one.seq) for item in recent for one in (*item.messages, *item.equal)}
         repeated = []
         for item in sorted(self._taken, key=lambda one: one.kind == "passage"):  # these may stand in others
             whole = Repeated("its messages are here word for word") if self._stands_whole(item, here) else None
             if (found := whole or said.find(item)) is not None:
                 repeated.append((item, found))
                 said.drop(item)
-        for item, _ in repeated:
-            self._taken.remove(item)
-            self._number[item.section] -= 1
-            self._used[item.section] -= item.tokens
-            self._left += item.tokens
-        self._repeated += repeated
+        for item, found in repeated:
+            self._drop(item, found)
+        return shorter or bool(repeated)
+
+    def _drop(self, item: Item, why: Repeated) -> None:
+        self._taken.remove(item)
+        self._number[item.section] -= 1
+        self._free(item.section, item.tokens)
+        self._repeated.append((item, why))
+
+    def _free(self, section: str, tokens: int) -> None:
+        self._used[section] -= tokens
+        self._left += tokens
+
+    def _drop_recent_statements(self) -> bool:
+        """Take out facts that are no more than words of a recent message; whether there were any."""
+        texts = {one.id: one.text for item in self._taken if item.section == "recent" for one in item.messages}
+        repeated = [
+            item
+            for item in self._taken
+            if item.verbatim and item.quote and any(item.quote in texts.get(one, "") for one in item.message_ids)
+        ]
+        for item in repeated:
+            self._drop(item, Repeated("a recent message says it word for word"))
         return bool(repeated)
+
+    def _shorten_summaries(self) -> bool:
+        """Take lines that facts say out of summaries; whether there were any."""
+        facts = [item for item in self._taken if item.section == "facts"]
+        changed = False
+        for item in [one for one in self._taken if one.section in {"digest", "summaries"} and not one.cut]:
+            shorter = without_lines_of_facts(item, facts, self._count)
+            if shorter is item or (item.section == "summaries" and not shorter.text):  # it stands for its messages
+                continue
+            changed = True
+            if shorter.text:
+                self._taken[self._taken.index(item)] = shorter
+                self._free(item.section, item.tokens - shorter.tokens)
+            else:
+                self._drop(item, Repeated("facts say all of it"))
+        return changed
 
     def _stands_whole(self, item: Item, here: Container[tuple[str | None, int]]) -> bool:
         """Whether all messages of a passage or summary are among those shown."""

@@ -8,28 +8,30 @@ from typing import Any, NamedTuple
 
 from lamina.context import candidates
 from lamina.context.budget import Filled, fill, reserve
-from lamina.context.candidates import MESSAGE_OVERHEAD, REPLY_OVERHEAD, Draft, Hits, Omitted
+from lamina.context.candidates import MESSAGE_OVERHEAD, REPLY_OVERHEAD, Draft, Hits, NearSummary, Omitted
 from lamina.context.items import Item
 from lamina.context.manifest import finish
 from lamina.context.passages import passages
 from lamina.context.rendering import Blocks, Rendered, Selection, render
 from lamina.errors import BudgetTooSmall, InputError
+from lamina.knowledge import projects
 from lamina.knowledge.accesses import Accesses
 from lamina.knowledge.conflicts import holding
 from lamina.language.times import moment
-from lamina.log.messages import check_id, check_text, main_session, message_tokens
+from lamina.log.erased import is_dropped
+from lamina.log.messages import EVERY_PROJECT, check_id, check_text, main_session, message_tokens
 from lamina.log.window import take_back
 from lamina.parts import Parts, beside_loop, load_beside_loop
 from lamina.profiles import Profile, as_profile
 from lamina.protocols.store import Reach, View
-from lamina.search.filters import HIT_KINDS, Request
+from lamina.search.filters import Request
 from lamina.search.lazy_search import LazySearch
 from lamina.tracing import span
-from lamina.values.hit import Hit
 from lamina.values.manifest import Context
 
 logger = logging.getLogger("lamina.context")
 
+MODES = ("active", "passive")  # passive: the conversation alone, nothing is retrieved
 _SUMMARIES = 50  # that are ranked by how near they are to the query
 _SHORTEST = 12  # tokens that a passage takes at the least, about
 _TOP_UPS = 3  # times that more passages are tried where room is left
@@ -59,29 +61,34 @@ class ContextBuilder:
         *,
         user_id: str,
         session_id: str | None = None,
+        project_id: str | None = None,
         budget: int | None = None,
         profile: str | Profile | None = None,
         system: str | None = None,
         sources: Sequence[str] = (),
         at: Any = None,
         seen_from: int | None = None,
+        mode: str = "active",
         record_access: bool = True,
         view: View | None = None,
     ) -> Built:
         """The context for the next message of a session; `view` is what `read` gave for this budget, if it was read."""
         with span("search_memory", "context", self._parts.store.tenant):
-            chosen = self._parts.profile if profile is None else as_profile(profile)
+            chosen = _in_mode(self._parts.profile if profile is None else as_profile(profile), mode)
             budget = chosen.budget if budget is None else budget
             _check(query, system, sources, budget, seen_from)
             user_id = check_id(user_id, "user_id")
-            session_id = main_session(user_id) if session_id is None else check_id(session_id, "session_id")
+            project_id = None if project_id is None else check_id(project_id, "project_id")
+            if session_id is None:
+                session_id = main_session(user_id, project_id=None if project_id == EVERY_PROJECT else project_id)
+            session_id = check_id(session_id, "session_id")
             asked_at = None if at is None else moment(at, "at")
             await load_beside_loop(self._parts.counter)
             if view is None:
                 view = await self.read(user_id, session_id, chosen, budget)
-            view = _narrow(view, user_id, _reach(chosen, budget))
-            newest = view.tail[-1] if view.tail else None
-            is_stored = newest is not None and newest.role == "user" and newest.text == query
+            view = _narrow(view, user_id, project_id, _reach(chosen, budget))
+            newest = view.tail[-1] if view.tail and view.tail[-1].role == "user" else None
+            is_stored = newest is not None and newest.text == query
             draft = Draft(
                 profile=chosen,
                 view=view,
@@ -94,13 +101,17 @@ class ContextBuilder:
                 seen_from=seen_from,
                 counter=self._parts.counter,
             )
-            by_user = bool(query) or (newest is not None and newest.role == "user")
-            hits = await self._find(draft, user_id, asked_at) if by_user and draft.asked else []
+            draft = await self._read_past_repetition(draft, user_id, session_id, project_id)
+            hits: Hits = []
+            if draft.asked:
+                request = _request(draft, user_id, _asked_in(view, project_id), asked_at)
+                hits = await self._find(draft, request)
+                draft = replace(draft, near=await self._find_near(draft, request))
             try:
                 built = await _assemble_beside_loop(draft, hits)
             except BudgetTooSmall as error:  # reading as far as the smallest budget may find a way that costs less
                 wider = await self.read(user_id, session_id, chosen, error.smallest)
-                wider = _narrow(wider, user_id, _reach(chosen, error.smallest))
+                wider = _narrow(wider, user_id, project_id, _reach(chosen, error.smallest))
                 built = await _assemble_beside_loop(replace(draft, view=wider), hits)
             if record_access:
                 items = built.context.manifest.items
@@ -114,30 +125,80 @@ class ContextBuilder:
         reach = replace(_reach(profile, budget), min_messages=min_messages)
         return await self._parts.store.view(user_id, session_id, reach)
 
+    async def _read_past_repetition(self, draft: Draft, user_id: str, session_id: str, project_id: str | None) -> Draft:
+        """A draft that reaches further back, by as much as turns take that say the same."""
+        read, most = draft.budget, _READ * draft.budget
+        while read < most and draft.profile.window.fill and draft.view.tail[:1] and draft.view.tail[0].seq > 1:
+            said = [message.text for message in draft.view.tail if message.role == "user"]
+            equal: Omitted = []
+            if len(set(said)) < len(said):
+                candidates.recent(draft, equal)
+            wanted = min(most, draft.budget + sum(item.tokens for item, _ in equal))
+            if wanted <= read:
+                break
+            read = wanted
+            view = await self.read(user_id, session_id, draft.profile, read)
+            draft = replace(draft, view=_narrow(view, user_id, project_id, _reach(draft.profile, read)))
+        return draft
+
     def facts_in(self, view: View) -> set[str]:
         """The ids of the facts that are true now."""
         return {fact.id for fact in holding(view.facts, self._parts.now())}
 
-    async def _find(self, draft: Draft, user_id: str, at: datetime | None) -> Hits:
+    async def _find(self, draft: Draft, request: Request) -> Hits:
         """What may answer the current message, as far as the profile shows such things."""
         profile = draft.profile
-        before = [message.text for message in draft.view.tail[-3:] if message.text != draft.asked]
-        request = Request(query=draft.asked, user_id=user_id, top_k=1, before=before, at=at, weights=profile.weights)
-        wanted = {step.section for step in profile.steps}
-        hits: list[tuple[Hit, float]] = []
-        if "recalled" in wanted:
-            hits += await self._search.rank(
-                replace(
-                    request,
-                    top_k=min(profile.retrieval_top_k, max(10, draft.budget // _SHORTEST)),
-                    kinds=frozenset(("message",) if "facts" in wanted else HIT_KINDS),  # facts have their own section
-                    min_score=profile.relevance_threshold,
-                    strict=profile.weights is not None,
-                )
+        if all(step.section != "recalled" for step in profile.steps):
+            return []
+        return await self._search.rank(
+            replace(
+                request,
+                top_k=min(profile.retrieval_top_k, max(10, draft.budget // _SHORTEST)),
+                kinds=frozenset(profile.recalled_kinds),
+                min_score=profile.relevance_threshold,
+                strict=profile.weights is not None,
             )
-        if profile.summary_order == "relevance":
-            hits += await self._search.rank(replace(request, top_k=_SUMMARIES, kinds=frozenset(("summary",))))
-        return hits
+        )
+
+    async def _find_near(self, draft: Draft, request: Request) -> tuple[NearSummary, ...] | None:
+        """The summaries of all sessions of the user, nearest first, if the profile orders them so."""
+        profile = draft.profile
+        if profile.summary_order != "relevance" or all(step.section != "summaries" for step in profile.steps):
+            return None
+        found = await self._search.nearest(replace(request, top_k=_SUMMARIES, kinds=frozenset(("summary",))))
+        if found is None:
+            return None
+        own = {summary.id: summary for summary in draft.view.summaries}
+        others = [hit.id for hit, *_ in found if hit.id not in own and hit.session_id is not None]
+        if others:
+            own |= {summary.id: summary for summary in await self._parts.store.summaries(ids=others)}
+        return tuple(
+            NearSummary(summary=own[hit.id], distance=distance, sentence=sentence)
+            for hit, distance, sentence in found
+            if hit.id in own
+        )
+
+
+def _request(draft: Draft, user_id: str, project_id: str | None, at: datetime | None) -> Request:
+    return Request(
+        query=draft.asked,
+        user_id=user_id,
+        project_id=project_id,
+        top_k=1,
+        before=[message.text for message in draft.view.tail[-3:] if message.text != draft.asked],
+        at=at,
+        weights=draft.profile.weights,
+        semantic=draft.profile.semantic,
+    )
+
+
+def _in_mode(profile: Profile, mode: str) -> Profile:
+    """A profile as it is, or without all that comes from long-term memory."""
+    if mode not in MODES:
+        raise InputError(f"no mode {mode!r}; there are {list(MODES)}")
+    if mode == "active":
+        return profile
+    return replace(profile, steps=tuple(step for step in profile.steps if step.section in {"recent", "gap"}))
 
 
 def _check(query: str | None, system: str | None, sources: Sequence[str], budget: int, seen_from: int | None) -> None:
@@ -156,18 +217,33 @@ def _reach(profile: Profile, budget: int) -> Reach:
     window = profile.window
     return Reach(
         messages=window.size if window.unit == "messages" else 0,
-        turns=window.size if window.unit == "turns" else 1,
+        turns=window.size + 1 if window.unit == "turns" else 1,  # the newest may lack its reply
         back_to_cursor=profile.close_gaps,
         fill=window.fill,
         tokens=budget if window.fill else _READ * budget,
+        latest=profile.last_session_messages,
     )
 
 
-def _narrow(view: View, user_id: str, reach: Reach) -> View:
-    """A view with no more messages than a context needs, and without a session of somebody else."""
+def _asked_in(view: View, project_id: str | None) -> str | None:
+    """The project whose memories are recalled: the one that is named, else that of the session."""
+    return view.session.project_id if project_id is None and view.session is not None else project_id
+
+
+def _narrow(view: View, user_id: str, project_id: str | None, reach: Reach) -> View:
+    """A view with no more messages than a context needs, without a session of somebody else and other projects."""
     if view.session is None or view.session.user_id != user_id:
-        return replace(view, session=None, summaries=(), tail=())
+        view = replace(view, session=None, summaries=(), tail=())
+    asked = _asked_in(view, project_id)
+    own = view.session.project_id if view.session is not None else None if asked == EVERY_PROJECT else asked
+    digests = tuple(one for one in view.digests if one.project_id == own)
+    latest = view.latest if view.latest is not None and view.latest.session.project_id == own else None
+    view = replace(view, facts=tuple(projects.seen(view.facts, asked)), digests=digests, latest=latest)
+    if view.session is None:
+        return view
     tail = take_back(reversed(view.tail), reach, view.session.counters.cursor)
+    dropped = max((at for at, message in enumerate(tail, 1) if is_dropped(message)), default=0)
+    tail = tail[dropped:]  # what was dropped has no words to show
     return view if len(tail) == len(view.tail) else replace(view, tail=tuple(tail))
 
 
@@ -189,10 +265,11 @@ class _Trial(NamedTuple):
 def assemble(draft: Draft, hits: Hits) -> Built:
     """A context from what was read and found."""
     omitted: Omitted = []
+    equal: Omitted = []
     sections = {
-        "recent": candidates.recent(draft),
+        "recent": candidates.recent(draft, equal),
         "facts": candidates.facts(draft),
-        "summaries": candidates.summaries(draft, hits, omitted),
+        "summaries": candidates.summaries(draft, omitted),
         "digest": candidates.digest(draft, omitted),
         "recalled": passages(draft, hits),
     }
@@ -201,11 +278,12 @@ def assemble(draft: Draft, hits: Hits) -> Built:
     try:
         trial = _fit(draft, sections)
     except BudgetTooSmall as whole:
+        equal.clear()
         try:
-            trial = _fit(draft, sections | {"recent": candidates.recent(draft, whole=False)})
+            trial = _fit(draft, sections | {"recent": candidates.recent(draft, equal, whole=False)})
         except BudgetTooSmall as split:
             raise BudgetTooSmall(draft.budget, min(whole.smallest, split.smallest)) from None
-    context = finish(draft, trial.filled, trial.rendered, trial.tokens, omitted)
+    context = finish(draft, trial.filled, trial.rendered, trial.tokens, [*omitted, *equal])
     dropped = [item.section for item, _ in trial.filled.left]
     logger.info(
         "context_built",
@@ -249,7 +327,7 @@ def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare:
     messages, cursor = (s.counters.messages, s.counters.cursor) if (s := draft.view.session) else (0, 0)
     filled = fill(draft.profile, sections, room, draft.base_tokens, cursor, count, spare, draft.query)
     taken: dict[str, list[Item]] = {}
-    for item in sorted(filled.taken, key=_reading_order):
+    for item in sorted(filled.taken, key=lambda item: _reading_order(item, by_distance=draft.near is not None)):
         taken.setdefault(item.section, []).append(item)
     selection = Selection(
         sections=taken,
@@ -257,17 +335,18 @@ def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare:
         sources=draft.sources,
         query=draft.query,
         number=messages + 1,
-        excerpt=draft.profile.excerpt,
-        asked=draft.asked,
     )
     rendered = render(draft.profile.layout, selection)
     chat = sum(MESSAGE_OVERHEAD + message_tokens(message, count) for message in rendered.messages)
     return _Trial(filled, rendered, max(count(rendered.text), chat + REPLY_OVERHEAD if rendered.messages else 0))
 
 
-def _reading_order(item: Item) -> tuple[str, str, int]:
-    """Passages by day, session and place, so that they read like the conversations; facts by day; others by place."""
-    if item.section not in {"recent", "summaries", "recalled"}:
+def _reading_order(item: Item, *, by_distance: bool) -> tuple[str, str, int]:
+    """Passages by day, session and place, so that they read like the conversations; facts by day; others by place.
+
+    Summaries that were looked for stay as they were taken, the nearest first.
+    """
+    if item.section not in {"recent", "summaries", "recalled"} or (item.section == "summaries" and by_distance):
         return item.heading, "", 0
     day, session = (item.heading, item.session_id or "") if item.section == "recalled" else ("", "")
     return day, session, item.span.first if item.span else 0

@@ -5,14 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from lamina.context.equal_turns import collapse
 from lamina.context.items import Item
 from lamina.context.rendering import fact_day, fact_line
+from lamina.context.summary_excerpts import summary_excerpt
+from lamina.folding.layouts import unframe
 from lamina.knowledge.conflicts import holding
+from lamina.language.trim import trim
 from lamina.log.records import head_hash
+from lamina.log.transcript import line
 from lamina.log.window import newest_of, units
 from lamina.profiles import Profile
 from lamina.protocols.models import TokenCounter
-from lamina.protocols.store import View
+from lamina.protocols.store import LastSession, View
 from lamina.values.hit import Hit
 from lamina.values.message import Message, Span
 from lamina.values.summary import Summary
@@ -23,6 +28,15 @@ _SPARE = "fits beside the rest"
 
 Hits = Sequence[tuple[Hit, float]]  # each with how much it is worth beside the others
 Omitted = list[tuple[Item, str]]  # each with the reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearSummary:
+    """A summary of any session of the user, and how far it is from the current message."""
+
+    summary: Summary
+    distance: float
+    sentence: str = ""  # of it, that is nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +53,7 @@ class Draft:
     now: datetime
     seen_from: int | None  # the model sees the session from this message on anyway
     counter: TokenCounter
+    near: tuple[NearSummary, ...] | None = None  # nearest first; None: no summary was looked for
 
     @cached_property
     def base_tokens(self) -> int:
@@ -52,10 +67,12 @@ class Draft:
         return own and self.seen_from is not None and seq >= self.seen_from
 
 
-def recent(draft: Draft, *, whole: bool = True) -> list[Item]:
+def recent(draft: Draft, omitted: Omitted, *, whole: bool = True) -> list[Item]:
     """Units of the window, newest first; with `close_gaps` back to the fold cursor, with `fill` as far as read.
 
-    Unless `whole`, the newest turn alone is a unit, though a tool call of it may be in an earlier turn.
+    In a window that is filled, turns that say the same are one; the others are omitted. A window of turns counts those
+    that are complete; a turn without its reply comes on top. Unless `whole`, the newest
+    turn alone is a unit, though a tool call of it may be in an earlier turn.
     """
     tail, window = draft.view.tail, draft.profile.window
     if not tail or draft.view.session is None:
@@ -63,7 +80,8 @@ def recent(draft: Draft, *, whole: bool = True) -> list[Item]:
     newest = tail[-1].turn
     now = [message for message in tail if message.turn == newest]
     split = [unit for part in ([tail] if whole else [tail[: -len(now)], now]) for unit in units(part, window.unit)]
-    start = newest_of(split, window.unit, window.size)[0][0].seq
+    size = window.size + (window.unit == "turns" and not draft.view.session.counters.closed)
+    start = newest_of(split, window.unit, size)[0][0].seq
     items = []
     for unit in reversed(split):
         reason = _why(draft, unit[-1], start, draft.view.session.counters.cursor)
@@ -82,7 +100,11 @@ def recent(draft: Draft, *, whole: bool = True) -> list[Item]:
                 spare=reason == _SPARE,
             )
             items.append(item)
-    return items
+    if not window.fill:
+        return items
+    shown, equal = collapse(items, draft.counter.count)
+    omitted += equal
+    return shown
 
 
 def _why(draft: Draft, last: Message, start: int, cursor: int) -> str | None:
@@ -113,48 +135,71 @@ def facts(draft: Draft) -> list[Item]:
                 session_id=fact.session_id,
                 message_ids=(fact.message_id,) if fact.message_id else (),
                 quote=fact.quote,
+                verbatim=fact.key is None and fact.about is None,
                 heading=fact_day(draft.profile.layout, fact),
             )
             items.append(item)
     return items
 
 
-def summaries(draft: Draft, hits: Hits, omitted: Omitted) -> list[Item]:
+def summaries(draft: Draft, omitted: Omitted) -> list[Item]:
     """Summaries in the profile's order; of those that begin alike the first, the others are omitted."""
     profile = draft.profile
+    if draft.near is not None:
+        return _near_summaries(draft, draft.near, omitted)
+    ordered = sorted(draft.view.summaries, key=lambda s: s.covers.first if s.covers else 0, reverse=True)
+    if profile.summary_order == "coverage":
+        ordered.sort(key=lambda summary: -(len(summary.covers or ()) / max(1, summary.tokens)))
+    return [_summary(draft, summary) for summary in _distinct(draft, ordered, omitted)]
+
+
+def _distinct(draft: Draft, ordered: Sequence[Summary], omitted: Omitted) -> list[Summary]:
+    """Summaries that the model does not see anyway; of those that begin alike, the oldest."""
     first: dict[str, Summary] = {}
-    for summary in draft.view.summaries:
+    for summary in sorted(ordered, key=lambda one: (one.updated_at, one.covers.first if one.covers else 0)):
         if summary.covers and draft.is_seen(summary.session_id, summary.covers.first):
             continue
         twin = first.setdefault(head_hash(summary.text), summary)
         if twin is not summary:
             omitted.append((_summary(draft, summary), f"begins like {twin.id}"))
-    ordered = sorted(first.values(), key=lambda s: s.covers.first if s.covers else 0, reverse=True)
-    if profile.summary_order == "relevance" and draft.asked:
-        near = 1 - (profile.episode_distance or 0.0)
-        values = {
-            hit.id: (hit.parts["cosine"] if hit.parts["cosine"] > near else 0.0, value)
-            for hit, value in hits
-            if hit.kind == "summary"
-        }
-        ordered.sort(key=lambda summary: values.get(summary.id, (0.0, 0.0)), reverse=True)
-    elif profile.summary_order == "coverage":
-        ordered.sort(key=lambda summary: -(len(summary.covers or ()) / max(1, summary.tokens)))
-    return [_summary(draft, summary) for summary in ordered]
+    shown = {summary.id for summary in first.values()}
+    return [summary for summary in ordered if summary.id in shown]
 
 
-def _summary(draft: Draft, summary: Summary) -> Item:
-    label = ""
+def _near_summaries(draft: Draft, near: Sequence[NearSummary], omitted: Omitted) -> list[Item]:
+    """Summaries of all sessions of the user that are near enough to the current message, nearest first."""
+    limit, found = draft.profile.episode_distance, {one.summary.id: one for one in near}
+    rest = [summary for summary in draft.view.summaries if summary.id not in found]
+    if limit is not None:
+        far = [one for one in near if one.distance >= limit]
+        omitted += [(_summary(draft, one.summary), f"distance {one.distance:.2f}, not below {limit:g}") for one in far]
+        omitted += [(_summary(draft, summary), "has nothing to do with the query") for summary in rest]
+        near, rest = [one for one in near if one.distance < limit], []
+    items = []
+    for summary in _distinct(draft, [*(one.summary for one in near), *rest], omitted):
+        one = found.get(summary.id)
+        why = "" if one is None else f", distance {one.distance:.2f}"
+        items.append(_summary(draft, summary, why, "" if one is None else one.sentence))
+    return items
+
+
+def _summary(draft: Draft, summary: Summary, why: str = "", sentence: str = "") -> Item:
+    profile, label, text = draft.profile, "", summary.text
+    own = draft.view.session is not None and summary.session_id == draft.view.session.id
     if summary.kind != "rolling" and summary.covers is not None:
         label = f"messages {summary.covers.first}-{summary.covers.last}, up to {summary.updated_at.date()}"
-    if draft.profile.layout == "assistant" and summary.turns is not None:
+    if profile.layout == "assistant" and summary.turns is not None:
         label = f"turns {summary.turns.first}-{summary.turns.last}"
+        label += "" if own else f", {summary.updated_at.date()}"
+    if profile.excerpt is not None:
+        text = summary_excerpt(text, draft.asked, profile.excerpt, sentence)
+    tokens = summary.tokens if text is summary.text else draft.counter.count(text)
     return Item(
         section="summaries",
         kind=f"summary:{summary.kind}",
-        text=summary.text,
-        tokens=summary.tokens + draft.counter.count(label) + 4,
-        reason=f"layer {summary.layer}, version {summary.version}",
+        text=text,
+        tokens=tokens + draft.counter.count(label) + 4,
+        reason=f"layer {summary.layer}, version {summary.version}{why}",
         id=summary.id,
         session_id=summary.session_id,
         span=summary.covers,
@@ -163,7 +208,37 @@ def _summary(draft: Draft, summary: Summary) -> Item:
 
 
 def digest(draft: Draft, omitted: Omitted) -> list[Item]:
-    """The summary over earlier sessions, unless it covers this one."""
+    """The summary over earlier sessions, unless it covers this one, and the last session if it is in none."""
+    latest = draft.view.latest
+    return [*_digest(draft, omitted), *([_last_session(draft, latest)] if latest is not None else ())]
+
+
+def _last_session(draft: Draft, latest: LastSession) -> Item:
+    """A session that nobody ended: its summary, and as many of its newest messages as there is room for beside it."""
+    count, cap, day = draft.counter.count, draft.profile.digest_cap, latest.session.last_at.date()
+    whole = "\n".join(unframe(draft.profile.title, summary.text) for summary in latest.summaries)
+    lines = [trim(whole, cap * 2 // 3, count)] if whole else []
+    room, said = cap - sum(map(count, lines)), list[Message]()
+    for message in reversed(latest.messages):
+        room -= count(line(message)) + 1
+        if room < 0:
+            break
+        said.insert(0, message)
+    text = "\n".join([*lines, *map(line, said)])
+    return Item(
+        section="digest",
+        kind="last_session",
+        text=text,
+        tokens=count(text) + 8,
+        reason="the last session, which no digest has yet",
+        id=latest.session.id,
+        session_id=latest.session.id,
+        message_ids=tuple(message.id for message in said),
+        label=f"last session, {day}",
+    )
+
+
+def _digest(draft: Draft, omitted: Omitted) -> list[Item]:
     found = draft.view.digest
     if found is None or not draft.profile.digest_sessions:
         return []

@@ -18,11 +18,13 @@ class Item:
     id: str | None = None
     session_id: str | None = None
     messages: tuple[Message, ...] = ()
+    equal: tuple[Message, ...] = ()  # messages that are not shown, since these say the same
     message_ids: tuple[str, ...] = ()  # where it comes from, or which stand in it, beside the messages that are shown
     span: Span | None = None
     label: str = ""
-    times: str = ""  # how often it was said, as shown behind who said it
+    times: str = ""  # how often it was said: shown behind who said it, of a recent turn behind its first message
     quote: str = ""  # of a fact: the words in which it was said
+    verbatim: bool = False  # of a fact: a statement in the words of its message, not a value under a key
     heading: str = ""  # under which it stands with others
     value: float = 0.0  # how much speaks for it beside others of its section
     score: float | None = None

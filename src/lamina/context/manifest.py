@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from lamina.context.budget import Filled, reserve
-from lamina.context.candidates import Draft, Omitted
+from lamina.context.candidates import MESSAGE_OVERHEAD, Draft, Omitted
 from lamina.context.items import Item
 from lamina.context.rendering import Rendered
 from lamina.folding import coverage
 from lamina.values.manifest import Context, Coverage, Manifest, Omission, Piece, TokenBudget
 from lamina.values.message import Span
+
+_OPTED_OUT = "the user has opted out: nothing is derived from what they say; `opt_in` ends that"
+_NAMED = 5  # spans that a warning names
 
 
 def finish(draft: Draft, filled: Filled, rendered: Rendered, tokens: int, omitted: Omitted) -> Context:
@@ -21,6 +24,7 @@ def finish(draft: Draft, filled: Filled, rendered: Rendered, tokens: int, omitte
         sections["query"] = count(draft.query)
     if draft.system and shown:
         sections["system"] = count(draft.system)
+    places = _coverage(draft, filled.taken)
     return Context(
         messages=rendered.messages,
         text=rendered.text,
@@ -43,8 +47,12 @@ def finish(draft: Draft, filled: Filled, rendered: Rendered, tokens: int, omitte
                 )
                 for item, reason in [*filled.left, *omitted, *_unread(draft)]
             ),
-            coverage=_coverage(draft, filled.taken),
-            warnings=filled.warnings,
+            coverage=places,
+            warnings=(
+                *filled.warnings,
+                *_gap_warnings(draft, places, tokens),
+                *([_OPTED_OUT] if draft.view.opted_out else ()),
+            ),
             sections=sections,
         ),
     )
@@ -60,7 +68,7 @@ def _piece(item: Item) -> Piece:
         kind=item.kind,
         id=item.id,
         session_id=item.session_id,
-        message_ids=(*(message.id for message in item.messages), *item.message_ids),
+        message_ids=(*(message.id for message in (*item.messages, *item.equal)), *item.message_ids),
         span=item.span,
         tokens=item.tokens,
         reason=reason,
@@ -80,14 +88,35 @@ def _coverage(draft: Draft, taken: Sequence[Item]) -> Coverage:
         if item.span
         and (item.section == "recent" or (item.kind == "passage" and not item.cut and item.session_id == own))
     ]
+    verbatim += [Span(first=one.seq, last=one.seq) for item in taken for one in item.equal]
     if draft.seen_from is not None and draft.seen_from <= messages:
         verbatim.append(Span(first=draft.seen_from, last=messages))
     return coverage.of(
         messages,
         verbatim=verbatim,
-        summarised=[item.span for item in taken if item.section == "summaries" and item.span],
+        summarised=[
+            item.span
+            for item in taken
+            if item.span and item.session_id == own and (item.section == "summaries" or item.kind == "summary")
+        ],
         live=[summary.covers for summary in draft.view.summaries if summary.covers],
     )
+
+
+def _gap_warnings(draft: Draft, places: Coverage, tokens: int) -> list[str]:
+    """That the schedule leaves messages out though there is room for some of them."""
+    session, blind = draft.view.session, places.blind_messages
+    if session is None or not blind or draft.profile.close_gaps:
+        return []
+    counters = session.counters
+    free = draft.budget - tokens - max(0, sum(reserve(draft.profile, draft.budget)) - draft.base_tokens)
+    if free < counters.unfolded_tokens / max(1, counters.unfolded) + MESSAGE_OVERHEAD:  # that of one, about
+        return []
+    spans = [str(one.first) if one.first == one.last else f"{one.first}-{one.last}" for one in places.blind]
+    named = ", ".join(spans if len(spans) <= _NAMED else [*spans[:_NAMED], "\u2026"])
+    which = f"message {named} is" if blind == 1 else f"{blind:,} messages ({named}) are"
+    room = f"{free:,} tokens are free: with close_gaps, as many of them as fit are shown"
+    return [f"{which} not visible: before the window and in no summary yet. {room}"]
 
 
 def _unread(draft: Draft) -> Omitted:
@@ -98,7 +127,7 @@ def _unread(draft: Draft) -> Omitted:
     first, last = tail[0].seq, tail[0].seq - 1
     if window.unit == "messages":
         first = max(1, session.counters.messages - window.size + 1)
-    elif tail[0].turn > max(1, tail[-1].turn - window.size + 1):
+    elif tail[0].turn > max(1, tail[-1].turn - window.size + session.counters.closed):
         first = last  # where the turns before begin is not known
     if draft.profile.close_gaps:
         first = min(first, session.counters.cursor + 1)

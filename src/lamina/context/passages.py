@@ -20,7 +20,6 @@ def passages(draft: Draft, hits: Hits) -> list[Item]:
     """What was recalled, what is worth most for its tokens first."""
     view, count = draft.view, draft.counter.count
     shown = {message.id for message in view.tail if message.turn == view.tail[-1].turn}
-    shown |= {summary.id for summary in view.summaries}
     shown |= {view.digest.id} if view.digest else set()
     lengths: dict[str, int] = {}  # of names, which come again and again
     items = []
@@ -44,7 +43,7 @@ def passages(draft: Draft, hits: Hits) -> list[Item]:
             id=hit.id,
             session_id=hit.session_id,
             message_ids=hit.message_ids,
-            span=hit.span if hit.kind == "message" else None,
+            span=hit.span if hit.kind in {"message", "summary"} else None,
             label=who,
             times=times,
             heading=str(hit.created_at.date()),

@@ -1,15 +1,20 @@
 """What a context says already: whatever would say it again is left out."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
+from lamina.context.courtesies import without_courtesies
 from lamina.context.items import Item
-from lamina.knowledge.fact_words import plain_text
+from lamina.knowledge.fact_words import normalise_value, plain_text
+from lamina.knowledge.support_cues import NEGATION
+from lamina.language.words import terms
 
 _MIN_WORDS = 6  # so many words in a row are the same saying, whoever is named before them
 _WORDS = re.compile(r"\w+")
 _LINKS = frozenset(("and", "but", "so", "also", "und", "aber", "auch", "y", "pero", "también"))
+_LINE = re.compile(r"[-*•] User: (?P<words>.+)")  # of a summary: what the user said
 
 
 class Repeated(NamedTuple):
@@ -24,15 +29,22 @@ class Said:
 
     def __init__(self, taken: Iterable[Item], asked: str | None) -> None:
         self._asked = plain_text(asked or "")
+        self._others: dict[str, Item] = {}  # by id, what has a section of its own
         self._messages: dict[tuple[str, str], Item] = {}
         self._texts: list[tuple[str, Item]] = []
         self._quotes: dict[str, list[Item]] = {}  # message -> facts that were said in it
+        self._facts: dict[str, Item] = {}  # quote -> the fact
+        self._known: set[str] = set()  # terms of the facts
         for item in taken:
+            if item.id is not None and item.section != "recalled":
+                self._others[item.id] = item
             for message in item.messages:
                 self._messages.setdefault((plain_text(message.name or message.role), plain_text(message.text)), item)
             if item.section in {"digest", "summaries"} or item.kind == "summary":
                 self._texts.append((f" {plain_text(item.text)} ", item))
             if item.section == "facts" and item.quote:
+                self._facts.setdefault(normalise_value(item.quote), item)
+                self._known.update(terms(item.quote), terms(item.text))
                 for message_id in item.message_ids:
                     self._quotes.setdefault(message_id, []).append(item)
 
@@ -41,9 +53,14 @@ class Said:
         self._texts = [(text, holder) for text, holder in self._texts if holder is not item]
 
     def find(self, item: Item) -> Repeated | None:
-        """Whether what an item says is here already: word for word, or as facts."""
+        """Whether what an item says is here already: itself, word for word, or as facts."""
+        if item.section == "recalled" and item.id in self._others:
+            return Repeated(f"stands among the {self._others[item.id].section}")
+        return self._find_words(item) if item.section == "recalled" and not item.cut else None
+
+    def _find_words(self, item: Item) -> Repeated | None:
         who, words = plain_text(item.label), plain_text(item.text)
-        if item.section != "recalled" or item.cut or not words:
+        if not words:
             return None
         if item.kind == "passage" and words == self._asked:
             return Repeated("the current message says the same")
@@ -52,9 +69,21 @@ class Said:
         for text, holder in self._texts:
             if holder is not item and _stands(who, words, text):
                 return Repeated(f"stands word for word in {holder.id}", holder)
+        return self._find_in_facts(item, who) if item.kind == "passage" else None
+
+    def _find_in_facts(self, item: Item, who: str) -> Repeated | None:
+        """Whether facts say all of a passage, but for courtesies; an assistant may say it in other words."""
+        rest = without_courtesies(item.text)
+        if not _WORDS.search(rest):
+            return Repeated("says nothing but courtesies")
         facts = [fact for message_id in item.message_ids for fact in self._quotes.get(message_id, ())]
-        if item.kind == "passage" and facts and _covers([fact.quote for fact in facts], item.text):
-            return Repeated(f"{' and '.join(sorted({str(fact.id) for fact in facts}))} says it")
+        if not facts or not covers([fact.quote for fact in facts], item.text):
+            same = self._facts.get(normalise_value(rest)) if who == "user" else None
+            facts = [same] if same else []
+        if facts:
+            return Repeated(f"{' and '.join(sorted({str(fact.id) for fact in facts}))} says it", facts[0])
+        if who == "assistant" and self._known.issuperset(terms(rest)) and not NEGATION.search(item.text):
+            return Repeated("says nothing but what facts say")
         return None
 
 
@@ -63,8 +92,33 @@ def _stands(who: str, words: str, text: str) -> bool:
     return f" {who}: {words} " in text or (len(words.split()) >= _MIN_WORDS and f" {words} " in text)
 
 
-def _covers(quotes: Iterable[str], text: str) -> bool:
-    """Whether quotes say all of a text but for words that link them."""
+def covers(quotes: Iterable[str], text: str) -> bool:
+    """Whether quotes say all of a text but for courtesies and words that link them."""
     for quote in quotes:
         text = text.replace(quote, " ", 1)
-    return all(word.casefold() in _LINKS for word in _WORDS.findall(text))
+    return all(word.casefold() in _LINKS for word in _WORDS.findall(without_courtesies(text)))
+
+
+def without_lines_of_facts(summary: Item, facts: Iterable[Item], count: Callable[[str], int]) -> Item:
+    """A summary without the lines that say no more than facts do, which may leave no text."""
+    quotes = [fact.quote for fact in facts if fact.quote and fact.quote in summary.text]
+    if not quotes:
+        return summary
+    lines = summary.text.split("\n")
+    kept = [line for line in lines if not ((found := _LINE.fullmatch(line)) and covers(quotes, found["words"]))]
+    if len(kept) == len(lines):
+        return summary
+    text = "\n".join(_without_empty_headings(kept)).strip()
+    saved = count(summary.text) - count(text)
+    return replace(summary, text=text, tokens=summary.tokens - saved, reason=f"{summary.reason}, but what facts say")
+
+
+def _without_empty_headings(lines: list[str]) -> list[str]:
+    """Lines without the headings that nothing stands under."""
+    kept: list[str] = []
+    below = False  # whether something stands below, before the next heading
+    for line in reversed(lines):
+        if below or not line.startswith("#"):
+            kept.append(line)
+        below = not line.startswith("#") and (below or bool(line.strip()))
+    return kept[::-1]

@@ -9,6 +9,7 @@ from lamina.language.words import query_terms, terms
 
 _LABEL = re.compile(r"(?:[-*+•] )?(?P<speaker>(?:Open: )?[^\W\d_][^:\n]{0,40}?(?: \(to \"[^\n]*?\"\))?: )?")
 _TELLING = re.compile(r"\d|\b(?:I|[Mm]y|[Ww]e|[Oo]ur)\b|(?<=[a-z,] )[A-Z]\w")
+_OPENING = 40  # characters by which a sentence is found
 _ASSISTANT = ("Assistant", "Tool", "System")
 
 
@@ -18,13 +19,14 @@ class _Start:
 
     text: str  # from there to the end of the summary, who speaks first
     line: str  # its own line, from there
+    own: str  # the same without who speaks
     first: bool  # nothing is left out before it
 
 
-def summary_excerpt(text: str, asked: str, length: int) -> str:
+def summary_excerpt(text: str, asked: str, length: int, near: str = "") -> str:
     """At most `length` characters of a summary, from where it answers best; `...` says that there is more.
 
-    If nothing answers, from where the user tells most.
+    If no word answers, from the sentence that is `near`, if one is; else from where the user tells most.
     """
     flat = " ".join(text.split())
     if len(flat) <= length:
@@ -35,7 +37,10 @@ def summary_excerpt(text: str, asked: str, length: int) -> str:
     weights = {term: 1 / (1 + sum(term in line for line in lines)) for term in wanted}
     answers = [_answer(start.text[:length], weights) for start in starts]
     tells = [_tells(start, length) if not max(answers, default=0) else 0.0 for start in starts]
-    best = max(range(len(starts)), key=lambda at: (answers[at], tells[at], -at), default=None)
+    label = _LABEL.match(near)
+    opening = " ".join(near[label.end() if label else 0 :].split())[:_OPENING]
+    is_near = [bool(opening) and start.own.startswith(opening) for start in starts]
+    best = max(range(len(starts)), key=lambda at: (answers[at], is_near[at], tells[at], -at), default=None)
     if best is None:
         return flat[:length] + "..."
     shown = starts[best].text
@@ -51,8 +56,9 @@ def _starts(text: str) -> Iterator[_Start]:
         head = label.end() if label else 0
         rest = " ".join(lines[number + 1 :])
         for place, sentence in enumerate(sentences(line[head:])):
-            own = line if not place else speaker + line[head + sentence.start :]
-            yield _Start(f"{own} {rest}".rstrip(), own, first=not number and not place)
+            said = line[head + sentence.start :]
+            own = line if not place else speaker + said
+            yield _Start(f"{own} {rest}".rstrip(), own, said, first=not number and not place)
 
 
 def _answer(shown: str, weights: dict[str, float]) -> float:

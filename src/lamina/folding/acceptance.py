@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from lamina.language.languages import is_foreign
+from lamina.language.sentences import sentences
 from lamina.language.words import terms
 from lamina.protocols.models import SummaryTask
 
@@ -31,6 +32,7 @@ _COPY_COVERED = 0.5  # share of the essential lines from which a copy will do: t
 _SAID = 0.34  # share of a line's terms from which on it is said
 _COMMON = 0.5  # share of the essential lines above which a term says nothing of any of them
 _SEVERAL = 3  # messages
+_FEW = 3  # terms of a sentence that says too little to be asked for
 _ROLES = frozenset(terms("user users assistant agent system ai"))
 _SHORT_NUMBER = 2  # digits of a number that may count something, such as messages
 _MAX_MISSING = 5  # essential lines that are named when a summary is sent back
@@ -60,6 +62,30 @@ def objection(task: SummaryTask, text: str, *, cut: bool = False) -> str | None:
     if cut:
         return "it was cut off before its end"
     return _strangeness(task, text) or _lack(task, text) or _poverty(task, text)
+
+
+def essential_sentences(text: str) -> tuple[str, ...]:
+    """The sentences of an offline summary, each with who said it, as the parts that another text is measured by."""
+    found: list[str] = []
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        label = _SPEAKER.match(line)
+        speaker = label.group() if label else ""
+        parts = [sentence.text for sentence in sentences(line[len(speaker) :])]
+        found += _join_short([speaker + part for part in parts], speaker)
+    return tuple(found)
+
+
+def _join_short(parts: Sequence[str], speaker: str) -> list[str]:
+    """The parts; one of a few terms stands with the part before it."""
+    joined: list[str] = []
+    for part in parts:
+        if joined and len(set(terms(part.removeprefix(speaker)))) < _FEW:
+            joined[-1] += f" {part.removeprefix(speaker)}"
+        else:
+            joined.append(part)
+    return joined
 
 
 def missing(task: SummaryTask, text: str) -> tuple[str, ...]:
@@ -167,7 +193,8 @@ def _empty_section(text: str) -> str | None:
 
 def _lack(task: SummaryTask, text: str) -> str | None:
     """What a text should have and has not."""
-    absent = [section for section in task.sections if f"## {section}".casefold() not in text.casefold()]
+    wanted = () if task.kind == "digest" else task.sections  # a digest has the sections that it has something for
+    absent = [section for section in wanted if f"## {section}".casefold() not in text.casefold()]
     if absent:
         return f"it lacks the section {absent[0]!r}"
     if task.sections and (empty := _empty_section(text)):

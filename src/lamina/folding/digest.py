@@ -5,16 +5,20 @@ from collections.abc import Sequence
 
 from lamina.folding import layouts
 from lamina.folding.fold import Compactor
+from lamina.log.erased import is_emptied
 from lamina.log.transcript import line
 from lamina.parts import Parts
 from lamina.protocols.models import SummaryTask
 from lamina.values.message import Span
+from lamina.values.opt_out import PREFIX
 from lamina.values.session import Session
 from lamina.values.summary import Recipe, Source, Summary
 
 logger = logging.getLogger("lamina.digest")
 
 _SHORT_TERM = 10  # messages of each session that are read beside its summaries
+_THEMES = ("Profile & Situation", "Work & Projects", "Plans & Decisions", "Preferences & Rules")
+_RECENT = 200  # sessions of a user among which projects are looked for
 _MAX_CHARACTERS = 4_000  # characters that are read of each of them
 
 
@@ -25,37 +29,45 @@ class Digester:
         self._parts = parts
         self._compactor = compactor
 
-    async def refresh(self, user_id: str, *, thorough: bool) -> bool:
-        """Write a new digest if one is due; whether one was written."""
+    async def refresh_all(self, user_id: str) -> int:
+        """Write the digests of a user that are due, of each project and of the sessions of none; how many."""
         if not self._parts.profile.digest_sessions:
+            return 0
+        newest = await self._parts.store.sessions(user_id=user_id, newest=True, limit=_RECENT)
+        projects = dict.fromkeys(session.project_id for session in newest)
+        return sum([await self.refresh(user_id, project_id, thorough=True) for project_id in projects])
+
+    async def refresh(self, user_id: str, project_id: str | None, *, thorough: bool) -> bool:
+        """Write a new digest of the sessions of a project, or of none, if one is due; whether one was written."""
+        if not self._parts.profile.digest_sessions or await self._parts.store.setting(PREFIX + user_id):
             return False
-        sessions = await self._sessions(user_id)
+        sessions = await self._sessions(user_id, project_id)
         if not sessions:
             return False
         digests = await self._parts.store.summaries(user_id=user_id, digests=True, live=False)
-        newest = digests[0] if digests else None
+        newest = next((one for one in digests if one.project_id == project_id), None)
         sources = tuple(
             Source(session_id=s.id, messages=s.counters.messages, version=s.counters.version) for s in sessions
         )
         if newest is not None and _is_current(newest.sources, sources, thorough=thorough):
             return False
-        digest = await self._write(user_id, sessions, sources, newest)
+        digest = await self._write(sessions, sources, version=digests[0].version + 1 if digests else 1)
         written = await self._parts.store.commit(digest)
         if written:
             logger.info("digested", extra={"sessions": len(sources), "tokens": digest.tokens})
         return written
 
-    async def _sessions(self, user_id: str) -> list[Session]:
+    async def _sessions(self, user_id: str, project_id: str | None) -> list[Session]:
         """The last sessions, oldest first; not the newest one while it goes on."""
         wanted = self._parts.profile.digest_sessions
-        newest = await self._parts.store.sessions(user_id=user_id, newest=True, limit=wanted + 1)
+        newest = await self._parts.store.sessions(
+            user_id=user_id, project_id=project_id or "", newest=True, limit=wanted + 1
+        )
         if newest and newest[0].status in {"active", "paused"}:
             newest = newest[1:]
         return newest[:wanted][::-1]
 
-    async def _write(
-        self, user_id: str, sessions: Sequence[Session], sources: tuple[Source, ...], newest: Summary | None
-    ) -> Summary:
+    async def _write(self, sessions: Sequence[Session], sources: tuple[Source, ...], *, version: int) -> Summary:
         profile = self._parts.profile
         task = SummaryTask(
             kind="digest",
@@ -63,7 +75,7 @@ class Digester:
             messages=(),
             previous=None,
             summaries=tuple([await self._account(session) for session in sessions]),
-            sections=(),
+            sections=profile.sections or _THEMES,
             cap=profile.digest_cap,
             least=0,
             model=profile.summarizer_model,
@@ -72,11 +84,12 @@ class Digester:
         written = await self._compactor.write(self._compactor.fill_prompt(task), self._parts.patience.attempts)
         return Summary(
             id=self._parts.new_id("sum"),
-            user_id=user_id,
+            user_id=sessions[0].user_id,
+            project_id=sessions[0].project_id,
             session_id=None,
             kind="digest",
             layer=0,
-            version=newest.version + 1 if newest else 1,
+            version=version,
             covers=None,
             turns=None,
             reads=None,
@@ -103,9 +116,9 @@ class Digester:
         summaries = [layouts.unframe(title, summary.text) for summary in await store.summaries(session.id)]
         count = session.counters.messages
         recent = await store.messages(session.id, Span(first=max(1, count - _SHORT_TERM + 1), last=count))
-        state = "ended" if session.status in {"ended", "archived"} else session.status
-        heading = f"Session {session.started_at.date().isoformat()} ({state})"
-        return "\n".join((heading, *summaries, *(line(message)[:_MAX_CHARACTERS] for message in recent)))
+        day = session.started_at.date().isoformat()
+        said = [line(message)[:_MAX_CHARACTERS] for message in recent if not is_emptied(message)]
+        return "\n".join([f"Session {day}", *summaries, *(["## Last messages"] if summaries and said else ()), *said])
 
 
 def _is_current(old: Sequence[Source], new: Sequence[Source], *, thorough: bool) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lamina.errors import ModelError
 from lamina.folding import layouts
-from lamina.folding.acceptance import ESSENTIAL_TOKENS, inputs_of, objection
+from lamina.folding.acceptance import ESSENTIAL_TOKENS, essential_sentences, inputs_of, objection
 from lamina.folding.drift import adds_nothing
 from lamina.folding.due import Fold, next_fold
 from lamina.knowledge import conflicts
@@ -105,9 +105,12 @@ class Compactor:
             sections=profile.sections if fold.kind == "rolling" else (),
             cap=max(1, fold.cap - self._frame_tokens(fold)),
             least=fold.least,
+            target=profile.cap if fold.kind == "rolling" and profile.least else 0,
+            asked_sections=_asked_sections(profile, fold),
             model=profile.summarizer_model,
             user_share=profile.user_share,
             hosted=profile.hosted,
+            domains=profile.domains,
             keep=keep,
         )
         return self.fill_prompt(task)
@@ -163,11 +166,13 @@ class Compactor:
             draft = await self._ask(self._parts.offline, brief)
         except ModelError:
             return ()
-        return tuple(line for line in draft.text.splitlines() if line.strip() and not line.startswith("#"))
+        return essential_sentences(draft.text)
 
     async def _accept(self, summariser: Summariser, task: SummaryTask) -> SummaryDraft:
-        task = task if summariser is not self._parts.offline else replace(task, essentials=())
         draft = await self._ask(summariser, task)
+        draft = replace(draft, text=layouts.rename_sections(draft.text, task.asked_sections, task.sections))
+        if summariser is self._parts.offline:  # it chooses what matters most: nothing else would do better
+            task = replace(task, essentials=(), keep=())
         if reason := objection(task, draft.text):
             raise ModelError(f"the summary was refused: {reason}")
         if self._parts.counter.count(draft.text) <= task.cap:
@@ -350,6 +355,12 @@ def move_cursor(counters: Counters, cursor: int, messages: Sequence[Message]) ->
         cursor_tokens=counters.cursor_tokens + sum(message.tokens for message in passed),
         version=counters.version + 1,
     )
+
+
+def _asked_sections(profile: Profile, fold: Fold) -> tuple[str, ...]:
+    """What the prompt of a fold calls the sections; names of its own have only those that there are."""
+    is_first = fold.task == "initial" and len(profile.first_sections) == len(profile.sections)
+    return profile.first_sections if is_first else profile.sections if fold.kind == "rolling" else ()
 
 
 def _input(task: SummaryTask, prompt: Prompt) -> str:

@@ -1,27 +1,22 @@
-"""Texts with a fixed form: framed summaries, prompt inputs, merged chunks, the session file of `medium_term`."""
+"""Texts with a fixed form: framed summaries, prompt inputs, merged chunks."""
 
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
-from lamina.errors import InputError
 from lamina.log.transcript import speaker
 from lamina.protocols.models import SummaryTask
 from lamina.values.message import Message
-from lamina.values.session import Session
 
 _FOOTER = re.compile(r"\n*---\n\*Updated: [^|\n]* \| Version: \d+\*\s*$")
 _MERGED = re.compile(r"(?:\A|\n+)(?:[-*•] )?(?:(?:Earlier|Then):[ \t]*)+")
 _MAX_TOPICS = 12
-_BREAK = re.compile(r"(\r\n|\r|\n)")
 _FORM = re.compile(  # lines that give what is said a place in a prompt
     r"(?:^|(?<=[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]))[ \t]*(?:=== ?(?:END_)?(?:EXISTING_SUMMARY|NEW_TURNS)\b|</?data\b"
     r"|(?:Turn|Message) \d+[ :(]|(?:User|Assistant|System):)",
     re.IGNORECASE | re.MULTILINE,
 )
-_INDENTED = re.compile(r"(\r\n|\r|\n) {4}")
 
 
 def frame(title: str | None, body: str, updated_at: datetime, version: int) -> str:
@@ -36,6 +31,15 @@ def unframe(title: str | None, text: str) -> str:
     if title is None:
         return text
     return _FOOTER.sub("", text).removeprefix(title).strip()
+
+
+def rename_sections(text: str, names: Sequence[str], sections: Sequence[str]) -> str:
+    """A text whose headings have the names of the sections; `names` are what a prompt called them, in their order."""
+    for name, section in zip(names, sections, strict=False):
+        text = re.sub(
+            rf"^#+ \**{re.escape(name)}\**:?[ \t]*$", f"## {section}", text, flags=re.IGNORECASE | re.MULTILINE
+        )
+    return text
 
 
 def stamp(moment: datetime) -> str:
@@ -103,14 +107,23 @@ def prompt_values(task: SummaryTask, fence: Callable[[str], str] = str) -> dict[
         "NEW_MESSAGES": messages,
         "EXISTING_SUMMARY": fence(task.previous) if task.previous else "NONE",
         "SUMMARIES": fence("\n\n".join(task.summaries)),
-        "SECTIONS": ", ".join(task.sections),
+        "SECTIONS": ", ".join(task.asked_sections or task.sections),
         "X": str(task.messages[0].seq) if task.messages else "0",
         "Y": str(task.messages[-1].seq) if task.messages else "0",
         "CAP": str(task.cap),
         "LEAST": str(task.least),
+        "ACROSS_DOMAINS": _across(task.domains),
+        "TARGET": str(task.target or task.cap),
         "INPUT": fence(plain_input(task)),
         "TURNS_INPUT": fence(turns_input(task.previous, task.messages)),
     }
+
+
+def _across(domains: Sequence[str]) -> str:
+    """` across a, b, and c`, or nothing."""
+    *first, last = domains or ("",)
+    listed = f"{', '.join(first)}, and {last}" if len(first) > 1 else " and ".join([*first, last])
+    return f" across {listed}" if listed else ""
 
 
 def plain_input(task: SummaryTask) -> str:
@@ -132,89 +145,3 @@ def turns_input(existing: str | None, messages: Sequence[Message]) -> str:
         f"=== EXISTING_SUMMARY ===\n{harmless(existing) if existing else 'NONE'}\n=== END_EXISTING_SUMMARY ===\n\n"
         f"=== NEW_TURNS ===\n{body}\n=== END_NEW_TURNS ==="
     )
-
-
-# The session file
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionDocument:
-    """A session file read back."""
-
-    session_id: str
-    title: str | None
-    start: datetime
-    end: datetime | None
-    message_count: int
-    summary_version: int
-    messages: tuple[tuple[int, str, str], ...]  # number, speaker, text
-    summary: str
-    rest: Mapping[str, str] = field(default_factory=dict)
-
-
-def session_markdown(session: Session, messages: Sequence[Message], summary: str, version: int) -> str:
-    """A session as the markdown file of `medium_term`."""
-    end = "" if session.ended_at is None else stamp(session.ended_at)
-    title = "" if session.title is None else f"- Title: {session.title}\n"
-    lines = "\n".join(f"**Message {message.seq} ({_who(message)}):** {_indent(message.text)}" for message in messages)
-    return (
-        f"# Session: {session.id}\n\n## Metadata\n{title}- Start: {stamp(session.started_at)}\n- End: {end}\n"
-        f"- Message Count: {session.counters.messages}\n- Summary Version: {version}\n\n"
-        f"## Short-Term Messages (Last {len(messages)})\n{lines}\n\n## Medium-Term Summary\n{summary}\n"
-    )
-
-
-def _indent(text: str) -> str:
-    """Later lines of a message are indented, so that none of them can pass for a heading or another message."""
-    return _BREAK.sub(r"\1    ", text)
-
-
-def _who(message: Message) -> str:
-    """`User`, or `Asha, user` for a message with a name."""
-    return f"{_flat(message.name)}, {message.role}" if message.name else message.role.capitalize()
-
-
-def _flat(name: str) -> str:
-    """A name that can stand in parentheses on one line."""
-    return " ".join(re.sub(r"[()]", " ", name).split()) or "User"
-
-
-_HEAD = re.compile(r"\A# Session: (?P<id>[^\n]+)\n+## Metadata\n(?P<metadata>(?:- [^\n]*\n)+)")
-_SHORT = re.compile(
-    r"^## Short-Term Messages \(Last \d+\)\n(?P<said>.*?)^## Medium-Term Summary\n(?P<summary>.*)",
-    re.DOTALL | re.MULTILINE,
-)
-_SAID = re.compile(r"^\*\*Message (\d+) \(([^)\n]*)\):\*\* ?(.*?)(?=^\*\*Message \d+ \(|\Z)", re.DOTALL | re.MULTILINE)
-
-
-def parse_session(text: str) -> SessionDocument:
-    """A session file read back; an error says what is missing."""
-    head = _HEAD.match(text)
-    short = _SHORT.search(text)
-    if head is None or short is None:
-        raise InputError(
-            "not a session file: it needs `# Session: …`, `## Metadata`, `## Short-Term Messages (Last N)` "
-            "and `## Medium-Term Summary`"
-        )
-    metadata = dict(re.findall(r"^- ([^:\n]+): ?([^\n]*)$", head["metadata"], re.MULTILINE))
-    try:
-        return SessionDocument(
-            session_id=head["id"].strip(),
-            title=metadata.get("Title", "").strip() or None,
-            start=_moment(metadata["Start"]),
-            end=_moment(metadata["End"]) if metadata.get("End", "").strip() else None,
-            message_count=int(metadata["Message Count"]),
-            summary_version=int(metadata["Summary Version"]),
-            messages=tuple(
-                (int(number), who, _INDENTED.sub(r"\1", said.rstrip("\n")))
-                for number, who, said in _SAID.findall(short["said"])
-            ),
-            summary=short["summary"].strip("\n"),
-        )
-    except (KeyError, ValueError) as error:
-        raise InputError(f"the session file's metadata cannot be read: {error}") from None
-
-
-def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text.strip())
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

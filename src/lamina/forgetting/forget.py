@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from lamina.counts import count
 from lamina.errors import DoesNotFit, InputError, NotFound, StoreError
 from lamina.forgetting import find, receipts, redact
 from lamina.knowledge import fact_words, told
 from lamina.knowledge.extract import Reader
 from lamina.log import erased
 from lamina.log.messages import text_of
-from lamina.log.pages import require_session, single
+from lamina.log.pages import every_session, require_session, single
 from lamina.parts import Parts, Progress, SettlingSessions
 from lamina.protocols.store import Contents, Erased, Erasure, Rewrite, TitleCut
 from lamina.values.fact import Fact
@@ -48,6 +49,8 @@ class Plan:
     live: list[str] | None = None  # live summaries of the affected sessions; None: not read yet
     retold: bool = True  # an episode may have to be told again
     digest_due: bool = True  # the user's digest may have to be renewed
+    vectors: bool = False  # all vectors of the user go
+    block: bool = True  # values of facts that go are not extracted again
 
     @property
     def affected(self) -> set[str]:
@@ -82,7 +85,7 @@ class Forgetting:
         users = {session.user_id for session in sessions}
         if len(users) != 1:
             raise DoesNotFit("give messages of one user at a time")
-        plan = Plan(user_id=users.pop(), target=f"{len(found)} messages")
+        plan = Plan(user_id=users.pop(), target=count(len(found), "message"))
         plan.nothing = "these messages are forgotten already"
         self._empty(plan, found, sessions)
         return plan
@@ -101,8 +104,8 @@ class Forgetting:
         found = await self._parts.store.messages(session_id, span)
         plan = Plan(user_id=session.user_id, target=f"messages {span.first} to {span.last} of a session")
         plan.nothing = (
-            f"session {session_id!r} has {session.counters.messages} messages; of {span.first} to {span.last}, "
-            "none is left to forget"
+            f"session {session_id!r} has {count(session.counters.messages, 'message')}; "
+            f"of {span.first} to {span.last}, none is left to forget"
         )
         self._empty(plan, found, [session])
         return plan
@@ -110,6 +113,13 @@ class Forgetting:
     async def session(self, session_id: str) -> Plan:
         session = await require_session(self._parts.store, session_id)
         return Plan(user_id=session.user_id, target="a session", sessions=[session_id])
+
+    async def project(self, user_id: str, project_id: str) -> Plan:
+        """The sessions of a project of a user, and the facts that belong to it."""
+        plan = Plan(user_id=user_id, target="a project", nothing=f"user {user_id!r} has nothing in {project_id!r}")
+        plan.sessions = [one.id async for one in every_session(self._parts.store, user_id, project_id=project_id)]
+        plan.facts = [fact.id for fact in await self._parts.store.facts(user_id) if fact.project_id == project_id]
+        return plan
 
     async def fact(self, fact_id: str) -> Plan:
         """One value: wherever it was said as this fact, its words are taken out of the message.
@@ -178,7 +188,7 @@ class Forgetting:
             receipt_id=self._parts.new_id("rcpt"),
             at=self._parts.now(),
             target=plan.target,
-            secret=await self._reader.secret() if plan.facts and not dry_run else b"",
+            secret=await self._secret(plan, dry_run=dry_run),
             rewrites=tuple(plan.rewrites),
             sessions=tuple(plan.sessions),
             unless_touched=plan.unless_touched,
@@ -188,6 +198,7 @@ class Forgetting:
             titles=tuple(plan.titles),
             unfold=plan.unfold,
             user=plan.user,
+            vectors=plan.vectors,
             derived=plan.derived,
             dry_run=dry_run,
         )
@@ -202,6 +213,12 @@ class Forgetting:
         if done.empty:
             done = replace(done, nothing=plan.nothing)
         return done if dry_run else await self._finish(plan, done, progress)
+
+    async def _secret(self, plan: Plan, *, dry_run: bool) -> bytes | None:
+        """What marks values as not to be extracted again."""
+        if not plan.block:
+            return None
+        return await self._reader.secret() if plan.facts and not dry_run else b""
 
     async def _finish(self, plan: Plan, done: Receipt, progress: Progress | None) -> Receipt:
         """What follows once it is erased. What a failing store leaves undone stays due to the worker."""

@@ -1,5 +1,6 @@
 """Conversations of a ChatGPT data export (`conversations.json`): trees, of which the visible path is read."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +17,8 @@ _REASONING = ("thoughts", "reasoning_recap")
 _CONTEXT = ("user_editable_context", "model_editable_context")
 _TEXT_TYPES = ("text", "multimodal_text", "code", "execution_output", None)
 _TO_ALL = "all"
+_TRANSCRIPTION = "audio_transcription"
+_CITATION = re.compile("[ ]?\ue200[^\ue200\ue201]*\ue201")  # marks that the page shows as links
 _Mapping = dict[str, dict[str, Any]]
 
 
@@ -46,7 +49,8 @@ def conversation(conversation: dict[str, Any], place: str, skipped: Counter[str]
     if not messages:
         skipped["conversation without a message"] += 1
         return []
-    return [{"type": "session", "id": session_id, **foreign.title(conversation.get("title"), skipped)}, *messages]
+    title = foreign.title(conversation.get("title"), skipped) or foreign.first_words(messages, skipped)
+    return [{"type": "session", "id": session_id, **title}, *messages]
 
 
 def _mapping(conversation: dict[str, Any], place: str) -> _Mapping:
@@ -146,8 +150,15 @@ def _text(content: dict[str, Any], place: str, skipped: Counter[str]) -> tuple[s
     if not isinstance(parts, list):
         raise InputError(f"{place}: parts must be a list, not {json_kind(parts)}")
     attachments = [part for part in parts if isinstance(part, dict) and not isinstance(part.get("text"), str)]
-    texts = [_part(part, place) for part in parts if part is not None]
-    return foreign.clean_text("\n".join(text for text in texts if text), skipped), attachments
+    is_spoken = any(isinstance(part, dict) and part.get("content_type") == _TRANSCRIPTION for part in parts)
+    texts = [_part(part, place) for part in parts if part is not None and not (is_spoken and _is_recording(part))]
+    joined = _CITATION.sub("", "\n".join(text for text in texts if text)).rstrip()
+    return foreign.clean_text(joined, skipped), attachments
+
+
+def _is_recording(part: Any) -> bool:
+    """Whether a part is the sound of words that another part has as text."""
+    return isinstance(part, dict) and "audio" in str(part.get("content_type")) and "text" not in part
 
 
 def _part(part: Any, place: str) -> str:

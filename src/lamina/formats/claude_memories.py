@@ -65,4 +65,5 @@ def _fact(scope: str, heading: str, text: str, skipped: Counter[str]) -> Record:
         category="fact",
         text=clean_text(text, skipped),
         tags=tags,
+        unread=True,
     )

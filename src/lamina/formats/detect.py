@@ -17,6 +17,7 @@ from lamina.formats import (
     sharegpt,
 )
 from lamina.formats.json_lines import KINDS, Conversion, Record
+from lamina.formats.unknown_files import CAN_BE_IMPORTED
 from lamina.values.codec import json_kind
 
 
@@ -27,16 +28,6 @@ class UnknownFormat(InputError):
 class EmptyFile(UnknownFormat):
     """A file with nothing in it."""
 
-
-FORMATS = """\
-  - an export of Lamina: JSON Lines that begin with a header, or messages with a session_id
-  - ChatGPT's export: its .zip, or conversations.json (also conversations-000.json …)
-  - Claude.ai's export: its .zip, or conversations.json and memories.json
-  - transcripts of Claude Code (~/.claude/projects) and Codex (~/.codex/sessions): .jsonl
-  - a chat that WhatsApp exports: its .zip or .txt
-  - ShareGPT: conversations of {"from": …, "value": …}
-  - mem0: {"results": [{"id": …, "memory": …}]}
-  - chat messages {"role": …, "content": …}, or a log with {"messages": [...]} in each entry"""
 
 _FOLDER_FIELDS = frozenset({"recentMessages", "chunkNumber", "conversationRef", "validFrom"})
 
@@ -49,7 +40,7 @@ def detect(data: Any, name: str) -> str:
     if isinstance(data, dict) and any(isinstance(data.get(key), list) for key in mem0_export.LISTS):
         return "mem0"
     if data == []:
-        raise EmptyFile(f"{name} is empty; what can be imported:\n{FORMATS}")
+        raise EmptyFile(f"{name} is empty; {CAN_BE_IMPORTED}")
     first = data[0] if isinstance(data, list) else data
     if isinstance(first, list):
         first = {"messages": first}
@@ -60,7 +51,7 @@ def detect(data: Any, name: str) -> str:
         if found is not None:
             return found
     what = f"an object with {sorted(first)[:8]}" if isinstance(first, dict) else json_kind(first)
-    raise UnknownFormat(f"{name} begins with {what}, which is no known format; what can be imported:\n{FORMATS}")
+    raise UnknownFormat(f"{name} is JSON, but begins with {what}, which is no known format; {CAN_BE_IMPORTED}")
 
 
 def convert(data: Any, name: str) -> Conversion:

@@ -1,19 +1,19 @@
 """Export: JSON Lines with all that is stored, the readable folder, or one session as markdown."""
 
 import asyncio
+import importlib
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lamina.errors import NotFound
-from lamina.folding import layouts
+from lamina.errors import InputError, NotFound
 from lamina.forgetting.receipts import receipt_of
 from lamina.formats import folder_write as folder
-from lamina.formats import json_lines
+from lamina.formats import json_lines, session_file
 from lamina.formats.files import PartFile
 from lamina.formats.json_lines import Record, Value
 from lamina.log.pages import every_message, every_session, every_user, require_session
@@ -31,11 +31,13 @@ _KINDS = ("session", "message", "summary", "fact", "episode", "link", "milestone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What is exported: one session, one user, or everything."""
+    """What is exported: one session, one user, one project, or everything."""
 
-    session_id: str | None
-    user_id: str | None
-    progress: Progress | None
+    session_id: str | None = None
+    user_id: str | None = None
+    project_id: str | None = None
+    embeddings: bool = False
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ class _SessionData:
 
     @property
     def ids(self) -> frozenset[str]:
-        return frozenset([*(fact.id for fact in self.facts), *(episode.id for episode in self.episodes)])
+        return _ids(self.facts, self.episodes)
 
     @property
     def derived(self) -> list[Value]:
@@ -62,6 +64,7 @@ class Export:
 
     def __init__(self, parts: Parts) -> None:
         self._store = parts.store.for_tenant(parts.store.tenant, maintenance=True)
+        self._embedder = parts.embedder
 
     # lines
 
@@ -81,23 +84,51 @@ class Export:
             yield _session_record(data)
             async for message in self._messages(data.session):
                 yield json_lines.record(message)
+            vectors = await self._vectors(scope, data.session.user_id, sorted(data.ids))
             for value in data.derived:
-                yield json_lines.record(value)
+                yield _with_vector(value, vectors)
             if scope.session_id is not None:
                 for link in await self._links(data.session.user_id, data.ids):
                     yield json_lines.record(link)
         async for user_id in self._users(scope):
-            for value in await self._own(user_id):
-                yield json_lines.record(value)
-        if scope.session_id is None and scope.user_id is None:
+            own = await self._own(user_id, scope.project_id)
+            vectors = await self._vectors(scope, user_id, [one.id for one in own if isinstance(one, Fact)])
+            for value in own:
+                yield _with_vector(value, vectors)
+        if scope.session_id is None and scope.user_id is None and scope.project_id is None:
             for row in await self._store.receipts():
                 yield json_lines.record(receipt_of(row))
 
-    async def _own(self, user_id: str) -> list[Value]:
-        """What belongs to a user, and to no session."""
-        manual = [fact for fact in await self._store.facts(user_id) if fact.session_id is None]
+    async def _own(self, user_id: str, project_id: str | None) -> list[Value]:
+        """What belongs to a user, or to a project of theirs, and to no session."""
+        facts, episodes = await self._memories(user_id, project_id)
+        manual = [fact for fact in facts if fact.session_id is None]
         digests = await self._store.summaries(user_id=user_id, digests=True, live=False)
-        return [*reversed(digests), *manual, *await self._links(user_id, None)]
+        digests = [one for one in digests if project_id in {None, one.project_id}]
+        among = None if project_id is None else _ids(facts, episodes)
+        return [*reversed(digests), *manual, *await self._links(user_id, among)]
+
+    async def _memories(self, user_id: str, project_id: str | None) -> tuple[list[Fact], list[Episode]]:
+        """Facts and episodes of a user; of a project, its own and whatever was said in its sessions."""
+        facts, episodes = await self._store.facts(user_id), await self._store.episodes(user_id)
+        if project_id is None:
+            return facts, episodes
+        said_in = {session.id async for session in every_session(self._store, user_id, project_id=project_id)}
+        return (
+            [fact for fact in facts if fact.project_id == project_id or fact.session_id in said_in],
+            [episode for episode in episodes if episode.session_id in said_in],
+        )
+
+    async def _vectors(self, scope: Scope, user_id: str, ids: Sequence[str]) -> dict[str, list[float]] | None:
+        """The embeddings of memories, by their ids; None if they are not asked for."""
+        if not scope.embeddings:
+            return None
+        if self._embedder is None:
+            raise InputError("this memory has no embedder, so there are no embeddings to export")
+        rows = await self._store.vectors(user_id, self._embedder.name, ids=ids) if ids else []
+        vectors = importlib.import_module("lamina.search.vectors")
+        found = vectors.unpack([row.vector for row in rows], self._embedder.dimensions)
+        return {row.item_id: [round(float(x), 6) for x in one] for row, one in zip(rows, found, strict=True)}
 
     # the folder
 
@@ -115,12 +146,28 @@ class Export:
                 item = folder.conversation(data.session, recent, active, data.milestones)
                 await files[folder.CONVERSATIONS].add(item)
                 if scope.session_id is not None:
-                    links = await self._links(data.session.user_id, data.ids)
-                    await _add_memories(files, data.facts, data.episodes, links)
+                    await self._add_memories(files, scope, data.session.user_id, data.facts, data.episodes)
             async for user_id in self._users(scope):
-                facts, episodes = await self._store.facts(user_id), await self._store.episodes(user_id)
-                await _add_memories(files, facts, episodes, await self._links(user_id, None))
+                facts, episodes = await self._memories(user_id, scope.project_id)
+                await self._add_memories(files, scope, user_id, facts, episodes)
             return sum([await file.finish() for file in files.values()])
+
+    async def _add_memories(
+        self,
+        files: Mapping[str, "_ListFile"],
+        scope: Scope,
+        user_id: str,
+        facts: Sequence[Fact],
+        episodes: Sequence[Episode],
+    ) -> None:
+        ids = _ids(facts, episodes)
+        is_whole = scope.session_id is None and scope.project_id is None
+        links = await self._links(user_id, None if is_whole else ids)
+        vectors = await self._vectors(scope, user_id, sorted(ids))
+        for memory in folder.long_term(facts, links, vectors):
+            await files[folder.LONG_TERM].add(memory)
+        for episode in folder.episodic(episodes, links, vectors):
+            await files[folder.EPISODIC].add(episode)
 
     # markdown
 
@@ -131,10 +178,8 @@ class Export:
         span = Span(first=max(1, count - _MARKDOWN_MESSAGES + 1), last=count)
         messages = await self._store.messages(session.id, span)
         live = await self._store.summaries(session.id)
-        summary = "\n\n".join(summary.text for summary in live)
-        version = max((one.version for one in live), default=0)
         async with PartFile(target) as file:
-            await file.write(layouts.session_markdown(session, messages, summary, version))
+            await file.write(session_file.write(session, messages, live))
             return await file.finish()
 
     # what there is
@@ -154,7 +199,7 @@ class Export:
         if scope.session_id is not None:
             yield await require_session(self._store, scope.session_id)
             return
-        async for session in every_session(self._store, scope.user_id):
+        async for session in every_session(self._store, scope.user_id, project_id=scope.project_id):
             yield session
 
     async def _read(self, session_id: str) -> _SessionData:
@@ -209,13 +254,15 @@ class _ListFile:
         return await self._file.finish()
 
 
-async def _add_memories(
-    files: dict[str, _ListFile], facts: Sequence[Fact], episodes: Sequence[Episode], links: Sequence[Link]
-) -> None:
-    for memory in folder.long_term(facts, links):
-        await files[folder.LONG_TERM].add(memory)
-    for episode in folder.episodic(episodes, links):
-        await files[folder.EPISODIC].add(episode)
+def _ids(facts: Iterable[Fact], episodes: Iterable[Episode]) -> frozenset[str]:
+    return frozenset([*(fact.id for fact in facts), *(episode.id for episode in episodes)])
+
+
+def _with_vector(value: Value, vectors: Mapping[str, Sequence[float]] | None) -> Record:
+    """A record, with the embedding of a memory that has one."""
+    record = json_lines.record(value)
+    vector = (vectors or {}).get(str(record.get("id")))
+    return record if vector is None else {**record, json_lines.EMBEDDING: vector}
 
 
 def _revision(session: Session) -> tuple[int, int, int]:

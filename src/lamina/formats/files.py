@@ -104,7 +104,9 @@ async def read_text(source: Path) -> str:
     try:
         return (await asyncio.to_thread(source.read_bytes)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{source} cannot be read: it is not UTF-8 ({error.reason} at byte {error.start})") from None
+        raise InputError(
+            f"{source.name} cannot be read: it is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from None
 
 
 async def read_json(source: Path) -> Any:

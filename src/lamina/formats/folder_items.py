@@ -35,11 +35,13 @@ class Metadata:
     last_accessed_at: datetime | None = None
     decay_factor: float = 1.0
     tokens: int = 0
+    embedding: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongTermMemory:
     id: str
+    project_id: str | None = None
     type: FactType
     content: str
     category: str = "fact"
@@ -67,6 +69,7 @@ class ConversationRef:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodicMemory:
     id: str
+    project_id: str | None = None
     type: Literal["episode"] = "episode"
     title: str
     summary: str

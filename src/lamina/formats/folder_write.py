@@ -5,7 +5,7 @@ has no `lamina`: its memories are imported as told by hand, and the import fills
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -28,28 +28,42 @@ MESSAGE_KEYS = frozenset({"id", "createdAt", "lamina"})  # of an item, besides t
 _IN_METADATA = {"accesses", "accessed_at", "decay", "tokens"}
 
 
-def long_term(facts: Iterable[Fact], links: Iterable[Link] = ()) -> list[dict[str, Any]]:
-    """`long-term-memory.json`: facts, each with the links that go out from it."""
-    outgoing = _outgoing(links)
-    return [encode(_fact(fact, outgoing[fact.id]), CAMEL) for fact in facts]
+Embeddings = Mapping[str, Sequence[float]]  # of memories, by their ids
 
 
-def episodic(episodes: Iterable[Episode], links: Iterable[Link] = ()) -> list[dict[str, Any]]:
-    """`episodic-memory.json`: episodes, each with the links that go out from it."""
+def long_term(
+    facts: Iterable[Fact], links: Iterable[Link] = (), embeddings: Embeddings | None = None
+) -> list[dict[str, Any]]:
+    """`long-term-memory.json`: facts, each with the links that go out from it, and its embedding if there are some."""
     outgoing = _outgoing(links)
-    return [encode(_episode(episode, outgoing[episode.id]), CAMEL) for episode in episodes]
+    return [_item(_fact(fact, outgoing[fact.id]), embeddings) for fact in facts]
+
+
+def episodic(
+    episodes: Iterable[Episode], links: Iterable[Link] = (), embeddings: Embeddings | None = None
+) -> list[dict[str, Any]]:
+    """`episodic-memory.json`: episodes, likewise."""
+    outgoing = _outgoing(links)
+    return [_item(_episode(episode, outgoing[episode.id]), embeddings) for episode in episodes]
+
+
+def _item(memory: items.LongTermMemory | items.EpisodicMemory, embeddings: Embeddings | None) -> dict[str, Any]:
+    item = dict(encode(memory, CAMEL))
+    if embeddings is not None and memory.id in embeddings:
+        item["metadata"]["embedding"] = list(embeddings[memory.id])
+    return item
 
 
 def conversation(
     session: Session, recent: Sequence[Message], active_facts: Iterable[str] = (), milestones: Iterable[Milestone] = ()
 ) -> dict[str, Any]:
     """An item of `conversations.json`; `recent` are the messages that are in none of its chunks."""
-    extra = _extra(session, {"id", "title", "user_id", "started_at", "ended_at", "status"})
+    extra = _extra(session, {"id", "title", "project_id", "started_at", "ended_at", "status"})
     is_archived = session.status == "archived"  # a status that the folder does not have
     item = items.Conversation(
         id=session.id,
         title=session.title,
-        project_id=session.user_id,
+        project_id=session.project_id,
         started_at=session.started_at,
         ended_at=session.ended_at,
         status="ended" if is_archived else session.status,

@@ -12,8 +12,10 @@ from lamina.formats.foreign_values import content_hash, join_id
 from lamina.formats.json_lines import Record, Value
 from lamina.formats.restorable import Forgotten, read_receipts
 from lamina.formats.restore import IncomingSession, Restorer, Tally
+from lamina.knowledge import projects
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_words import describe_fact, slot_of
+from lamina.knowledge.projects import slot_in
 from lamina.log.append import Ingest
 from lamina.log.default_user import DEFAULT_USER
 from lamina.log.messages import check_id, check_title, draft, is_older_main, main_owner, own_session_id
@@ -46,11 +48,14 @@ class _Pending:
 class Importer:
     """Imports the records of one file."""
 
-    def __init__(self, parts: Parts, reader: Reader, user_id: str | None, forgotten: Forgotten) -> None:
+    def __init__(
+        self, parts: Parts, reader: Reader, user_id: str | None, project_id: str | None, forgotten: Forgotten
+    ) -> None:
         self._parts = parts
         self._store = parts.store
         self._ingest = Ingest(parts, lambda: None)  # the worker is woken at the end
         self._user_id = user_id
+        self._project_id = project_id
         self._forgotten = forgotten
         self._tally = Tally()
         self._restorer = Restorer(parts, reader, self._tally, forgotten)
@@ -62,7 +67,7 @@ class Importer:
         self._manual_facts: list[Fact] = []
         self._links: list[Link] = []
         self._milestones: list[Milestone] = []
-        self._digests: dict[str, Summary] = {}
+        self._digests: dict[tuple[str, str | None], Summary] = {}
 
     async def run(self, records: Records, tick: Callable[[], None]) -> None:
         """Import all records, with a tick now and then; if one is wrong, all before it stay."""
@@ -76,8 +81,8 @@ class Importer:
             await self._finish()
         except (InputError, Conflict) as error:
             await self._finish()
-            done = "everything before it" if number else "nothing"
-            raise type(error)(f"{error}; {done} was imported") from None
+            done = "everything before it was imported, nothing after it" if number else "nothing was imported"
+            raise type(error)(f"{error}; {done}") from None
 
     def outcome(self, skipped: Mapping[str, int]) -> Imported:
         """What was imported so far, and left out, with what the reader of the file had skipped."""
@@ -230,6 +235,7 @@ class Importer:
                 user_id=self._owner(incoming),
                 session_id=incoming.id,
                 agent_id=incoming.head.agent_id if incoming.head else None,
+                project_id=self._project_id or (incoming.head.project_id if incoming.head else None),
             )
             await self._ingest.check_owner(append)
             added = await self._ingest.append(append)
@@ -276,7 +282,11 @@ class Importer:
             times = dict.fromkeys(("happened_at", "created_at"), now)
             filled = {"session_id": "", "turns": {"first": 0, "last": 0}, **times, **record}
         else:
-            return {"strength": 1.0, "created_at": now, **record} if kind == "link" else record
+            given: dict[str, Record] = {
+                "link": {"strength": 1.0, "created_at": now},
+                "summary": {"created_at": now, "updated_at": now},
+            }
+            return {**given.get(kind, {}), **record}
         return filled if "user_id" in record else {"user_id": self._only_owner(), **filled}
 
     def _only_owner(self) -> str:
@@ -303,17 +313,23 @@ class Importer:
     async def _import_summary(self, summary: Summary, place: str) -> None:
         if summary.session_id is not None:
             incoming = self._incoming(summary.session_id, place)
+            summary = replace(summary, tokens=summary.tokens or self._parts.counter.count(summary.text))
             await self._collect(incoming, incoming.summaries, summary)
         elif summary.status == "live":
-            self._digests[self._user_id or summary.user_id] = summary
+            project_id = self._project_id or summary.project_id
+            owner = self._user_id or summary.user_id
+            self._digests[owner, project_id] = replace(summary, user_id=owner, project_id=project_id)
         else:
             self._tally.skipped["digest that was out of date"] += 1
 
     async def _import_fact(self, fact: Fact, place: str) -> None:
-        slot = fact.slot or slot_of(
-            fact.key, fact.value, fact.about, fact.scope
-        )  # of a later version, that of the first
+        slot = fact.slot  # that of a later version is given
+        if not slot or (slot == json_lines.UNREAD and self._project_id is not None):  # in a project, kept as it is told
+            slot = slot_in(slot_of(fact.key, fact.value, fact.about, fact.scope), fact.project_id)
         fact = replace(fact, slot=slot, user_id=self._user_id or fact.user_id)
+        if self._project_id is not None:
+            own = fact.origin == "said" and projects.is_personal(fact)
+            fact = projects.in_project(fact, None if own else self._project_id)
         check_id(fact.user_id, f"{place}: user_id")
         fact = replace(fact, tokens=fact.tokens or self._parts.counter.count(describe_fact(fact)))
         if fact.origin == "said" and fact.session_id is not None:
@@ -364,8 +380,8 @@ class Importer:
         for incoming in self._sessions.values():
             await self._restorer.title(incoming)
             await self._restorer.status(incoming)
-        for user_id, summary in self._digests.items():
-            await self._restorer.digest(summary, user_id, self._sessions)
+        for summary in sorted(self._digests.values(), key=lambda one: one.version):
+            await self._restorer.digest(summary, self._sessions)
 
     def _skip_derived(self, incoming: IncomingSession) -> None:
         """Count what cannot be restored, because the file does not have all that belongs to the session."""

@@ -17,6 +17,7 @@ from lamina.values.summary import Summary
 
 FORMAT = "lamina"
 VERSION = 2
+UNREAD = " "  # the slot of a memory of another tool until it is read; no fact has it
 _READABLE = ((FORMAT, VERSION), ("lamina-sessions", 1))
 
 Record = dict[str, Any]
@@ -34,6 +35,7 @@ _NAMES: Mapping[type, str] = {kind: name for name, kind in _KINDS.items()}
 KINDS = ("header", "message", *_KINDS)
 _OWN_TYPE: Mapping[str, str] = {"fact": "fact_type", "link": "link_type"}  # `type` says what the line is
 _FORGOTTEN = "forgotten"
+EMBEDDING = "embedding"  # of an item, where it was asked for; it is made again where it is imported
 _LINE_KEYS = frozenset({"type", "session_id", "user_id", "body"})  # of a line, besides the message itself
 _MINIMA = {"confidence": 0, "importance": 0, "significance": 0, "strength": 0, "decay": 0, "valence": -1}  # to 1
 
@@ -62,6 +64,7 @@ class SessionHead:
     id: str
     user_id: str | None = None
     agent_id: str | None = None
+    project_id: str | None = None
     title: str | None = None
     status: Status = "active"
     ended_at: datetime | None = None
@@ -84,7 +87,12 @@ def records(lines: Iterable[str]) -> Iterator[tuple[int, Record]]:
         if not text.strip():
             continue
         try:
-            found = json.loads(text)
+            found = json.loads(text.rstrip())
+        except json.JSONDecodeError as error:
+            found = {
+                "type": "unreadable",
+                "reason": f"is not JSON: {error.msg.removesuffix(' at')} at column {error.colno:,}",
+            }
         except (ValueError, RecursionError) as error:
             found = {"type": "unreadable", "reason": f"is not JSON: {error}"}
         if not isinstance(found, dict):
@@ -170,7 +178,7 @@ def value(record: Record, place: str = "the record") -> Value:
     kind = record.get("type")
     if not isinstance(kind, str) or kind not in _KINDS:
         raise InputError(f"{place} has type {kind!r:.80}; a value is one of {list(_KINDS)}")
-    data = {name: item for name, item in record.items() if name != "type"}
+    data = {name: item for name, item in record.items() if name not in {"type", EMBEDDING}}
     if kind in _OWN_TYPE and _OWN_TYPE[kind] in data:
         data["type"] = data.pop(_OWN_TYPE[kind])
     if kind == "receipt" and "rehearsal" in data:  # the name in exports of older versions
@@ -202,18 +210,25 @@ def fact_record(
     category: str,
     text: str,
     user_id: str | None = None,
+    project_id: str | None = None,
     tags: Sequence[str] = (),
     learnt_at: datetime | None = None,
     created_at: datetime | None = None,
     valid_from: datetime | None = None,
     until: datetime | None = None,
     importance: float | None = None,
+    unread: bool = False,
 ) -> Record:
-    """The record of another tool's memory. What is not known is left out; the import fills it in."""
+    """The record of another tool's memory. What is not known is left out; the import fills it in.
+
+    `created_at` is when it was made there; here it is as old as its import.
+    An `unread` text is read by the import, as one that is told by hand.
+    """
     fields_ = {
         "type": "fact",
         "id": fact_id,
         "user_id": user_id,
+        "project_id": project_id,
         "fact_type": fact_type,
         "category": category,
         "value": text,
@@ -223,7 +238,7 @@ def fact_record(
         "tags": tags,
         "learnt_at": learnt_at or created_at,
         "valid_from": valid_from or learnt_at or created_at,
-        "created_at": created_at or learnt_at,
         "until": until,
+        "slot": UNREAD if unread else None,
     }
     return {"key": None, **{name: encode(item) for name, item in fields_.items() if item is not None}}

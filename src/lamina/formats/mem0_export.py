@@ -65,6 +65,7 @@ def _fact(memory: dict[str, Any], place: str, skipped: Counter[str]) -> Record:
         learnt_at=updated or created,
         created_at=created or updated,
         until=expires,
+        unread=True,
     )
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from lamina.counts import count
 from lamina.errors import InputError
-from lamina.formats import chatgpt, claude, detect, files, folder_read, whatsapp
+from lamina.formats import chatgpt, claude, detect, files, folder_read, unknown_files, whatsapp
 from lamina.formats import folder_write as folder
 from lamina.formats.foreign_values import require_object
 from lamina.formats.importing import Records
@@ -26,6 +27,9 @@ _NAMES = {"openai": "ChatGPT", "claude": "Claude", "claude_memories": "memories 
           "claude_code": "Claude Code", "codex": "Codex", "mem0": "mem0",
           "sharegpt": "ShareGPT", "messages": "chat messages", "lamina": "Lamina"}  # fmt: skip
 _END = object()
+_START = 4096  # bytes by which a file is recognised
+_LOOKED_AT = 20  # lines, of which one at least must be JSON
+_MAX_NUMBERS = 20  # of lines that are named
 _TOGETHER = 2 * 1024**3  # bytes of a file that is read as a whole
 
 
@@ -34,6 +38,7 @@ class ImportOptions:
     """What an import is told besides the files."""
 
     user_id: str | None = None  # who gets everything
+    project_id: str | None = None  # which project does
     me: str | None = None  # the speaker of a chat who is the user
     zone: str | None = None  # of times that name none; None: this machine's
 
@@ -46,6 +51,7 @@ class Opened:
     records: Callable[[], Records]
     position: Position
     is_ours: bool = False
+    lines: int | None = None  # that could be read, of a file that has one record on each
     skipped: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -56,7 +62,12 @@ async def open_file(path: Path, name: str, options: ImportOptions) -> Opened:
     if await asyncio.to_thread(path.is_dir):
         return _listed("Lamina folder", await _read_folder(path), name, path, is_ours=True)
     suffix = path.suffix.lower()
-    start = await asyncio.to_thread(_start, path)
+    raw = await asyncio.to_thread(_start, path)
+    start = raw.decode("utf-8", "replace")
+    if not start.strip("\ufeff \r\n\t"):
+        raise detect.EmptyFile(f"{name} is empty; {unknown_files.CAN_BE_IMPORTED}")
+    if (kind := unknown_files.binary_kind(raw, name)) is not None:
+        raise detect.UnknownFormat(unknown_files.describe(name, kind))
     if suffix == ".txt" and not start.lstrip("\ufeff \n").startswith(("{", "[{")):
         return await _open_chat(path, name, options)
     first = await _first_item(path) if start.lstrip("\ufeff \r\n\t").startswith(("[", "{")) else None
@@ -66,10 +77,12 @@ async def open_file(path: Path, name: str, options: ImportOptions) -> Opened:
             return _streamed(format_, read_one, path, name)
     if suffix == ".json" and not await _has_lines(path):
         await asyncio.to_thread(_check_size, path, name)
-        return _converted(await files.read_json(path), name, path)
-    foreign_lines = await _foreign_lines(path, name)
-    if foreign_lines is not None:
-        return _converted(foreign_lines, name, path)
+        return _converted(await _read_json(path, name), name, path)
+    lines = await _foreign_lines(path, name)
+    if lines is not None:
+        opened = _converted(lines.records, name, path)
+        lines.tell(opened, name)
+        return opened
     position = Position()
     return Opened(format="Lamina", records=lambda: _line_records(path, position), position=position, is_ours=True)
 
@@ -102,9 +115,10 @@ async def _open_chat(path: Path, name: str, options: ImportOptions) -> Opened:
     await asyncio.to_thread(_check_size, path, name)
     text = await files.read_text(path)
     if not whatsapp.is_chat(text):
-        raise detect.UnknownFormat(
-            f"{name} begins like no chat that WhatsApp exports; what can be imported:\n{detect.FORMATS}"
-        )
+        kind = unknown_files.text_kind(text[:_START], name)
+        if kind == unknown_files.PLAIN:
+            kind = ("plain text, but begins like no chat that WhatsApp exports", "")
+        raise detect.UnknownFormat(unknown_files.describe(name, kind))
     localise, zone = localiser(options.zone)
     conversion, notes = await asyncio.to_thread(whatsapp.convert, text, name, options.me, localise)
     opened = _listed("WhatsApp", conversion, name, path)
@@ -186,9 +200,9 @@ def _with_counts(conversion: Conversion) -> Conversion:
 # reading
 
 
-def _start(path: Path) -> str:
+def _start(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(4096).decode("utf-8", "replace")
+        return file.read(_START)
 
 
 def _check_size(path: Path, name: str) -> None:
@@ -216,23 +230,72 @@ async def _has_lines(source: Path) -> bool:
     return False
 
 
-async def _foreign_lines(source: Path, name: str) -> list[Record] | None:
+@dataclass(slots=True)
+class _Lines:
+    """The lines of another tool's file, and which of them cannot be read."""
+
+    records: list[Record] = field(default_factory=list)
+    unreadable: list[tuple[int, str]] = field(default_factory=list)  # number and reason
+    number: int = 0  # of lines
+
+    def tell(self, opened: Opened, name: str) -> None:
+        """Say which lines were not read. The last one of a transcript may be cut: it is still being written."""
+        opened.lines = len(self.records)
+        if not self.unreadable:
+            return
+        numbers = [number for number, _ in self.unreadable]
+        if numbers == [self.number] and detect.is_transcript(self.records[0]):
+            opened.notes.append(
+                f"line {self.number:,}, the last one, is cut and was left out; {count(opened.lines, 'line')} before it"
+                " could be read. If a program is still writing the file, import it again later"
+            )
+            return
+        shown = ", ".join(f"{number:,}" for number in numbers[:_MAX_NUMBERS])
+        more = "" if len(numbers) <= _MAX_NUMBERS else f" and {len(numbers) - _MAX_NUMBERS:,} more"
+        listed = "" if len(numbers) == 1 else f" ({shown}{more})"
+        opened.faults.append(
+            f"{name}: {len(numbers):,} of {count(self.number, 'line')} cannot be read{listed}:"
+            f" line {numbers[0]:,} {self.unreadable[0][1]}"
+        )
+
+
+async def _foreign_lines(source: Path, name: str) -> _Lines | None:
     """The lines of another tool's file, which are read together; None for lines of our own."""
-    found: list[Record] = []
-    cut: tuple[int, Record] | None = None
+    found = _Lines()
     async for number, record in files.read_lines(source):
-        if cut is not None:
-            raise InputError(f"{name}, line {cut[0]} {cut[1]['reason']}; nothing was imported")
-        unreadable = record.get("type") == "unreadable"
-        if not found and (unreadable or detect.detect([record], name) == "lamina"):
+        found.number = number
+        if record.get("type") == "unreadable":
+            found.unreadable.append((number, record["reason"]))
+            if not found.records and len(found.unreadable) >= _LOOKED_AT:
+                break
+            continue
+        if not found.records and detect.detect([record], name) == "lamina":
             return None
-        if unreadable:
-            cut = (number, record)  # the last line of a file that is being written may be
-        else:
-            found.append({key: value for key, value in record.items() if key not in _NOT_NEEDED})
-    if cut is not None and not detect.is_transcript(found[0]):
-        raise InputError(f"{name}, line {cut[0]} {cut[1]['reason']}; nothing was imported")
+        found.records.append({key: value for key, value in record.items() if key not in _NOT_NEEDED})
+    if not found.records:
+        await _refuse_text(source, name, found.unreadable[0])
     return found
+
+
+async def _refuse_text(source: Path, name: str, first: tuple[int, str]) -> None:
+    """Raise what is wrong with a file of which no line can be read."""
+    start = (await asyncio.to_thread(_start, source)).decode("utf-8", "replace")
+    number, reason = first
+    if start.lstrip("\ufeff \r\n\t").startswith("{"):
+        raise InputError(f"{name}, line {number} {reason}; nothing was imported; {unknown_files.CAN_BE_IMPORTED}")
+    raise detect.UnknownFormat(unknown_files.describe(name, unknown_files.text_kind(start, name)))
+
+
+async def _read_json(path: Path, name: str) -> Any:
+    """A whole file as JSON; what begins like none is told what it seems to be."""
+    try:
+        return await files.read_json(path)
+    except InputError as error:
+        start = (await asyncio.to_thread(_start, path)).decode("utf-8", "replace")
+        kind = unknown_files.text_kind(start, name)
+        if kind != unknown_files.DAMAGED:
+            raise detect.UnknownFormat(unknown_files.describe(name, kind)) from None
+        raise InputError(f"{error}; nothing was imported; {unknown_files.CAN_BE_IMPORTED}") from None
 
 
 _NOT_NEEDED = frozenset({"toolUseResult", "snapshot_data"})  # large, and said in the messages too

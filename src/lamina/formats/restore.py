@@ -1,17 +1,19 @@
 """Restore what an export has besides messages: as it was where that is safe; the rest is derived again."""
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from lamina.forgetting import redact
 from lamina.formats import restorable
-from lamina.formats.json_lines import SessionHead
+from lamina.formats.json_lines import UNREAD, SessionHead
 from lamina.formats.restorable import Forgotten
-from lamina.knowledge import fact_words
+from lamina.knowledge import fact_words, tellings
 from lamina.knowledge.extract import Reader
+from lamina.knowledge.projects import in_project
 from lamina.log.pages import single
-from lamina.parts import Parts
+from lamina.parts import Parts, beside_loop
 from lamina.protocols.store import Erasure, FactsCommit, Reading, Rewrite, Swap
 from lamina.values.fact import LINK_TYPES, Episode, Fact, Link
 from lamina.values.message import Message
@@ -59,6 +61,11 @@ class Tally:
     skipped: Counter[str] = field(default_factory=Counter)
 
 
+def _with_slot(fact: Fact) -> Fact:
+    slot = fact_words.slot_of(fact.key, fact.value, fact.about, fact.scope) if fact.slot == UNREAD else fact.slot
+    return replace(fact, slot=slot)
+
+
 class Restorer:
     """Restores summaries, facts, episodes, links, milestones and statuses."""
 
@@ -101,7 +108,7 @@ class Restorer:
                 rule=self._reader.rule,
                 receipt_id=self._parts.new_id("rcpt"),
                 at=self._parts.now(),
-                target="messages of a session that were forgotten before they were imported",
+                target="messages of which an imported file has no words",
                 rewrites=rewrites,
                 derived=False,
             )
@@ -154,7 +161,7 @@ class Restorer:
             rule=self._reader.rule,
             put=tuple(facts),
             marks=await self._reader.marks(facts),
-            episodes=tuple(replace(one, user_id=session.user_id) for one in episodes),
+            episodes=tuple(replace(one, user_id=session.user_id, project_id=session.project_id) for one in episodes),
             reading=Reading(
                 session_id=session.id,
                 expect=0,
@@ -178,7 +185,8 @@ class Restorer:
             self._skip("fact that was forgotten here" if gone else "fact whose words are not in its message here", 1)
             return None
         asked = None if fact.question_id is None else single(await self._store.messages(ids=[fact.question_id]))
-        return restorable.with_question_of(replace(fact, user_id=session.user_id, seq=message.seq), asked)
+        here = restorable.with_question_of(replace(fact, user_id=session.user_id, seq=message.seq), asked)
+        return here if here.project_id in {None, session.project_id} else in_project(here, session.project_id)
 
     async def _can_restore(self, episode: Episode, session: Session) -> bool:
         found = [single(await self._store.messages(ids=[message_id])) for message_id in episode.message_ids]
@@ -220,7 +228,7 @@ class Restorer:
             if one.id in self._forgotten.ids:
                 self._skip("episode that was forgotten here", 1)
             elif single(await self._store.episodes(ids=[one.id])) is None:
-                put.append(replace(one, user_id=session.user_id))
+                put.append(replace(one, user_id=session.user_id, project_id=session.project_id))
         if put:
             await self._store.commit_facts(
                 FactsCommit(user_id=session.user_id, rule=self._reader.rule, episodes=tuple(put))
@@ -239,12 +247,27 @@ class Restorer:
             elif known is None:
                 fresh.setdefault(fact.user_id, []).append(fact)
         for user_id, put in fresh.items():
-            marks = await self._reader.marks(put)
-            commit = FactsCommit(user_id=user_id, rule=self._reader.rule, put=tuple(put), marks=marks)
+            facts, change = await self._read_texts(user_id, put)
+            marks = await self._reader.marks(facts)
+            commit = FactsCommit(user_id=user_id, rule=self._reader.rule, put=facts, change=change, marks=marks)
             await self._store.commit_facts(commit)
             stored = sum([single(await self._store.facts(ids=[fact.id])) is not None for fact in put])
             self._tally.added["facts"] += stored
             self._skip("fact whose value was forgotten here", len(put) - stored)
+
+    async def _read_texts(self, user_id: str, facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
+        """Facts told by hand, of which texts of another tool are read; and the known facts that these change."""
+        reader = self._parts.statement_reader
+        texts = [fact for fact in facts if fact.slot == UNREAD]
+        others = [fact for fact in facts if fact.slot != UNREAD]
+        if reader is None or not self._parts.profile.facts or not texts:
+            return tuple(map(_with_slot, facts)), ()
+        known = [*await self._store.facts(user_id), *others]
+        read = functools.partial(tellings.read_texts, texts, known, reader, self._reader.rule)
+        new, change = await beside_loop(lambda: read(self._reader.as_wanted))
+        count = self._parts.counter.count
+        new = [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in new]
+        return (*others, *new), tuple(change)
 
     async def links(self, links: Sequence[Link]) -> None:
         """Restore links between memories that are here."""
@@ -307,19 +330,16 @@ class Restorer:
             return
         await self._store.update_session(session.id, self._parts.now(), title=title)
 
-    async def digest(self, digest: Summary, user_id: str, sessions: dict[str, IncomingSession]) -> None:
+    async def digest(self, digest: Summary, sessions: dict[str, IncomingSession]) -> None:
         """Restore a user's digest, if its sessions are as they were and no digest was written here."""
         sources = [await self._source(source, sessions.get(source.session_id)) for source in digest.sources]
         known = tuple(source for source in sources if source is not None)
         wanted = self._parts.profile.digest_sessions and digest.covers is None and digest.kind == "digest"
-        if (
-            not wanted
-            or not known
-            or len(known) < len(sources)
-            or await self._store.summaries(user_id=user_id, digests=True, live=False)
-        ):
+        here = await self._store.summaries(user_id=digest.user_id, digests=True, live=False)
+        written = any(one.project_id == digest.project_id for one in here)
+        if not wanted or not known or len(known) < len(sources) or written:
             return
-        put = replace(digest, user_id=user_id, sources=known, status="live", folded_into=None)
+        put = replace(digest, sources=known, status="live", folded_into=None)
         if single(await self._store.summaries(ids=[digest.id], live=False)) is None and await self._store.commit(put):
             self._tally.added["summaries"] += 1
 

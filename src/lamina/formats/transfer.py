@@ -4,29 +4,27 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lamina.errors import BadRecords, Conflict, InputError
-from lamina.folding import layouts
-from lamina.folding.layouts import SessionDocument
-from lamina.formats import detect, files
+from lamina.formats import detect, files, session_file
 from lamina.formats.export import Export, Scope
 from lamina.formats.import_circles import refuse_circles
 from lamina.formats.importing import Importer, Records, read_forgotten
 from lamina.formats.json_items import Position
-from lamina.formats.json_lines import Conversion, Record, message_record
+from lamina.formats.json_lines import Conversion
 from lamina.formats.reading import ImportOptions, Opened, is_markdown, localiser, open_file, opened_conversion
 from lamina.formats.restorable import Forgotten
 from lamina.formats.sources import Source, find, open_source
+from lamina.formats.unknown_files import CAN_BE_IMPORTED
 from lamina.knowledge.extract import Reader
 from lamina.log.default_user import resolve_user
 from lamina.log.messages import main_owner
 from lamina.log.pages import single
 from lamina.parts import Parts, Progress
-from lamina.values.message import ROLES, Span
+from lamina.values.message import Span
 from lamina.values.report import Imported, ImportedFile
 
 _MAX_FAULTS = 20  # of one file that are named
@@ -40,9 +38,10 @@ class Transfer:
         self._reader = reader
         self._export = Export(parts)
 
-    async def write(self, target: Path, session_id: str | None, user_id: str | None, progress: Progress | None) -> int:
+    async def write(self, target: Path, **given: Any) -> int:
         """Write a file, or the files of a folder; each gets its name when it is complete. Returns the bytes."""
-        scope = Scope(session_id=session_id, user_id=user_id, progress=progress)
+        scope = Scope(**given)
+        session_id = scope.session_id
         suffix = "" if await asyncio.to_thread(target.is_dir) else target.suffix.lower()
         try:
             if suffix == ".jsonl":
@@ -153,7 +152,7 @@ class Transfer:
             duplicates=outcome.duplicates,
             facts=outcome.facts,
             notes=tuple(opened.notes) if opened else (),
-            problems=_problems(faults, outcome.sessions),
+            problems=_problems(faults, outcome.sessions, opened.lines if opened else None),
         )
         if error is None and file.problems:
             error = InputError("; ".join(file.problems))
@@ -169,29 +168,20 @@ class Transfer:
             raise InputError(f"{name} cannot be read: {error.strerror or error}") from None
 
     async def _read_markdown(self, source: Path, user_id: str | None) -> Conversion:
-        """The session of a markdown file. Its summary, whose messages are gone, becomes the first message."""
+        """The session of a markdown file: its messages with their numbers, and its summary as the summary."""
         try:
-            document = layouts.parse_session(await files.read_text(source))
+            file = session_file.read(await files.read_text(source))
         except InputError as error:
-            raise detect.UnknownFormat(str(error)) from None
-        session = single(await self._parts.store.sessions(ids=[document.session_id]))
-        owner = user_id or (session.user_id if session else main_owner(document.session_id))
-        head = {"type": "session", "id": document.session_id, "user_id": owner, "title": document.title}
-        if document.end is not None:
-            head |= {"status": "ended", "ended_at": document.end.isoformat()}
-        stored = await self._count_stored(document)
-        if stored and stored == len(document.messages):
-            return Conversion(records=[], skipped=Counter({"message that is here under its own id": stored}))
-        return Conversion(records=[head, *_messages(document)])
-
-    async def _count_stored(self, document: SessionDocument) -> int:
-        """How many messages of a markdown file are those of the session it was written from."""
-        numbers = [number for number, _, _ in document.messages]
-        if not numbers:
-            return 0
-        span = Span(first=min(numbers), last=max(numbers))
-        stored = {one.seq: one for one in await self._parts.store.messages(document.session_id, span)}
-        return sum(number in stored and stored[number].text == text for number, _, text in document.messages)
+            raise detect.UnknownFormat(f"{source.name} is {error}; {CAN_BE_IMPORTED}") from None
+        store, parts = self._parts.store, self._parts
+        numbers = [number for number, _, _ in file.messages] or [1]
+        stored = await store.messages(file.session_id, Span(first=min(numbers), last=max(numbers)))
+        if session_file.is_stored(file, stored):
+            skipped = Counter({"message that is here under its own id": len(file.messages)})
+            return Conversion(records=[], skipped=skipped)
+        session = single(await store.sessions(ids=[file.session_id]))
+        owner = user_id or (session.user_id if session else main_owner(file.session_id))
+        return Conversion(records=list(session_file.records(file, owner, parts.profile, parts.counter)))
 
 
 @dataclass(slots=True)
@@ -221,7 +211,8 @@ class _Run:
     forgotten: Forgotten
 
     def importer(self) -> Importer:
-        return Importer(self.parts, self.reader, self.options.user_id, self.forgotten)
+        options = self.options
+        return Importer(self.parts, self.reader, options.user_id, options.project_id, self.forgotten)
 
 
 async def _names_users(records: Records) -> bool:
@@ -248,14 +239,18 @@ def _not_read(name: str, error: InputError) -> Imported:
     return Imported(sessions=0, messages=0, duplicates=0, files=(file,))
 
 
-def _problems(faults: Sequence[str], sessions: int) -> tuple[str, ...]:
+def _problems(faults: Sequence[str], sessions: int, lines: int | None) -> tuple[str, ...]:
     """What was wrong with a file, and how much of it was imported in spite of that."""
     if not faults:
         return ()
     more = len(faults) - _MAX_FAULTS
     shown = [*faults[:_MAX_FAULTS], *([f"and {more:,} more conversations cannot be read"] if more > 0 else ())]
     if sessions and "was imported" not in faults[-1]:
-        shown.append(f"the other conversations of the file were imported ({sessions:,})")
+        shown.append(
+            f"the other conversations of the file were imported ({sessions:,})"
+            if lines is None
+            else f"the other lines of the file were imported ({lines:,})"
+        )
     return tuple(shown)
 
 
@@ -266,30 +261,3 @@ def _total(outcomes: Sequence[Imported]) -> Imported:
         skipped=dict(sum((Counter(one.skipped) for one in outcomes), Counter[str]())),
         files=tuple(file for one in outcomes for file in one.files),
     )
-
-
-def _messages(document: SessionDocument) -> list[Record]:
-    """The messages of a markdown file."""
-    session_id, records = document.session_id, []
-    if document.summary:
-        metadata = {"imported": "summary", "version": document.summary_version}
-        body = {"role": "system", "content": document.summary}
-        summary_id = f"{session_id}:summary-{document.summary_version}"
-        records.append(message_record(session_id, summary_id, body, document.start.isoformat(), metadata))
-    for number, who, text in document.messages:
-        at = (document.start + timedelta(seconds=number)).isoformat()
-        message_id = f"{session_id}:{number}"
-        records.append(message_record(session_id, message_id, _body(who, text, message_id), at, {"number": number}))
-    return records
-
-
-def _body(who: str, text: str, call_id: str) -> dict[str, Any]:
-    """A message from its label in a markdown file: `User`, or `Asha, user`."""
-    name, _, last = who.rpartition(", ")
-    role = last.lower()
-    if role not in ROLES:
-        return {"role": "user", "content": text, "name": who}
-    message = {"role": role, "content": text}
-    if role == "tool":
-        message["tool_call_id"] = call_id
-    return {**message, "name": name} if name else message

@@ -10,6 +10,7 @@ from typing import Literal
 
 from lamina.errors import InputError
 from lamina.formats import foreign_values as foreign
+from lamina.formats import whatsapp_phrases as phrases
 from lamina.formats.foreign_values import content_hash, join_id
 from lamina.formats.json_lines import Conversion, Record, message_record
 
@@ -26,25 +27,14 @@ _STAMP = f"{_DATE}{_AT}{_TIME}"
 _SECOND = re.sub(r"\(\?P([<=])(\w+)", r"(?P\1\g<2>2", _STAMP)  # the same, its groups under other names
 _HEAD = re.compile(rf"(?:\[{_STAMP}\] ?|{_SECOND} [-\u2013] )")
 _MARKS = str.maketrans("", "", "\u200e\u200f\ufeff\u202a\u202c")
-_MEDIA = re.compile(
-    r"<(?:Media omitted|Medien ausgeschlossen|Multimedia omitido|Archivo omitido|M\u00e9dias omis|Media omessi|"
-    r"M\u00eddia oculta|attached: [^>]+|adjunto: [^>]+|Anhang: [^>]+)>"
-    r"|(?:image|video|audio|sticker|GIF|document|Contact card) omitted"
-    r"|[^\n]+\.\w{2,5} \((?:file attached|Datei angeh\u00e4ngt|archivo adjunto|fichier joint)\)",
+_OWN_SIGN = ": \u200e"  # on iOS, what WhatsApp writes in place of a message begins with this sign
+_CHAT = re.compile(
+    r"(?:WhatsApp[- ]Chatt? (?:with|mit|met|med|-) |Chat (?:de )?WhatsApp (?:con|-) |Discussion WhatsApp avec "
+    r"|(?:Conversa|Chat) do WhatsApp com )(.+)",
     re.IGNORECASE,
 )
-_DELETED = re.compile(
-    r"(?:This message was deleted|You deleted this message|Diese Nachricht wurde gel\u00f6scht|"
-    r"Se elimin\u00f3 este mensaje|Eliminaste este mensaje|Du hast diese Nachricht gel\u00f6scht)\.?",
-    re.IGNORECASE,
-)
-_EDITED = re.compile(
-    r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se edit\u00f3 este mensaje\.?)>$"
-)
-_NOTICE = re.compile(
-    r"end-to-end encrypt|secured with end-to-end|Ende-zu-Ende-verschl|cifrad[oa]s? de extremo a extremo"
-)
-_CHAT = re.compile(r"(?:WhatsApp Chat (?:with|mit|-) |Chat de WhatsApp con )(.+)", re.IGNORECASE)
+_QUOTES = frozenset('"\u201c\u201d\u201e\u00ab\u00bb')  # not in names, but in notices of new names
+_NOTICE = "notice of WhatsApp"
 _MAX_NAME = 100  # characters of a speaker's name; what is longer is a notice with a colon in it
 _MAX_TITLE_NAMES = 3
 _MONTHS = 12
@@ -63,6 +53,7 @@ class _Line:
     half: str
     speaker: str | None  # None: a notice of WhatsApp
     text: list[str] = field(default_factory=list)
+    is_own: bool = False  # written by WhatsApp in place of a message
 
 
 def is_chat(text: str) -> bool:
@@ -75,7 +66,7 @@ def convert(text: str, name: str, me: str | None, localise: Localise) -> tuple[C
     skipped: Counter[str] = Counter()
     lines = [*_lines(text)]
     said = [line for line in lines if line.speaker is not None]
-    skipped["notice of WhatsApp"] += len(lines) - len(said)
+    skipped[_NOTICE] += len(lines) - len(said)
     own = _own_name(said, me, name)
     order, guess = _order(lines, name)
     session_id = ""
@@ -109,17 +100,23 @@ def _lines(text: str) -> Iterator[_Line]:
             continue
         if current is not None:
             yield current
-        current = _begin(number, head, plain[head.end() :])
+        current = _begin(number, head, plain[head.end() :], is_own=_is_own(raw))
     if current is not None:
         yield current
 
 
-def _begin(number: int, head: re.Match[str], rest: str) -> _Line:
+def _is_own(raw: str) -> bool:
+    """Whether a line is WhatsApp's by its sign; places and polls, which people send, have it, too."""
+    speaker, sign, words = raw.partition(_OWN_SIGN)
+    return bool(sign) and ": " not in speaker[speaker.find("]") :] and "://" not in words and not words.endswith(":")
+
+
+def _begin(number: int, head: re.Match[str], rest: str, *, is_own: bool) -> _Line:
     found = {key: head[key] or head[f"{key}2"] for key in ("a", "b", "c", "sep", "hour", "minute", "second", "half")}
     speaker, colon, words = rest.partition(": ") if ": " in rest else rest.partition(":\n")
     if rest.endswith(":") and not colon:
         speaker, colon, words = rest[:-1], ":", ""
-    is_notice = not colon or len(speaker) > _MAX_NAME or _NOTICE.search(words) is not None
+    is_notice = not colon or len(speaker) > _MAX_NAME or bool(_QUOTES & {*speaker}) or phrases.is_notice(words)
     return _Line(
         number=number,
         date=(int(found["a"]), int(found["b"]), int(found["c"])),
@@ -129,6 +126,7 @@ def _begin(number: int, head: re.Match[str], rest: str) -> _Line:
         half=(found["half"] or "").lower(),
         speaker=None if is_notice else speaker.removeprefix("~").strip(),
         text=[rest if is_notice else words],
+        is_own=is_own,
     )
 
 
@@ -201,14 +199,17 @@ def _moment(line: _Line, order: Order, name: str) -> datetime:
 
 def _words(line: _Line, skipped: Counter[str]) -> str | None:
     """What was said; None if it was a picture, a recording or nothing."""
-    text = foreign.clean_text(_EDITED.sub("", "\n".join(line.text).strip()), skipped)
-    if _DELETED.fullmatch(text):
+    text = foreign.clean_text(phrases.without_edit_mark("\n".join(line.text).strip()), skipped)
+    if phrases.is_deleted(text):
         skipped["deleted"] += 1
         return None
-    left, media = _MEDIA.subn("", text, count=1) if _MEDIA.match(text) else (text, 0)
-    if left.strip():
-        return f"[media] {left.strip()}" if media else text
-    skipped["media" if media else "empty"] += 1
+    left, has_media = phrases.without_media(text)
+    if left and line.is_own and not has_media and "\n" not in left:
+        skipped[_NOTICE] += 1
+        return None
+    if left:
+        return f"[media] {left}" if has_media else text
+    skipped["media" if has_media else "empty"] += 1
     return None
 
 

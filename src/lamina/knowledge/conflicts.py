@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Literal
 
 from lamina.knowledge.fact_words import INSTEAD, describe_fact, family_of, names_value, normalise_value, slot_of
+from lamina.knowledge.projects import slot_in
 from lamina.profiles import Profile
 from lamina.values.fact import ConflictRule, Fact, Why
 
@@ -34,7 +35,7 @@ def new_slots(facts: Iterable[Fact]) -> dict[str, str]:
 
 
 def _own_slot(fact: Fact) -> str:
-    return slot_of(fact.key, fact.value, fact.about, fact.scope, "beside")
+    return slot_in(slot_of(fact.key, fact.value, fact.about, fact.scope, "beside"), fact.project_id)
 
 
 def worth_keeping(facts: Iterable[Fact], cap: int) -> tuple[str, ...]:
@@ -285,6 +286,15 @@ def _standing_reasons(why: Why, rule: ConflictRule) -> Iterator[str]:
         yield f"valid since {fact.valid_from.date()}" + (f" until {fact.until.date()}" if fact.until else "")
 
 
+def history(fact_id: str, facts: Iterable[Fact]) -> list[Fact]:
+    """Every value of what a fact is about, with those of the slots beside it that one of these took the place of."""
+    family = next(some for some in by_family(facts).values() if any(fact.id == fact_id for fact in some))
+    slot = next(fact.slot for fact in family if fact.id == fact_id)
+    own = {fact.id for fact in family if fact.slot == slot}
+    values = [fact for fact in family if fact.status != "evidence" or not fact.holds]
+    return [fact for fact in values if fact.id in own or (fact.status == "superseded" and fact.of in own)]
+
+
 def by_slot(facts: Iterable[Fact]) -> dict[tuple[str, str], list[Fact]]:
     slots: dict[tuple[str, str], list[Fact]] = {}
     for fact in facts:
@@ -296,8 +306,13 @@ def by_family(facts: Iterable[Fact]) -> dict[tuple[str, str], list[Fact]]:
     """The facts that are resolved together."""
     families: dict[tuple[str, str], list[Fact]] = {}
     for fact in facts:
-        families.setdefault((fact.category, family_of(fact.slot)), []).append(fact)
+        families.setdefault(place_of(fact), []).append(fact)
     return families
+
+
+def place_of(fact: Fact) -> tuple[str, str]:
+    """The category and family of a fact."""
+    return fact.category, family_of(fact.slot)
 
 
 # time

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from lamina.knowledge.circular_links import ORDERED, circles
-from lamina.knowledge.decay import HALF_LIFE_DAYS, freshness
+from lamina.knowledge.decay import HALF_LIFE_DAYS, freshness, last_use
 from lamina.knowledge.duplicates import find_duplicates
 from lamina.knowledge.episodes import cap_episodes, merge_episodes
 from lamina.knowledge.fact_words import describe_fact
@@ -23,7 +23,7 @@ class Rules:
     """When a memory is put away or joined with another."""
 
     half_life_days: float = HALF_LIFE_DAYS
-    days: float = 30.0  # younger facts are never put away
+    days: float = 30.0  # facts that came in less long ago are never put away
     threshold: float = 0.3  # of importance times decay, below which older ones are
     similar: float = 0.9  # share of common terms from which two facts are the same
     most_episodes: int = 100
@@ -90,7 +90,7 @@ def _is_faded(fact: Fact, decay: float, now: datetime, rules: Rules) -> bool:
 
 
 def _is_young(fact: Fact, now: datetime, rules: Rules) -> bool:
-    return (now - fact.learnt_at) / _DAY <= rules.days
+    return (now - fact.created_at) / _DAY <= rules.days
 
 
 def _archive_below(fact: Fact, rules: Rules) -> float | None:
@@ -120,7 +120,7 @@ def _fading_fact(fact: Fact, now: datetime, rules: Rules) -> Fading:
         label=describe_fact(fact),
         importance=fact.importance,
         decay=_fresh(fact, now, rules),
-        used_at=fact.accessed_at or fact.learnt_at,
+        used_at=last_use(fact),
         accesses=fact.accesses,
         archive_below=below,
         kept=below is None or _is_young(fact, now, rules),
@@ -134,7 +134,7 @@ def _fading_episode(episode: Episode, now: datetime, rules: Rules) -> Fading:
         label=episode.title,
         importance=episode.significance,
         decay=_fresh(episode, now, rules),
-        used_at=episode.accessed_at or episode.happened_at,
+        used_at=last_use(episode),
         accesses=episode.accesses,
         archive_below=None,
         kept=True,

@@ -19,9 +19,13 @@ def decay(accesses: int, last: datetime, now: datetime, half_life_days: float = 
 
 
 def freshness(item: Fact | Episode, now: datetime, half_life_days: float = HALF_LIFE_DAYS) -> float:
-    """The freshness of a fact since it was learnt, of an episode since it happened, or since the last access."""
-    came = item.learnt_at if isinstance(item, Fact) else item.happened_at
-    return decay(item.accesses, item.accessed_at or came, now, half_life_days)
+    """The freshness of a memory since it was last used, or came into this memory, however old what it tells of is."""
+    return decay(item.accesses, last_use(item), now, half_life_days)
+
+
+def last_use(item: Fact | Episode) -> datetime:
+    """When a memory was last used, or else came into this memory."""
+    return item.created_at if item.accessed_at is None else max(item.accessed_at, item.created_at)
 
 
 def fade(days: Any, half_life_days: float) -> Any:

@@ -36,12 +36,13 @@ class Selection(Generic[Draft]):
     refused: tuple[tuple[Draft, str], ...]
 
 
-def current_values(facts: Iterable[Fact]) -> dict[Slot, set[str]]:
-    """The values that stand now, by slot."""
+def current_values(facts: Iterable[Fact], names: Mapping[str, str]) -> dict[Slot, set[str]]:
+    """The values that stand now, by slot; also under the categories that a profile keeps by another of these names."""
     found: dict[Slot, set[str]] = {}
     for fact in facts:
-        if fact.holds:
-            found.setdefault((fact.category, fact.slot), set()).add(normalise_value(fact.value))
+        for category in (fact.category, *(other for other, name in names.items() if name == fact.category)):
+            if fact.holds:
+                found.setdefault((category, fact.slot), set()).add(normalise_value(fact.value))
     return found
 
 

@@ -42,7 +42,16 @@ def find_duplicates(facts: Iterable[Fact], similar: float) -> dict[str, str]:
         order = tuple(dict.fromkeys(terms(fact.value)))
         if len(order) >= _MIN_TERMS:
             family = families.setdefault(
-                (fact.user_id, fact.type, fact.category, fact.about, fact.scope, *_telling(fact.value)), {}
+                (
+                    fact.user_id,
+                    fact.project_id,
+                    fact.type,
+                    fact.category,
+                    fact.about,
+                    fact.scope,
+                    *_telling(fact.value),
+                ),
+                {},
             )
             family.setdefault(order, _Wording(order, frozenset(order), [])).facts.append(fact)
     into: dict[str, str] = {}

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from lamina.knowledge import conflicts, draft_selection, fact_drafts, fact_words, restatements, speakers
+from lamina.knowledge import conflicts, draft_selection, fact_drafts, fact_words, projects, restatements, speakers
+from lamina.knowledge.changes import place_changes
 from lamina.knowledge.speakers import Speakers
 from lamina.log.erased import is_emptied, is_emptied_episode
 from lamina.log.pages import cuts_of
@@ -13,7 +14,7 @@ from lamina.model_calls import call, call_with_fallback
 from lamina.parts import Parts
 from lamina.protocols.models import EpisodeDraft, EpisodeExtractor, Extractor, FactDraft
 from lamina.protocols.store import FactsCommit, Reading
-from lamina.values.fact import ConflictRule, Episode, Fact
+from lamina.values.fact import FACT_TYPES, ConflictRule, Episode, Fact
 from lamina.values.message import Message, Span
 from lamina.values.session import Session
 
@@ -113,8 +114,8 @@ class Reader:
         talk = [*await self._asked_before(talk[0]), *talk]
         found: dict[tuple[object, ...], Fact] = {}
         changes: set[str] = set()  # statements that say that something changed
-        for draft, model in await self._select(session, extractor, talk):
-            if self.is_worth_keeping(draft):
+        for selected, model in await self._select(session, extractor, talk):
+            if (draft := self.as_wanted(selected)) is not None:
                 message = by_id[draft.message_id]
                 other = None if heard is None else heard.other(message)
                 said = replace(draft, about=speakers.about_whom(draft.about, message, other))
@@ -123,14 +124,16 @@ class Reader:
                 found.setdefault(same, fact)
                 if draft.key is None and draft.stands == "instead":
                     changes.add(fact.id)
-        return await self._place(session.user_id, list(found.values()), changes)
+        return await self._place(session, list(found.values()), changes)
 
-    async def _place(self, user_id: str, facts: Sequence[Fact], changes: set[str]) -> tuple[Fact, ...]:
-        """The facts, of which statements that repeat or change an older one have its slot."""
-        if all(fact.key is not None for fact in facts):
-            return tuple(facts)
-        known = await self._parts.store.facts(user_id, current=True)
-        return tuple(restatements.place(facts, known, changes, flags=self.rule.conflicts == "flag"))
+    async def _place(self, session: Session, facts: Sequence[Fact], changes: set[str]) -> tuple[Fact, ...]:
+        """The facts, of which those that repeat or change an older one have its slot, each in its project."""
+        if not facts:
+            return ()
+        known = projects.said_in(await self._parts.store.facts(session.user_id, current=True), session.project_id)
+        placed = place_changes(facts, known, str)
+        placed = restatements.place(placed, known, changes, flags=self.rule.conflicts == "flag")
+        return tuple(projects.place(placed, session.project_id))
 
     async def _select(
         self, session: Session, extractor: Extractor, talk: Sequence[Message]
@@ -142,14 +145,15 @@ class Reader:
         beside: Sequence[FactDraft] = ()
         if offline is not None and (join or (check and drafts)):
             _, beside = await self._answer(session, offline, offline, lambda one: one.extract(talk))
-        current = await self._parts.store.facts(session.user_id, current=True) if check and drafts else ()
+        known = await self._parts.store.facts(session.user_id, current=True) if check and drafts else ()
+        current = projects.said_in(known, session.project_id)
         selection = draft_selection.select(
             drafts,
             model,
             messages,
             offline=beside,
             offline_model=offline.name if offline else "",
-            current=draft_selection.current_values(current),
+            current=draft_selection.current_values(current, self._parts.profile.category_names),
             check=check,
             join=join,
         )
@@ -164,17 +168,20 @@ class Reader:
         before = await self._parts.store.messages(message.session_id, Span(first=message.seq - 1, last=message.seq - 1))
         return [one for one in before if one.role == "assistant" and not is_emptied(one)]
 
-    def is_worth_keeping(self, draft: FactDraft) -> bool:
-        """Whether the profile wants facts like this."""
+    def as_wanted(self, draft: FactDraft) -> FactDraft | None:
+        """A draft with the profile's name of its category; None if the profile does not want facts like this."""
         profile = self._parts.profile
-        wanted = not profile.categories or draft.category in profile.categories
+        category = profile.category_names.get(draft.category, draft.category)
+        wanted = not profile.categories or category in profile.categories
         sure = draft.confidence >= profile.least_confidence and draft.importance >= profile.least_importance
-        return wanted and sure
+        return replace(draft, category=category) if wanted and sure else None
 
     def _fact(self, draft: FactDraft, message: Message, user_id: str, model: str) -> Fact:
         parts = self._parts
         fact_id, now = parts.new_id("fact"), parts.now()
         fact = fact_drafts.fact_from_draft(draft, message, user_id=user_id, fact_id=fact_id, model=model, now=now)
+        if parts.profile.importance_by_type:
+            fact = replace(fact, importance=FACT_TYPES[fact.type])
         return self._with_tokens(fact)
 
     def _with_tokens(self, fact: Fact) -> Fact:
@@ -271,7 +278,7 @@ class Reader:
         known = {message.id: message for message in (*before, *messages)}
         found = await self._select_episodes(session, episode_extractor, messages, before)
         return tuple(
-            self._episode(draft, known[draft.message_id], list(known.values()), session.user_id, model)
+            self._episode(draft, known[draft.message_id], list(known.values()), session, model)
             for draft, model in found
         )
 
@@ -304,14 +311,15 @@ class Reader:
         return selection.taken
 
     def _episode(
-        self, draft: EpisodeDraft, message: Message, known: Sequence[Message], user_id: str, model: str
+        self, draft: EpisodeDraft, message: Message, known: Sequence[Message], session: Session, model: str
     ) -> Episode:
         near = [one for one in known if message.seq - _BEFORE <= one.seq < message.seq]
         sources = [one.id for one in near if draft.context and draft.context.rstrip("… ") in one.text]
         speakers = (message, *(one for one in near if one.turn == message.turn))
         return Episode(
             id=self._parts.new_id("epi"),
-            user_id=user_id,
+            user_id=session.user_id,
+            project_id=session.project_id,
             kind=draft.kind,
             title=draft.title,
             summary=draft.summary,

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from lamina.knowledge.statement_words import statement_line
 from lamina.language.unicode import normalise
 from lamina.values.fact import Fact, FactType, Stands
 
@@ -128,7 +129,8 @@ def _statement(fact: Fact) -> str:
     """Key and value as one statement; with `not` where it was said to hold no longer."""
     scope = f" ({fact.scope})" if fact.scope else ""
     if not fact.key:
-        return _claim(fact.value, holds=fact.holds) + ("" if _has_words(fact.value, fact.scope or "") else scope)
+        line = statement_line(fact.value, fact.quote, answers=fact.question is not None) if fact.holds else fact.value
+        return _claim(line, holds=fact.holds) + ("" if _has_words(fact.value, fact.scope or "") else scope)
     label, answer = fact_label(fact).replace("_", " ").removesuffix(scope), _ANSWERS.get(normalise_value(fact.value))
     verb, _, about = label.partition(" ")
     if verb.casefold() in _VERBS:

@@ -7,18 +7,20 @@ from datetime import datetime
 from typing import Any
 
 from lamina.errors import DoesNotFit, InputError, NotFound, Stale
-from lamina.knowledge import conflicts, consistency, fact_words, people, told, user_profile
+from lamina.knowledge import conflicts, consistency, fact_words, people, projects, tellings, told, user_profile
 from lamina.knowledge import episodes as episode_policy
 from lamina.knowledge.circular_links import ORDERED, circles
 from lamina.knowledge.extract import Reader
 from lamina.knowledge.fact_filter import Filter
 from lamina.knowledge.told import Told, check_share, check_tags, check_value, check_word
 from lamina.language.times import moment
+from lamina.log.messages import EVERY_PROJECT
 from lamina.log.pages import every_session, require_session, single
 from lamina.parts import Parts, beside_loop
 from lamina.protocols.models import Statement
 from lamina.protocols.store import FactsCommit
 from lamina.values.fact import (
+    FACT_TYPES,
     LINK_TYPES,
     Arc,
     Episode,
@@ -33,6 +35,7 @@ from lamina.values.fact import (
     Why,
 )
 from lamina.values.message import Span
+from lamina.values.opt_out import PREFIX, opt_out_of
 from lamina.values.summary import Divergence, Summary
 
 _MAX_DEPTH = 10
@@ -55,13 +58,19 @@ class Knowledge:
         known_at: datetime | None = None,
         session_id: str | None = None,
         about: str | None = None,
+        project_id: str | None = None,
         wanted: Filter,
     ) -> list[Fact]:
         """The facts that hold at a time, with what was known at another; with statuses, all facts that have them."""
-        known = await self._parts.store.facts(user_id, None)
+        asked = EVERY_PROJECT if project_id is None and session_id is not None else project_id
+        known = [
+            fact for fact in await self._parts.store.facts(user_id, None) if projects.is_seen(fact.project_id, asked)
+        ]
         if known_at is not None:
             known = conflicts.as_known_at(known, known_at, conflicts.rule_of(self._parts.profile))
-        held = known if wanted.statuses else conflicts.holding(known, as_of or known_at or self._parts.now())
+        held = known
+        if not wanted.statuses:
+            held = projects.seen(conflicts.holding(known, as_of or known_at or self._parts.now()), asked)
         found = [fact for fact in held if wanted.takes(fact) and session_id in {None, fact.session_id}]
         if about is not None:
             person = check_word(about, "about")
@@ -81,8 +90,8 @@ class Knowledge:
 
     async def history(self, fact_id: str) -> list[Fact]:
         """Every value of what a fact is about, in the order they were learnt."""
-        slot = await self._slot(await self.fact(fact_id))
-        return [fact for fact in slot if fact.status != "evidence" or not fact.holds]
+        known = await self._parts.store.facts((await self.fact(fact_id)).user_id)
+        return conflicts.history(fact_id, known)
 
     async def why(self, fact_id: str) -> Why:
         fact = await self.fact(fact_id)
@@ -106,10 +115,13 @@ class Knowledge:
         )
         return replace(why, reasons=tuple(conflicts.reasons(why, conflicts.rule_of(self._parts.profile))))
 
-    async def user_profile(self, user_id: str, as_of: datetime | None, known_at: datetime | None) -> UserProfile:
+    async def user_profile(
+        self, user_id: str, as_of: datetime | None, known_at: datetime | None, project_id: str | None
+    ) -> UserProfile:
         now = self._parts.now()
-        facts = await self.facts(user_id, as_of=as_of, known_at=known_at, wanted=Filter())
-        return user_profile.profile(user_id, facts, as_of or known_at or now, known_at or now)
+        facts = await self.facts(user_id, as_of=as_of, known_at=known_at, project_id=project_id, wanted=Filter())
+        choice = opt_out_of(PREFIX + user_id, await self._parts.store.setting(PREFIX + user_id))
+        return user_profile.profile(user_id, facts, as_of or known_at or now, known_at or now, choice)
 
     # by hand
 
@@ -118,44 +130,54 @@ class Knowledge:
 
         A value that had been forgotten may be known again.
         """
-        store, now = self._parts.store, self._parts.now()
-        known = await store.facts(given.user_id, current=True)
-        called = told.names_of(given.user_id, known)
+        store, now, project_id = self._parts.store, self._parts.now(), given.project_id
+        current = await store.facts(given.user_id, current=True)
+        called = told.names_of(given.user_id, current)
+        known = [projects.without_project(fact) for fact in current if fact.project_id == project_id]
         statement = None if verbatim else await self._read(given, called, now)
         reader = self._parts.statement_reader
-        facts = told.facts_of(
+        telling = tellings.read_telling(
             given,
             statement,
             known,
+            str if reader is None else functools.cache(functools.partial(reader.in_first_person, names=called)),
             now=now,
             new_id=lambda: self._parts.new_id("fact"),
             model="" if reader is None else reader.name,
         )
-        if reader is not None and facts[-1].key is None and facts[-1].model is None:
-            in_first_person = functools.partial(reader.in_first_person, names=called)
-            facts[-1] = told.join_repeat(facts[-1], known, in_first_person)
+        told_facts = telling.facts
+        if self._parts.profile.importance_by_type and given.importance is None:
+            told_facts = tuple(replace(fact, importance=FACT_TYPES[fact.type]) for fact in told_facts)
         count = self._parts.counter.count
-        facts = [replace(fact, tokens=count(fact_words.describe_fact(fact))) for fact in facts]
+        facts, rests = (
+            [
+                projects.in_project(replace(fact, tokens=count(fact_words.describe_fact(fact))), project_id)
+                for fact in some
+            ]
+            for some in (told_facts, telling.rests)
+        )
         marks = await self._reader.marks(facts)
         commit = FactsCommit(
             user_id=given.user_id,
             rule=self._reader.rule,
-            put=tuple(facts),
-            change=tuple(told.leftovers(facts, known, now)),
+            put=(*facts, *rests),
+            change=tuple(projects.in_project(fact, project_id) for fact in telling.changed),
             unblock=tuple(marks.values()),
             newest=True,
         )
         await store.commit_facts(commit)
-        return await self._remembered(facts, known)
+        return await self._remembered(facts, current)
 
     async def is_statement(self, text: str, user_id: str) -> bool:
-        """Whether a text tells facts of the user in the third person."""
+        """Whether a text speaks of the user in the third person, and is no question."""
         reader = self._parts.statement_reader
         if reader is None or len(text) > told.MAX_VALUE or not self._parts.profile.facts:
             return False
         called = told.names_of(user_id, await self._parts.store.facts(user_id, current=True))
-        if await beside_loop(lambda: reader.in_first_person(text, called)) == text:
+        if text.rstrip().endswith("?") or await beside_loop(lambda: reader.in_first_person(text, called)) == text:
             return False
+        if await beside_loop(lambda: reader.names_user(text, called)):
+            return True
         return bool((await beside_loop(lambda: reader.read(text, called, self._parts.now()))).drafts)
 
     async def _read(self, given: Told, names: Sequence[str], now: datetime) -> Statement | None:
@@ -164,8 +186,7 @@ class Knowledge:
         if reader is None or not profile.facts:
             return None
         read = await beside_loop(lambda: reader.read(given.text, names, now))
-        kept = tuple(draft for draft in read.drafts if self._reader.is_worth_keeping(draft))
-        return read if len(kept) == len(read.drafts) else replace(read, drafts=kept, unread=len(given.text))
+        return tellings.worth_keeping(read, given.text, self._reader.as_wanted)
 
     async def _remembered(self, facts: Sequence[Fact], known: Sequence[Fact]) -> list[Remembered]:
         """What became of facts that were put just now, in their order."""
@@ -324,14 +345,17 @@ class Knowledge:
         user_id: str,
         *,
         session_id: str | None,
+        project_id: str | None,
         kinds: frozenset[str],
         wanted: Filter,
     ) -> list[Episode]:
         found = await self._parts.store.episodes(user_id, session_id)
+        asked = EVERY_PROJECT if project_id is None and session_id is not None else project_id
         return [
             one
             for one in found
             if (not kinds or one.kind in kinds)
+            and projects.is_seen(one.project_id, asked)
             and one.significance >= wanted.min_importance
             and wanted.in_time(one.happened_at)
         ]
@@ -365,6 +389,7 @@ class Knowledge:
         episode = Episode(
             id=self._parts.new_id("epi"),
             user_id=session.user_id,
+            project_id=session.project_id,
             kind=kind,
             title=check_value(title),
             summary=summary or title,
@@ -401,11 +426,18 @@ class Knowledge:
 
     async def divergences(self, user_id: str) -> list[Divergence]:
         """Where live summaries do not agree with the facts."""
-        summaries: list[Summary] = []
-        async for session in every_session(self._parts.store, user_id):
-            summaries.extend(await self._parts.store.summaries(session.id))
-        summaries.extend((await self._parts.store.summaries(user_id=user_id, digests=True, live=False))[:1])
-        return list(consistency.divergences(await self._parts.store.facts(user_id), summaries))
+        store = self._parts.store
+        by_project: dict[str | None, list[Summary]] = {}
+        async for session in every_session(store, user_id):
+            by_project.setdefault(session.project_id, []).extend(await store.summaries(session.id))
+        for digest in await store.summaries(user_id=user_id, digests=True):
+            by_project.setdefault(digest.project_id, []).append(digest)
+        facts = await store.facts(user_id)
+        return [
+            one
+            for project_id, summaries in by_project.items()
+            for one in consistency.divergences(projects.seen(facts, project_id), summaries)
+        ]
 
 
 def _check_tag(fact: Fact, tag: str | None) -> Fact:

@@ -8,10 +8,11 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from lamina.knowledge.conflicts import order
 from lamina.knowledge.duplicates import NEGATIONS
-from lamina.language.words import terms, words
+from lamina.language.words import plain, terms, words
 from lamina.values.fact import Fact
 
 _SAME = 0.75  # share of common terms from which two statements are the same
@@ -21,6 +22,20 @@ _MIN_SHARED = 2
 _MIN_TERMS = 3
 _CHOICES = frozenset(("decision", "commitment", "goal", "constraint", "procedure", "entity", "instruction"))
 _NUMBER = re.compile(r"\d")
+_NUMBERED = frozenset(  # words whose number is a name: day 2 and day 3 are two days
+    word
+    for words in (
+        "day week month year quarter phase stage step sprint round level part chapter lesson unit section page line",
+        "room floor building block house apartment flat gate platform table seat bay shelf box batch group team class",
+        "season episode version release milestone ticket issue task item number option scenario test trial run",
+        "tag woche monat jahr schritt kapitel lektion teil raum zimmer stock haus wohnung gruppe klasse seite nummer",
+        "dia semana mes ano fase paso capitulo leccion sala piso grupo clase pagina linea numero",
+        "jour semaine mois etape chapitre lecon salle etage groupe classe ligne",
+        "passo licao andar turma linha giorno settimana mese capitolo lezione stanza piano gruppo",
+        "maand jaar stap hoofdstuk les kamer verdieping groep klas regel",
+    )
+    for word in words.split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +106,8 @@ def _meets(own: _Words, other: _Words, changes: bool, *, flags: bool) -> bool:
     shorter = min(len(own.terms), len(other.terms))
     alike = own.numbers == other.numbers and own.denies == other.denies
     category = own.fact.category
-    if category == other.fact.category and not (alike and flags):
+    one_says_more = common == shorter  # if each has a word that the other lacks, they may be of two days or people
+    if category == other.fact.category and one_says_more and not (alike and flags):
         least = _SAME if alike else _SAME_MATTER
         if shorter >= _MIN_TERMS and common >= least * every and (alike or category != "event"):
             return True
@@ -101,9 +117,10 @@ def _meets(own: _Words, other: _Words, changes: bool, *, flags: bool) -> bool:
 
 def _read(fact: Fact) -> _Words:
     every = words(fact.value)
+    names = {f"{one} {number}" for one, number in pairwise(every) if plain(one) in _NUMBERED and _NUMBER.match(number)}
     return _Words(
         fact,
-        frozenset(term for term in terms(fact.value) if not _NUMBER.search(term)),
+        frozenset(names.union(term for term in terms(fact.value) if not _NUMBER.search(term))),
         frozenset(_numbers(every)),
         any(word in NEGATIONS or word.endswith("n't") for word in every),
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lamina.knowledge.fact_words import names, normalise_value, plain_text, slot_of
+from lamina.knowledge.projects import in_project, without_project
 from lamina.values.fact import Fact
 from lamina.values.message import Message
 
@@ -70,7 +71,7 @@ def reattributed(facts: Iterable[Fact], messages: Sequence[Message], speakers: S
             continue
         about = about_whom(fact.about, message, speakers.other(message))
         if about != fact.about:
-            found.append(_about(fact, about))
+            found.append(in_project(_about(without_project(fact), about), fact.project_id))
     return found
 
 

@@ -13,16 +13,19 @@ from lamina.knowledge.fact_drafts import draft_slot
 from lamina.knowledge.fact_words import TYPES, describe_fact, family_of, names, normalise_value, slot_of
 from lamina.language.times import moment
 from lamina.language.words import terms
+from lamina.log.messages import check_project_id
 from lamina.protocols.models import FactDraft, Statement
 from lamina.values.fact import FACT_TYPES, Fact, FactType, Remembered
 
 MAX_VALUE = 4_000  # characters of a memory told by hand
 _MAX_QUOTE = 240
-_MAX_UNREAD = 1  # words that the facts of a statement may leave out, before it is kept whole as well
 _SIMILAR = 0.9  # share of common terms from which two memories are the same
 _MAYBE_SIMILAR = 0.5
 _EDGES = re.compile(r"^(?:[\s,;:.]|(?:and|but|or|und|aber|oder|y|e|pero)\b)+|[\s,;:.]+$", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_]{2,}")
+_PIECES = re.compile(r"(?<=[.;!])\s+|,\s+(?:(?:and|but)\s+)?")
+_GONE = "\u2026"  # stands where a value was that has ended
+_MAX_EMPTY = 2  # terms of a piece that says nothing without its value: "User works as a ..."
 _NO_NAMES = frozenset(("default", "user"))
 
 
@@ -32,20 +35,22 @@ class Told:
 
     user_id: str
     text: str
-    type: FactType | None
-    category: str | None
-    key: str | None
-    tags: tuple[str, ...]
-    importance: float | None
-    confidence: float | None
-    valid_from: datetime | None
-    valid_until: datetime | None
+    type: FactType | None = None
+    category: str | None = None
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float | None = None
+    confidence: float | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    project_id: str | None = None
 
 
 def check_told(
     text: str,
     *,
     user_id: str,
+    project_id: str | None,
     type: FactType | None,  # noqa: A002 - the word of the glossary
     category: str | None,
     key: str | None,
@@ -60,6 +65,7 @@ def check_told(
         raise InputError(f"no type {type!r}; there are {list(FACT_TYPES)}")
     told = Told(
         user_id=user_id,
+        project_id=None if project_id is None else check_project_id(project_id),
         text=check_value(text),
         type=type,
         category=None if category is None else check_word(category, "category"),
@@ -89,10 +95,18 @@ def facts_of(
     now: datetime,
     new_id: Callable[[], str],
     model: str,
+    ended: frozenset[str] = frozenset(),
 ) -> list[Fact]:
-    """The facts that a telling makes: those read from it, and the text itself where they leave something out."""
+    """The facts that a telling makes: those read from it, and the text itself where they leave something out.
+
+    `ended` are words of known facts that the text says to have ended: they need not be kept with it.
+    """
     drafts = [] if statement is None else list(_usable(told, statement.drafts, known))
-    plain = statement is None or len(drafts) < len(statement.drafts) or statement.unread > _MAX_UNREAD
+    plain = (
+        statement is None
+        or len(drafts) < len(statement.drafts)
+        or bool(statement.unread - _before(drafts, known) - ended)
+    )
     if told.key is not None:
         plain = not drafts
     facts = [_from_draft(told, draft, now, new_id(), model) for draft in drafts]
@@ -111,6 +125,13 @@ def _usable(told: Told, drafts: Sequence[FactDraft], known: Sequence[Fact]) -> I
             continue
         if draft.holds or _ends_one(draft, known):
             yield draft
+
+
+def _before(drafts: Sequence[FactDraft], known: Sequence[Fact]) -> frozenset[str]:
+    """The words of values that new ones take the place of."""
+    places = {(draft.category, family_of(draft_slot(draft))) for draft in drafts}
+    before = [fact for fact in known if _is_current(fact) and (fact.category, family_of(fact.slot)) in places]
+    return frozenset(term for fact in before for term in terms(fact.value))
 
 
 def _ends_one(draft: FactDraft, known: Sequence[Fact]) -> bool:
@@ -226,9 +247,11 @@ def join_repeat(fact: Fact, known: Sequence[Fact], in_first_person: Callable[[st
     return fact
 
 
-def leftovers(fresh: Sequence[Fact], known: Sequence[Fact], now: datetime) -> list[Fact]:
-    """Texts that were kept whole for the sake of one fact in them, and say what a new fact has ended."""
-    found: dict[str, Fact] = {}
+def leftovers(
+    fresh: Sequence[Fact], known: Sequence[Fact], *, now: datetime, new_id: Callable[[], str]
+) -> tuple[list[Fact], list[Fact]]:
+    """Texts kept whole for one fact in them, of which a new fact has ended a value; and what else these say."""
+    ended: dict[str, tuple[Fact, list[str]]] = {}
     for new in fresh:
         for old in known:
             place = (old.category, old.slot) == (new.category, new.slot) and old.key is not None
@@ -238,8 +261,34 @@ def leftovers(fresh: Sequence[Fact], known: Sequence[Fact], now: datetime) -> li
                 continue
             for text in known:
                 if _is_current(text) and is_from_same_telling(text, old) and old.value in text.value:
-                    found[text.id] = replace(text, verdict="merged", verdict_at=now, verdict_by=new.id)
-    return list(found.values())
+                    merged = replace(text, verdict="merged", verdict_at=now, verdict_by=new.id)
+                    ended.setdefault(text.id, (merged, []))[1].append(old.value)
+    rests = [_without(text, values, now, new_id) for text, values in ended.values()]
+    return [text for text, _ in ended.values()], [rest for rest in rests if rest is not None]
+
+
+def _without(text: Fact, values: Iterable[str], now: datetime, new_id: Callable[[], str]) -> Fact | None:
+    """A text that was kept whole without values that have ended; None if it then says nothing."""
+    kept = []
+    for piece in _PIECES.split(text.value):
+        left = piece
+        for value in values:
+            left = left.replace(value, _GONE)
+        if left == piece or len(set(terms(left))) > _MAX_EMPTY:
+            kept.append(left)
+    rest = ", ".join(kept)
+    if not terms(rest):
+        return None
+    return replace(
+        text,
+        id=new_id(),
+        value=rest,
+        slot=slot_of(None, rest),
+        created_at=now,
+        verdict=None,
+        verdict_at=None,
+        verdict_by=None,
+    )
 
 
 def is_from_same_telling(one: Fact, other: Fact) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime
 from lamina.knowledge.fact_words import CATEGORIES, describe_fact
 from lamina.knowledge.people import by_person
 from lamina.values.fact import Fact, UserProfile
+from lamina.values.opt_out import OptOut
 
 _TITLES = {
     "identity": "Who they are",
@@ -23,7 +24,9 @@ _TITLES = {
 }
 
 
-def profile(user_id: str, facts: Sequence[Fact], as_of: datetime, known_at: datetime) -> UserProfile:
+def profile(
+    user_id: str, facts: Sequence[Fact], as_of: datetime, known_at: datetime, opt_out: OptOut | None = None
+) -> UserProfile:
     """A profile from the facts that held: the user's own, then those about others; the most important first."""
     known = {category: place for place, category in enumerate(CATEGORIES)}
     ordered = sorted(facts, key=lambda fact: (known.get(fact.category, len(known)), fact.category))
@@ -35,11 +38,18 @@ def profile(user_id: str, facts: Sequence[Fact], as_of: datetime, known_at: date
         known_at=known_at,
         facts=(*own, *(fact for found in people.values() for fact in found)),
         people={name: tuple(fact.id for fact in found) for name, found in people.items()},
-        markdown=_markdown(user_id, own, people, as_of),
+        markdown=_markdown(user_id, own, people, as_of, opt_out),
+        opted_out=None if opt_out is None else opt_out.since,
     )
 
 
-def _markdown(user_id: str, own: Sequence[Fact], people: Mapping[str, Sequence[Fact]], as_of: datetime) -> str:
+def _markdown(
+    user_id: str,
+    own: Sequence[Fact],
+    people: Mapping[str, Sequence[Fact]],
+    as_of: datetime,
+    opt_out: OptOut | None,
+) -> str:
     lines = [f"# {' '.join(user_id.split())}", "", f"As of {as_of.date()}."]
     category = None
     for fact in own:
@@ -51,7 +61,7 @@ def _markdown(user_id: str, own: Sequence[Fact], people: Mapping[str, Sequence[F
     for name, facts in people.items():
         lines += ["", f"### {' '.join(name.split())}", *(f"- {_entry(fact)}" for fact in facts)]
     if not own and not people:
-        lines += ["", "Nothing is known yet."]
+        lines += ["", "Nothing is known yet." if opt_out is None else f"Opted out on {opt_out.since.date()}."]
     return "\n".join(lines) + "\n"
 
 

@@ -101,6 +101,9 @@ def period(
     return _midnight(since, zone) if since else None, _midnight(until, zone) if until else None
 
 
+_LONG_GRAINS = frozenset(("week", "month", "season", "year"))  # a plan for one of these may be done until it ends
+
+
 def _bounds(phrase: Phrase, now: int, *, ahead: bool) -> tuple[int, int]:
     """The first day and the day of the end, 0 if unknown. Until X is until X begins; if it has begun, until it ends."""
     end = phrase.day if phrase.day > now else phrase.end
@@ -111,6 +114,7 @@ def _bounds(phrase: Phrase, now: int, *, ahead: bool) -> tuple[int, int]:
     if phrase.grain == "range":
         return phrase.start, phrase.end
     if ahead and not phrase.opener:
+        end = phrase.end if phrase.grain in _LONG_GRAINS else end
         return 0, end if end > now else 0
     return phrase.day, 0
 

@@ -35,6 +35,7 @@ _END = re.compile(
     r"|[。\uff01\uff1f｡؟\u06d4।॥።။]+[」』”\u2019\uff09)\"]*"
     rf"|(?<![{_EMOJI}])[{_EMOJI}]++(?=\s{{1,9}}\w)"
 )
+_CLOSING = "\"'”\u2019»"
 _LAST_WORD = re.compile(r"[^\s(\[{\"'“\u2018]{1,24}\Z")
 _CLAUSE = re.compile(r"[;,:]\s|\s[-\u2013—]\s|[\uff1b\uff0c、،]")
 # fmt: off
@@ -132,10 +133,10 @@ def _between(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _closes(text: str, first: int, mark: int, after: int, end: int) -> bool:
     """Whether the mark ends a sentence, rather than an abbreviation, an initial, a list number or a pause."""
-    if text[mark] not in ".…":
-        return True
     rest = text[after : min(after + 12, end)].lstrip()
     follows = rest[:1]
+    if text[mark] not in ".…":
+        return not (text[after - 1] in _CLOSING and follows.islower())  # "Really?" she said
     if text[mark : mark + 2] == ".." or text[mark] == "…":
         return not follows.islower()
     found = _LAST_WORD.search(text, max(first, mark - 24), mark)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lamina.errors import InputError
-from lamina.log.messages import as_list, check_id, draft, main_owner, session_conflict
+from lamina.log.messages import as_list, check_id, check_project_id, draft, main_owner, session_conflict
 from lamina.log.pages import single
 from lamina.parts import Parts, beside_loop, load_beside_loop
 from lamina.protocols.store import Append, Appended
@@ -22,7 +22,14 @@ class Ingest:
         self._wake = wake
 
     async def prepare(
-        self, messages: Any, *, user_id: str, session_id: str, agent_id: str | None, key: str | None = None
+        self,
+        messages: Any,
+        *,
+        user_id: str,
+        session_id: str,
+        agent_id: str | None,
+        project_id: str | None = None,
+        key: str | None = None,
     ) -> Append:
         """What is to be stored, checked and counted."""
         given = as_list(messages)
@@ -37,6 +44,7 @@ class Ingest:
             user_id=check_id(user_id, "user_id"),  # first: a session that is not named is named after the user
             session_id=check_id(session_id, "session_id"),
             agent_id=None if agent_id is None else check_id(agent_id, "agent_id"),
+            project_id=None if project_id is None else check_project_id(project_id),
             drafts=await self._drafts(given),
             salts=self._salts(len(given)),
             now=self._parts.now(),

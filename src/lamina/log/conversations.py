@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lamina.log.resent import Sign, join, sign
 from lamina.parts import Parts
@@ -13,6 +14,15 @@ _MAX_SESSIONS = 200  # of a user that are looked at, those that began last
 _MAX_READ = 8  # of them whose messages are read
 _MAX_OTHERS = 32  # messages of a log that may stand between those a client sends
 RESPONSE_ID = "response_id"  # in the metadata of a reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whose:
+    """Whose sessions may be meant."""
+
+    user_id: str
+    agent_id: str | None = None
+    project_id: str | None = None
 
 
 class Conversations:
@@ -29,20 +39,14 @@ class Conversations:
         return self._parts.new_id(_prefix(group))
 
     async def find(
-        self,
-        sent: Sequence[Sign],
-        *,
-        user_id: str,
-        agent_id: str | None = None,
-        group: str | None = None,
-        retried: bool = False,
+        self, sent: Sequence[Sign], whose: Whose, *, group: str | None = None, retried: bool = False
     ) -> str | None:
         """The session that goes on with what was sent; None if it is a new conversation.
 
         A session whose log ends with what the client sends again comes first; then one from whose middle it goes on,
         because the client changed something that was said there.
         """
-        sessions = await self._sessions(user_id, agent_id, group)
+        sessions = await self._sessions(whose, group)
         newest = await self._newest(sessions)
         known = set(sent)
 
@@ -61,11 +65,9 @@ class Conversations:
                 earlier = session.id
         return earlier
 
-    async def find_reply(
-        self, response_id: str, *, user_id: str, agent_id: str | None = None, group: str | None = None
-    ) -> str | None:
+    async def find_reply(self, response_id: str, whose: Whose, *, group: str | None = None) -> str | None:
         """The session with a reply that the endpoint gave this id."""
-        sessions = await self._sessions(user_id, agent_id, group)
+        sessions = await self._sessions(whose, group)
         newest = await self._newest(sessions)
         for session in sessions:
             if session.id in newest and newest[session.id].metadata.get(RESPONSE_ID) == response_id:
@@ -76,11 +78,13 @@ class Conversations:
                 return session.id
         return None
 
-    async def _sessions(self, user_id: str, agent_id: str | None, group: str | None) -> list[Session]:
+    async def _sessions(self, whose: Whose, group: str | None) -> list[Session]:
         """Those that may be meant, the one that was written to last first."""
-        found = await self._parts.store.sessions(user_id=user_id, newest=True, limit=_MAX_SESSIONS)
+        found = await self._parts.store.sessions(
+            user_id=whose.user_id, project_id=whose.project_id or "", newest=True, limit=_MAX_SESSIONS
+        )
         prefix = f"{_prefix(group)}_"
-        own = [one for one in found if one.id.startswith(prefix) and one.agent_id == agent_id]
+        own = [one for one in found if one.id.startswith(prefix) and one.agent_id == whose.agent_id]
         return sorted(own, key=lambda one: (one.touched_at, one.id), reverse=True)
 
     async def _newest(self, sessions: Sequence[Session]) -> dict[str, Message]:

@@ -10,12 +10,14 @@ from lamina.errors import Conflict, InputError
 from lamina.log.sdk_messages import chat_messages
 from lamina.values.chat_form import is_private
 from lamina.values.message import ROLES, Limits, MessageDraft, Role
+from lamina.values.session import Session
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_TITLE = 200  # characters
 IMAGE_TOKENS = 765  # what a large picture costs an OpenAI model; a text counter cannot know
 # Idempotency keys that are made here begin like this: they are digests of what was said, and are forgotten with it.
 OWN_KEY = "proxy:"
+EVERY_PROJECT = "*"  # what is asked for: memories of all projects
 _ENVELOPE = frozenset({"id", "created_at", "metadata", "model"})
 _USUAL = _ENVELOPE | {"role", "content"}
 _ROLES: Mapping[str, Role] = {role: role for role in ROLES}
@@ -165,18 +167,19 @@ def _id(raw: Mapping[str, Any], place: str) -> str | None:
     return None if raw.get("id") is None else check_id(raw["id"], f"{place}: id")
 
 
-def main_session(user_id: str, agent_id: str | None = None) -> str:
-    """The session that is meant when none is named: the one of a user, or of a user with an agent."""
+def main_session(user_id: str, agent_id: str | None = None, project_id: str | None = None) -> str:
+    """The session that is meant when none is named: of a user, of a user with an agent, or in a project."""
     own = f"{user_id}{_MAIN}"
+    if project_id is not None:
+        own = f"{own}#{project_id.translate(_ESCAPED)}"
     return own if agent_id is None else f"{own}@{agent_id.translate(_ESCAPED)}"
 
 
 def main_owner(session_id: str) -> str | None:
     """Whose main session an id stands for, whether there is such a user or not; None if anybody may have it."""
-    own, _, agent = session_id.rpartition("@")
-    if not own.endswith(_MAIN) or ":" in agent:
-        own = session_id
-    return own.removesuffix(_MAIN) or None if own.endswith(_MAIN) else None
+    own, mark, suffix = session_id.rpartition(_MAIN)
+    is_main = bool(mark) and (not suffix or (suffix[0] in "@#" and ":" not in suffix))
+    return own or None if is_main else None
 
 
 def is_older_main(session_id: str, user_id: str) -> bool:
@@ -202,6 +205,20 @@ def check_main(session_id: str, user_id: str) -> None:
 def session_conflict(session_id: str) -> Conflict:
     """What is said of a session that is not the caller's; it tells nothing of whose it is."""
     return Conflict(f"session {session_id!r} is taken; choose another session_id")
+
+
+def check_project_id(value: Any) -> str:
+    """The id of one project."""
+    if value == EVERY_PROJECT:
+        raise InputError(f"project_id {value!r} stands for every project; name the one that it belongs to")
+    return check_id(value, "project_id")
+
+
+def check_project(session: Session, project_id: str | None) -> None:
+    """Refuse messages of one project for a session of another."""
+    if project_id not in {None, session.project_id}:
+        whose = "no project" if session.project_id is None else f"project {session.project_id!r}"
+        raise Conflict(f"session {session.id!r} is of {whose}, not of {project_id!r}; choose another session_id")
 
 
 def check_text(name: str, given: Any) -> None:

@@ -27,11 +27,11 @@ async def require_session(store: Store, session_id: str) -> Session:
 
 
 async def every_session(
-    store: Store, user_id: str | None = None, status: Status | None = None
+    store: Store, user_id: str | None = None, status: Status | None = None, project_id: str | None = None
 ) -> AsyncIterator[Session]:
-    """Sessions by id, of a user or of all."""
+    """Sessions by id, of a user or of all, and of one project if it is named."""
     after = None
-    while page := await store.sessions(user_id=user_id, status=status, limit=_PAGE, after=after):
+    while page := await store.sessions(user_id=user_id, status=status, project_id=project_id, limit=_PAGE, after=after):
         for session in page:
             yield session
         after = page[-1].id

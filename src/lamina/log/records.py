@@ -72,6 +72,7 @@ def decode_summary(row: SummaryRow) -> Summary:
             updated_at=datetime.fromisoformat(values["updated_at"]),
             created_at=datetime.fromisoformat(values["created_at"]),
             sources=tuple(Source(**source) for source in values["sources"]),
+            project_id=values.get("project_id"),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged(f"summary {row.id} cannot be read: {error}") from error

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from lamina.counts import count
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from lamina.knowledge import conflicts
 from lamina.knowledge.circular_links import circles
@@ -98,7 +99,7 @@ class Maintenance:
         for user_id in users:
             known = await self._parts.store.facts(user_id)
             if wrong := await beside_loop(partial(_wrong_status, rule, known)):
-                text = f"{len(wrong)} facts do not stand as what was said says, e.g. {wrong[0]}"
+                text = f"what was said gives another status for {count(len(wrong), 'fact')}, e.g. {wrong[0]}"
                 found.append(Problem(kind="standing", where=f"user {user_id}", text=text, derived=True))
         return found
 

@@ -114,7 +114,8 @@ def profile_from(values: Mapping[str, Any]) -> Profile:
             plain[part] = _RULES[rule.pop("rule")](**rule)
     plain["window"] = Window(**plain["window"])
     plain["steps"] = tuple(Step(**step) for step in plain["steps"])
-    for name in ("sections", "categories", "never_archived"):
-        plain[name] = tuple(plain.get(name, ()))
+    for name in ("sections", "first_sections", "domains", "categories", "never_archived", "recalled_kinds"):
+        if name in plain:
+            plain[name] = tuple(plain[name])
     plain["hosted"] = None if plain.get("hosted") is None else Hosted(**plain["hosted"])
     return Profile(**plain)

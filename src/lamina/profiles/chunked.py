@@ -20,6 +20,7 @@ CHUNKED = Profile(
         "final": "chunked_summary",
         "compress": "compress",
     },
+    domains=("technique", "musicality", "physiology", "psychology", "repertoire", "practice"),
     summarizer_model="gpt-5.1-nano",
     hosted=Hosted(id="pmpt_6917ebe9367c819396fe4840cf0f0e050c18a965a3366120"),
 )

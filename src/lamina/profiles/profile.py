@@ -184,22 +184,25 @@ class Profile:
     least: int = 0  # tokens a summary aims at
     user_share: float = 0.0  # of a summary's words that are the user's at the least, where the user said enough
     sections: tuple[str, ...] = ()  # headings of a structured summary
+    first_sections: tuple[str, ...] = ()  # what the prompt for the first one calls them, in this order; (): the same
     title: str | None = None  # first line of a structured summary
     prompts: Mapping[str, str] = field(default_factory=dict)  # task kind -> prompt file
+    domains: tuple[str, ...] = ()  # fields of which a summary keeps the facts, as the prompt of `chunked` names them
     summarizer_model: str | None = None
     hosted: Hosted | None = None
 
     facts: bool = False  # keep what the user said of themselves, word for word
     categories: tuple[str, ...] = ()  # of facts that are kept; (): all
+    category_names: Mapping[str, str] = field(default_factory=dict)  # category -> the one under which it is kept
     conflicts: Literal["newest", "confidence", "flag"] = "newest"  # what happens when two values meet
     least_confidence: float = 0.4  # a fact less sure is not kept
     least_importance: float = 0.2  # a fact less important is not kept
-    promote_confidence: float = 0.5  # a fact less sure waits as a candidate until it is promoted by hand
+    promote_confidence: float = 0.6  # a fact less sure waits as a candidate until it is promoted by hand
     shown_importance: float = 0.5  # a fact less important is not shown unless it is asked for
     episodes: bool = False  # keep the moments that mattered
     max_episodes: int = 100  # of one user; beyond these, the least significant go
     half_life_days: float = 30  # of a memory that is not used
-    consolidation_days: float = 30  # memories older than this may be archived
+    consolidation_days: float = 30  # memories that came in longer ago than this may be archived
     archive_below: float = 0.3  # importance x decay under which they are
     never_archived: tuple[str, ...] = ()  # categories of facts that are never archived
     consolidate_hours: float | None = 24  # how often consolidation runs by itself; None: only on demand
@@ -210,6 +213,7 @@ class Profile:
     excerpt: int | None = None  # characters of a summary that the layout shows
     system_prompt_tokens: int = 0  # reserved for the caller's system prompt
     working_memory_tokens: int = 0  # reserved for the current turn
+    recalled_kinds: tuple[str, ...] = ("message",)  # what search may bring into a context
     retrieval_top_k: int = 10
     relevance_threshold: float = 0.3  # score under which nothing is recalled
     semantic_weight: float = 0.0  # of the weighted sum; all 0: the calibrated sum ranks
@@ -217,10 +221,13 @@ class Profile:
     recency_weight: float = 0.0
     importance_weight: float = 0.0
     access_weight: float = 0.0
-    episode_distance: float | None = None  # summaries nearer to the query than this come first
+    semantic: Literal["vectors", "tfidf"] = "vectors"  # what the weighted sum takes for likeness in meaning
+    importance_by_type: bool = False  # extracted facts have the importance of their type, not their own
+    episode_distance: float | None = None  # only summaries nearer to the query than this are shown
 
     digest_sessions: int = 5  # how many earlier sessions a new session is told of; 0: none
     digest_cap: int = 400
+    last_session_messages: int = 0  # newest messages that others are told of the last session, if no digest has it yet
     archive_days: float | None = None  # ended sessions are archived after so many days
     idle_hours: float | None = None  # an untouched session ends by itself after so many hours
 

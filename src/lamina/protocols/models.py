@@ -34,6 +34,8 @@ class SummaryTask:
     sections: tuple[str, ...]  # headings the text must have, in this order; () for plain text
     cap: int  # tokens the text may have at the most
     least: int  # tokens it should aim at, where there is enough to say
+    target: int = 0  # tokens it should aim at, at the most; 0: the cap
+    asked_sections: tuple[str, ...] = ()  # what the prompt calls the sections, in their order; (): the same
     instructions: str = ""  # the filled prompt
     input: str = ""  # what the prompt works on, in the exact form of the document
     prompt: str | None = None  # name and version of the prompt
@@ -42,6 +44,7 @@ class SummaryTask:
     hosted: Hosted | None = None
     keep: tuple[str, ...] = ()  # words that must survive
     essentials: tuple[str, ...] = ()  # lines that the offline summariser finds most important: most of it must survive
+    domains: tuple[str, ...] = ()  # fields of which facts are to be kept, if the prompt names them
     user_share: float = 0.0  # of the words that should be the user's, where the user said enough
 
 
@@ -91,7 +94,7 @@ class Statement:
     """What was read from a statement about the user: `quote` of a draft is a piece of the text as it was given."""
 
     drafts: tuple[FactDraft, ...]
-    unread: int  # words that tell something and are in no draft
+    unread: frozenset[str]  # stems of words that tell something and are in no draft
 
 
 class StatementReader(Protocol):
@@ -102,6 +105,8 @@ class StatementReader(Protocol):
     def read(self, text: str, names: Sequence[str], at: datetime) -> Statement: ...
 
     def in_first_person(self, text: str, names: Sequence[str]) -> str: ...
+
+    def names_user(self, text: str, names: Sequence[str]) -> bool: ...
 
 
 class Extractor(Protocol):

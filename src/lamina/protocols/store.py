@@ -132,6 +132,7 @@ class Append:
     profile: Profile  # by which the session is worth a worker's look afterwards, or not
     key: str | None = None  # idempotency key
     replaces: Replacement | None = None  # None: goes on from what is there
+    project_id: str | None = None  # of a new session; of one that is there, None or its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +154,16 @@ class Reach:
     fill: bool = False  # go on until `tokens` are read
     tokens: int  # never much further than this
     min_messages: int = 0  # but so many in any case
+    latest: int = 0  # how many messages of the user's last other session are read, if the digest does not have it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastSession:
+    """The last session of a user, which goes on perhaps and is in no digest: its live summaries and newest messages."""
+
+    session: Session
+    summaries: tuple[Summary, ...]
+    messages: tuple[Message, ...]  # oldest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +173,15 @@ class View:
     session: Session | None
     summaries: tuple[Summary, ...]  # live, by what they cover
     tail: tuple[Message, ...]  # newest messages, oldest first
-    digest: Summary | None
+    digests: tuple[Summary, ...]  # live: one for each project, and one of the sessions of none
+    latest: LastSession | None
+    opted_out: bool  # nothing is derived from what the user says
     facts: tuple[Fact, ...]
     cuts: int  # grows when words of the user's memory are taken away or rewritten, by whichever process
+
+    @property
+    def digest(self) -> Summary | None:
+        return self.digests[0] if self.digests else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,6 +329,7 @@ class Erasure:
     titles: tuple[TitleCut, ...] = ()
     unfold: Mapping[str, int] = field(default_factory=dict)  # session -> summaries that cover this message or more go
     user: bool = False  # everything of the user goes
+    vectors: bool = False  # all vectors of the user go
     derived: bool = True  # False: what was derived from rewritten messages stays (retention)
     dry_run: bool = False  # say what would go, and leave everything
 
@@ -385,6 +403,7 @@ class Changes:
     vectors: tuple[VectorRow, ...] = ()  # if an embedder was named
     items: tuple[Summary | Fact | Episode, ...] | None = None  # if asked for: all; None if nothing has changed
     archived: frozenset[str] = frozenset()  # sessions, with `items`
+    projects: Mapping[str, str] = field(default_factory=dict)  # session -> its project, with `items`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -468,11 +487,12 @@ class LogStore(Protocol):
         ids: Sequence[str] | None = None,
         user_id: str | None = None,
         status: Status | None = None,
+        project_id: str | None = None,
         newest: bool = False,
         limit: int = 1000,
         after: str | None = None,
     ) -> list[Session]:
-        """Sessions by id; with `after`, those behind that id.
+        """Sessions by id; with `after`, those behind that id; with `project_id`, of that project, "" for none.
 
         `newest`: those in which someone took a turn, the one that began last first.
         """
@@ -829,6 +849,10 @@ class AdminStore(Protocol):
         ...
 
     async def setting(self, key: str) -> str | None: ...
+
+    async def settings(self, prefix: str) -> dict[str, str]:
+        """The settings whose keys begin like this."""
+        ...
 
     async def put_setting(self, key: str, value: str, *, keep: bool = False) -> str:
         """Store a setting; with `keep`, one that is there stays. Gives the value that holds."""

@@ -116,6 +116,10 @@ class WordIndex:
             which, main = np.concatenate([which, late[extra]]), np.concatenate([main, extra + done])
         return which, self._row.all[main], self._times.all[main].astype(np.float32)
 
+    def postings(self) -> tuple[Any, Any, Any]:
+        """Every place of a word: its term by number, its row, how often it stands there."""
+        return self._term.all, self._row.all, self._times.all
+
     def matches(self, terms: Sequence[str]) -> "Matches":
         """Where the terms of a question stand, and how rare each is."""
         numbers = np.array([self.numbers.get(term, -1) for term in terms], dtype=np.int64)

@@ -19,6 +19,7 @@ from lamina.values.message import ROLES, Span
 
 HIT_KINDS = ("message", "summary", "fact", "episode")
 WEIGHT_NAMES = ("semantic", "keyword", "recency", "importance", "access")  # parts of the weighted sum
+SEMANTICS = ("vectors", "tfidf")
 MIN_SHARE, MAX_SHARE = 0, 1  # of scores and importances
 
 
@@ -26,7 +27,7 @@ MIN_SHARE, MAX_SHARE = 0, 1  # of scores and importances
 class FilterField:
     """One filter: what it takes, what it means in words for a user, and what it may be."""
 
-    kind: Literal["choices", "choice", "words", "id", "time", "share", "flag", "weights"]
+    kind: Literal["choices", "choice", "words", "id", "text", "time", "share", "flag", "weights"]
     about: str
     choices: tuple[str, ...] = ()
 
@@ -41,10 +42,19 @@ FILTERS: Mapping[str, FilterField] = {
     "until": FilterField("time", "Only before this time."),
     "min_importance": FilterField("share", "Only facts that are at least this important, from 0 to 1."),
     "session_id": FilterField("id", "Only in this conversation."),
+    "project_id": FilterField(
+        "id", "Also memories of this project; `*`: of every project. Default: only those of no project."
+    ),
+    "context": FilterField(
+        "text", "Text of the current conversation. Results that fit it rank higher; none is left out."
+    ),
     "role": FilterField("choice", "Only messages of this role.", ROLES),
     "as_of": FilterField("time", "Facts that were true at this time. Default: now."),
     "archived": FilterField("flag", "Also archived facts and sessions."),
     "weights": FilterField("weights", "Rank by a weighted sum of these parts of the score.", WEIGHT_NAMES),
+    "semantic": FilterField(
+        "choice", "What `semantic` in the weights is: likeness of vectors, or of TF-IDF terms.", SEMANTICS
+    ),
     "min_score": FilterField("share", "Only results with at least this score, from 0 to 1. 0.3 drops most misses."),
     "at": FilterField("time", 'When it is asked, for words such as "last week". Default: now.'),
 }
@@ -63,8 +73,14 @@ def check(name: str, given: Any) -> Any:
         raise InputError(f"no {name} {given!r}; there are {list(choices)}")
     readers: dict[str, Callable[[Any, str], Any]] = {
         "words": as_words, "share": _share, "time": moment, "id": check_id, "weights": check_weights,
+        "text": _text,
     }  # fmt: skip
     return readers[kind](given, name) if kind in readers else given
+
+
+def _text(given: Any, name: str) -> str:
+    check_text(name, given)
+    return str(given)
 
 
 def _share(given: Any, name: str) -> float:
@@ -142,12 +158,15 @@ class Request:
     kinds: frozenset[str] = frozenset(HIT_KINDS)
     wanted: Filter = field(default_factory=Filter)
     session_id: str | None = None
+    project_id: str | None = None  # what belongs to it is found, too; "*": to any
+    context: str | None = None  # what fits this text comes higher
     role: str | None = None
     at: datetime | None = None  # when it is asked; None: now
     as_of: datetime | None = None  # facts that held then; None: that hold when it is asked
     archived: bool = False  # also what is archived
     before: Sequence[str] = ()  # the last turns, for a question that makes no sense without them
     weights: Mapping[str, float] | None = None  # of the weighted sum; None: the calibrated sum
+    semantic: str = "vectors"  # what the weighted sum takes for likeness in meaning
     min_score: float = 0.0  # what has less is no hit
     strict: bool = True  # nothing that has neither the words nor the meaning; False: all that may help
 
@@ -159,6 +178,7 @@ def build_request(query: str, profile: Profile, *, user_id: str, top_k: int, **f
         raise InputError(f"top_k must be a whole number of at least 1, not {top_k!r}")
     given = {name: check(name, value) for name, value in filters.items()}
     weights, min_score = given.pop("weights", None), given.pop("min_score", 0.0)
+    semantic = given.pop("semantic", None) or profile.semantic
     if weights is None and profile.weights is not None:
         weights, min_score = profile.weights, max(min_score, profile.relevance_threshold)
     return Request(
@@ -167,6 +187,7 @@ def build_request(query: str, profile: Profile, *, user_id: str, top_k: int, **f
         top_k=top_k,
         wanted=Filter(**{entry.name: given.pop(entry.name) for entry in fields(Filter) if entry.name in given}),
         weights=weights,
+        semantic=semantic,
         min_score=min_score,
         **given,
     )

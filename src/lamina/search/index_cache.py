@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +44,7 @@ class UserIndex:
     texts: dict[str, str] = field(default_factory=dict)  # of the items
     names: tuple[str, ...] = ()  # of the user
     archived: frozenset[str] = frozenset()  # sessions
+    projects: Mapping[str, str] = field(default_factory=dict)  # session -> its project
     lock: Any = field(default_factory=threading.Lock)
 
     def add_messages(self, pages: Sequence[_Page]) -> None:
@@ -75,7 +76,7 @@ class UserIndex:
         self.summaries = {item.id: item for item in items if isinstance(item, Summary)}
         self.index.mark(marks_of(self.facts.values()))
         self.names = names(self.facts.values())
-        self.archived = read.archived
+        self.archived, self.projects = read.archived, read.projects
 
 
 class IndexCache:

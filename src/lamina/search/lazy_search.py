@@ -36,6 +36,18 @@ class LazySearch:
         hits: list[tuple[Hit, float]] = (await self._search(request)).hits
         return hits
 
+    async def nearest(self, request: Request) -> list[tuple[Hit, float, str]] | None:
+        """What is nearest to the query in meaning, each with its distance and, where known, its nearest sentence.
+
+        None if the query has no words of its own.
+        """
+        hits = [hit for hit, _ in await self.rank(request)]
+        distances = await self._instance.distances(request, hits)
+        if distances is None:
+            return None
+        found = ((hit, *near) for hit, near in zip(hits, distances, strict=True))
+        return sorted(found, key=lambda one: (one[1], one[0].id))
+
     async def explain(self, request: Request) -> Explained:
         """The best hits, best first, and how they were found."""
         found = await self._search(request)

@@ -21,7 +21,7 @@ _BORROWED = 8
 _BORROWED_OF_ONE = 5
 _TURNS = 4
 _OF_A_TURN = 2_000  # characters
-_EMPTY = STOP_WORDS | patterns.ASKING
+EMPTY = STOP_WORDS | patterns.ASKING  # words that say nothing of what is asked about
 _CAPITAL = re.compile(r"[^\W\d_]+")
 
 
@@ -87,7 +87,7 @@ def with_context(question: Question, before: Sequence[str]) -> Question:
     """A follow-up with the content terms of the last turns, the most recent first; any other question as it is."""
     if not question.follow_up or not before:
         return question
-    own = {term: word for term, word in zip(question.terms, question.words, strict=True) if word not in _EMPTY}
+    own = {term: word for term, word in zip(question.terms, question.words, strict=True) if word not in EMPTY}
     borrowed: dict[str, str] = {}
     for turn in reversed(before[-_TURNS:]):
         found = _weightiest(turn[:_OF_A_TURN])
@@ -126,7 +126,7 @@ def _content(text: str, names: frozenset[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for whole in words(text):
         word = whole.removesuffix("'s")
-        if not word or word in _EMPTY or whole in _EMPTY or word in names:
+        if not word or word in EMPTY or whole in EMPTY or word in names:
             continue
         found.setdefault(stem(word), word)
         if len(found) >= MAX_TERMS:
@@ -171,5 +171,5 @@ def _name_words(text: str, known: dict[str, tuple[str, ...]]) -> Iterator[tuple[
         if word in known:
             if word not in STOP_WORDS or (word in capitals and word != opening):
                 yield word, word
-        elif len(word) >= _SHORT_FORM and word in capitals and word not in _EMPTY:
+        elif len(word) >= _SHORT_FORM and word in capitals and word not in EMPTY:
             yield from ((first, word) for first in known if first.startswith(word))

@@ -12,11 +12,13 @@ from lamina.search.calibration import probabilities, read_fitted
 from lamina.search.explain import PARTS
 from lamina.search.filters import WEIGHT_NAMES, Request
 from lamina.search.index import Index
-from lamina.search.signals import NAMES, Query, Signals, gather, is_related
+from lamina.search.signals import NAMES, Query, Signals, fit_context, gather, is_related
+from lamina.search.tfidf import tfidf
 from lamina.search.vectors import Flags, Floats, Whole
 
 _DAY = 86_400.0
 _USE = 0.1  # what each use counts, up to all of it
+_LIFT = 1.0  # of the logarithm of the odds of what fits the context wholly
 _SPARE = 5  # more than asked for are found, since some may be gone by now
 MAX_EQUALS = 100  # ids of messages that say the same
 
@@ -71,12 +73,18 @@ _COLUMNS = [[NAMES.index(name) for name in names] for names in PARTS.values()]
 
 
 def score_by_weights(
-    signals: Signals, index: Index, weights: Mapping[str, float], now: float, half_life_days: float, uses: Floats
+    signals: Signals,
+    alike: Floats,
+    index: Index,
+    weights: Mapping[str, float],
+    now: float,
+    half_life_days: float,
+    uses: Floats,
 ) -> Scores:
     """The weighted sum of meaning, words, recency, importance and use, between 0 and 1, with its five parts."""
     age = np.maximum(now - index.at.all[signals.rows], 0) / _DAY
     measures = {
-        "semantic": np.clip(signals.cosines, 0, 1),
+        "semantic": alike,
         "keyword": np.clip(signals.exact, 0, 1),
         "recency": fade(age, half_life_days),
         "importance": index.importance.all[signals.rows],
@@ -126,8 +134,12 @@ def rank(
     half_life_days: float,
     uses: Mapping[str, int],
     space: str | None,
+    context: Query | None = None,
 ) -> Ranking:
-    """The rows that answer, of those that are allowed; `space` is the embedder whose vectors are compared."""
+    """The rows that answer, of those that are allowed; `space` is the embedder whose vectors are compared.
+
+    With a `context`, what fits it comes higher; nothing is left out for it.
+    """
     considered = int(np.count_nonzero(allowed))
     if not considered:
         return Ranking()
@@ -140,7 +152,11 @@ def rank(
         used = np.zeros(len(signals.rows), dtype=np.float32)
         if uses:
             used[:] = [uses.get(index.ids[row], 0) for row in signals.rows]
-        scores = score_by_weights(signals, index, request.weights, at.timestamp(), half_life_days, used)
+        if request.semantic == "tfidf":
+            alike = tfidf(index.words, query.question.text, index.alive.all, signals.rows)
+        else:
+            alike = np.clip(signals.cosines, 0, 1)
+        scores = score_by_weights(signals, alike, index, request.weights, at.timestamp(), half_life_days, used)
         values, names = np.clip(scores.values, 0, 1), WEIGHT_NAMES
     related = is_related(signals, signals.around if request.weights is None else signals.shares)
     if not related.any():
@@ -151,6 +167,12 @@ def rank(
     likely = values
     if request.weights is None:
         likely = probabilities(index, signals, scores.values, order, len(query.question.terms), space)
+    lifts = np.zeros_like(likely)
+    if context is not None:
+        fit_here = fit_context(index, context, signals.rows)
+        raised = _lift(likely, fit_here)
+        lifts, likely, values = raised - likely, raised, _lift(values, fit_here)
+        order = order[np.lexsort((np.arange(len(order)), -likely[order]))]
     rounded = np.round(likely.astype(np.float64), 6)
     best = order[rounded[order] >= request.min_score][: request.top_k + _SPARE]
     equals = _equals(index, signals.rows[best], allowed)
@@ -160,13 +182,20 @@ def rank(
         values[best].tolist(),
         np.round(scores.parts[best].astype(np.float64), 6).tolist(),
         np.round(signals.cosines[best].astype(np.float64), 6).tolist(),
+        [{} if context is None else {"context": lift} for lift in np.round(lifts[best].astype(np.float64), 6).tolist()],
         equals,
     )
     found = [
-        Best(key, score, value, {**dict(zip(names, parts, strict=True)), "cosine": cosine}, *same)
-        for key, score, value, parts, cosine, same in zip(*columns, strict=True)
+        Best(key, score, value, {**dict(zip(names, parts, strict=True)), "cosine": cosine, **lift}, *same)
+        for key, score, value, parts, cosine, lift, same in zip(*columns, strict=True)
     ]
     return Ranking(found, considered, int(np.count_nonzero(related)))
+
+
+def _lift(scores: Floats, fits: Floats) -> Floats:
+    """Scores between 0 and 1 with better odds the better they fit; none is lower than before."""
+    odds = np.exp(_LIFT * fits)
+    return np.asarray(scores * odds / (1 - scores + scores * odds), dtype=np.float32)
 
 
 def _without_equals(order: Any, same: Whole) -> Any:

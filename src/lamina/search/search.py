@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,20 +14,23 @@ import numpy as np
 from lamina.errors import ModelError
 from lamina.knowledge.conflicts import holding
 from lamina.knowledge.fact_filter import Filter
+from lamina.knowledge.projects import is_seen, seen
 from lamina.parts import Parts
 from lamina.protocols.models import Embedder
 from lamina.search.bm25 import comparable
 from lamina.search.embed import embed_texts
+from lamina.search.episode_distance import Nearest, by_sentence, sentences_of
 from lamina.search.explain import hit_of
 from lamina.search.filters import Request
-from lamina.search.index import KINDS, OTHER, ROLES
+from lamina.search.index import KINDS, OTHER, ROLES, Item
 from lamina.search.index_cache import IndexCache, UserIndex
-from lamina.search.question import Question, nameless, understand, with_context
+from lamina.search.question import EMPTY, Question, nameless, understand, with_context
 from lamina.search.ranking import Best, rank
 from lamina.search.signals import Query
 from lamina.search.vectors import Flags, Floats, one_thread, pack, unit
 from lamina.values.fact import Episode, Fact
 from lamina.values.hit import Hit, Stage
+from lamina.values.summary import Summary
 
 logger = logging.getLogger("lamina.recall")
 
@@ -86,12 +90,32 @@ class Search:
         uses = await self._uses(request.user_id) if by_use else {}
         space = None if vector is None or embedder is None else embedder.name
         half_life_days = self._parts.profile.half_life_days
+        around = await self._context(request, embedder, at)
         with user.lock, one_thread():
-            ranking = rank(user.index, query, request, _allow(user, request, at), at, half_life_days, uses, space)
+            allowed = _allow(user, request, at)
+            ranking = rank(user.index, query, request, allowed, at, half_life_days, uses, space, around)
         marks.append(("rank", time.perf_counter()))
         hits = await self._hits(user, ranking.best, request)
         marks.append(("read", time.perf_counter()))
         return Found(hits, ranking.considered, ranking.related, marks)
+
+    async def distances(self, request: Request, hits: Sequence[Hit]) -> list[Nearest] | None:
+        """How far each hit is from the query: by its own vector, or by its nearest sentence if that is static.
+
+        None if the query has no words of its own, as in "What did we discuss?".
+        """
+        static, embedder = self._parts.static, await self._embedder()
+        own = embedder is not None and (static is None or embedder.name != static.name)
+        if static is None or (own and any(hit.parts["cosine"] for hit in hits)):
+            return [Nearest(1 - hit.parts["cosine"]) for hit in hits]
+        understood = understand(request.query, at=request.at or self._parts.now(), names=(), own=())
+        asked = " ".join(word for word in understood.words if word not in EMPTY)
+        if not asked or not hits:
+            return [] if asked else None
+        parts = [sentences_of(hit.text) for hit in hits]
+        texts = [asked[:_EMBEDDED], *(sentence for part in parts for sentence in part)]
+        question, *vectors = await embed_texts(static, texts, _QUICK)
+        return by_sentence(question, parts, vectors)
 
     async def _embedder(self) -> Embedder | None:
         """The embedder to search by: the one that was chosen, or static vectors until all has its vectors."""
@@ -113,6 +137,15 @@ class Search:
             return None
         return unit(np.asarray(found[0], dtype=np.float32))
 
+    async def _context(self, request: Request, embedder: Embedder | None, at: datetime) -> Query | None:
+        """The text of the current conversation as a query; None if none is given."""
+        text = (request.context or "").strip()
+        if not text:
+            return None
+        question = understand(text, at=at)
+        words = comparable(question.words, self._parts.lexicon.word_vectors)
+        return Query(question=question, vector=await self._vector(question, embedder), words=words)
+
     async def _uses(self, user_id: str) -> Mapping[str, int]:
         """How often each memory was used by now: for an index, being used is no change."""
         store = self._parts.store
@@ -125,11 +158,21 @@ class Search:
         messages = {message.id: message for message in (await self._parts.store.messages(ids=ids) if ids else ())}
         found = ((user.items.get(one.id) or messages.get(one.id), one) for one in best)
         hits = [
-            (hit_of(item, one.score, one.parts, one.copies, one.others), one.value)
+            (
+                replace(hit_of(item, one.score, one.parts, one.copies, one.others), project_id=_project_of(item, user)),
+                one.value,
+            )
             for item, one in found
             if item is not None
         ]
         return hits[: request.top_k]
+
+
+def _project_of(item: Item, user: UserIndex) -> str | None:
+    """The project that something belongs to: facts and digests have their own, all else that of its session."""
+    if isinstance(item, Fact) or (isinstance(item, Summary) and item.session_id is None):
+        return item.project_id
+    return user.projects.get(item.session_id or "")
 
 
 def _allow(user: UserIndex, request: Request, at: datetime) -> Flags:
@@ -148,7 +191,10 @@ def _allow(user: UserIndex, request: Request, at: datetime) -> Flags:
         allowed &= np.isin(index.session.all, _sessions(user, {request.session_id}))
     if user.archived and not request.archived:
         allowed &= ~np.isin(index.session.all, _sessions(user, user.archived, facts=False))
-    hidden = _hidden(user, request, at)
+    asked = _asked_in(user, request)
+    if others := {session for session, own in user.projects.items() if not is_seen(own, asked)}:
+        allowed &= ~np.isin(index.session.all, _sessions(user, others, facts=False))
+    hidden = _hidden(user, request, asked, at)
     allowed[[row for item in hidden if (row := index.rows.get(item)) is not None]] = False
     return allowed
 
@@ -161,11 +207,19 @@ def _sessions(user: UserIndex, session_ids: AbstractSet[str], *, facts: bool = T
     return [user.index.sessions.get(name, -1) for name in names]
 
 
-def _hidden(user: UserIndex, request: Request, at: datetime) -> AbstractSet[str]:
-    """Facts and episodes that the request does not ask for: by default facts that are not true."""
-    valid = {fact.id for fact in holding(user.facts.values(), request.as_of or at)}
+def _asked_in(user: UserIndex, request: Request) -> str | None:
+    """The project that is asked for: the one that is named, else that of the session that is named."""
+    named = request.project_id
+    return user.projects.get(request.session_id) if named is None and request.session_id is not None else named
+
+
+def _hidden(user: UserIndex, request: Request, asked: str | None, at: datetime) -> AbstractSet[str]:
+    """Items that the request does not ask for: by default facts that are not true, or are of another project."""
+    own = [fact for fact in user.facts.values() if is_seen(fact.project_id, asked)]
+    valid = {fact.id for fact in seen(holding(own, request.as_of or at), asked)}
     if request.archived:
-        valid |= {fact.id for fact in user.facts.values() if fact.status == "archived"}
+        valid |= {fact.id for fact in own if fact.status == "archived"}
     wanted = {key for key in valid if request.wanted.takes(user.facts[key])} if request.wanted != _ANY else valid
     significant = {key for key, one in user.episodes.items() if one.significance >= request.wanted.min_importance}
-    return (user.facts.keys() - wanted) | (user.episodes.keys() - significant)
+    digests = {key for key, one in user.summaries.items() if not is_seen(one.project_id, asked)}
+    return (user.facts.keys() - wanted) | (user.episodes.keys() - significant) | digests

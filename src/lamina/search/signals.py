@@ -23,6 +23,7 @@ _BEFORE_MEANT, _AFTER_MEANT = (0.6, 0.4, 0.25), (0.3, 0.2)
 _DAY = 86_400.0
 _OF_PERSON = 6.0  # how much more it counts whom a fact is about than who said a message
 _NAME = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+_SHARED = 2.0  # usual words that a row shares at least with a context that it fits wholly
 _RELATED_WORDS, _RELATED_MEANING = 0.02, 0.12  # what a row has at least of what is asked
 
 NAMES = tuple(name for names in PARTS.values() for name in names)
@@ -70,6 +71,21 @@ def gather(index: Index, query: Query, allowed: Flags) -> Signals:
     if query.vector is not None and vectors.rough:  # found by words: their meaning counts too
         cosines[rows] = np.maximum(vectors.of(rows) @ query.vector, 0)
     return _signals(_Candidates(index, rows, allowed), query, near[:, rows], matches, cosines[rows], key_rows)
+
+
+def fit_context(index: Index, context: Query, rows: Whole) -> Floats:
+    """How well rows fit a text, 0 to 1, by the words that they share and by their meaning."""
+    matches = index.words.matches(context.question.terms[:_MAX_WORDS])
+    place = np.full(len(index) + 1, -1, dtype=np.int32)
+    place[rows] = np.arange(len(rows))
+    _, _, has = bm25(matches, place, np.ones(len(rows), dtype=np.float32))
+    shared = matches.rarity @ has
+    usual = float(matches.rarity.mean()) if len(matches.rarity) else 1.0
+    words = shared / max(float(shared.max(initial=0.0)), _SHARED * usual)
+    if context.vector is None:
+        return np.asarray(words, dtype=np.float32)
+    cosines = np.clip(index.vectors.of(rows) @ context.vector, 0, 1)
+    return np.asarray((words + np.where(cosines >= _RELATED_MEANING, cosines, 0)) / 2, dtype=np.float32)
 
 
 def _near(index: Index, query: Query, matches: Matches) -> Floats:

@@ -86,6 +86,7 @@ Count = Annotated[int, Field(ge=1, le=MAX_ITEMS), BeforeValidator(as_integer)]
 Limit = Annotated[int, Field(ge=1, le=MAX_ITEMS, description="Maximum number of items.")]
 Cursor = Annotated[str, Field(min_length=1, max_length=2000, description="`next` of the page before.")]
 HitKind = Literal["message", "summary", "fact", "episode"]
+Semantic = Literal["vectors", "tfidf"]
 _HOURS = "[1-9][0-9]{0,4}|[1-7][0-9]{5}|8[0-6][0-9]{4}|87[0-5][0-9]{3}"
 _DAYS = "[1-9][0-9]{0,3}|[12][0-9]{4}|3[0-5][0-9]{3}|36[0-4][0-9]{2}"
 _WEEKS = "[1-9][0-9]{0,2}|[1-4][0-9]{3}|5[01][0-9]{2}"

@@ -32,6 +32,7 @@ from lamina.server.input_types import (
     Place,
     ProfileName,
     RecordAccess,
+    Semantic,
     Share,
     Some,
     Text,
@@ -104,10 +105,12 @@ class NewMessages(
     messages: MessageText | ChatMessage | Messages
     user_id: Id | None = about(_WHOSE, None)
     agent_id: Id | None = None
+    project_id: Id | None = about("The project of a new conversation. Default: none.", None)
 
 
 class SessionsQuery(ListQuery):
     user_id: Id | None = None
+    project_id: Id | None = about("Only conversations of this project.", None)
     status: Status | None = about("Only conversations with this status.", None)
 
 
@@ -150,6 +153,9 @@ class ContextRequest(
     query: Text | None = about("The user's current message.", None)
     user_id: Id | None = about(_WHOSE, None)
     session_id: Id | None = about("Id of the current conversation. Default: the user's main conversation.", None)
+    project_id: Id | None = about(
+        "Recall memories of this project, too; `*`: of every project. Default: the project of the conversation.", None
+    )
     budget: Budget | None = None
     profile: ProfileName | None = None
     system: Text | None = about("your own system prompt", None)
@@ -158,6 +164,7 @@ class ContextRequest(
     ] = []
     at: Time | None = None
     seen_from: Place | None = about("you send the messages from here on yourself", None)
+    mode: Literal["active", "passive"] = about("passive: the recent conversation alone, nothing is retrieved", "active")
     record_access: RecordAccess = True
 
 
@@ -175,6 +182,8 @@ class ExplainedSearchRequest(
 
     query: Line = about("A question, or words to look for.")
     user_id: Id | None = about(_WHOSE, None)
+    project_id: Id | None = _filter("project_id", None)
+    context: Line | None = _filter("context", None)
     top_k: Count = about("Maximum number of results.", 10)
     kinds: Some[HitKind] = _filter("kinds", list(get_args(HitKind)))
     types: Some[FactType] = _filter("types", [])
@@ -188,6 +197,7 @@ class ExplainedSearchRequest(
     as_of: Time | None = _filter("as_of", None)
     archived: bool = _filter("archived", False)
     weights: Weights | None = _filter("weights", None)
+    semantic: Semantic | None = _filter("semantic", None)
     min_score: Share = _filter("min_score", 0.0)
     at: Time | None = _filter("at", None)
 
@@ -203,6 +213,7 @@ class FactsQuery(KnowledgeQuery):
     known_at: Time | None = None
     session_id: Id | None = _filter("session_id", None)
     about: Word | None = about(ABOUT_WHOM, None)
+    project_id: Id | None = _filter("project_id", None)
     statuses: Some[FactStatus] = _filter("statuses", [])
     types: Some[FactType] = _filter("types", [])
     categories: Some[Word] = _filter("categories", [])
@@ -218,6 +229,9 @@ class NewFact(
     """A memory stored by hand."""
 
     text: FilledLine
+    project_id: Id | None = about(
+        "The project that the memory belongs to. Default: none, it is true in every project.", None
+    )
     type: FactType | None = about("Type of the memory. Default: what the text says, else `fact`.", None)
     category: Word | None = None
     key: Word | None = about(
@@ -253,6 +267,7 @@ class FactChange(
 
 class EpisodesQuery(ListQuery):
     session_id: Id | None = None
+    project_id: Id | None = _filter("project_id", None)
     kinds: Some[EpisodeKind] = []
     since: Time | None = None
     until: Time | None = None
@@ -262,9 +277,14 @@ class EpisodesQuery(ListQuery):
 class ProfileQuery(Parameters):
     as_of: Time | None = None
     known_at: Time | None = None
+    project_id: Id | None = _filter("project_id", None)
 
 
-_TARGETS = ("user_id", "session_id", "message_ids", "first", "last", "fact_id", "text")
+class DigestQuery(Parameters):
+    project_id: Id | None = about("Of the conversations of this project. Default: of those of no project.", None)
+
+
+_TARGETS = ("user_id", "project_id", "session_id", "message_ids", "first", "last", "fact_id", "text")
 
 
 def _target(*given: str, also: Sequence[str] = ()) -> dict[str, Any]:
@@ -272,6 +292,12 @@ def _target(*given: str, also: Sequence[str] = ()) -> dict[str, Any]:
     some = {name: {"not": {"type": "null"}} for name in given}
     none = {name: {"type": "null"} for name in _TARGETS if name not in {*given, *also}}
     return {"required": list(given), "properties": {**some, **none}}
+
+
+class OptOutRequest(Body):
+    keep_log: bool = Field(
+        True, description="Messages are kept and stored; false: they are erased, and none is stored."
+    )
 
 
 class ForgetRequest(
@@ -284,13 +310,14 @@ class ForgetRequest(
             _target("text", also=("user_id", "session_id")),
             _target("session_id", "first", "last", also=("user_id",)),
             _target("session_id"),
-            _target("user_id"),
+            _target("user_id", also=("project_id",)),
         ],
     },
 ):
-    """One of: message_ids; session_id with first and last; session_id; fact_id; text; user_id."""
+    """One of: message_ids; session_id with first and last; session_id; fact_id; text; user_id (with project_id)."""
 
     user_id: Id | None = None
+    project_id: Id | None = about("With `user_id`: only what belongs to this project.", None)
     session_id: Id | None = about("A conversation to delete. With `text`: the conversation to search for it.", None)
     message_ids: MessageIds | None = about("Ids of messages to delete.", None)
     first: Place | None = None
@@ -403,6 +430,7 @@ class EventsQuery(Parameters):
 
 class ImportQuery(Parameters):
     user_id: Id | None = about("give what is imported to this user", None)
+    project_id: Id | None = about("give what is imported to this project", None)
     me: Id | None = about("the name that the user has in a chat of several people", None)
     zone: Id | None = about("the zone of times that have none, e.g. Asia/Tokyo; else that of the service", None)
 
@@ -410,6 +438,8 @@ class ImportQuery(Parameters):
 class ExportQuery(Parameters):
     user_id: Id | None = None
     session_id: Id | None = None
+    project_id: Id | None = about("only this project", None)
+    embeddings: bool = about("true: facts and episodes have their vectors", False)
 
 
 class CostsQuery(Parameters):

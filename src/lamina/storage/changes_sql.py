@@ -59,11 +59,15 @@ async def note_cut(tx: Transaction, user_id: str, sessions: Iterable[str] = ()) 
     )
 
 
+async def forget_vectors(tx: Transaction, user_id: str) -> None:
+    for table in ("vectors", "embedded"):
+        await tx.execute(f"delete from {table} where tenant = ? and user_id = ?", (tx.tenant, user_id))
+
+
 async def forget_changes(tx: Transaction, user_id: str) -> None:
     """Keep nothing of a user, but have all counts of users to come begin past theirs."""
+    await forget_vectors(tx, user_id)
     key = (tx.tenant, user_id)
-    for table in ("vectors", "embedded"):
-        await tx.execute(f"delete from {table} where tenant = ? and user_id = ?", key)
     await tx.alone_in_tenant()
     for seen in await tx.rows("delete from changes where tenant = ? and user_id = ? returning count, cuts", key):
         await tx.execute(

@@ -15,7 +15,7 @@ from lamina.storage.transaction import Transaction
 _SESSION = (
     "user_id, agent_id, status, started_us, last_us, touched_us, ended_us, archived_us, messages, turns, tokens,"
     " closed, cursor, cursor_turn, cursor_tokens, version, digest, pending, touch, attempts, retry_us, extracted,"
-    " erasures, changed, aside, reason, title"
+    " erasures, changed, aside, reason, title, project_id"
 )
 
 _COMPLETE = "touch"  # below 0 while a session is being copied

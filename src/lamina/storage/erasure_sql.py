@@ -54,6 +54,8 @@ async def erase(tx: Transaction, erasure: Erasure) -> Erased:
     await erase_episodes(tx, erasure.user_id, erasure.episodes, gone)
     await _erase_milestones(tx, erasure, gone)
     await _cut_titles(tx, erasure, gone)
+    if erasure.vectors:
+        await changes_sql.forget_vectors(tx, erasure.user_id)
     if erasure.user:
         await _erase_user(tx, erasure.user_id, gone)
     elif erasure.derived:

@@ -17,6 +17,7 @@ from lamina.storage.shared import (
     at_stored_place,
     episodes_to_join,
     is_reworded,
+    refuse_facts,
     searchable,
     stale,
     whole_episodes,
@@ -111,6 +112,8 @@ async def links(tx: Transaction, user_id: str) -> list[Link]:
 
 async def commit_facts(tx: Transaction, commit: FactsCommit) -> bool:
     await _check_expected(tx, commit)
+    if await sessions_sql.has_opted_out(tx, commit.user_id):
+        return refuse_facts(commit)
     if await _overtaken(tx, commit):
         return False
     for session_id in {fact.session_id for fact in commit.put} | {one.session_id for one in commit.episodes}:

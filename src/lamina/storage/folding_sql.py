@@ -3,13 +3,16 @@
 from lamina.protocols.store import FoldCommit, ProposalRow, Swap
 from lamina.storage import changes_sql, facts_sql, sessions_sql, summaries_sql
 from lamina.storage.relational_rows import from_us, to_us
-from lamina.storage.shared import whole_episodes
+from lamina.storage.shared import users_of, whole_episodes
 from lamina.storage.transaction import Transaction
 from lamina.values.fact import ConflictRule
 from lamina.values.summary import Source, Summary
 
 
 async def commit(tx: Transaction, *commits: FoldCommit | Swap | Summary) -> bool:
+    for user_id in sorted(users_of(commits)):
+        if await sessions_sql.has_opted_out(tx, user_id):
+            return False
     for one in commits:
         match one:
             case FoldCommit():
@@ -52,7 +55,9 @@ async def _commit_digest(tx: Transaction, digest: Summary) -> bool:
         return False
     if any([await _has_changed_since(tx, source) for source in digest.sources]):
         return False
-    for old in newest:
+    for old in await summaries_sql.live_digests(tx, digest.user_id):
+        if old.project_id != digest.project_id:
+            continue
         await summaries_sql.unindex_summary(tx, old.id)
         await tx.execute(
             "update summaries set status = 'folded', folded_into = ? where tenant = ? and id = ?",

@@ -33,8 +33,13 @@ async def changes(
     if not items:
         return changed
     archived = await sessions(tx, user_id=user_id, status="archived", limit=1_000_000)
+    projects = await tx.rows(
+        "select id, project_id from sessions where tenant = ? and user_id = ? and project_id is not null",
+        (tx.tenant, user_id),
+    )
     return replace(
         changed,
         items=(*await summaries(tx, user_id=user_id), *await facts(tx, user_id), *await episodes(tx, user_id)),
         archived=frozenset(session.id for session in archived),
+        projects=dict(projects),
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from lamina.documents.versions import earlier_version
 from lamina.folding.due import has_work
 from lamina.log import chain
-from lamina.log.messages import session_conflict
+from lamina.log.messages import check_project, session_conflict
 from lamina.protocols.store import Append, Appended, MessageRow, Replacement
 from lamina.storage import changes_sql, erasure_sql, facts_sql, sessions_sql
 from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, session_value, to_us
@@ -15,10 +15,12 @@ from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
     key_conflict,
+    not_stored,
     whole_messages,
 )
 from lamina.storage.transaction import Transaction
 from lamina.values.message import Message, MessageDraft, Span
+from lamina.values.opt_out import PREFIX, opt_out_of
 from lamina.values.session import Counters, Session, Status
 
 _ALL = 2**62
@@ -138,6 +140,9 @@ async def _episodes_told_in(tx: Transaction, session: Session, message_ids: Sequ
 async def append(tx: Transaction, append: Append) -> Appended:
     if append.key is not None and (known := await _earlier_append(tx, append)) is not None:
         return known
+    choice = opt_out_of(PREFIX, await sessions_sql.setting(tx, PREFIX + append.user_id))
+    if choice is not None and not choice.keep_log:
+        return not_stored(append)
     session, digest = await _session_for(tx, append)
     if append.replaces is not None and session.counters.messages:
         session, digest = await _replace(tx, session, append.replaces)
@@ -168,16 +173,17 @@ async def _session_for(tx: Transaction, append: Append) -> tuple[Session, bytes]
         session = session_value(found[1:])
         if session.user_id != append.user_id:
             raise session_conflict(append.session_id)
+        check_project(session, append.project_id)
         return session, found[0]
     started = to_us(append.drafts[0].created_at)
     digest = chain.first_hash(append.session_id)
     generation = await sessions_sql.generation(tx)
     await sessions_sql.note_tenant(tx)
     await tx.execute(
-        "insert into sessions (tenant, id, user_id, agent_id, status, started_us, last_us, touched_us, digest,"
-        " version, erasures) values (?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?)",
-        (tx.tenant, append.session_id, append.user_id, append.agent_id, started, started, to_us(append.now),
-         digest, generation, generation),
+        "insert into sessions (tenant, id, user_id, agent_id, project_id, status, started_us, last_us, touched_us,"
+        " digest, version, erasures) values (?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?)",
+        (tx.tenant, append.session_id, append.user_id, append.agent_id, append.project_id, started, started,
+         to_us(append.now), digest, generation, generation),
     )  # fmt: skip
     return await sessions_sql.require_session(tx, append.session_id), digest
 

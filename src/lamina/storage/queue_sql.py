@@ -5,6 +5,7 @@ from datetime import datetime
 
 from lamina.protocols.store import Claim, Lease
 from lamina.storage.relational_rows import SESSION, from_us, maybe_from_us, maybe_us, session_value, to_us
+from lamina.storage.sessions_sql import TAKES_PART
 from lamina.storage.shared import FAILING, REASON
 from lamina.storage.transaction import Row, Transaction
 from lamina.values.report import Backlog, Failing, WorkerNote
@@ -137,7 +138,7 @@ async def _count_unembedded(tx: Transaction, embedder: str) -> int:
     (count,) = await tx.one(
         "select count(*) from changes where tenant = :tenant"
         " and count > coalesce((select e.count from embedded as e where e.tenant = :tenant"
-        " and e.embedder = :embedder and e.user_id = changes.user_id), 0)",
+        f" and e.embedder = :embedder and e.user_id = changes.user_id), 0) and {TAKES_PART}",
         {"tenant": tx.tenant, "embedder": embedder},
     )
     return int(count)

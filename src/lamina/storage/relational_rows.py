@@ -15,7 +15,8 @@ _MICROSECOND = timedelta(microseconds=1)
 
 SESSION = (
     "id, user_id, agent_id, status, started_us, last_us, touched_us, ended_us, archived_us, messages, turns, tokens, "
-    "closed, cursor, cursor_turn, cursor_tokens, version, attempts, extracted, erasures, title"
+    "closed, cursor, cursor_turn, cursor_tokens, version, attempts, extracted, erasures, title, "
+    "project_id"
 )
 MESSAGE = "session_id, seq, turn, id, role, body, created_at, metadata, model, tokens, salt, leaf, digest, erased"
 SUMMARY = "id, user_id, session_id, kind, layer, version, first, last, status, folded_into, record, digest"
@@ -68,6 +69,7 @@ def session_value(row: Sequence[Any]) -> Session:
         attempts=row[17],
         erasures=row[19],
         title=row[20],
+        project_id=row[21],
     )
 
 

@@ -17,6 +17,7 @@ from lamina.storage.shared import (
     whole_messages,
 )
 from lamina.storage.transaction import Row, Sql, Transaction
+from lamina.values.opt_out import PREFIX
 from lamina.values.session import Milestone, Session, Status
 
 _SESSION, _MESSAGE = SESSION.split(", "), MESSAGE.split(", ")
@@ -48,6 +49,13 @@ async def generation(tx: Transaction) -> int:
     """
     found = await tx.row("select value from settings where tenant = ? and key = 'generation'", (tx.tenant,))
     return 0 if found is None else int(found[0])
+
+
+# of a row of `changes`: its user has not opted out
+TAKES_PART = (
+    "not exists (select 1 from settings as s where s.tenant = :tenant and s.value <> ''"
+    f" and s.key = '{PREFIX}' || changes.user_id)"
+)
 
 
 async def users(
@@ -92,7 +100,8 @@ async def _users_without_vectors(tx: Transaction, embedder: str, after: str, lim
         " and (select sum(count) from changes where tenant = :tenant) >"
         " (select coalesce(sum(count), 0) from embedded where tenant = :tenant and embedder = :embedder)"
         " and count > coalesce((select e.count from embedded as e where e.tenant = :tenant"
-        " and e.embedder = :embedder and e.user_id = changes.user_id), 0) order by user_id limit :limit",
+        f" and e.embedder = :embedder and e.user_id = changes.user_id), 0) and {TAKES_PART}"
+        " order by user_id limit :limit",
         {"tenant": tx.tenant, "embedder": embedder, "after": after, "limit": limit},
     )
     return [row[0] for row in found]
@@ -113,6 +122,7 @@ async def sessions(
     ids: Sequence[str] | None = None,
     user_id: str | None = None,
     status: Status | None = None,
+    project_id: str | None = None,
     newest: bool = False,
     limit: int = 1000,
     after: str | None = None,
@@ -121,6 +131,7 @@ async def sessions(
     where += "" if ids is None else f" and id {tx.among(':ids')}"
     where += "" if user_id is None else " and user_id = :user"
     where += "" if status is None else " and status = :status"
+    where += "" if project_id is None else " and coalesce(project_id, '') = :project"
     where += " and turns > 0" if newest else ""
     order = "started_us desc, id desc" if newest else "id"
     found = await tx.rows(
@@ -131,6 +142,7 @@ async def sessions(
             "ids": tx.array(ids or ()),
             "user": user_id,
             "status": status,
+            "project": project_id,
             "limit": limit,
         },
     )
@@ -255,6 +267,18 @@ async def milestones(tx: Transaction, session_id: str) -> list[Milestone]:
 async def setting(tx: Transaction, key: str) -> str | None:
     found = await tx.row("select value from settings where tenant = ? and key = ?", (tx.tenant, key))
     return None if found is None else str(found[0])
+
+
+async def settings(tx: Transaction, prefix: str) -> dict[str, str]:
+    found = await tx.rows(
+        "select key, value from settings where tenant = ? and substr(key, 1, ?) = ?", (tx.tenant, len(prefix), prefix)
+    )
+    return {str(key): str(value) for key, value in found}
+
+
+async def has_opted_out(tx: Transaction, user_id: str) -> bool:
+    """Whether nothing is to be derived from what a user says."""
+    return bool(await setting(tx, PREFIX + user_id))
 
 
 async def put_setting(tx: Transaction, key: str, value: str, *, keep: bool = False) -> str:

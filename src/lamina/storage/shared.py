@@ -8,12 +8,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from lamina.errors import Conflict, Stale
+from lamina.errors import Conflict, OptedOut, Stale
 from lamina.log import chain, records
 from lamina.log.erased import says_something
-from lamina.protocols.store import Append, EpisodeRow, Erased, FactRow, FactsCommit, MessageRow, SummaryRow
+from lamina.protocols.store import (
+    Append,
+    Appended,
+    EpisodeRow,
+    Erased,
+    FactRow,
+    FactsCommit,
+    FoldCommit,
+    MessageRow,
+    SummaryRow,
+    Swap,
+)
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Message
+from lamina.values.session import Session
 from lamina.values.summary import Summary
 
 Row = TypeVar("Row", MessageRow, SummaryRow, FactRow, EpisodeRow)
@@ -176,3 +188,34 @@ def behind(prefix: str) -> str:
 def escape(text: str) -> str:
     """A piece of a pattern that stands for itself, where `!` escapes."""
     return re.sub("([!%_])", r"!\1", text)
+
+
+def outside_digest(newest: Sequence[Session], session_id: str | None, digests: Sequence[Summary]) -> Session | None:
+    """The newest of a user's sessions that is not the one in question, unless a digest has it or it is archived."""
+    known = {source.session_id for digest in digests for source in digest.sources}
+    found = next((one for one in newest if one.id != session_id), None)
+    return None if found is None or found.id in known or found.status == "archived" else found
+
+
+def users_of(commits: Sequence[FoldCommit | Swap | Summary]) -> set[str]:
+    """Whose summaries are committed."""
+    several = [
+        one.put if isinstance(one, Swap) else [one.summary if isinstance(one, FoldCommit) else one] for one in commits
+    ]
+    return {summary.user_id for summaries in several for summary in summaries}
+
+
+def refuse_facts(commit: FactsCommit) -> bool:
+    """What comes of facts for a user who has opted out: of those read from messages nothing, of others an error."""
+    if commit.reading is None and (commit.put or commit.episodes):
+        raise OptedOut(commit.user_id)
+    return False
+
+
+def not_stored(append: Append) -> Appended:
+    """What an append comes to for a user who has opted out with their messages: none of it is stored."""
+    at = append.drafts[0].created_at
+    session = Session(
+        id=append.session_id, user_id=append.user_id, status="active", started_at=at, last_at=at, touched_at=append.now
+    )
+    return Appended(session=session, ids=(), span=None, duplicates=(), due=False)

@@ -97,6 +97,16 @@ async def newest_digests(tx: Transaction, user_id: str, *, limit: int) -> list[S
     return found[:limit]
 
 
+async def live_digests(tx: Transaction, user_id: str) -> list[Summary]:
+    """The current digest of each project, and that of the sessions of none, the newest first."""
+    found = await tx.rows(
+        f"select {SUMMARY} from summaries where tenant = ? and user_id = ? and kind = 'digest' and status = 'live'"
+        " order by version desc",
+        (tx.tenant, user_id),
+    )
+    return list(whole_summaries(map(summary_row, found)))
+
+
 async def raw_summaries(tx: Transaction, session_id: str) -> list[SummaryRow]:
     sql = f"select {SUMMARY} from summaries where tenant = ? and session_id = ? order by first, place"
     return [summary_row(row) for row in await tx.rows(sql, (tx.tenant, session_id))]

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from lamina.log.window import take_back
-from lamina.protocols.store import Reach, View, WordMatches, Workload
+from lamina.protocols.store import LastSession, Reach, View, WordMatches, Workload
 from lamina.storage import changes_sql, facts_sql, messages_sql, sessions_sql, summaries_sql
 from lamina.storage.relational_rows import MESSAGE, SUMMARY, message_row, summary_row
-from lamina.storage.shared import log_skip, weights, whole_messages, whole_summaries
+from lamina.storage.shared import log_skip, outside_digest, weights, whole_messages, whole_summaries
 from lamina.storage.transaction import DamagedIndex, Row, Transaction
 from lamina.values.message import Message, Span
 from lamina.values.session import Session
@@ -17,20 +17,38 @@ _PAGE = 64  # messages read at first, where it is not known how many will do
 
 async def view(tx: Transaction, user_id: str, session_id: str | None, reach: Reach) -> View:
     session = None if session_id is None else await sessions_sql.session(tx, session_id)
-    digests = await summaries_sql.newest_digests(tx, user_id, limit=1)
+    digests = await summaries_sql.live_digests(tx, user_id)
     return View(
         session=session,
         summaries=tuple(await summaries_sql.summaries(tx, session.id, live=True)) if session else (),
         tail=tuple(await _tail(tx, session, reach)) if session else (),
-        digest=digests[0] if digests else None,
+        digests=tuple(digests),
+        latest=await _latest(tx, user_id, session_id, digests, reach.latest),
+        opted_out=await sessions_sql.has_opted_out(tx, user_id),
         facts=tuple(await facts_sql.standing_facts(tx, user_id)),
         cuts=(await changes_sql.counts(tx, user_id))[1],
     )
 
 
+async def _latest(
+    tx: Transaction, user_id: str, session_id: str | None, digests: Sequence[Summary], messages: int
+) -> LastSession | None:
+    found = await sessions_sql.sessions(tx, user_id=user_id, newest=True, limit=2) if messages else []
+    latest = outside_digest(found, session_id, digests)
+    if latest is None:
+        return None
+    last = latest.counters.messages
+    span = Span(first=max(1, last - messages + 1), last=last)
+    return LastSession(
+        session=latest,
+        summaries=tuple(await summaries_sql.summaries(tx, latest.id, live=True)),
+        messages=tuple(await messages_sql.messages(tx, latest.id, span)),
+    )
+
+
 async def workload(tx: Transaction, session_id: str, *, before: int, limit: int, unread: int) -> Workload | None:
     session = await sessions_sql.session(tx, session_id)
-    if session is None:
+    if session is None or await sessions_sql.has_opted_out(tx, session.user_id):
         return None
     counters = session.counters
     span = Span(first=max(1, counters.cursor + 1 - before), last=min(counters.cursor + limit, counters.messages))

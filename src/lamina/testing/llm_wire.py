@@ -291,7 +291,8 @@ def vector_of(text: str, dimensions: int) -> list[float]:
 
 
 _DATA = re.compile(r"<data (\w+)>\n(.*?)\n</data \1>", re.DOTALL)
-_SECTIONS = re.compile(r"(?:with these sections, each a `## ` heading: |the sections )([^\n]*?)(?:\.|, each a)")
+_SECTIONS = re.compile(r"markdown with sections: ([^\n]*)\.$", re.MULTILINE)
+_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 _LEAD = re.compile(r"^(?:Message \d+ \([^)]*\): |(?:User|Assistant): |- |#+ )")
 _FACTS = (
     (re.compile(r"\bmy name is (\w+)", re.IGNORECASE), "identity", "name"),
@@ -331,7 +332,8 @@ def _summary(text: str) -> str:
     said = dict.fromkeys(" ".join(line.split()[:_WORDS]) for line in lines)
     body = "\n".join(f"- {line}" for line in list(said)[:60])
     found = _SECTIONS.search(text)
-    if found is None:
+    kept = _HEADING.findall(given) if "Keep the same structure" in text else ()
+    names = found.group(1).split(", ") if found else list(kept)
+    if not names:
         return body or "Nothing was said."
-    names = found.group(1).split(", ")
     return "\n\n".join(f"## {name}\n{body if at == 0 else '- (nothing yet)'}" for at, name in enumerate(names))

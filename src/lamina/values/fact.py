@@ -77,6 +77,7 @@ class Fact:
     question_id: str | None = None  # the message that asked
     reason: str | None = None  # why, as said
     tags: tuple[str, ...] = ()
+    project_id: str | None = None  # the project that it belongs to; None: it is true of the user everywhere
     model: str | None = None  # the extractor that found it
     tokens: int = 0
     replaces: str | None = None  # the version that it was made to replace
@@ -174,6 +175,7 @@ class Episode:
     model: str | None = None  # what found it
     linked: tuple[str, ...] = ()  # ids of facts and other memories
     merged: tuple[str, ...] = ()  # ids of the episodes it was made from
+    project_id: str | None = None  # of its session
     tokens: int = 0
     accesses: int = 0
     accessed_at: datetime | None = None
@@ -239,6 +241,7 @@ class UserProfile:
     facts: tuple[Fact, ...]
     markdown: str
     people: Mapping[str, tuple[str, ...]]  # the others that facts are about, and the ids of these facts
+    opted_out: datetime | None = None  # since when nothing is derived from what the user says
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as plain data: value, confidence, validity and source of each fact, by category or person."""
@@ -281,7 +284,7 @@ class Fading:
     label: str
     importance: float  # of an episode, its significance
     decay: float  # freshness now: 1 just used, 0 long not used
-    used_at: datetime  # when it was last used, or else learnt, or happened
+    used_at: datetime  # when it was last used, or else came into this memory
     accesses: int
     archive_below: float | None  # freshness under which consolidation puts it away; None: never
     kept: bool  # protected from that

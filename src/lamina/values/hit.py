@@ -27,6 +27,7 @@ class Hit:
     role: str | None = None
     name: str | None = None  # who spoke, where the message says so
     tokens: int = 0
+    project_id: str | None = None
     count: int = 1  # messages in which the same speaker says the same
 
     def _repr_html_(self) -> str:

@@ -12,7 +12,7 @@ Scrub = Literal["dead", "vacuumed", "rewritten", "overwritten"]
 class Receipt:
     """What one forgetting erased, and what was rewritten; signed by a chain of hashes."""
 
-    _shown: ClassVar = ("id", "target", "messages", "summaries", "facts", "scrub")
+    _shown: ClassVar = ("id", "target", "messages", "redacted", "summaries", "facts", "scrub", "nothing")
 
     id: str
     at: datetime

@@ -50,6 +50,7 @@ class Session:
     touched_at: datetime  # when it was last written to, by the store's clock
     title: str | None = None  # one line, given by hand or by an import
     agent_id: str | None = None
+    project_id: str | None = None  # the project that it belongs to; None: to the user alone
     ended_at: datetime | None = None
     archived_at: datetime | None = None
     counters: Counters = field(default_factory=Counters)
@@ -78,6 +79,16 @@ class Milestone:
     turn: int
     title: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What a session's summaries say, and how far they reach: the record of the profile `chunked`."""
+
+    _shown: ClassVar = ("global_summary", "last_summarized_message_id")
+
+    global_summary: str  # "" while nothing is folded
+    last_summarized_message_id: str | None  # the last reply that is in it; None while nothing is folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

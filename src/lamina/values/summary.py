@@ -62,6 +62,7 @@ class Summary:
     status: SummaryStatus = "live"
     folded_into: str | None = None
     sources: tuple[Source, ...] = ()
+    project_id: str | None = None  # of a digest: the project whose sessions it tells of
 
     @property
     def due(self) -> int | None:

@@ -233,7 +233,7 @@ class Worker:
         if sessions:
             await self._work_off(task, sessions)
         if digest and not task.live:
-            await self._digester.refresh(user_id, thorough=True)
+            await self._digester.refresh_all(user_id)
         for session_id in sessions:
             if session_id not in task.live:  # another worker did it
                 task.live[session_id] = [one.id for one in await self._parts.store.summaries(session_id)]
@@ -288,7 +288,7 @@ class Worker:
     async def _refresh_digests(self, timeout: float | None) -> int:
         async with asyncio.timeout(timeout):
             users = [user_id async for user_id in every_user(self._parts.store)]
-            return sum([await self._digester.refresh(user_id, thorough=True) for user_id in users])
+            return sum([await self._digester.refresh_all(user_id) for user_id in users])
 
     async def _revoke_dead_leases(self, only: Sequence[str] | None = None) -> None:
         for lease in await self._parts.store.leases():
@@ -332,7 +332,10 @@ class Worker:
         try:
             load = await self._read(claim.session.id, done)
             await self._fold(load, task, done)
-            digests = task.digest and await self._digester.refresh(claim.session.user_id, thorough=task.thorough)
+            session = claim.session
+            digests = task.digest and await self._digester.refresh(
+                session.user_id, session.project_id, thorough=task.thorough
+            )
         except asyncio.CancelledError:
             # still due, and free at once: as if it had been touched since the claim
             await self._parts.store.release(replace(claim, touch=-1))
@@ -377,12 +380,14 @@ class Worker:
             run = FoldRun(self._compactor, session, load.summaries, load.messages, load.facts, whole=whole)
             before = done.folds
             while steps := await self._next_folds(run):
+                started = time.perf_counter()
                 if not await self._parts.store.commit(*(step.commit for step in steps)):
                     logger.info("fold_overtaken", extra={"session": session.id, "version": session.counters.version})
                     whole = False
                     break
+                commit_seconds = time.perf_counter() - started
                 for step in steps:
-                    self._report(step)
+                    self._report(step, commit_seconds)
                     done.folds += 1
                     if task.progress is not None:
                         task.progress(task.before + done.folds, 0)
@@ -438,7 +443,7 @@ class Worker:
             except LaminaError as error:  # the next renewal may succeed; if none does, another worker takes over
                 logger.info("lease_not_renewed", extra={"session": claim.session.id, "reason": str(error)})
 
-    def _report(self, step: Step) -> None:
+    def _report(self, step: Step, commit_seconds: float) -> None:
         session, live, fold, commit, seconds = step
         counters, covered = session.counters, commit.summary.turns
         before = counters.unfolded_tokens + sum(summary.tokens for summary in live)
@@ -466,6 +471,7 @@ class Worker:
                 "tokens_before": before,
                 "tokens_after": summary.tokens,
                 "seconds": round(seconds, 4),
+                "commit_seconds": round(commit_seconds, 4),
                 "model": recipe.model,
                 "fallback": recipe.fallback is not None,
             },

@@ -136,7 +136,12 @@ def test_a_file_of_another_tool_is_imported_in_the_background(service):
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [
-        pytest.param(b"\x89PNG\r\n\x1a\n\x00\xff", "cat.json", "UTF-8", id="no-text"),
+        pytest.param(
+            b"\x89PNG\r\n\x1a\n\x00\xff",
+            "cat.json",
+            "cat.json seems to be a picture (PNG); what can be imported",
+            id="no-text",
+        ),
         pytest.param(b'{"colour": "red"}', "colours.json", "what can be imported", id="another-format"),
         pytest.param(b'{"session_id": "s", "role": "king", "content": "x"}\n', "x.jsonl", "line 1", id="a-wrong-line"),
         pytest.param(b"", "empty.json", "empty.json", id="nothing"),

@@ -71,6 +71,12 @@ def test_a_session_is_told_as_strata(kept):
     refused(kept.get("/v1/sessions/none/outline"), 404, "not-found")
 
 
+def test_the_brief_of_a_session(kept):
+    """What is summarised of it, and up to where; a session that is not there is not found."""
+    assert good(kept.get("/v1/sessions/s1/brief")) == {"global_summary": "", "last_summarized_message_id": None}
+    refused(kept.get("/v1/sessions/none/brief"), 404, "not-found")
+
+
 @pytest.mark.parametrize(
     ("path", "most"),
     [

@@ -63,7 +63,7 @@ export function FeedList({ entries }: { entries: readonly Entry[] }) {
       <ol>
         {entries.map((one) => (
           <li key={JSON.stringify([one.what, one.verb, one.text, one.before, one.quote])} data-testid="happened">
-            <span class={`badge ${one.what}`}>{one.verb}</span>
+            <span class={`badge of-${one.what}`}>{one.verb}</span>
             <div>
               <p>
                 <Line text={one.text} />

@@ -28,7 +28,7 @@ export function Score({ score, weighted }: { score: number; weighted: boolean })
 
 /** The same on one line of text. */
 export const scoreLine = (score: number, weighted: boolean): string =>
-  weighted ? `weighted sum ${score.toFixed(2)} of 1` : `${likelihood(score)} (${share(score)})`;
+  weighted ? `weighted sum ${score.toFixed(2)} of 1` : `${likelihood(score)} answer (${share(score)})`;
 
 /** Whether these parts are those of weights: then they are of a sum that somebody chose. */
 export const isWeighted = (parts: Record<string, number>): boolean => "semantic" in parts || "keyword" in parts;

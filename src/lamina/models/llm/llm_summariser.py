@@ -4,7 +4,7 @@ import re
 
 from lamina.errors import ModelError
 from lamina.folding.acceptance import missing, objection
-from lamina.folding.layouts import enclose, fill, prompt_values
+from lamina.folding.layouts import enclose, fill, prompt_values, rename_sections
 from lamina.models.llm.ask import InvalidAnswer, ask_until_valid, render_prompt
 from lamina.models.llm.endpoint import Endpoint
 from lamina.models.llm.openai_api import Ask, Reply, strip_fence
@@ -60,6 +60,7 @@ class LlmSummariser:
 
     def _check(self, task: SummaryTask, reply: Reply, prompt: str | None = None) -> SummaryDraft:
         text = _PREFACE.sub("", strip_fence(reply.text)).strip()
+        text = rename_sections(text, task.asked_sections, task.sections)
         problem = "it is a refusal" if reply.refused else objection(task, text, cut=reply.cut)
         if problem:
             raise InvalidAnswer[SummaryDraft](problem, hint=_hint(task, text))

@@ -2,13 +2,14 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, unquote
 
 from lamina.context.rendering import fence
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.knowledge.fact_words import normalise_value
 from lamina.knowledge.told import acknowledge
+from lamina.log.messages import EVERY_PROJECT
 from lamina.memory import AsyncMemory
 from lamina.server.mcp import results
 from lamina.server.mcp.results import Data
@@ -42,10 +43,13 @@ class ToolHandlers:
     user: str | None  # None: `default`, if there is no other
     any_user: bool = False
     role: KeyRole = "admin"  # what the caller may do
+    project: str | None = None  # where a call names none
 
     async def call(self, tool: str, given: Any) -> Answer:
         """Do what a tool is for, with arguments that were read by its model."""
         user = await self.memory.resolve_user(getattr(given, "user_id", None) or self.user)
+        if self.project is not None and "project_id" in type(given).model_fields and given.project_id is None:
+            given = given.model_copy(update={"project_id": self.project})
         data: Data = await getattr(self, f"_{tool}")(user, given)
         if tool == "get_context":
             text = results.visible(data["text"])
@@ -60,13 +64,14 @@ class ToolHandlers:
         if (given.text is None) == (given.messages is None):
             raise InputError("give either text or messages")
         if given.text is not None and given.session_id is None:
-            more = given.model_dump(include={"type", "key", "tags"})
+            more = given.model_dump(include={"project_id", "type", "key", "tags"})
             made = await self.memory.remember_all(given.text, user_id=user, **more)
             return {"stored": "fact", "done": acknowledge(made), "ids": [one.fact.id for one in made]}
         if more := sorted(given.model_fields_set & {"type", "key", "tags"}):
             raise InputError(f"{', '.join(more)} can be given for a text without a session, not for messages")
         messages = given.text or [one.model_dump(exclude_none=True) for one in given.messages]
-        added = await self.memory.add(messages, user_id=user, session_id=given.session_id)
+        project_id = await self._project(given)
+        added = await self.memory.add(messages, user_id=user, session_id=given.session_id, project_id=project_id)
         number = "1 message" if len(added.ids) == 1 else f"{len(added.ids)} messages"
         done = f"stored: {number} in session {added.session_id}"
         return {"stored": "messages", "done": done, "ids": list(added.ids), "session_id": added.session_id}
@@ -81,9 +86,18 @@ class ToolHandlers:
         if given.session_id is not None and await self._find_session(given.session_id):
             await self._session(user, given.session_id)
         context, blocks = await self.memory.contexts.build(
-            given.query, user_id=user, session_id=given.session_id, budget=given.budget
+            given.query,
+            user_id=user,
+            session_id=given.session_id,
+            project_id=await self._project(given),
+            budget=given.budget,
         )
-        return {"text": results.context_text(blocks), "tokens": context.tokens, "budget": context.budget.total}
+        return {
+            "text": results.context_text(blocks),
+            "tokens": context.tokens,
+            "budget": context.budget.total,
+            "warnings": list(context.manifest.warnings),
+        }
 
     async def _list_facts(self, user: str, given: Any) -> Data:
         facts = await self.memory.facts(user, **given.model_dump(exclude={"user_id", "limit"}))
@@ -115,7 +129,7 @@ class ToolHandlers:
         return results.receipt(receipt, await self._preview(receipt) if receipt.dry_run else [])
 
     async def _list_sessions(self, user: str, given: Any) -> Data:
-        found = await self._sessions(user, given.status)
+        found = await self._sessions(user, given.status, given.project_id)
         return {"sessions": [results.session(one) for one in found[: given.limit]], "total": len(found)}
 
     async def _get_session(self, user: str, given: Any) -> Data:
@@ -139,7 +153,7 @@ class ToolHandlers:
     async def pages(self) -> list[tuple[str, str]]:
         """Address and title of the user's profile and of the newest sessions."""
         user = await self.memory.resolve_user(self.user)
-        sessions = await self._sessions(user, None)
+        sessions = await self._sessions(user, None, self.project)
         listed = [(f"{SESSION}{quote(one.id, safe='')}", _heading(one)) for one in sessions[:50]]
         return [(f"{PROFILE}{quote(user, safe='')}", f"What is known of {user}"), *listed]
 
@@ -153,7 +167,7 @@ class ToolHandlers:
     async def _profile_page(self, user: str) -> str:
         if not self.any_user and user != (own := await self.memory.resolve_user(self.user)):
             raise NotFound(f"no profile of {user!r:.200}; this server is for {own!r}")
-        return results.page((await self.memory.user_profile(user)).markdown)
+        return results.page((await self.memory.user_profile(user, project_id=self.project)).markdown)
 
     async def _session_page(self, session_id: str) -> str:
         if not self.any_user:
@@ -174,9 +188,16 @@ class ToolHandlers:
             raise NotFound(f"no session {session_id!r}; list_sessions has those there are")
         return found
 
-    async def _sessions(self, user: str, status: Any) -> list[Session]:
+    async def _project(self, given: Any) -> str | None:
+        """The project of a call; a session that is there has its own, whatever the server's is."""
+        is_default = given.project_id is not None and given.project_id == self.project
+        if is_default and given.session_id is not None and await self._find_session(given.session_id):
+            return None
+        return cast("str | None", given.project_id)
+
+    async def _sessions(self, user: str, status: Any, project_id: str | None) -> list[Session]:
         """Sessions of a user, the newest first."""
-        found = await self.memory.sessions(user, status=status)
+        found = await self.memory.sessions(user, project_id=project_id, status=status)
         return sorted(found, key=lambda one: (one.last_at, one.id), reverse=True)
 
     async def _fact(self, user: str, fact_id: str) -> Fact:
@@ -189,7 +210,7 @@ class ToolHandlers:
 
     async def _about(self, user: str, key: str) -> list[Fact]:
         """One fact for each thing that the key may mean."""
-        known = await self.memory.facts(user, statuses=FACT_STATUSES)
+        known = await self.memory.facts(user, statuses=FACT_STATUSES, project_id=EVERY_PROJECT)
         keyed = [fact for fact in known if fact.key is not None]
         named = {
             (fact.category, fact.slot): fact

@@ -43,12 +43,13 @@ class Plan:
     options: Mapping[str, Any]  # for opening it
     user: str | None  # None: the memory decides
     any_user: bool = False
+    project: str | None = None
 
     def memory(self) -> AsyncMemory:
         return AsyncMemory(self.location, **self.options)
 
     def handlers(self, memory: AsyncMemory) -> ToolHandlers:
-        return ToolHandlers(memory, self.user, self.any_user)
+        return ToolHandlers(memory, self.user, self.any_user, project=self.project)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,8 +38,7 @@ async def add(memory: AsyncMemory, body: AddRequest, *, waits: bool) -> Json:
     user_id, agent_id, run_id = body.entities()
     if body.infer is False:
         return {"results": await _remember_each(memory, body, user_id, agent_id, run_id, verbatim=True)}
-    text = body.messages
-    if isinstance(text, str) and run_id is None and await memory.is_statement(text, user_id=default_user(user_id)):
+    if run_id is None and await _are_statements(memory, body, default_user(user_id)):
         return {"results": await _remember_each(memory, body, user_id, agent_id, run_id)}
     if body.expiration_date is not None:
         raise InputError("expiration_date goes with infer=False: what is extracted holds for as long as was said")
@@ -61,6 +60,18 @@ async def add(memory: AsyncMemory, body: AddRequest, *, waits: bool) -> Json:
         pending = {"message": _QUEUED, "status": "PENDING", "event_id": event}
         return {**pending, "results": [pending]}
     return {"results": await _facts_from(memory, added.user_id, added.ids), "event_id": event}
+
+
+async def _are_statements(memory: AsyncMemory, body: AddRequest, user_id: str) -> bool:
+    """Whether all messages are the user's, and tell of the user in the third person."""
+    given = as_list(body.messages)
+    texts = [one.get("content") for one in given if one.get("role") == "user"]
+    if len(texts) != len(given):
+        return False
+    for text in texts:
+        if not isinstance(text, str) or not await memory.is_statement(text, user_id=user_id):
+            return False
+    return bool(texts)
 
 
 async def _settle(memory: AsyncMemory, session_id: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from lamina.context.build import Built
 from lamina.context.rendering import Blocks, fence_both
 from lamina.errors import BudgetTooSmall, Conflict, LaminaError, NotFound
+from lamina.log.conversations import Whose
 from lamina.log.messages import OWN_KEY, check_main, session_conflict, text_of
 from lamina.log.resent import Resent, compare, sign
 from lamina.memory import AsyncMemory
@@ -100,11 +101,12 @@ async def find_scope(
 async def _find_session(
     engine: AsyncMemory, ids: RequestIds, messages: Sequence[ChatMessage], *, retried: bool
 ) -> str | None:
-    user_id, agent_id, group, find = ids.user_id, ids.agent_id, ids.cache_key, engine.conversations
+    group, find = ids.cache_key, engine.conversations
+    whose = Whose(user_id=ids.user_id, agent_id=ids.agent_id, project_id=ids.project_id)
     if ids.response_id is not None:
-        return await find.find_reply(ids.response_id, user_id=user_id, agent_id=agent_id, group=group)
+        return await find.find_reply(ids.response_id, whose, group=group)
     signs = [sign(one) for one in messages]
-    return await find.find(signs, user_id=user_id, agent_id=agent_id, group=group, retried=retried)
+    return await find.find(signs, whose, group=group, retried=retried)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -231,6 +233,7 @@ class Exchange:
                 scope.user_id,
                 scope.session_id,
                 scope.agent_id,
+                scope.project_id,
                 scope.kept_upstream,
                 self.budget,
             )
@@ -255,6 +258,7 @@ class Exchange:
                     query or None,
                     user_id=self.scope.user_id,
                     session_id=self.scope.session_id,
+                    project_id=self.scope.project_id,
                     budget=budget,
                     seen_from=seen_from,
                     view=view,
@@ -273,6 +277,7 @@ class Exchange:
                 user_id=self.scope.user_id,
                 session_id=self.scope.session_id,
                 agent_id=self.scope.agent_id,
+                project_id=self.scope.project_id,
                 idempotency_key=key,
             )
         except (LaminaError, TimeoutError) as error:

@@ -6,9 +6,9 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from lamina.errors import InputError
-from lamina.log.messages import check_id
+from lamina.log.messages import check_id, check_project_id
 
-USER, SESSION, AGENT = "x-lamina-user", "x-lamina-session", "x-lamina-agent"
+USER, SESSION, AGENT, PROJECT = "x-lamina-user", "x-lamina-session", "x-lamina-agent", "x-lamina-project"
 BUDGET = "x-lamina-budget"
 UserSource = Literal["header", "metadata", "safety_identifier", "user", "key", "default"]
 SessionSource = Literal["header", "metadata", "conversation", "previous_response_id", "history", "new"]
@@ -16,9 +16,10 @@ _NAMES = {
     "user": ("lamina_user", "user_id"),
     "session": ("lamina_session", "session_id", "thread_id", "run_id", "conversation_id"),
     "agent": ("lamina_agent", "agent_id"),
+    "project": ("lamina_project", "project_id"),
 }
 _USER_FIELDS: tuple[Literal["safety_identifier", "user"], ...] = ("safety_identifier", "user")  # the first one counts
-_OWN_METADATA = frozenset({"lamina_user", "lamina_session", "lamina_agent"})
+_OWN_METADATA = frozenset({"lamina_user", "lamina_session", "lamina_agent", "lamina_project"})
 _UPSTREAM_PREFIX = "conv_"  # how the ids of conversations begin that the endpoint keeps itself
 
 
@@ -39,6 +40,7 @@ class RequestIds:
     session_id: str | None  # None: its history says which it is
     session_source: SessionSource
     agent_id: str | None
+    project_id: str | None
     budget: int | None
     kept_upstream: bool
     cache_key: str | None  # conversations with different ones are different
@@ -47,11 +49,12 @@ class RequestIds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestScope:
-    """The user, session and agent of a request, and how they were found."""
+    """The user, session, agent and project of a request, and how they were found."""
 
     user_id: str
     session_id: str
     agent_id: str | None
+    project_id: str | None
     kept_upstream: bool
     user_source: UserSource
     session_source: SessionSource
@@ -71,6 +74,7 @@ def read_ids(
     if user is None:
         return None
     agent, _ = _look_up(headers, body, AGENT, "agent")
+    project, _ = _look_up(headers, body, PROJECT, "project")
     conversation = conversation_of(body)
     return RequestIds(
         user_id=check_id(user.user_id, "the user's id"),
@@ -78,6 +82,7 @@ def read_ids(
         session_id=None if session is None else check_id(session, "the session's id"),
         session_source=session_source,
         agent_id=None if agent is None else check_id(agent, "the agent's id"),
+        project_id=None if project is None else check_project_id(project),
         budget=_budget(headers.get(BUDGET)),
         kept_upstream=bool(body.get("previous_response_id")) or (conversation or "").startswith(_UPSTREAM_PREFIX),
         cache_key=_text(body.get("prompt_cache_key")),
@@ -91,6 +96,7 @@ def in_session(ids: RequestIds, session_id: str, source: SessionSource) -> Reque
         user_id=ids.user_id,
         session_id=session_id,
         agent_id=ids.agent_id,
+        project_id=ids.project_id,
         kept_upstream=ids.kept_upstream,
         user_source=ids.user_source,
         session_source=source,

@@ -5,12 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from lamina.errors import NotFound
 from lamina.server.auth import KEY_SECURITY, Admin, Reader, Writer
 from lamina.server.input_types import PathId
 from lamina.server.inputs import (
     CostsQuery,
     ForgetRequest,
     ListQuery,
+    OptOutRequest,
     ProposalsQuery,
     RegenerateRequest,
     SessionSelection,
@@ -21,6 +23,7 @@ from lamina.server.inputs import (
 from lamina.server.rest.pagination import Page, paginate, whole_list
 from lamina.values.cost import Cost
 from lamina.values.fact import Consolidated
+from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt
 from lamina.values.report import Backlog, Report, Settled, WorkerNote
 from lamina.values.statistics import Stats
@@ -40,6 +43,27 @@ async def forget(memory: Writer, body: ForgetRequest) -> Receipt:
     """Erase for good, with all that was derived, and rebuild the rest; the receipt says what was done."""
     params = body.model_dump(exclude={"message_ids"})
     return await memory.forget(message_id=body.message_ids, **params)
+
+
+@routes.put("/users/{user_id}/opt-out", tags=["forgetting"], operation_id="opt_out")
+async def opt_out(memory: Writer, user_id: PathId, body: OptOutRequest) -> Receipt:
+    """Derive nothing more from what a user says, and erase what was derived; it lasts until it is taken back."""
+    return await memory.opt_out(user_id, keep_log=body.keep_log)
+
+
+@routes.delete("/users/{user_id}/opt-out", tags=["forgetting"], operation_id="opt_in")
+async def opt_in(memory: Writer, user_id: PathId) -> OptOut:
+    """Take an opt-out back: messages that were kept are read again."""
+    ended = await memory.opt_in(user_id)
+    if ended is None:
+        raise NotFound(f"user {user_id!r} has not opted out")
+    return ended
+
+
+@routes.get("/opt-outs", tags=["forgetting"], operation_id="list_opt_outs")
+async def list_opt_outs(memory: Reader, params: Annotated[ListQuery, Query()]) -> Page[OptOut]:
+    """Who has opted out, and since when."""
+    return paginate(await memory.opt_outs(), "opt-outs", params)
 
 
 @routes.get("/receipts", tags=["forgetting"], operation_id="list_receipts")

@@ -24,7 +24,7 @@ from lamina.server.rest.pagination import Page, make_cursor, read_cursor, read_n
 from lamina.values.hit import Explained, Hit
 from lamina.values.manifest import Context
 from lamina.values.message import Added, Message
-from lamina.values.session import Conversation, Milestone, Session
+from lamina.values.session import Brief, Conversation, Milestone, Session
 from lamina.values.statistics import Outline
 from lamina.values.summary import Summary
 
@@ -46,7 +46,12 @@ Key = Annotated[
 async def add_messages(memory: Writer, session_id: PathId, body: NewMessages, key: Key = None) -> Added:
     """Append messages to a session; they are safe once this answers."""
     return await memory.add(
-        body.messages, user_id=body.user_id, session_id=session_id, agent_id=body.agent_id, idempotency_key=key
+        body.messages,
+        user_id=body.user_id,
+        session_id=session_id,
+        agent_id=body.agent_id,
+        project_id=body.project_id,
+        idempotency_key=key,
     )
 
 
@@ -68,7 +73,11 @@ async def list_messages(memory: Reader, session_id: PathId, params: Annotated[Me
 async def list_sessions(memory: Reader, params: Annotated[SessionsQuery, Query()]) -> Page[Session]:
     """Sessions by id."""
     found = await memory.sessions(
-        params.user_id, status=params.status, limit=params.limit + 1, after=read_cursor("sessions", params.cursor)
+        params.user_id,
+        project_id=params.project_id,
+        status=params.status,
+        limit=params.limit + 1,
+        after=read_cursor("sessions", params.cursor),
     )
     some = found[: params.limit]
     return Page(items=some, next=make_cursor("sessions", some[-1].id) if len(found) > params.limit else None)
@@ -115,6 +124,12 @@ async def list_summaries(
 ) -> Page[Summary]:
     """The summaries of a session, in order."""
     return whole_list(await memory.summaries(session_id, live=params.live))
+
+
+@routes.get("/sessions/{session_id}/brief", tags=["sessions"], operation_id="get_brief")
+async def get_brief(memory: Reader, session_id: PathId) -> Brief:
+    """The summary of a session's older messages as one text, and the last reply that is in it."""
+    return await memory.brief(session_id)
 
 
 @routes.get("/sessions/{session_id}/outline", tags=["sessions"], operation_id="get_outline")

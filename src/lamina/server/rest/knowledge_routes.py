@@ -9,6 +9,7 @@ from lamina.errors import InputError, NotFound
 from lamina.server.auth import KEY_SECURITY, Reader, Writer
 from lamina.server.input_types import PathId, RecordAccess
 from lamina.server.inputs import (
+    DigestQuery,
     EpisodesQuery,
     FactChange,
     FactsQuery,
@@ -109,9 +110,9 @@ async def get_profile(memory: Reader, user_id: PathId, params: Annotated[Profile
 
 
 @routes.get("/users/{user_id}/digest", tags=["users"], operation_id="get_digest")
-async def get_digest(memory: Reader, user_id: PathId) -> Summary:
+async def get_digest(memory: Reader, user_id: PathId, params: Annotated[DigestQuery, Query()]) -> Summary:
     """The summary of the last sessions, for a new session of this user."""
-    found = await memory.digest(user_id)
+    found = await memory.digest(user_id, project_id=params.project_id)
     if found is None:
         raise NotFound("this user has no digest yet; one is written when a session ends")
     return found

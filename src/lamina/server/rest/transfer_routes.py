@@ -36,10 +36,10 @@ _EXAMPLE = '{"session_id": "s1", "user_id": "alex", "role": "user", "content": "
     responses={200: {"description": "One JSON object a line.", "content": {_JSON_LINES: _LINES}}},
 )
 async def export(memory: Admin, params: Annotated[ExportQuery, Query()]) -> StreamingResponse:
-    """Everything, or what is of a user or a session, as JSON Lines that `POST /v1/import` and `lamina import` read."""
+    """Everything, or a user, project or session, as JSON Lines that `POST /v1/import` and `lamina import` read."""
     folder = await asyncio.to_thread(TemporaryFolder)
     try:
-        await memory.export(folder.path / _EXPORT, user_id=params.user_id, session_id=params.session_id)
+        await memory.export(folder.path / _EXPORT, **params.model_dump())
     except BaseException:
         folder.remove()
         raise
@@ -103,6 +103,7 @@ async def _read(memory: AsyncMemory, upload: Upload, params: ImportQuery, report
         return await memory.import_(
             upload.path,
             user_id=params.user_id,
+            project_id=params.project_id,
             me=params.me,
             zone=params.zone,
             whole=True,

@@ -30,6 +30,8 @@ _MAINTAINERS = 3  # threads for what takes long, so that no request waits for it
 PATIENCE_S = 10.0  # with others who keep old bytes in use
 _PATIENT_MS = 200  # for which writers wait at once, for that reason
 _WIPED = 256  # pages at once
+_MODE, _NEEDS_LOG = 18, b"\x02"  # of a file of SQLite, in its header
+_ENDINGS = 20  # tries to leave a file that needs no log
 READ = "begin"
 WRITE = "begin immediate"
 
@@ -63,6 +65,7 @@ class Connections:
         self._local = threading.local()
         self._lock = threading.Lock()
         self._closed = False
+        self.is_accepted = False  # as a memory: a file that is refused stays as it is
         self._process = os.getpid()
         self._opened: list[tuple[weakref.ref[threading.Thread], sqlite3.Connection]] = []
         self.writer = ThreadPoolExecutor(1, thread_name_prefix="lamina-write")
@@ -78,6 +81,16 @@ class Connections:
     async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` outside a transaction, on the writer."""
         return await self.run(self.writer, None, work)
+
+    def lacks_log(self) -> bool:
+        """Whether the file is one that needs a write-ahead log, and there is none beside it."""
+        if self._shared is not None:
+            return False
+        try:
+            mode = RawFile.of(self._file).read(_MODE, 1)
+        except OSError:  # there is no file yet
+            return False
+        return mode == _NEEDS_LOG and not Path(f"{self._file}-wal").exists()
 
     # old bytes
 
@@ -184,15 +197,26 @@ class Connections:
         self.writer.shutdown()
         self.readers.shutdown()
         self.maintainers.shutdown()
-        for _, connection in self._opened:
-            with suppress(sqlite3.Error):
-                connection.close()
-        self._opened.clear()
+        while self._opened:
+            _, connection = self._opened.pop()
+            with suppress(sqlite3.Error), closing(connection):
+                if not self._opened and self.is_accepted:
+                    _end_log(connection)
+        if first and self.is_accepted:
+            self._end_log_after_others()
         if self._shared is not None:
             with self._turn:
                 self._shared.close()
         elif first:
             RawFile.end(self._file)
+
+    def _end_log_after_others(self) -> None:
+        """Two that close at once keep each other from ending the log; whoever sees that it is gone does it then."""
+        for _ in range(_ENDINGS):
+            if not self.lacks_log() or self._place != _place(self._file):
+                return
+            with suppress(sqlite3.Error), closing(sqlite3.connect(self._file, isolation_level=None)) as connection:
+                _end_log(connection)
 
     def _run(self, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
         self._check_place()
@@ -289,8 +313,13 @@ async def pause(seconds: float) -> None:
         await asyncio.sleep(seconds)
 
 
-def has_write_ahead_log(file: Path) -> bool:
-    return Path(f"{file}-wal").exists()
+def _end_log(connection: sqlite3.Connection) -> None:
+    """Make the file one that needs no log; while others have it open, SQLite refuses, and the last one does it.
+
+    So a file that needs a log, with none beside it, is a copy made while a memory was open.
+    """
+    connection.execute("pragma busy_timeout = 0")
+    connection.execute("pragma journal_mode = delete")
 
 
 def log_time(file: Path) -> int | None:

@@ -1,25 +1,27 @@
 """The SQLite store: one file, safe with several threads and several processes; or a database in the process."""
 
 import asyncio
+import os
 import sqlite3
 import time
+import warnings
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from lamina.errors import StoreBusy, StoreError, StoreReadOnly
 from lamina.storage import integrity_sql, vectors_sql
-from lamina.storage.migrations import inspect, migrate
+from lamina.storage.migrations import inspect, migrate, steps
 from lamina.storage.relational_store import RelationalStore
 from lamina.storage.sqlite.sqlite_backup import Progress, back_up
-from lamina.storage.sqlite.sqlite_connection import IN_MEMORY, Connections, SqliteDatabase, has_write_ahead_log, pause
+from lamina.storage.sqlite.sqlite_connection import IN_MEMORY, Connections, SqliteDatabase, pause
 from lamina.storage.sqlite.sqlite_words import TABLES as WORD_TABLES
 from lamina.storage.sqlite.sqlite_words import SqliteWords, merge
 from lamina.storage.transaction import Transaction
 from lamina.values.receipt import Scrub
 from lamina.values.report import Backup, Problem
 
-_LOOKS, _LOOK_S = 20, 0.1  # at a file that somebody may be making right now
+_LOOKS, _LOOK_S = 10, 0.1  # at a file that somebody may be opening or closing right now
 _MERGED = 64  # pages of the word index that are written at once
 _MERGED_FIRST = -_MERGED  # begins to write all of it anew
 
@@ -56,28 +58,36 @@ class SqliteStore(RelationalStore):
     async def open(self) -> None:
         if self._borrowed:
             return
-        has_log = has_write_ahead_log(self.path)
+        is_lost = await self._is_log_lost()
         version = await self._connections.alone(lambda connection: inspect(connection, self.path))
-        if version == 0 and not has_log:
-            await self._refuse_lost_log()
+        if is_lost and version == 0:
+            raise StoreError(
+                f"{self.path} was copied while it was in use, and is empty: its content is in {self.path.name}-wal"
+                " beside the original, which is missing here; copy both, or use `lamina backup`"
+            )
+        if is_lost and version == steps("sqlite")[-1][0]:  # older versions of Lamina left every file so
+            text = (
+                f"{self.path} was copied while a memory had it open, or lost its {self.path.name}-wal: what was written"
+                " last may be missing. Copy both files, or use `lamina backup`"
+            )
+            warnings.warn(text, stacklevel=2)
+        self._connections.is_accepted = True
+        if version and not os.access(self.path, os.W_OK):
+            return  # it can still be read
         await self._connections.alone(self._use_wal)
         await self._connections.write(lambda connection: migrate(connection, self.path))
         await self._rebuild_outdated_words()
 
-    async def _refuse_lost_log(self) -> None:
-        """Refuse a file that is empty because all of it was in a log that is not there.
+    async def _is_log_lost(self) -> bool:
+        """Whether the file needs a log that is not there; SQLite, which would make an empty one, has not seen it yet.
 
-        A file that another process makes right now looks the same for a moment.
+        While another process opens or closes the file, it looks the same for a moment.
         """
         for _ in range(_LOOKS):
-            mode, tables = await self._connections.alone(_mode_and_tables)
-            if mode != "wal" or tables:
-                return
+            if not self._connections.lacks_log():
+                return False
             await pause(_LOOK_S)
-        raise StoreError(
-            f"{self.path} was copied while it was in use, and is empty: its content is in {self.path.name}-wal"
-            " beside the original, which is missing here; copy both, or use `lamina backup`"
-        )
+        return True
 
     async def _rebuild_outdated_words(self) -> None:
         """Index the words again if a migration says that they were indexed by other rules."""
@@ -171,9 +181,3 @@ class SqliteStore(RelationalStore):
             sql = "delete from settings where tenant = ? and key = 'scrub' and value = ?"
             await self._database.write(lambda tx: tx.execute(sql, (self.tenant, due)))
         return self.clean
-
-
-def _mode_and_tables(connection: sqlite3.Connection) -> tuple[str, int]:
-    (mode,) = connection.execute("pragma journal_mode").fetchone()
-    (tables,) = connection.execute("select count(*) from sqlite_schema").fetchone()
-    return str(mode), int(tables)

@@ -54,7 +54,8 @@ class RawFile:
     _registry = threading.Lock()
 
     def __init__(self, path: str) -> None:
-        self._file = Path(path).open("r+b", buffering=0)  # noqa: SIM115 - see above
+        may_write = os.access(path, os.W_OK)
+        self._file = Path(path).open("r+b" if may_write else "rb", buffering=0)  # noqa: SIM115 - see above
         self._lock = threading.Lock()
         self.identity = identity(os.fstat(self._file.fileno()))
 

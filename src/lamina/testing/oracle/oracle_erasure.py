@@ -48,6 +48,8 @@ class OracleErasure(OracleVectors):
         told = {m.id for m in self._milestones if m.id in erasure.milestones and m.session_id in own}
         self._erase_milestones(told, gone)
         self._cut_titles(erasure, gone)
+        if erasure.vectors:
+            self._forget_vectors(erasure.user_id)
         if erasure.user:
             self._erase_user(erasure, gone)
         elif erasure.derived:

@@ -18,6 +18,7 @@ from lamina.protocols.store import (
     Changes,
     Contents,
     FoldCommit,
+    LastSession,
     Newest,
     ProposalRow,
     Reach,
@@ -31,7 +32,10 @@ from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
     key_conflict,
+    not_stored,
+    outside_digest,
     stale,
+    users_of,
     weights,
     whole_messages,
     whole_summaries,
@@ -40,6 +44,7 @@ from lamina.testing.oracle.oracle_queue import OracleQueue
 from lamina.testing.oracle.oracle_tables import Kept, mended, touched
 from lamina.values.fact import ConflictRule
 from lamina.values.message import Message, Span
+from lamina.values.opt_out import PREFIX, opt_out_of
 from lamina.values.report import Problem
 from lamina.values.session import Counters, Milestone, Session, Status
 from lamina.values.summary import Summary
@@ -66,9 +71,14 @@ class OracleStore(OracleQueue):
             if not forgotten and fingerprint != append_fingerprint(append):
                 raise key_conflict(append)
             return replace(known, session=self._require(append.session_id).session, duplicates=known.ids)
+        choice = opt_out_of(PREFIX, self._settings.get(PREFIX + append.user_id))
+        if choice is not None and not choice.keep_log:
+            return not_stored(append)
         kept = self._sessions.get(append.session_id)
         if kept is not None and kept.session.user_id != append.user_id:
             raise messages.session_conflict(append.session_id)
+        if kept is not None:
+            messages.check_project(kept.session, append.project_id)
         goes = append.session_id if append.replaces is not None and append.replaces.keep_salt is None else None
         taken = (self._by_id[draft.id] for draft in append.drafts if draft.id in self._by_id)
         fresh, salts, duplicates = chain.new_drafts(append, {row.id: row for row in taken if row.session_id != goes})
@@ -113,6 +123,7 @@ class OracleStore(OracleQueue):
                 id=append.session_id,
                 user_id=append.user_id,
                 agent_id=append.agent_id,
+                project_id=append.project_id,
                 status="active",
                 started_at=started,
                 last_at=started,
@@ -164,6 +175,11 @@ class OracleStore(OracleQueue):
             found,
             items=(*self._live_summaries(user_id), *await self.facts(user_id), *await self.episodes(user_id)),
             archived=frozenset(session.id for session in archived),
+            projects={
+                one.id: one.project_id
+                for one in await self.sessions(user_id=user_id, limit=sys.maxsize)
+                if one.project_id is not None
+            },
         )
 
     async def sessions(
@@ -172,6 +188,7 @@ class OracleStore(OracleQueue):
         ids: Sequence[str] | None = None,
         user_id: str | None = None,
         status: Status | None = None,
+        project_id: str | None = None,
         newest: bool = False,
         limit: int = 1000,
         after: str | None = None,
@@ -182,6 +199,7 @@ class OracleStore(OracleQueue):
             if session_id > (after or "")
             and user_id in {None, kept.session.user_id}
             and status in {None, kept.session.status}
+            and project_id in {None, kept.session.project_id or ""}
             and (ids is None or session_id in ids)
             and (kept.session.counters.turns or not newest)
         ]
@@ -249,16 +267,31 @@ class OracleStore(OracleQueue):
 
     async def view(self, user_id: str, session_id: str | None, reach: Reach) -> View:
         kept = None if session_id is None else self._sessions.get(session_id)
-        digests = await self.summaries(user_id=user_id, digests=True, live=False)
+        digests = await self.summaries(user_id=user_id, digests=True)
         return View(
             session=kept.session if kept else None,
             summaries=tuple(await self.summaries(kept.session.id)) if kept else (),
             tail=tuple(take_back(whole_messages(reversed(kept.rows)), reach, kept.session.counters.cursor))
             if kept
             else (),
-            digest=digests[0] if digests else None,
+            digests=tuple(digests),
+            latest=await self._latest(user_id, session_id, digests, reach.latest),
+            opted_out=self._has_opted_out(user_id),
             facts=tuple(f for f in await self.facts(user_id) if f.status in {"active", "conflicted"}),
             cuts=(await self.changes(user_id, 0)).cuts,
+        )
+
+    async def _latest(
+        self, user_id: str, session_id: str | None, digests: Sequence[Summary], messages: int
+    ) -> LastSession | None:
+        newest = await self.sessions(user_id=user_id, newest=True, limit=2) if messages else []
+        latest = outside_digest(newest, session_id, digests)
+        if latest is None:
+            return None
+        return LastSession(
+            session=latest,
+            summaries=tuple(await self.summaries(latest.id)),
+            messages=tuple((await self.messages(latest.id))[-messages:]),
         )
 
     async def summaries(
@@ -324,7 +357,7 @@ class OracleStore(OracleQueue):
 
     async def workload(self, session_id: str, *, before: int, limit: int, unread: int) -> Workload | None:
         kept = self._sessions.get(session_id)
-        if kept is None:
+        if kept is None or self._has_opted_out(kept.session.user_id):
             return None
         counters = kept.session.counters
         span = Span(first=max(1, counters.cursor + 1 - before), last=min(counters.cursor + limit, counters.messages))
@@ -337,6 +370,8 @@ class OracleStore(OracleQueue):
         )
 
     async def commit(self, *commits: FoldCommit | Swap | Summary) -> bool:
+        if any(map(self._has_opted_out, users_of(commits))):
+            return False
         for one in commits:
             if not await self._commit(one):
                 return False
@@ -383,7 +418,8 @@ class OracleStore(OracleQueue):
             kept = self._sessions.get(source.session_id)
             if kept is None or kept.session.counters.version != source.version:
                 return False
-        self._retire([summary.id for summary in newest[:1]], digest.id)
+        same = [one.id for one in newest if one.status == "live" and one.project_id == digest.project_id]
+        self._retire(same, digest.id)
         self._summaries[digest.id] = records.encode_summary(digest)
         self._changed(digest.user_id)
         return True
@@ -442,6 +478,9 @@ class OracleStore(OracleQueue):
 
     async def setting(self, key: str) -> str | None:
         return self._settings.get(key)
+
+    async def settings(self, prefix: str) -> dict[str, str]:
+        return {key: value for key, value in self._settings.items() if key.startswith(prefix)}
 
     async def put_setting(self, key: str, value: str, *, keep: bool = False) -> str:
         self._settings[key] = self._settings.get(key, value) if keep else value

@@ -19,9 +19,18 @@ from lamina.protocols.store import (
     ReceiptRow,
     SummaryRow,
 )
-from lamina.storage.shared import at_stored_place, episodes_to_join, is_reworded, searchable, stale, whole_messages
+from lamina.storage.shared import (
+    at_stored_place,
+    episodes_to_join,
+    is_reworded,
+    refuse_facts,
+    searchable,
+    stale,
+    whole_messages,
+)
 from lamina.values.fact import ConflictRule, Episode, Fact, Link
 from lamina.values.message import Message, Span
+from lamina.values.opt_out import PREFIX
 from lamina.values.session import Milestone, Session
 
 
@@ -195,8 +204,11 @@ class OracleTables:
         return [
             user_id
             for user_id, (count, _) in sorted(self._changes.items())
-            if count > self._embedded.get((embedder, user_id), (0, 0))[0]
+            if count > self._embedded.get((embedder, user_id), (0, 0))[0] and not self._has_opted_out(user_id)
         ]
+
+    def _has_opted_out(self, user_id: str) -> bool:
+        return bool(self._settings.get(PREFIX + user_id))
 
     def _unread(self, session_id: str, limit: int | None) -> list[Message]:
         kept = self._sessions.get(session_id)
@@ -211,10 +223,14 @@ class OracleTables:
 
     async def commit_facts(self, commit: FactsCommit) -> bool:
         self._check_expected(commit)
+        if self._has_opted_out(commit.user_id):
+            return refuse_facts(commit)
         cuts = self._counted(commit.user_id)[1]
-        if commit.cuts not in {None, cuts} or not episodes_to_join(commit).issubset(self._episodes):
-            return False
-        if commit.reading is not None and not self._read_on(commit.reading):
+        if (
+            commit.cuts not in {None, cuts}
+            or not episodes_to_join(commit).issubset(self._episodes)
+            or (commit.reading is not None and not self._read_on(commit.reading))
+        ):
             return False
         for session_id in {fact.session_id for fact in commit.put} | {one.session_id for one in commit.episodes}:
             if session_id is not None:

@@ -100,6 +100,11 @@ class OracleVectors(OracleTables):
         one = self._facts.get(item_id) or self._episodes.get(item_id)
         return None if one is None else one.user_id
 
+    def _forget_vectors(self, user_id: str) -> None:
+        for item_id in [one for one in self._vectors if self._owner(one) == user_id]:
+            del self._vectors[item_id]
+        self._embedded = {key: noted for key, noted in self._embedded.items() if key[1] != user_id}
+
     def _forget_changes(self, user_id: str) -> None:
         """Keep nothing of a user, but have all counts of users to come begin past theirs."""
         self._embedded = {key: noted for key, noted in self._embedded.items() if key[1] != user_id}

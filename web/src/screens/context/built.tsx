@@ -41,7 +41,7 @@ export function Built({
         <ul class="warnings">
           {manifest.warnings.map((warning) => (
             <li key={warning}>
-              <span class="badge warn">warning</span> {warning}
+              <span class="badge">left out</span> {warning}
             </li>
           ))}
         </ul>

@@ -53,6 +53,16 @@ function grouped<T>(items: readonly T[], name: (item: T) => string): Map<string,
   return found;
 }
 
+/** `summary:layer` is a summary like any other: its layer stands beside it. */
+const kindName = (kind: string): string => kind.replace(/:.*/, "");
+
+/** Why a piece is there; of one that was searched for, first how likely it answers. */
+function reasonOf(piece: Piece): string {
+  if (piece.score === null) return piece.reason;
+  const found = piece.reason.replace(/^answers the query(: )?/, "");
+  return [scoreLine(piece.score, isWeighted(piece.parts)), found && `found by ${found}`].filter(Boolean).join(", ");
+}
+
 const sum = (items: readonly { tokens: number }[]): number => items.reduce((all, one) => all + one.tokens, 0);
 
 export function Pieces({ items, reading }: { items: readonly Piece[]; reading: Reading }) {
@@ -83,12 +93,11 @@ function Section({ section, pieces, reading }: { section: string; pieces: readon
       <ul>
         {shown.map((piece, place) => (
           <li key={piece.id ?? `${piece.session_id} ${piece.span?.first} ${place}`}>
-            <span class="badge">{piece.kind.replace(":", ": ")}</span>
+            <span class="badge">{kindName(piece.kind)}</span>
             <PieceName found={piece} reading={reading} />
             <span class="reason">
-              <Words text={piece.reason} />
+              <Words text={reasonOf(piece)} />
               {piece.cut ? ", cut" : ""}
-              {piece.score !== null ? `, ${scoreLine(piece.score, isWeighted(piece.parts))}` : ""}
             </span>
             <span class="cost">{count(piece.tokens)}</span>
           </li>
@@ -110,12 +119,12 @@ export function LeftOut({ omitted, reading }: { omitted: readonly Omission[]; re
   return (
     <div class="omitted" data-testid="omitted">
       <h3>Left out</h3>
-      {[...grouped(omitted, (one) => one.reason)].map(([reason, some]) => (
+      {[...grouped(omitted, (one) => one.reason.replace(/ in sum_\w+$/, " in a summary"))].map(([reason, some]) => (
         <More key={reason} label={`${reason}: ${count(some.length)} (${times(sum(some), "token")})`}>
           <ul>
             {some.slice(0, SHOWN).map((one, place) => (
               <li key={one.id ?? `${one.span?.first} ${place}`}>
-                <span class="badge">{one.kind.replace(":", ": ")}</span>
+                <span class="badge">{kindName(one.kind)}</span>
                 <PieceName found={one} reading={reading} />
                 <span class="reason">{sectionName(one.section)}</span>
                 <span class="cost">{count(one.tokens)}</span>

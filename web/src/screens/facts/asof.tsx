@@ -4,7 +4,7 @@ import { at, get } from "../../api";
 import { useLoad } from "../../load";
 import { day, dayAt, times, zone } from "../../parts/format";
 import { useLate } from "../../parts/late";
-import { factLine } from "../../parts/names";
+import { factLine, valueLine } from "../../parts/names";
 import { Empty, Notice, Panel, Waiting } from "../../parts/panel";
 import { Line } from "../../parts/words";
 import type { Fact, UserProfile } from "../../shapes";
@@ -116,7 +116,7 @@ export function ProfileThen({
 }
 
 /** The key, where a fact reads as key and value; others say all by themselves. */
-const keyOf = (fact: Fact): string | null => (fact.text === `${fact.key}: ${fact.value}` ? fact.key : null);
+const keyOf = (fact: Fact): string | null => (valueLine(fact) === factLine(fact) ? null : fact.key);
 
 function Known({
   title,
@@ -142,7 +142,7 @@ function Known({
               </small>
             )}
             <button type="button" class="link" onClick={() => open(fact)}>
-              <Line text={keyOf(fact) === null ? factLine(fact) : fact.value} />
+              <Line text={valueLine(fact)} />
             </button>
             {fact.status === "conflicted" ? <Badge fact={fact} /> : null}
             {now.is === "gone" ? <span class="badge warn">− gone today</span> : null}

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { day, dayAt, percent } from "../../parts/format";
-import { statusName } from "../../parts/names";
+import { statusName, valueLine } from "../../parts/names";
 import { Empty } from "../../parts/panel";
 import { useWidth } from "../../parts/width";
 import { Line } from "../../parts/words";
@@ -209,7 +209,7 @@ function BarButton({
         {STATUSES[fact.status].sign}
       </span>
       <span class={width >= ROOMY ? "" : "hidden-label"}>
-        <Line text={fact.value} most={80} />
+        <Line text={valueLine(fact)} most={80} />
       </span>
       <span class="hidden-label">
         , {statusName(fact.status)}, from {day(fact.valid_from)} {until}, confidence {percent(fact.confidence)}

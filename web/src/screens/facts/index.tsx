@@ -158,7 +158,7 @@ function Filters({ facts, filter, set }: { facts: readonly Fact[]; filter: Filte
         {ALL_STATUSES.map((status) => (
           <label key={status} class={`beside standing ${status}`}>
             <input type="checkbox" checked={filter.statuses.has(status)} onChange={() => toggle(status)} />
-            <span class="swatch" aria-hidden="true">
+            <span class="standing-sign" aria-hidden="true">
               {STATUSES[status].sign}
             </span>
             <Term help={STATUSES[status].tells}>{statusName(status)}</Term> {count(counts.get(status) ?? 0)}

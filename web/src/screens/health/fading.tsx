@@ -57,7 +57,7 @@ export function FadingPanel({ user, round }: { user: string | null; round: numbe
               <Sample fate="archived" /> would be archived
             </span>
             <span>
-              <i class="line archive" /> <Term of="archive line">archive line</Term>
+              <i class="curve archive" /> <Term of="archive line">archive line</Term>
             </span>
           </p>
           <Scatter items={items.slice(0, MOST)} />

@@ -26,11 +26,11 @@ export function Saved({ stats }: { stats: Stats }) {
             <b class="big">{percent(share)} saved.</b> All that was said has {count(stats.tokens)} tokens. What stands
             for it now, summaries and messages that are not folded yet, has {count(stats.at_hand_tokens)}.
           </p>
-          <div class="weights">
+          <div class="amounts">
             {bars.map((bar) => (
-              <div key={bar.name} class="weight">
+              <div key={bar.name} class="amount">
                 <span>{bar.name}</span>
-                <span class="track">
+                <span class="filled">
                   <i class={bar.looks} style={{ width: `${(bar.tokens / most) * 100}%` }} />
                 </span>
                 <span class="number">{short(bar.tokens)}</span>
@@ -114,10 +114,10 @@ export function Growth({ stats }: { stats: Stats }) {
       tools={
         <span class="legend">
           <span>
-            <i class="line said" /> messages
+            <i class="curve said" /> messages
           </span>
           <span>
-            <i class="line summed" /> summaries
+            <i class="curve summed" /> summaries
           </span>
         </span>
       }

@@ -149,7 +149,7 @@ function Bar({ hit, names, reach }: { hit: Hit; names: readonly string[]; reach:
   const drawn = segments(hit, names);
   const about = drawn.map((one) => `${one.name} ${one.value.toFixed(2)}`).join(", ");
   return (
-    <div class="bar" role="img" aria-label={`Parts of the score: ${about || "none shown"}`}>
+    <div class="score-bar" role="img" aria-label={`Parts of the score: ${about || "none shown"}`}>
       {drawn.map((one) => (
         <i
           key={one.name}

@@ -24,7 +24,7 @@ export function Filters({ given, change }: { given: Given; change: (given: Given
     if (Number.isInteger(value) && value >= 1 && value <= most) change({ ...given, ...use(value) });
   };
   return (
-    <div class="filters">
+    <div class="search-filters">
       <label>
         Candidates
         <input

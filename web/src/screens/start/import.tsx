@@ -242,7 +242,10 @@ function FileRow({ row, answer }: { row: Row; answer: (file: File, me: string) =
       {state.is === "goes" ? (
         <Progress job={state.job ?? { done: 0, total: 0 }} label={label(state.job)} />
       ) : state.is === "in" ? (
-        <p class="in">✓ {told(state.imported)}</p>
+        <>
+          <p class="in">✓ {told(state.imported)}</p>
+          <LeftOut skipped={state.imported.skipped} />
+        </>
       ) : state.is === "asks" ? (
         <fieldset class="speakers" data-testid="speakers">
           <legend>Which of these are you?</legend>
@@ -261,6 +264,22 @@ function FileRow({ row, answer }: { row: Row; answer: (file: File, me: string) =
   );
 }
 
+/** What of a file was not taken, and why. */
+function LeftOut({ skipped }: Pick<Imported, "skipped">) {
+  const left = Object.entries(skipped);
+  if (!left.length) return null;
+  return (
+    <ul class="left-out">
+      {left.map(([why, number]) => (
+        <li key={why}>
+          Left out: <Words text={why} />
+          {number > 1 ? `, ${number} times` : ""}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function label(job: Job | null): string {
   if (job === null) return "Sending";
   return job.step === "import" ? "Importing" : "Reading";
@@ -274,13 +293,11 @@ export function told(imported: Imported): string {
     imported.episodes ? times(imported.episodes, "episode") : "",
     imported.summaries ? times(imported.summaries, "summary", "summaries") : "",
   ].filter(Boolean);
-  const left = Object.entries(imported.skipped).map(([why, number]) => `${why} (${number})`);
   return [
     came.length ? `${came.join(", ")} came in.` : "Nothing new came in.",
     imported.duplicates
       ? `${times(imported.duplicates, "message")} ${imported.duplicates === 1 ? "was" : "were"} here already.`
       : "",
-    left.length ? `Left out: ${left.join(", ")}.` : "",
   ]
     .filter(Boolean)
     .join(" ");

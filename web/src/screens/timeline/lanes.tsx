@@ -57,7 +57,7 @@ export function Lane({
             onKeyDown={pressed(() => show(first))}
           >
             <line x1={group.x} x2={group.x} y1={y} y2={base} />
-            {shape(kind, group.x, y, many ? 7.5 : 5)}
+            {shape(kind, group.x, y, group.pins.length > 9 ? 8.5 : many ? 7.5 : 5)}
             {many ? (
               <text x={group.x} y={y + 3.5}>
                 {group.pins.length}

@@ -82,7 +82,7 @@ function Numbers({ summary, block }: { summary: Summary; block: Block | null }) 
       block ? `${count(summary.tokens)} for ${count(block.covered_tokens)} (${shorter(block)})` : count(summary.tokens),
     ],
     ["Read", summary.reads ? spanned(summary.reads) : summary.inputs.length ? "earlier summaries only" : null],
-    ["Due at", block?.due ? `at message ${count(block.due)}` : null],
+    ["Due", block?.due ? `at message ${count(block.due)}` : null],
     ["Written", `${minute(summary.created_at)}; its newest message is of ${minute(summary.updated_at)}`],
     ["Profile", `${recipe.profile}, ${recipe.kind}`],
     ["Model", recipe.model],

@@ -1,6 +1,6 @@
 /** Facts, episodes and milestones as pins over the log. */
 
-import { factLine, statusName } from "../../parts/names";
+import { episodeKind, factLine, statusName } from "../../parts/names";
 import type { Episode, Fact, Stretch } from "../../shapes";
 import { messageOf, type Scale, xOf } from "./layout";
 
@@ -30,7 +30,7 @@ export interface Group {
   pins: Pin[];
 }
 
-const NEAR = 13; // pixels
+const NEAR = 18; // pixels that pins of a kind are apart at least
 
 export const factPin = (fact: Fact): Pin => ({
   id: fact.id,
@@ -47,7 +47,7 @@ export const episodePin = (episode: Episode, parts: readonly Stretch[]): Pin => 
   kind: "episode",
   seq: messageOf(episode.turns.first, parts),
   label: episode.title,
-  note: episode.kind.replaceAll("_", " "),
+  note: episodeKind(episode.kind),
   holds: true,
   message: episode.message_ids[0] ?? null,
 });
@@ -63,18 +63,17 @@ export const milestonePin = (milestone: Milestone, parts: readonly Stretch[]): P
 });
 
 export function grouped(scale: Scale, pins: readonly Pin[]): Group[] {
-  const groups: { begin: number; pins: Pin[] }[] = [];
+  const groups: Group[] = [];
   const inOrder = pins
     .filter((pin) => pin.seq > scale.view.from && pin.seq <= scale.view.to)
     .sort((one, other) => one.seq - other.seq);
+  const placeOf = (pin: Pin) => xOf(scale, pin.seq - 0.5);
   for (const pin of inOrder) {
-    const x = xOf(scale, pin.seq - 0.5);
     const last = groups.at(-1);
-    if (last && x - last.begin < NEAR) last.pins.push(pin);
-    else groups.push({ begin: x, pins: [pin] });
+    if (last && placeOf(pin) - last.x < NEAR) {
+      last.pins.push(pin);
+      last.x = (placeOf(last.pins[0] as Pin) + placeOf(pin)) / 2;
+    } else groups.push({ x: placeOf(pin), pins: [pin] });
   }
-  return groups.map(({ begin, pins: own }) => {
-    const end = xOf(scale, (own.at(-1)?.seq ?? 0) - 0.5);
-    return { x: (begin + end) / 2, pins: own };
-  });
+  return groups;
 }

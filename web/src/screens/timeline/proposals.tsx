@@ -58,7 +58,7 @@ export function Proposed({
       ) : (
         <More label={`What ${proposal.status === "open" ? "would change" : "differed"}`}>
           {proposal.changes.slice(0, MANY).map((change, place) => (
-            <section class="change" key={place}>
+            <section class="proposed" key={place}>
               <h3>
                 {change.kind === "fact" ? "Fact" : "Summary"}
                 {change.span ? ` of ${spanned(change.span)}` : ""}{" "}

@@ -148,7 +148,7 @@ export default function Try({ about }: ScreenProps) {
         </form>
         <ProxyAddress about={about} />
       </Panel>
-      <div class="beside">
+      <div class="chat">
         <Live talk={talk} begun={chat.begun} context={chat.context} />
       </div>
     </div>

@@ -2,6 +2,7 @@ import { at, get } from "../../api";
 import { useLoad } from "../../load";
 import { FeedList, useFeed } from "../../parts/feed";
 import { count, percent, times } from "../../parts/format";
+import { factLine } from "../../parts/names";
 import { Empty, Figure, Notice, Panel } from "../../parts/panel";
 import { Line } from "../../parts/words";
 import { addressOf } from "../../place";
@@ -51,20 +52,20 @@ export function Live({ talk, begun, context }: { talk: Talk; begun: boolean; con
       <Panel title="What is known now" testId="known">
         {facts.error ? <Notice error={facts.error} again={facts.again} /> : null}
         {facts.value?.items.length ? (
-          <section class="known" aria-label="Facts" tabIndex={0}>
+          <section class="known-now" aria-label="Facts" tabIndex={0}>
             <ul>
               {facts.value.items.map((fact) => (
                 <li key={fact.id}>
                   <small>
-                    <Line text={[fact.category, fact.key].filter(Boolean).join(" · ")} most={60} />
+                    <Line text={fact.category} most={60} />
                   </small>
-                  <Line text={fact.value} />
+                  <Line text={factLine(fact)} />
                 </li>
               ))}
             </ul>
           </section>
         ) : (
-          <Empty>No facts yet: they are found in what is said.</Empty>
+          <Empty>No facts yet. What you say is read in the background; what it tells appears here.</Empty>
         )}
       </Panel>
     </>

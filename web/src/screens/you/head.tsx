@@ -56,7 +56,7 @@ export function Head({
           {messages
             ? `From ${times(messages, "message")} in ${times(sessions.length, "conversation")}`
             : "Nothing was said yet"}
-          {first && last ? `, ${longDay(first)} to ${longDay(last)}` : ""}.
+          {first && last ? `, ${daysBetween(first, last)}` : ""}.
         </p>
       </div>
       <div class="tools">
@@ -70,6 +70,10 @@ export function Head({
       {doing.error ? <Notice error={doing.error} /> : null}
     </header>
   );
+}
+
+function daysBetween(first: string, last: string): string {
+  return longDay(first) === longDay(last) ? longDay(first) : `${longDay(first)} to ${longDay(last)}`;
 }
 
 /** Everything of a user, as a file that `lamina import` reads. */

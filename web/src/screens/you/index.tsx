@@ -23,6 +23,8 @@ import { changesOf, groupsOf, has, momentsOf, nameOf } from "./person";
 import { Sections } from "./sections";
 
 const CALM_MS = 800; // without another event before what is known is read again
+const FEW = 5; // facts of a kind that are shown while all kinds are
+const LOOK_MS = 2_000; // while something is still read, before it is looked at again
 const PAUSE_MS = 180; // without a move of the slider before the day is asked for
 
 export default function Screen({ about, user }: ScreenProps) {
@@ -78,6 +80,12 @@ function Person({ about, user }: { about: ScreenProps["about"]; user: string }) 
   const titles = useMemo(() => new Map(sessions.value?.map((one) => [one.id, sessionName(one)])), [sessions.value]);
   const error = facts.error ?? profile.error ?? episodes.error ?? sessions.error;
   const read = facts.value && profile.value && episodes.value && sessions.value;
+  const unread = (backlog.value?.pending ?? 0) + (backlog.value?.leased ?? 0);
+  useEffect(() => {
+    if (!unread) return;
+    const timer = setTimeout(backlog.again, LOOK_MS); // what is read and tells nothing makes no event
+    return () => clearTimeout(timer);
+  }, [backlog.value]);
   const nothing = read && !facts.value?.length && !episodes.value?.length;
   const again = () => {
     setRound((before) => before + 1);
@@ -98,15 +106,15 @@ function Person({ about, user }: { about: ScreenProps["about"]; user: string }) 
             sessions={sessions.value ?? []}
             known={profile.value?.facts ?? []}
           />
-          {backlog.value?.pending ? (
+          {unread ? (
             <p class="reading" role="status">
-              Still reading: {times(backlog.value.pending, "conversation is", "conversations are")} not read yet. This
-              page fills as it goes on.
+              Still reading: {times(unread, "conversation is", "conversations are")} not read yet. This page fills as it
+              goes on.
             </p>
           ) : null}
         </>
       ) : null}
-      {nothing ? (
+      {nothing && unread ? null : nothing ? (
         <Empty>
           Nothing is known yet. Facts are found in what is said: talk in the{" "}
           <a href={addressOf({ screen: "try", user, session: null })}>chat</a>, or{" "}
@@ -123,21 +131,22 @@ function Person({ about, user }: { about: ScreenProps["about"]; user: string }) 
             kind={kind}
             show={setKind}
             kinds={[
-              ...groups.map((group) => ({ id: group.title, name: group.title, count: group.facts.length })),
               { id: "changes", name: "How it changed", count: changes.length },
+              ...groups.map((group) => ({ id: group.title, name: group.title, count: group.facts.length })),
               { id: "moments", name: "Moments", count: moments.length },
             ]}
           />
+          {shows("changes") ? (
+            <Changes changes={changes} titles={titles} user={user} open={open} read={setQuoted} />
+          ) : null}
           <Sections
             groups={groups.filter((group) => shows(group.title))}
+            most={kind === EVERYTHING && !words ? FEW : Number.POSITIVE_INFINITY}
             titles={titles}
             user={user}
             open={open}
             read={setQuoted}
           />
-          {shows("changes") ? (
-            <Changes changes={changes} titles={titles} user={user} open={open} read={setQuoted} />
-          ) : null}
           {shows("moments") ? <Moments moments={moments} titles={titles} user={user} /> : null}
           {!groups.length && !changes.length && !moments.length ? (
             <Empty>{words ? "Nothing here has these words." : "Nothing was known on that day."}</Empty>

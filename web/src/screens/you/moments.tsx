@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { times } from "../../parts/format";
+import { episodeKind } from "../../parts/names";
 import { SourceDialog } from "../../parts/source";
 import { Line, Words } from "../../parts/words";
 import { addressOf } from "../../place";
@@ -40,7 +41,7 @@ export function Moments({
                 </p>
               ) : null}
               <p class="origin">
-                {one.kind.replaceAll("_", " ")} ·{" "}
+                {episodeKind(one.kind)} ·{" "}
                 <a href={addressOf({ screen: "timeline", user, session: one.session_id })}>
                   <Words text={titles.get(one.session_id) ?? one.session_id} />
                 </a>

@@ -32,6 +32,7 @@ const TITLES: Record<string, string> = {
   person: "People around you",
   entity: "Things and projects",
 };
+
 const ORDER = Object.keys(TITLES);
 
 /** A category as a heading. */
@@ -44,41 +45,43 @@ export function capital(text: string): string {
   return first.toLocaleUpperCase() + rest.join("");
 }
 
-/** Facts by what they are about, the most important first. */
+/** Facts by what they are about; each person's own group stands with the people. */
 export function groupsOf(facts: readonly Fact[], people: UserProfile["people"]): Group[] {
-  const found = new Map<string, Fact[]>();
+  const found = new Map<string, Group>();
   for (const fact of facts) {
     if (fact.about !== null) continue;
     const title = titleOf(fact.category);
-    found.set(title, [...(found.get(title) ?? []), fact]);
+    const group = found.get(title) ?? { id: fact.category, title, facts: [] };
+    found.set(title, { ...group, facts: [...group.facts, fact] });
+  }
+  for (const [name, ids] of Object.entries(people)) {
+    const own = facts.filter((fact) => ids.includes(fact.id));
+    if (own.length) found.set(`person ${name}`, { id: "relation", title: capital(name), facts: own });
   }
   const place = (group: Group) => {
-    const known = ORDER.indexOf(group.facts[0]?.category ?? "");
+    const known = ORDER.indexOf(group.id);
     return known < 0 ? ORDER.length : known;
   };
-  const own = [...found]
-    .map(([title, some]) => ({ id: some[0]?.category ?? title, title, facts: some.sort(byWeight) }))
-    .sort((a, b) => place(a) - place(b) || a.title.localeCompare(b.title));
-  const others = Object.entries(people).map(([name, ids]) => ({
-    id: "relation",
-    title: capital(name),
-    facts: facts.filter((fact) => ids.includes(fact.id)).sort(byWeight),
-  }));
-  return [...own, ...others.filter((group) => group.facts.length)];
+  return [...found.values()]
+    .map((group) => ({ ...group, facts: group.facts.sort(byWeight) }))
+    .sort((a, b) => place(a) - place(b));
 }
 
+/** Facts with a key first, as they are important; then statements, the newest first. */
 const byWeight = (a: Fact, b: Fact): number =>
   Number(a.key === null) - Number(b.key === null) ||
   b.importance - a.importance ||
-  placeOf(a.valid_from) - placeOf(b.valid_from);
+  placeOf(b.valid_from) - placeOf(a.valid_from);
 
-/** A line `location: Utrecht` as a name and a value; other lines have no name. */
+/** A line `location: Utrecht` as a name and a value; other lines have no name. Whom it is about stands above it. */
 export function lineOf(fact: Fact): { name: string | null; words: string } {
-  const begin = fact.key === null ? "" : `${fact.key}: `;
-  return begin && fact.text.startsWith(begin)
-    ? { name: capital(fact.key ?? ""), words: fact.text.slice(begin.length) }
-    : { name: null, words: capital(fact.text) };
+  const text = without(fact.text, fact.about);
+  const words = without(text, fact.key);
+  return words === text ? { name: null, words: capital(text) } : { name: capital(fact.key ?? ""), words };
 }
+
+const without = (text: string, begin: string | null): string =>
+  begin !== null && text.startsWith(`${begin}: `) ? text.slice(begin.length + 2) : text;
 
 /** Whether a line says the words that were said, and nothing else. */
 export const isQuote = (fact: Fact): boolean => fact.key === null && fact.value === fact.quote;

@@ -5,16 +5,19 @@ import { addressOf } from "../../place";
 import type { Fact } from "../../shapes";
 import { briefDay, type Group, isQuote, lineOf } from "./person";
 
-const FIRST = 8; // of a group that are shown at once
+const STEP = 80; // that a click adds
 
+/** What is known, by kinds; of each so many at first. */
 export function Sections({
   groups,
+  most,
   titles,
   user,
   open,
   read,
 }: {
   groups: readonly Group[];
+  most: number;
   titles: ReadonlyMap<string, string>;
   user: string;
   open: (fact: Fact) => void;
@@ -23,7 +26,7 @@ export function Sections({
   return (
     <div class="groups">
       {groups.map((group) => (
-        <Section key={group.title} group={group} titles={titles} user={user} open={open} read={read} />
+        <Section key={group.title} group={group} first={most} titles={titles} user={user} open={open} read={read} />
       ))}
     </div>
   );
@@ -31,18 +34,21 @@ export function Sections({
 
 function Section({
   group,
+  first,
   titles,
   user,
   open,
   read,
 }: {
   group: Group;
+  first: number;
   titles: ReadonlyMap<string, string>;
   user: string;
   open: (fact: Fact) => void;
   read: (fact: Fact) => void;
 }) {
-  const [most, setMost] = useState(FIRST);
+  const [more, setMore] = useState(0);
+  const most = first + more;
   return (
     <section class={`group of-${group.id.replace(/\W/g, "-")}`} data-testid="group" aria-label={group.title}>
       <h3>{group.title}</h3>
@@ -55,7 +61,7 @@ function Section({
         ))}
       </ul>
       {group.facts.length > most ? (
-        <button type="button" class="link" onClick={() => setMost(most + FIRST * 10)}>
+        <button type="button" class="link" onClick={() => setMore(more + STEP)}>
           {times(group.facts.length - most, "more", "more")}
         </button>
       ) : null}
@@ -104,7 +110,7 @@ export function Origin({
           onClick={() => read(fact)}
         >
           {isQuote(fact) ? (
-            "said"
+            `said ${briefDay(fact.valid_from)}`
           ) : (
             <q>
               <Line text={fact.quote} />
@@ -115,8 +121,7 @@ export function Origin({
         "told by hand"
       )}{" "}
       <time dateTime={fact.valid_from}>
-        {isQuote(fact) ? "" : "since "}
-        {briefDay(fact.valid_from)}
+        {isQuote(fact) ? "" : `since ${briefDay(fact.valid_from)}`}
         {until}
       </time>
       {fact.session_id === null ? null : (

@@ -16,6 +16,7 @@ _MAX_TAG_WORDS = 3
 _MAX_OPENER_WORDS = 10
 _MAX_SHORT_CLAUSE = 7  # words of a clause whose verb may go on in the next
 _MAX_NEGATION_PLACE = 8
+_MAX_CHANGE_PLACE = 6
 _RUN_ON = 25  # words of a sentence in which clauses may follow each other without a mark
 _MAX_ASKED_WORDS = 5  # of a question without a verb
 _MAX_SUBJECT = 6  # words up to the verb
@@ -261,6 +262,14 @@ def with_subject(clause: Clause, words: ClauseWords) -> Clause | None:
     own = () if participle else (first._replace(capital=False),)  # it begins a sentence, and is no name
     given = (Token(word, first.start, first.start) for word in participle or start or ())
     return replace(clause, tokens=(*given, *own, *clause.tokens[1:]))
+
+
+def without_change(clause: Clause, words: ClauseWords) -> Clause | None:
+    """The clause without the adverb behind its verb that says that something changed ("am now"), None without one."""
+    for at, token in enumerate(clause.tokens[:_MAX_CHANGE_PLACE]):
+        if at and token.word in words.changes and token.word in words.preludes:  # so not "no longer"
+            return replace(clause, tokens=(*clause.tokens[:at], *clause.tokens[at + 1 :]))
+    return None
 
 
 def without_negation(clause: Clause, words: ClauseWords) -> Clause | None:

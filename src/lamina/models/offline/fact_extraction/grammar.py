@@ -291,7 +291,7 @@ def _third_person(data: Table) -> ThirdPerson:
 
 
 _PERSON_LISTS = (
-    "pronouns", "finite", "known", "states", "adverbs", "reports", "that", "joins", "others", "attributes",
+    "pronouns", "finite", "past", "known", "states", "adverbs", "reports", "that", "joins", "others", "attributes",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from lamina.models.offline.fact_extraction.clauses import (
     Clause,
     clauses,
     with_subject,
+    without_change,
     without_negation,
     without_opener,
     without_prelude,
@@ -29,6 +30,7 @@ MAX_QUOTE = 240
 _NEGATED = "negated"
 _ELIDED_CONFIDENCE = 0.75
 _AHEAD = frozenset(("commitment", "goal", "constraint", "decision"))
+_RULES = frozenset(("constraint", "procedure", "instruction"))
 _QUESTION_MARKS = "?\uff1f؟"
 
 
@@ -84,10 +86,12 @@ def read_sentence(
     )
     question = ended != "rest" and sentence.text.rstrip("\"'”\u2019)»* ").endswith(tuple(_QUESTION_MARKS))
     found = list(before)
-    whole = _sentence_facts(tokens, context.up_to(sentence.end), question=question)
+    parts = clauses(tokens, grammar.clauses, question=question)
+    told = _told_before_asking(tokens, parts)
+    whole = _sentence_facts(told, context.up_to(sentence.end), question=False) if told else []
+    whole = whole or _sentence_facts(tokens, context.up_to(sentence.end), question=question)
     for draft in whole:
         found = _add(found, draft, again="")
-    parts = clauses(tokens, grammar.clauses, question=question)
     for place, clause in enumerate(parts):
         after = parts[place - 1].tokens[-1].end if place else 0
         near = replace(context.up_to(clause.tokens[-1].end), following=tuple(parts[place + 1 :]), after=after)
@@ -146,6 +150,12 @@ def _add(found: list[FactDraft], draft: FactDraft, *, again: str) -> list[FactDr
     return [*found, draft]
 
 
+def _told_before_asking(tokens: list[Token], parts: Sequence[Clause]) -> list[Token]:
+    """What a sentence states before it asks something; nothing where it only states or only asks."""
+    place = next((place for place, clause in enumerate(parts) if clause.asks), 0)
+    return [token for token in tokens if token.start < parts[place].tokens[0].start] if place else []
+
+
 def _sentence_facts(tokens: list[Token], context: _SentenceContext, *, question: bool) -> list[FactDraft]:
     words = context.grammar.clauses
     kept = without_opener([token for token in tokens if token.word not in words.fillers], words)
@@ -163,10 +173,26 @@ def _clause_facts(clause: Clause, context: _SentenceContext, *, skip: bool) -> I
     found = list(_match_templates(clause, "clause", context))
     if not found:
         later = without_prelude(clause, words)
-        found = list(_match_templates(later, "clause", context)) if later else []
+        found = (
+            [_with_prelude(*one, clause, context) for one in _match_templates(later, "clause", context)]
+            if later
+            else []
+        )
         if not found:
             found = list(_negation_facts(later or clause, context))
+        steady = without_change(later or clause, words)
+        if not found and steady:
+            found = list(_match_templates(steady, "clause", context))
     yield from found or _elided_facts(clause, context)
+
+
+def _with_prelude(draft: FactDraft, again: str, clause: Clause, context: _SentenceContext) -> tuple[FactDraft, str]:
+    """A rule with what it is limited to: "in the kitchen we cannot use gas"."""
+    start = min(token.start for token in clause.tokens)
+    limit = context.message.text[start : draft.start].strip(" ,")
+    if draft.key or draft.category not in _RULES or draft.since or draft.until or " " not in limit:
+        return draft, again
+    return replace(draft, value=f"{draft.value} {limit[0].lower()}{limit[1:]}", start=start), again
 
 
 def _elided_facts(clause: Clause, context: _SentenceContext) -> Iterator[tuple[FactDraft, str]]:

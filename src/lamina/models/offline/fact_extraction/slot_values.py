@@ -17,7 +17,8 @@ _PRONOUN = re.compile(r"\bI\b")  # in English, a capital that says nothing
 def values(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar, text: str) -> list[Value]:
     """The values in a slot, of a list each item; none if it is not valid. `text` is the sentence."""
     first = tokens[0].word if tokens else ""
-    if not first or _is_conjunction(first, grammar) or (first in kind.stop and first not in grammar.articles):
+    joins = _is_conjunction(first, grammar) and not _is_sign(tokens)
+    if not first or joins or (first in kind.stop and first not in grammar.articles):
         return []
     cut = _cut(tokens, kind, grammar)
     if len(cut) < len(tokens) and tokens[len(cut)].word in kind.spoils:
@@ -32,6 +33,11 @@ def values(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar, text: str)
             break
         found.append(value)
     return found
+
+
+def _is_sign(tokens: Sequence[Token]) -> bool:
+    """Whether the first mark belongs to the number behind it: "+32"."""
+    return len(tokens) > 1 and tokens[0].word == "+" and tokens[0].end == tokens[1].start
 
 
 def surface(value: Sequence[Token], text: str) -> str:
@@ -60,6 +66,8 @@ def _is_inside(tokens: Sequence[Token], at: int, kind: SlotKind, grammar: Gramma
     if kind.whole and tokens[at].word in "()":  # as in "numeric(12,2)"
         words = [token.word for token in tokens[:at]]
         return tokens[at].start == tokens[at - 1].end if tokens[at].word == "(" else "(" in words
+    if tokens[at].word == "'":  # as in "parents' meeting"
+        return 0 < at < len(tokens) - 1 and tokens[at].start == tokens[at - 1].end and tokens[at - 1].word[-1] == "s"
     return (kind.split or kind.whole) and _is_conjunction(tokens[at].word, grammar)
 
 

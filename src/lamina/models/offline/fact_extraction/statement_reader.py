@@ -8,7 +8,7 @@ from functools import cache
 
 from lamina.language import date_words
 from lamina.language.words import STOP_WORDS, stem, words
-from lamina.models.offline.fact_extraction.fact_extractor import facts_in, language_hits
+from lamina.models.offline.fact_extraction.fact_extractor import facts_in, language_hits, read_message
 from lamina.models.offline.fact_extraction.grammar import Grammar, grammars
 from lamina.models.offline.fact_extraction.third_person import rewrite, speaks_of_user
 from lamina.protocols.models import FactDraft, Statement
@@ -35,6 +35,10 @@ class OfflineStatementReader:
         """The text as the user would say it."""
         return rewrite(text, _grammar(text).third_person, names).text
 
+    def names_user(self, text: str, names: Sequence[str]) -> bool:
+        """Whether the text speaks of the user by a name or as "the user"."""
+        return speaks_of_user(text, _grammar(text).third_person, names)
+
 
 def _read(text: str, names: Sequence[str], at: datetime) -> Statement:
     grammar = _grammar(text)
@@ -44,7 +48,7 @@ def _read(text: str, names: Sequence[str], at: datetime) -> Statement:
         text=rewritten.text, digest="",
     )  # fmt: skip
     drafts = []
-    for draft in facts_in(message, None if grammar.fallback else grammar):
+    for draft in read_message(message).facts if grammar.fallback else facts_in(message, grammar):
         start, end = rewritten.place(draft.start), rewritten.place(draft.end, end=True)
         drafts.append(replace(draft, start=start, end=end, quote=text[start:end]))
     unread = _unread(rewritten.text, drafts, grammar)
@@ -58,9 +62,9 @@ def _grammar(text: str) -> Grammar:
     return max(zip(hits, known, strict=True), key=lambda pair: (pair[0], pair[1].fallback))[1]
 
 
-def _unread(text: str, drafts: Sequence[FactDraft], grammar: Grammar) -> int:
-    """How many words that tell something are in no fact."""
-    told = " ".join(f"{draft.category} {draft.key} {draft.value} {draft.reason}" for draft in drafts)
+def _unread(text: str, drafts: Sequence[FactDraft], grammar: Grammar) -> frozenset[str]:
+    """The stems of words that tell something and are in no fact."""
+    told = " ".join(f"{draft.category} {draft.key} {draft.value} {draft.reason} {draft.about}" for draft in drafts)
     read = {stem(word) for word in words(told)}
     dated = any(draft.since or draft.until for draft in drafts)
     left = {
@@ -70,7 +74,7 @@ def _unread(text: str, drafts: Sequence[FactDraft], grammar: Grammar) -> int:
         and word not in _common_words(grammar.language)
         and not (dated and (word in _DATES or word[0].isdigit()))
     }
-    return len(left - read)
+    return frozenset(left - read)
 
 
 @cache

@@ -34,6 +34,7 @@ class ThirdPerson:
     before_nouns: Mapping[str, str] = field(default_factory=dict)  # the same, if another word follows
     verbs: Mapping[str, str] = field(default_factory=dict)
     endings: tuple[tuple[str, str], ...] = ()  # of other verbs; the first that fits
+    past: frozenset[str] = frozenset()  # endings of a past tense that is the same in both persons: "ed"
     finite: frozenset[str] = frozenset()  # verbs that are the same in both persons
     known: frozenset[str] = frozenset()  # verbs of the third person that may stand without a subject
     states: frozenset[str] = frozenset()  # words that may stand without subject and verb: "allergic"
@@ -163,10 +164,12 @@ class _Rewriting:
             return after
         if self._asks(at):
             return 0
-        if word in table.known and at + 1 < len(self.words):
-            self._edit(at, at + 1, f"{table.first} {self._conjugate(word)}".strip())
+        verb = self._verb_place(at)
+        if verb + 1 < len(self.words) and self.words[verb] in table.known:
+            said = [table.first, *self.words[at:verb], self._conjugate(self.words[verb])]
+            self._edit(at, verb + 1, " ".join(said).strip())
             self._subject = True
-            return at + 1
+            return verb + 1
         if word in table.states and table.state:
             self._edit(at, at + 1, f"{table.state} {word}")
             return at + 1
@@ -258,7 +261,9 @@ class _Rewriting:
         if place < len(self.words) and (
             self.words[place] in self._table.known or self.words[place] in self._table.verbs
         ):
-            self._edit(place, place + 1, self._conjugate(self.words[place]))
+            said = [*self.words[at + 1 : place], self._conjugate(self.words[place])]
+            shares_object = self._is_verb(at - 1)  # "studies and teaches physics"
+            self._edit(at + 1, place + 1, " ".join(said if shares_object else [self._table.first, *said]).strip())
             return place + 1
         return 0
 
@@ -325,7 +330,8 @@ class _Rewriting:
         table, word = self._table, self.words[at]
         if word in table.verbs or word in table.finite or word in table.known or word in table.reports:
             return True
-        return any(new != ending and word.endswith(ending) for ending, new in table.endings)
+        ending = next((pair for pair in table.endings if word.endswith(pair[0])), ("", ""))
+        return ending[0] != ending[1] or ending[0] in table.past
 
     def _conjugate(self, word: str) -> str:
         if word in self._table.verbs:

@@ -7,7 +7,8 @@ from lamina.language.sentences import Sentence
 from lamina.models.offline.fact_extraction.grammar import markers
 from lamina.models.offline.fact_extraction.masking import mask, own_sentences
 from lamina.models.offline.statement_extraction.cues import Cues, choose_cues
-from lamina.models.offline.statement_extraction.features import cue_features, word_features
+from lamina.models.offline.statement_extraction.features import Seen, cue_features, word_features
+from lamina.models.offline.statement_extraction.predicates import predicate_features
 from lamina.models.offline.statement_extraction.segments import Segment, segments
 
 MAX_CHARACTERS = 20_000  # of a message; what follows is mostly pasted
@@ -31,6 +32,11 @@ class Clause:
         return any(feature.startswith("cue ") for feature in self.features)
 
     @property
+    def hedges(self) -> bool:
+        """Whether it begins with a word such as "maybe"."""
+        return "early hedge" in self.features
+
+    @property
     def changes(self) -> bool:
         """Whether it says that something is no longer as it was."""
         return "cue change" in self.features
@@ -43,31 +49,34 @@ def clauses_of(text: str, *, asked: bool = False) -> list[Clause]:
     own = list(own_sentences(mask(text, known.quoted), known, longest=_LONGEST))
     cues = choose_cues([sentence.text for sentence in own])
     found: list[Clause] = []
-    before: Segment | None = None
+    before: Seen | None = None
     for number, (sentence, chosen) in enumerate(zip(own, cues, strict=True)):
         for segment in segments(text, sentence, number, chosen.split):
-            found.append(_clause(text, segment, before, sentence, chosen, asked=asked and number == 0, own=own))
-            before = segment
+            seen = Seen(segment=segment, classes=chosen.classes(segment.words))
+            found.append(_clause(text, seen, before, sentence, chosen, asked=asked and number == 0, own=own))
+            before = seen
     return found
 
 
 def _clause(
     text: str,
-    segment: Segment,
-    before: Segment | None,
+    seen: Seen,
+    before: Seen | None,
     sentence: Sentence,
     cues: Cues,
     *,
     asked: bool,
     own: Sequence[Sentence],
 ) -> Clause:
-    is_last = segment.sentence == len(own) - 1
-    features = cue_features(text, segment, before, cues, answers=asked, last=is_last, item=sentence.kind == "item")
+    segment, words = seen.segment, seen.segment.words
+    last = segment.sentence == len(own) - 1
+    item = sentence.kind == "item"
+    predicates = predicate_features(words, seen.classes, cues.predicates) if cues.predicates else []
     return Clause(
         start=segment.start,
         end=segment.end,
         segment=segment,
         language=cues.language,
-        features=features,
-        word_features=word_features(segment.words) if cues.language == "en" else [],
+        features=cue_features(text, seen, before, cues.density, answers=asked, last=last, item=item),
+        word_features=word_features(words) + predicates if cues.language == "en" else [],
     )

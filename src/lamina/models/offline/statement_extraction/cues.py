@@ -38,6 +38,7 @@ class Cues:
     stems: Mapping[str, tuple[str, ...]]  # beginning of a word -> classes
     stem_lengths: tuple[int, ...]
     split: Split
+    predicates: Mapping[str, frozenset[str]]  # words that tell subject and tense; empty where these are not looked at
     evidence: frozenset[str]  # single words of all classes and the commonest ones: they tell the language
     density: float  # words of English that one of its words, or characters, stands for
 
@@ -116,6 +117,10 @@ def _read(language: str) -> Cues:
             (first for first, listed in phrases.items() if any(len(phrase) == 1 for phrase, _ in listed)),
         ),
         density=float(data["split"].get("density", 1)),
+        predicates={
+            name: frozenset(word for phrase in _phrases(listed) for word in phrase)
+            for name, listed in data.get("predicates", {}).items()
+        },
         split=Split(
             joints=_phrases(data["split"]["joints"]),
             subjects=frozenset(word for phrase in _phrases(data["split"]["subjects"]) for word in phrase),

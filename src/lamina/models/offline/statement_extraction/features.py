@@ -1,10 +1,10 @@
 """What the model sees of a clause: classes of cue words, words, and where it stands."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-from lamina.models.offline.statement_extraction.cues import Cues
 from lamina.models.offline.statement_extraction.segments import Segment
 
 _MONEY = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:[$€£¥₹]|eur|usd|euro|dollar|k\b)", re.IGNORECASE)
@@ -18,21 +18,27 @@ _LENGTHS = (2, 4, 6, 9, 13, 18, 26, 40)
 _EARLY = 2
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A clause with the classes of its cue words and where the first of each stands."""
+
+    segment: Segment
+    classes: Mapping[str, int]
+
+
 def cue_features(
-    text: str, segment: Segment, before: Segment | None, cues: Cues, *, answers: bool, last: bool, item: bool
+    text: str, seen: Seen, before: Seen | None, density: float, *, answers: bool, last: bool, item: bool
 ) -> list[str]:
-    """The features that every language has."""
-    found = cues.classes(segment.words)
-    names = sorted(found)
+    """The features that every language has; `density` is how many words of English one of its words stands for."""
+    segment = seen.segment
+    names = sorted(seen.classes)
     features = [f"cue {name}" for name in names]
-    features += [f"early {name}" for name in names if found[name] * cues.density < _EARLY]
+    features += [f"early {name}" for name in names if seen.classes[name] * density < _EARLY]
     features += [f"both {one} {other}" for one, other in combinations(names, 2)]
-    features += [f"before {name}" for name in (cues.classes(before.words) if before is not None else ())]
-    features += [
-        f"shape {name}" for name in _shape(text[segment.start : segment.end], len(segment.words) * cues.density)
-    ]
+    features += [f"before {name}" for name in (before.classes if before is not None else ())]
+    features += [f"shape {name}" for name in _shape(text[segment.start : segment.end], len(segment.words) * density)]
     flags = {"answers": answers, "last": last, "item": item, "first": before is None, "asks": segment.asks,
-             "subject": segment.subject, "asked before": before is not None and before.asks}  # fmt: skip
+             "subject": segment.subject, "asked before": before is not None and before.segment.asks}  # fmt: skip
     features += [f"flag {name}" for name, is_set in flags.items() if is_set]
     if segment.asks:
         features += [f"asks {name}" for name in names]

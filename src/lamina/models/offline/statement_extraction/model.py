@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILE = "statements.npz"
-SHA256 = "9c03800c3c59b9dab5e9d757bfb4f4b0aeccf95e8576a9c35f621a28fb730d2b"  # of the file
+SHA256 = "ef9e99fe6e11bedcb8e1b44de3460d30a0e891cddf8766d38d86c562e7ebc21b"  # of the file
 TYPES = (
     "none", "identity", "relation", "health", "preference", "constraint", "instruction", "goal", "decision",
     "procedure", "commitment", "event", "entity",

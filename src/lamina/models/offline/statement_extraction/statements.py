@@ -1,5 +1,6 @@
 """From judged clauses to statements: words of the message that can be understood alone, each with a type."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +13,14 @@ from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
 MIN_CONFIDENCE = 0.4  # under which a clause is not even a candidate
+_MIN_HEDGED = 0.6  # the same, of a clause that begins with "maybe"
 MAX_STATEMENTS = 12  # of one message
 MAX_QUOTE = 400  # characters
 _MAX_JOINED = 200
 _MIN_ALONE = 4  # words that a clause must have to be understood alone
 _SHORT = 8  # words; a clause no longer needs the one before if any word points back
+_BESIDE = 0.3  # how much the type of a clause counts for the one beside it
+_DOUBT = 0.01  # added to a share, so that one clause alone rules out no type
 _SAID_SHARE = 0.5  # of a clause that facts already say
 _IMPORTANCE: Mapping[str, float] = {
     "identity": 0.65, "relation": 0.6, "health": 0.75, "preference": 0.6, "constraint": 0.65, "instruction": 0.8,
@@ -62,11 +66,9 @@ def statements_in(
     `own` is where the words end that are the writer's own.
     """
     clauses = [one for one in clauses_of(message.text, asked=question is not None) if one.end <= own]
-    judged = _judge(message.text, clauses)
+    judged = _with_neighbours(_judge(message.text, clauses))
     unsaid = [one for one in judged if not _is_said(message.text, one, facts)]
-    kept = [
-        one for one in unsaid if one.confidence >= MIN_CONFIDENCE and (one.clauses[0].has_cues or question is not None)
-    ]
+    kept = [one for one in unsaid if _is_kept(one) and (one.clauses[0].has_cues or question is not None)]
     found = _extend_all(list(_join(message.text, kept)), unsaid)
     drafts = [_draft(message, one, question) for one in found]
     best = sorted(drafts, key=lambda draft: -draft.confidence)[:MAX_STATEMENTS]
@@ -99,6 +101,28 @@ def _judge(text: str, clauses: Sequence[Clause]) -> list[_Judged]:
     return [found[place] for place in range(len(clauses))]
 
 
+def _is_kept(one: _Judged) -> bool:
+    return one.confidence >= (_MIN_HEDGED if one.clauses[0].hedges else MIN_CONFIDENCE)
+
+
+def _with_neighbours(judged: Sequence[_Judged]) -> list[_Judged]:
+    """The clauses, each also typed by those beside it: people say things of one kind in a row."""
+    found = []
+    for place, one in enumerate(judged):
+        beside = [*judged[max(0, place - 1) : place], *judged[place + 1 : place + 2]]
+        found.append(replace(one, shares=_mix([(1.0, one), *((_BESIDE * each.confidence, each) for each in beside)])))
+    return found
+
+
+def _mix(weighted: Sequence[tuple[float, _Judged]]) -> tuple[float, ...]:
+    """The shares of types that several clauses agree on."""
+    mixed = [
+        math.prod((share + _DOUBT) ** weight for (weight, _), share in zip(weighted, shares, strict=True))
+        for shares in zip(*(one.shares for _, one in weighted), strict=True)
+    ]
+    return tuple(share / sum(mixed) for share in mixed)
+
+
 def _is_said(text: str, one: _Judged, facts: Sequence[FactDraft]) -> bool:
     """Whether facts say most of a clause already."""
     letters = sum(map(str.isalnum, text[one.start : one.end]))
@@ -115,14 +139,22 @@ def _join(text: str, kept: Sequence[_Judged]) -> Iterator[_Judged]:
     last: _Judged | None = None
     for one in kept:
         if last is not None and _belongs(text, last, one):
-            surer = max(last, one, key=lambda each: each.confidence)
-            last = replace(surer, clauses=(*last.clauses, *one.clauses))
+            last = _merge(last, one)
             continue
         if last is not None:
             yield last
         last = one
     if last is not None:
         yield last
+
+
+def _merge(one: _Judged, other: _Judged) -> _Judged:
+    """Two pieces as one statement, as sure as the surer."""
+    return _Judged(
+        clauses=(*one.clauses, *other.clauses),
+        confidence=max(one.confidence, other.confidence),
+        shares=_mix([(one.confidence, one), (other.confidence, other)]),
+    )
 
 
 def _belongs(text: str, last: _Judged, one: _Judged) -> bool:
@@ -137,8 +169,7 @@ def _extend_all(found: Sequence[_Judged], judged: Sequence[_Judged]) -> list[_Ju
     for one in found:
         longer = _extend(one, judged)
         if whole and longer.start < whole[-1].end:
-            surer = max(whole[-1], one, key=lambda each: each.confidence)
-            longer = replace(surer, clauses=(*whole.pop().clauses, *one.clauses))
+            longer = _merge(whole.pop(), one)
         whole.append(longer)
     return whole
 

@@ -10,7 +10,7 @@ from lamina.language.words import fold, tokenise
 from lamina.models.offline.summarisation.lexicon import lexicon
 from lamina.models.offline.summarisation.repetitions import consolidate
 from lamina.models.offline.summarisation.salience import WEIGHTS, Scored, content_stems, score_statements
-from lamina.models.offline.summarisation.sentence_selection import Choice, Room, gain, is_others
+from lamina.models.offline.summarisation.sentence_selection import Choice, Room, gain, is_others, shares_line
 from lamina.models.offline.summarisation.statements import (
     JOINT,
     LATER,
@@ -25,7 +25,7 @@ from lamina.models.offline.summarisation.thoughts import bind, closures
 from lamina.models.offline.summarisation.topics import topics
 from lamina.protocols.models import SummaryDraft, SummaryTask, TokenCounter
 
-_END = re.compile(r"[.!?…。\uff01\uff1f][\"'”\u2019»)\]]*\Z")
+_END = re.compile(r"[.!?:,;…。\uff01\uff1f\uff1a][\"'”\u2019»)\]]*\Z")
 _NOTHING = "- (nothing yet)"
 _OLD_SHARE = 0.45  # of the tokens, held for the summary that goes on
 _NEW_SHARE = 0.4  # held for what is new
@@ -36,10 +36,14 @@ _MIN_SPARE = 8  # tokens for which it is worth while
 _FLOOR = 0.12  # worth per token below which a sentence is left out though there is room
 _CLOSED = 0.5  # share of an open question's words that an answer has
 _KEEP_VALUE = 8.0  # what a word is worth that must survive
+_MIN_PART = 10  # characters of a sentence that is a part of such a value
 _CATCH_ALL = ("situation", "context", "general", "other", "misc", "note", "background", "summary")
 _OVERLAP = 1.5
 _SPECIFIC = {"situation": 0.7, "time": 0.5, "event": 0.5}  # how much less these cues say about a section than others
+_OWN = {"preference", "instruction", "habit", "insight", "identity"}  # what only the user's own words say of the user
 _LEAST_OF_OTHERS = 40  # tokens that others than the user have in any case
+_MAX_LINE = 420  # characters of a line that has words of several messages
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _NEWER = 0.6  # how much more room the newest session of a digest has than the oldest
 
 
@@ -53,6 +57,7 @@ class _Plan:
     shares: Mapping[int, float]
     corrected: Mapping[int, int] = field(default_factory=dict)  # older value -> newer value
     user_share: float = 0.0  # of the words, where the user said enough
+    days: tuple[str, ...] = ()  # of the sources, where lines say their day
 
 
 class OfflineSummariser:
@@ -188,20 +193,19 @@ def _shares(task: SummaryTask, fresh: int) -> dict[int, float]:
 
 
 def _digest(task: SummaryTask) -> _Plan:
-    """One group for each session, led by the session's own first line; newer sessions get more room."""
+    """One account of several sessions by theme, each line with its session's day; newer sessions get more room."""
     statements: list[Statement] = []
-    headings: list[str] = []
+    days: list[str] = []
     for source, text in enumerate(task.summaries):
         first, _, rest = text.strip().partition("\n")
-        heading = " ".join(first.lstrip("#").split()) if rest.strip() else f"Session {source + 1}"
-        heading = heading if heading not in headings else f"{heading} ({source + 1})"
-        headings.append(heading)
-        statements += [
-            replace(one, heading=heading) for one in statements_of_summary(rest if rest.strip() else text, source)
-        ]
-    weights = [1 + _NEWER * source / max(1, len(headings) - 1) for source in range(len(headings))]
+        day = _DAY.search(first) if rest.strip() else None
+        days.append(day[0] if day else f"session {source + 1}")
+        statements += statements_of_summary(rest if rest.strip() else text, source)
+    weights = [1 + _NEWER * source / max(1, len(days) - 1) for source in range(len(days))]
     shares = {source: 0.9 * weight / sum(weights) for source, weight in enumerate(weights)}
-    plan = _finish(statements, task, _Plan(items=(), headings=tuple(headings), hide_empty=True, shares=shares))
+    headings = task.sections or ("Summary",)
+    plan = _Plan(items=(), headings=headings, hide_empty=True, shares=shares, days=tuple(days))
+    plan = _finish(statements, task, plan)
     return replace(
         plan, items=tuple(replace(item, factor=item.factor * weights[item.statement.source]) for item in plan.items)
     )
@@ -218,10 +222,18 @@ def _score(statements: Sequence[Statement], keep: Sequence[str]) -> tuple[tuple[
     for at in corrected:
         items[at] = replace(items[at], factor=items[at].factor * WEIGHTS.superseded, essential=False)
     for at, item in enumerate(items if keep else ()):
-        text = fold(item.statement.text)
-        if found := {f"keep {word}": _KEEP_VALUE for word in keep if word.strip() and fold(word) in text}:
-            items[at] = replace(item, stems={**item.stems, **found}, factor=max(item.factor, 1.0), essential=True)
+        if found := {f"keep {word}": _KEEP_VALUE for word in keep if _has(item.statement.text, word)}:
+            factor, stems = max(item.factor, 1.0), {**item.stems, **found}
+            items[at] = replace(item, stems=stems, factor=factor, essential=True, required=True, barred=False)
+    if all(item.barred for item in items):
+        items = [replace(item, barred=False) for item in items]
     return tuple(items), corrected
+
+
+def _has(text: str, value: str) -> bool:
+    """Whether a sentence has a value, or is a part of one that goes over several sentences."""
+    said, wanted = fold(text), fold(value).strip()
+    return bool(wanted) and (wanted in said or (len(said) >= _MIN_PART and said in wanted))
 
 
 def _close_questions(statements: Sequence[Statement], fresh: int) -> list[Statement]:
@@ -278,34 +290,52 @@ def _render_picked(picked: Sequence[int], plan: _Plan) -> str:
 
 def _render(items: Sequence[Scored], plan: _Plan) -> str:
     if not plan.headings:
-        return "\n".join(_lines(items))
+        return "\n".join(_lines(items, plan.days))
     groups: list[list[Scored]] = [[] for _ in plan.headings]
     places: dict[tuple[int, int, bool], int] = {}  # what was said in one message stays together
     for item in items:
         one = item.statement
         line = (one.source, one.line, one.open)
-        if line not in places or not (item.needs or one.old):
+        if line not in places or not item.needs:
             places[line] = _best_heading(item, plan.headings)
         groups[places[line]].append(item)
     parts = []
     for heading, group in zip(plan.headings, groups, strict=True):
         if group or not plan.hide_empty:
-            parts.append("\n".join([f"## {heading}", *(_lines(group) or [_NOTHING])]))
+            parts.append("\n".join([f"## {heading}", *(_lines(group, plan.days) or [_NOTHING])]))
     return "\n\n".join(parts)
 
 
-def _lines(items: Sequence[Scored]) -> list[str]:
-    """One line for what one speaker said in one message; open questions on lines of their own."""
-    lines: dict[tuple[int, int, str, bool], list[Statement]] = {}
+def _lines(items: Sequence[Scored], days: Sequence[str] = ()) -> list[str]:
+    """One line for what one speaker said in a row, if it is not too long; open questions on lines of their own."""
+    lines: list[list[Statement]] = []
+    places: dict[tuple[int, int, str, bool], int] = {}  # what was said in one message stays together
     for item in items:
         one = item.statement
-        lines.setdefault((one.source, one.line, one.speaker, one.open), []).append(one)
-    return [f"- {_label(said)}{_join([one.text for one in said])}" for said in lines.values()]
+        key = (one.source, one.line, one.speaker, one.open)
+        if key not in places and not (lines and _goes_on(one, lines[-1])):
+            lines.append([])
+        lines[places.setdefault(key, len(lines) - 1)].append(one)
+    labels = [f"[{days[said[0].source]}] {_label(said)}" if days else _label(said) for said in lines]
+    return [f"- {label}{_join(said)}" for label, said in zip(labels, lines, strict=True)]
 
 
-def _join(texts: Sequence[str]) -> str:
-    """The sentences in one line; where one has no mark at its end, a semicolon keeps them apart."""
-    return "".join(text + (" " if _END.search(text) else JOINT) for text in texts[:-1]) + texts[-1]
+def _goes_on(one: Statement, said: Sequence[Statement]) -> bool:
+    """Whether the first words of a message may stand in a line that is not too long."""
+    if not shares_line(one, said[-1]) or any(each.question for each in said):
+        return False
+    return sum(len(each.text) for each in (*said, one)) <= _MAX_LINE
+
+
+def _join(said: Sequence[Statement]) -> str:
+    """The sentences in one line; where one has no mark at its end, a colon or a semicolon keeps them apart."""
+    return "".join(one.text + _joint(one) for one in said[:-1]) + said[-1].text
+
+
+def _joint(one: Statement) -> str:
+    if _END.search(one.text):
+        return " "
+    return ": " if one.head else JOINT
 
 
 def _label(said: Sequence[Statement]) -> str:
@@ -338,7 +368,8 @@ def _heading_score(item: Scored, heading: str) -> float:
     lex = lexicon()
     stems = content_stems(tokenise(heading))
     wanted = {cue: rank for key in reversed(stems) for rank, cue in enumerate(lex.headings.get(key, ()))}
-    fits = [_SPECIFIC.get(cue, 1.0) / (1 + 0.35 * wanted[cue]) for cue in item.cues if cue in wanted]
+    cues = {*item.cues} & {*wanted} - (_OWN if is_others(item) else set())
+    fits = [_SPECIFIC.get(cue, 1.0) / (1 + 0.35 * wanted[cue]) for cue in sorted(cues)]
     fit = 0.75 * max(fits, default=0.0) + 0.25 * sum(fits)
     if item.statement.open and "open" in wanted:
         fit += 2 * _OVERLAP

@@ -31,12 +31,41 @@ class Lexicon:
     trailing: frozenset[str]  # last words that lean on the sentence before
     determiners: frozenset[str]
     verbs: frozenset[str]  # and persons: words that a whole sentence has
+    vague: Phrases  # beginnings of questions that lean on what was said before
+    copulas: frozenset[str]  # verbs beside an "it" that stands for what follows
+    closers: frozenset[str]  # after these words a "that" or "one" before them stands for a thing
+    counted: frozenset[str]  # words before "one" where it is a number
+    periods: frozenset[str]  # "this week" says when
+    introductions: frozenset[str]  # "I met this man" tells of a man for the first time
+    requests: frozenset[str]  # first words of a sentence that asks for something
+    people: frozenset[str]  # whom a "she" may stand for
+    wishes: frozenset[str]  # words that alone do not say what a question asks for
+    numbers: frozenset[str]
+    takers: frozenset[str]  # verbs that need a thing
+    remarks: Phrases  # beginnings of clauses that only admire
+    selves: frozenset[str]  # words for the speaker
+    preambles: tuple[str, ...]  # beginnings that only announce what is told
+    addresses: frozenset[str]  # words for who is spoken to
     reactions: frozenset[str]  # words that say nothing by themselves
     question_first: frozenset[str]  # words that begin a question
     question_second: frozenset[str]
     stop: frozenset[str]
     common: frozenset[str]  # stems
     headings: Mapping[str, tuple[str, ...]]  # stem of a heading's word -> cues
+
+
+_WORD_SETS = (
+    "copulas",
+    "closers",
+    "counted",
+    "periods",
+    "introductions",
+    "requests",
+    "people",
+    "wishes",
+    "numbers",
+    "takers",
+)
 
 
 @cache
@@ -61,7 +90,13 @@ def lexicon() -> Lexicon:
         persons=frozenset(thoughts["persons"].split()),
         trailing=frozenset(thoughts["trailing"].split()),
         determiners=frozenset(thoughts["determiners"].split()),
-        verbs=frozenset(thoughts["verbs"].split()),
+        verbs=frozenset(f"{thoughts['verbs']} {thoughts['requests']}".split()),
+        vague=_index({"vague": _phrases(thoughts["vague"])}),
+        **{name: frozenset(thoughts[name].split()) for name in _WORD_SETS},
+        remarks=_index({"remark": _phrases(thoughts["remarks"])}),
+        selves=frozenset(thoughts["selves"].split()),
+        preambles=tuple(_phrases(thoughts["preambles"])),
+        addresses=frozenset(thoughts["addresses"].split()),
         reactions=frozenset(thoughts["reactions"].split()),
         question_first=frozenset(phrases["question_first"]),
         question_second=frozenset(phrases["question_second"]),

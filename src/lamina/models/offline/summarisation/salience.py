@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from lamina.language.words import fold, is_unspaced, stem, tokenise
 from lamina.models.offline.summarisation.lexicon import labels, lexicon
 from lamina.models.offline.summarisation.rarity import rarity
-from lamina.models.offline.summarisation.statements import DATE, Statement
+from lamina.models.offline.summarisation.statements import DATE, SPEAKERS, Statement
+from lamina.models.offline.summarisation.wording import has_content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class Scored:
     lasting: float  # what it is worth in however few words
     stems: Mapping[str, float]  # content stems and what each is worth
     essential: bool = False  # left out only where there is no room
+    required: bool = False  # it has words that must survive
+    barred: bool = False  # left out unless another needs it: it cannot be understood, or says nothing
     needs: tuple[int, ...] = ()  # indexes of the statements that it cannot be understood without
 
 
@@ -28,13 +31,13 @@ class Scored:
 class Weights:
     """The numbers behind a score, found on half of a development set."""
 
-    base: float = 1.1
-    name: float = 2.3
-    number: float = 2.0
-    date: float = 1.4  # a date that was worked out
+    base: float = 1.7
+    name: float = 4.0
+    number: float = 2.3
+    date: float = 1.9  # a date that was worked out
     common: float = 0.27
     pair: float = 0.5
-    frequent: float = 0.35  # what is left of a word that most lines have
+    frequent: float = 0.3  # what is left of a word that most lines have
     central: float = 0.15
     question: float = 0.45
     answered: float = 0.3
@@ -43,7 +46,7 @@ class Weights:
     tool: float = 0.35
     system: float = 0.2
     assistant: float = 0.6
-    equal: float = 0.35  # what an assistant gains when it writes no more than the user
+    equal: float = 0.25  # what an assistant gains when it writes no more than the user
     accepted: float = 1.35
     open: float = 1.6
     old: float = 1.15
@@ -51,8 +54,9 @@ class Weights:
     first: float = 0.05
     superseded: float = 0.4
     unclear: float = 0.5  # it leans on words that are not there
+    addressed: float = 0.5  # what words lose that are about who is spoken to, when both write as much
     asked: float = 0.5  # words of the question that it answers
-    lasting: float = 1.0
+    lasting: float = 0.85
     lasting_old: float = 2.5
     max_value: float = 6.0
     min_value: float = 0.05
@@ -68,6 +72,7 @@ _MAX_BARE_TERMS = 2  # content words with which a sentence only announces the ne
 _VERSION = re.compile(r"\b[vV]?\d+(?:\.\d+)+\b|\b[a-z]+_[a-z_]+\b|[a-z][A-Z]|\w+\.(?:py|js|ts|json|toml|yml|sql|md)\b")
 _CAPITAL = re.compile(r"(?<=[^.!?:\s] )[^\W\d_a-z]\w*")  # not at the beginning of a sentence
 _INTRODUCED = re.compile(r"\bI(?:['\u2019]m| am) [^\W\d_a-z]\w+(?:[.,!]|\Z)")
+_VERSE = re.compile(r"[A-Za-z0-9,;'-]\Z|\A[A-Z]{3,}(?: [A-Z]+)?: ")
 _QUOTED = re.compile(r"[\"“][^\"”]{2,60}[\"”]")
 
 
@@ -110,6 +115,7 @@ def score_statements(statements: Sequence[Statement]) -> list[Scored]:
                 lasting=lasting,
                 stems=worth,
                 essential=_is_essential(statement, cues, own, names),
+                barred=_is_barred(statement, cues),
             )
         )
     return found
@@ -153,6 +159,8 @@ def _factor(statement: Statement, cues: Sequence[str], balance: float) -> float:
         total = max(total, WEIGHTS.base) * WEIGHTS.open
     elif statement.asks and not (statement.role == "user" and "instruction" in cues):
         total *= _asking(statement, balance)
+    elif statement.tokens and statement.tokens[0] in lexicon().addresses and "instruction" not in cues:
+        total *= 1 - WEIGHTS.addressed * balance
     return total * (WEIGHTS.accepted if statement.accepted else 1.0)
 
 
@@ -168,6 +176,29 @@ def _is_essential(statement: Statement, cues: Sequence[str], own: Sequence[str],
         return False
     told = not lexicon().essential.isdisjoint(cues) or bool(DATE.search(statement.text))
     return told or any(key[0].isdigit() or key in names for key in own)
+
+
+def _is_barred(statement: Statement, cues: Sequence[str]) -> bool:
+    """Whether a line of it alone would tell a reader nothing; what a summary has already stays."""
+    if statement.old or statement.open:
+        return False
+    if _is_verse(statement) or (statement.speaker == SPEAKERS["assistant"] and _is_courtesy(statement)):
+        return True
+    if statement.question:
+        return False
+    told = any(map(has_content, statement.tokens)) or "situation" in cues or bool(lexicon().lasting & {*cues})
+    return statement.unclear or not told
+
+
+def _is_courtesy(statement: Statement) -> bool:
+    """Whether an assistant only cheers, or asks what the user wants next."""
+    return statement.asks or (statement.text.endswith("!") and not any(map(str.isdigit, statement.text)))
+
+
+def _is_verse(statement: Statement) -> bool:
+    """Whether it is a line of verse, of a play or a title: an assistant's, outside a list, open at its end."""
+    plain = statement.role == "assistant" and not (statement.head or statement.item or statement.old)
+    return plain and statement.text.isascii() and bool(_VERSE.search(statement.text))
 
 
 def _lasting(statement: Statement, cues: Sequence[str]) -> float:

@@ -2,15 +2,18 @@
 
 import heapq
 import math
+from bisect import bisect
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lamina.models.offline.summarisation.salience import Scored
+from lamina.models.offline.summarisation.statements import Statement
 from lamina.models.offline.summarisation.thoughts import closures
 
 _KNOWN = 0.05  # what a word is worth that the summary has already
-_POWER = 1.05  # how much tokens count against worth
+_POWER = 1.1  # how much tokens count against worth
+_ENDS = (".", "!", "?", "…", "]", "。")
 _HIGH_FLOOR = 2.5  # how much more must speak for what others than the user said, and what cannot be understood alone
 
 
@@ -30,6 +33,7 @@ class _Packing:
     """What has been chosen so far, and what it costs."""
 
     chosen: set[int] = field(default_factory=set)
+    order: list[int] = field(default_factory=list)  # the same, sorted
     used: int = 0
     others: int = 0
     by_source: Counter[int] = field(default_factory=Counter)
@@ -46,6 +50,15 @@ def gain(item: Scored, known: Container[str]) -> float:
 def is_others(item: Scored) -> bool:
     """Whether the words are of the assistant or a tool, not of the user."""
     return item.statement.role in {"assistant", "tool", "system", "developer"}
+
+
+def shares_line(one: Statement, last: Statement) -> bool:
+    """Whether the first words of a message may stand behind words of one before: the same speaker's whole sentences."""
+    if one.old or one.unclear or one.question or last.question or one.open or last.open:
+        return False
+    if one.role not in {"user", "assistant"} or last.text[-1:] not in _ENDS:
+        return False
+    return (one.source, one.speaker) == (last.source, last.speaker)
 
 
 class Choice:
@@ -68,7 +81,7 @@ class Choice:
     @property
     def picked(self) -> list[int]:
         """Indexes of the chosen statements, in order."""
-        return sorted(self._packing.chosen)
+        return list(self._packing.order)
 
     def add(self, tokens: int) -> None:
         """Choose more for so many more tokens, from what did not fit and what is essential."""
@@ -87,6 +100,8 @@ class Choice:
     def _choose(self) -> None:
         self._heap = [(-self._rank(at), at, 0) for at in range(len(self._items))]
         heapq.heapify(self._heap)
+        for at in sorted(at for at, item in enumerate(self._items) if item.required):
+            self._take(at, {})
         chosen = self._packing.chosen
         while self._heap:
             negative, at, stamp = heapq.heappop(self._heap)
@@ -101,6 +116,8 @@ class Choice:
 
     def _floor(self, at: int) -> float:
         item = self._items[at]
+        if item.barred:
+            return math.inf
         high = item.statement.role == "assistant" or item.statement.unclear
         return self._room.floor * (_HIGH_FLOOR if high else 1.0)
 
@@ -123,8 +140,15 @@ class Choice:
     def _price(self, needed: Iterable[int]) -> int:
         """Tokens of those that are not chosen yet, with the beginnings of their lines."""
         fresh = [one for one in needed if one not in self._packing.chosen]
-        begun = len({self._line(one) for one in fresh} - self._packing.lines)
-        return sum(self._costs[one] for one in fresh) + begun * self._room.line_cost
+        begun = {self._line(one) for one in fresh if not self._follows_own(one)} - self._packing.lines
+        return sum(self._costs[one] for one in fresh) + len(begun) * self._room.line_cost
+
+    def _follows_own(self, at: int) -> bool:
+        """Whether what is chosen just before a statement is the speaker's own, so that it needs no new line."""
+        place = bisect(self._packing.order, at)
+        return place > 0 and shares_line(
+            self._items[at].statement, self._items[self._packing.order[place - 1]].statement
+        )
 
     def _line(self, at: int) -> tuple[int, int]:
         statement = self._items[at].statement
@@ -141,6 +165,7 @@ class Choice:
         if self._room.others is not None and others and packing.others + others > self._room.others:
             return False
         packing.chosen.update(fresh)
+        packing.order = sorted(packing.chosen)
         packing.used += price
         packing.others += others
         packing.by_source[source] += price

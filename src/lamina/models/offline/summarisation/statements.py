@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lamina.language.dates import with_dates
-from lamina.language.sentences import LONGEST, Sentence, sentences
+from lamina.language.sentences import sentences
 from lamina.language.words import fold, tokenise
 from lamina.models.offline.summarisation.lexicon import labels, lexicon, match_start
+from lamina.models.offline.summarisation.message_sentences import LONGEST, excerpt, flat, pieces
+from lamina.models.offline.summarisation.wording import shorten
 from lamina.values.message import Message
 
 
@@ -28,6 +30,8 @@ class Statement:
     heading: str = ""  # where a summary had it
     question: str = ""  # what it answers, in the words of who asked
     joined: bool = False  # the end of a long sentence that was cut
+    head: bool = False  # it announces what follows: a heading, words before a colon
+    item: bool = False  # the beginning of an item of a list
     unclear: bool = False  # it leans on words that were not found
     tokens: tuple[str, ...] = ()  # in lower case, with plain apostrophes
 
@@ -38,21 +42,8 @@ _ROLES = {speaker: role for role, speaker in SPEAKERS.items() if role != "develo
 _MAX_CHARACTERS = 300_000  # of all messages together
 _MAX_MESSAGE_CHARACTERS = 12_000
 _MIN_MESSAGE_CHARACTERS = 600
-_WINDOW = 1_200
-_MAX_WINDOWS = 64
-_MAX_LINE = 160  # of code or of a tool's result
-_MAX_CODE_LINES = 40  # of code
-_CLUE = re.compile(r"\d|\b(?:I|[Mm]y|[Ww]e|[Ee]rror|[Dd]ecided|[Pp]refer)\b")
-_NUMBER = re.compile(r"\d")
-_SYMBOLS = frozenset("{}()[]<>=;|&+*/\\_#$@^~`")
-_MAX_SYMBOLS = 0.16
 _QUESTION = re.compile(r"[?\uff1f؟;][\"'”\u2019»)\]」』\s]*\Z")
-_EMPHASIS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|`{1,3}")
-_MAX_OPENER_WORDS = 3
-_MIN_NAME = 3
 _MIN_QUESTION_WORDS = 3
-_MAX_ANSWER = 12  # characters of a first word that answers
-ANSWERS = frozenset((word,) for word in ("yes", "no", "yep", "nope", "yeah", "nah", "yup"))
 
 
 def statements_of_messages(messages: Sequence[Message], source: int) -> list[Statement]:
@@ -71,83 +62,28 @@ def _message_statements(
     message: Message, source: int, line: int, share: int, names: frozenset[str], *, asked: bool
 ) -> Iterator[Statement]:
     speaker = speaker_of(message)
-    before: Sentence | None = None
-    for place, sentence in enumerate(_usable(excerpt(message.text, share), message.role)):
-        text = _flat(sentence.text)
-        if place or not asked or tokenise(text[:_MAX_ANSWER])[:1] not in ANSWERS:
-            text = without_opener(text, names)
+    for place, piece in enumerate(pieces(message.text, message.role, share)):
+        text = shorten(piece.text, names, asked=asked and not place) if piece.plain else piece.text
         tokens = tokenise(text)
-        asks = message.role != "tool" and is_question(text, tokens)
-        if sentence.kind != "code" and message.role != "tool":
-            text = with_dates(text, message.created_at)
         yield Statement(
-            text=text,
+            text=with_dates(text, message.created_at) if piece.plain else text,
             speaker=speaker,
             role=message.role,
             source=source,
             line=line,
             place=place,
-            asks=asks,
-            joined=before is not None and _goes_on(before, sentence),
+            asks=message.role != "tool" and is_question(text, tokens),
+            joined=piece.joined,
+            head=piece.head,
+            item=piece.item,
             tokens=tokens,
         )
-        before = sentence
-
-
-def _goes_on(before: Sentence, sentence: Sentence) -> bool:
-    """Whether a sentence is the end of one that was too long."""
-    beside = before.kind == sentence.kind and 0 <= sentence.start - before.end <= 1
-    return beside and len(before.text) >= LONGEST // 3 and (before.text[-1].isalnum() or before.text[-1] in ",;:")
 
 
 def speaker_of(message: Message) -> str:
     """How a summary calls the speaker of a message."""
     name = " ".join(str(message.name or "").replace(":", " ").split())[:40]
     return name or SPEAKERS.get(message.role, "User")
-
-
-def _usable(text: str, role: str) -> Iterator[Sentence]:
-    """Sentences; of code and tool results only short lines with a value or an error in them."""
-    for sentence in sentences(text):
-        if sentence.kind == "code" or (role != "tool" and _is_code(sentence.text)):
-            lines = [line.strip() for line in sentence.text.splitlines()[:_MAX_CODE_LINES]]
-            yield from (replace(sentence, text=line) for line in lines if len(line) <= _MAX_LINE and _fails(line))
-        elif role != "tool" or (
-            len(sentence.text) <= _MAX_LINE and (_NUMBER.search(sentence.text) or _fails(sentence.text))
-        ):
-            yield sentence
-
-
-def _is_code(text: str) -> bool:
-    symbols = sum(character in _SYMBOLS for character in text)
-    return symbols > _MAX_SYMBOLS * len("".join(text.split()))
-
-
-def _fails(line: str) -> bool:
-    return "problem" in labels(tokenise(line), lexicon().cues) or "Error" in line
-
-
-def _flat(text: str) -> str:
-    return " ".join(_EMPHASIS.sub("", text).split())
-
-
-def without_opener(text: str, names: frozenset[str] = frozenset()) -> str:
-    """The sentence without "Well," or "Hey Ana," at its front."""
-    for _ in range(3):
-        head, comma, rest = text.partition(", ")
-        tokens = [fold(word) for word in head.split()]
-        if not comma or not tokens or len(tokens) > _MAX_OPENER_WORDS or not rest:
-            return text
-        skipped = match_start(tokens, lexicon().openers)
-        if not all(_is_name(token, names) for token in tokens[skipped:]):
-            return text
-        text = rest
-    return text
-
-
-def _is_name(token: str, names: frozenset[str]) -> bool:
-    """Whether it is one of the names, or the beginning of one."""
-    return token in names or (len(token) >= _MIN_NAME and any(name.startswith(token) for name in names))
 
 
 def is_question(text: str, tokens: Sequence[str]) -> bool:
@@ -157,31 +93,6 @@ def is_question(text: str, tokens: Sequence[str]) -> bool:
     if len(tokens) < _MIN_QUESTION_WORDS or text[-1] in ".!:。":
         return False
     return tokens[0] in lexicon().question_first and tokens[1] in lexicon().question_second
-
-
-def excerpt(text: str, max_characters: int) -> str:
-    """The text, or of a very long one its beginning, its end and the pieces between with the most clues."""
-    if len(text) <= max_characters:
-        return text
-    count = min(_MAX_WINDOWS, len(text) // _WINDOW + 1)
-    stride = max(_WINDOW, len(text) // count)
-    starts = [*range(0, len(text) - _WINDOW + 1, stride)][: count - 1]
-    starts.append(max(0, len(text) - _WINDOW))
-    ranked = sorted(
-        range(1, len(starts) - 1), key=lambda at: (-len(_CLUE.findall(text, starts[at], starts[at] + _WINDOW)), at)
-    )
-    chosen = sorted({0, len(starts) - 1, *ranked[: max(0, max_characters // _WINDOW - 2)]})
-    return "\n".join(_piece(text, starts[at]) for at in chosen)
-
-
-def _piece(text: str, start: int) -> str:
-    """A window, without the words that are cut at its edges."""
-    piece = text[start : start + _WINDOW]
-    if start and " " in piece[:80]:
-        piece = piece[piece.index(" ", 0, 80) + 1 :]
-    if start + _WINDOW < len(text) and " " in piece[-80:]:
-        piece = piece[: piece.rindex(" ")]
-    return piece
 
 
 def _mark_replies(messages: Sequence[Message], found: Sequence[Sequence[Statement]]) -> list[Statement]:
@@ -238,7 +149,7 @@ def statements_of_summary(text: str, source: int) -> list[Statement]:
             continue
         title = _TITLE.match(raw.strip())
         if title:
-            heading = _flat(title["heading"])
+            heading = flat(title["heading"])
             continue
         found.extend(_line_statements(raw, source, line, heading))
     return found
@@ -247,19 +158,24 @@ def statements_of_summary(text: str, source: int) -> list[Statement]:
 def summary_headings(text: str) -> tuple[str, ...]:
     """The second-level headings of a summary, each once, in order."""
     lines = [line.strip() for line in text.splitlines() if line.startswith("## ")]
-    return tuple(dict.fromkeys(_flat(line[3:]) for line in lines if line[3:].strip()))
+    return tuple(dict.fromkeys(flat(line[3:]) for line in lines if line[3:].strip()))
 
 
 def _line_statements(raw: str, source: int, line: int, heading: str) -> Iterator[Statement]:
-    body = _flat(_BULLET.sub("", _JOINER.sub("", raw, count=1), count=1))
+    body = flat(_BULLET.sub("", _JOINER.sub("", raw, count=1), count=1))
     is_open = body.startswith(OPEN)
     body = body.removeprefix(OPEN)
     label = _SPEAKER.match(body)
     speaker = label["speaker"] if label and label["speaker"][:1].isupper() else ""
     body = body[label.end() :] if label and speaker else body
     asked = label["question"] or "" if label and speaker else ""
-    parts = [part.removeprefix(LATER) for sentence in sentences(body) for part in sentence.text.split(JOINT)]
-    for place, text in enumerate(part for part in parts if part):
+    parts = [
+        (part.removeprefix(LATER), at > 0)
+        for sentence in sentences(body, LONGEST)
+        for at, part in enumerate(sentence.text.split(JOINT))
+    ]
+    listed = bool(parts) and ": " in parts[0][0]  # a list behind the words that announce it
+    for place, (text, joined) in enumerate(part for part in parts if part[0]):
         tokens = tokenise(DATE.sub("", text))
         asks = is_question(text, tokens)
         yield Statement(
@@ -272,6 +188,7 @@ def _line_statements(raw: str, source: int, line: int, heading: str) -> Iterator
             old=True,
             asks=asks,
             open=is_open and asks,
+            joined=listed and joined,
             heading=heading,
             question="" if place else asked,
             tokens=tokens,

@@ -4,14 +4,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lamina.language.words import fold, stem
-from lamina.models.offline.summarisation.lexicon import labels, lexicon, match_start
-from lamina.models.offline.summarisation.statements import ANSWERS, Statement
+from lamina.models.offline.summarisation.leaning import (
+    adds_on,
+    is_addition,
+    is_bare,
+    is_fragment,
+    is_slight,
+    is_vague,
+    leans,
+    turns_back,
+)
+from lamina.models.offline.summarisation.lexicon import labels, lexicon
+from lamina.models.offline.summarisation.statements import SPEAKERS, Statement
+from lamina.models.offline.summarisation.wording import ANSWERS, has_content
 
 _MAX_QUESTION = 220  # characters of a question that is shown with its answer
+_MAX_REQUEST = 160  # characters of a request that is shown with what an assistant says to it
 _MAX_REMARK = 160  # characters of a remark that is shown with its reply
-_BARE_WORDS = 5  # a sentence of no more words, without a verb, only goes on
-_FRAGMENT = 4  # words without a verb, after which a sentence is an answer
+_ON_TOPIC = 2  # words of a request with which an answer tells itself what it answers
+_ENGLISH = 0.2  # share of English stop words from which a talk is in English
 _LOOK_BACK = 3  # messages
+_QUOTES = "\"“”'\u2018\u2019 "
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,33 +35,95 @@ class Thoughts:
     needs: list[tuple[int, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """Statements; where the message or line of each begins; which of them others could lean on, and which lean."""
+
+    said: Sequence[Statement]
+    starts: Sequence[int]
+    tells: Sequence[bool]
+    leans: Sequence[bool]
+    parts: Sequence[bool]  # items of lists that say little without the words that announce the list
+
+    def is_helpless(self, at: int) -> bool:
+        """Whether a sentence says nothing without another."""
+        return self.said[at].joined or self.leans[at] or self.parts[at]
+
+
 def bind(statements: Sequence[Statement]) -> Thoughts:
     """The statements with what each of them needs; `unclear` where nothing was found that it leans on."""
+    talk = _Talk(
+        said=statements,
+        starts=_line_starts(statements),
+        tells=_telling(statements),
+        leans=[leans(one) for one in statements],
+        parts=[one.item and is_fragment(one) for one in statements],
+    )
     found = list(statements)
     needs: list[tuple[int, ...]] = [() for _ in found]
-    starts = _line_starts(found)
-    tells = _telling(statements)
+    english = _is_english(statements)
     for at, one in enumerate(statements):
-        turns_back = _turns_back(one)
-        if one.question or not (one.joined or turns_back or leans(one)):
-            if at == starts[at] and _is_fragment(one):
-                found[at] = _with_question(statements, starts, tells, at) or one
+        if one.question:
             continue
-        head = next((before for before in range(at - 1, starts[at] - 1, -1) if tells[before]), None)
-        alone = head is not None or one.old or not (tells[at] or turns_back or _is_answer(one))
-        answer = None if alone else _with_question(statements, starts, tells, at)
-        if head is None and not alone and answer is None:
-            head = _own_head(statements, starts, tells, at)
-        if answer is not None:
-            found[at] = answer
-        elif head is None:
-            found[at] = replace(one, unclear=not turns_back)
+        head, answer = _support(talk, at)
+        if head is not None:
+            found[at] = replace(one, line=found[head].line, open=found[head].open)
+            _link(one, at, head, needs)
         else:
-            found[at] = replace(one, line=found[head].line)
-            needs[at] = (*needs[at], head)
-            if turns_back:  # who keeps an offer keeps the refusal
-                needs[head] = (*needs[head], at)
-    return Thoughts(found, needs)
+            found[at] = answer or _on_request(talk, at) or _alone(talk, at, english=english)
+        if one.head:  # what only announces goes with what it announces
+            follows = at + 1 < len(talk.said) and talk.starts[at + 1] == talk.starts[at]
+            needs[at] = (*needs[at], at + 1) if follows else needs[at]
+            found[at] = found[at] if follows or one.old else replace(found[at], unclear=True)
+    return Thoughts(_open_together(found, needs), needs)
+
+
+def _link(one: Statement, at: int, head: int, needs: list[tuple[int, ...]]) -> None:
+    """Note that a statement needs its head; who keeps an offer keeps the refusal."""
+    if not adds_on(one):
+        needs[at] = (*needs[at], head)
+    if turns_back(one) and not is_addition(one):
+        needs[head] = (*needs[head], at)
+
+
+def _alone(talk: _Talk, at: int, *, english: bool) -> Statement:
+    """A statement that has nothing to lean on: unclear where it leans."""
+    one = talk.said[at]
+    if not english or one.old or turns_back(one):
+        return one
+    return replace(one, unclear=talk.is_helpless(at) or (at > 0 and is_slight(one)))
+
+
+def _open_together(found: Sequence[Statement], needs: Sequence[tuple[int, ...]]) -> list[Statement]:
+    """The statements; what an open question needs stays in its line."""
+    waiting = {one for at, needed in enumerate(closures(needs)) if found[at].open for one in needed}
+    return [replace(one, open=True) if at in waiting else one for at, one in enumerate(found)]
+
+
+def _is_english(statements: Sequence[Statement]) -> bool:
+    """Whether the words tell which sentences lean on others: they are known in English only."""
+    tokens = [token for one in statements for token in one.tokens]
+    return sum(token in lexicon().stop for token in tokens) >= _ENGLISH * len(tokens)
+
+
+def _support(talk: _Talk, at: int) -> tuple[int | None, Statement | None]:
+    """What a statement leans on: another one, or the words of another speaker, which it then has beside it."""
+    one = talk.said[at]
+    back = turns_back(one)
+    if talk.parts[at]:
+        head = _list_head(talk, at)
+        return (head, None) if head is not None else (None, _with_question(talk, at))
+    before = next((place for place in range(at - 1, talk.starts[at] - 1, -1) if talk.tells[place]), None)
+    if not (talk.is_helpless(at) or back):
+        if before is not None and is_vague(one):
+            return before, None
+        return None, _with_question(talk, at) if at == talk.starts[at] and is_fragment(one) else None
+    if before is not None:
+        return before, None
+    if one.old or not (talk.tells[at] or back or _is_answer(one)):
+        return None, None
+    answer = _with_question(talk, at)
+    return (None, answer) if answer is not None else (_own_head(talk, at), None)
 
 
 def closures(needs: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -74,44 +149,84 @@ def _line_starts(statements: Sequence[Statement]) -> list[int]:
     return starts
 
 
-def _with_question(
-    statements: Sequence[Statement], starts: Sequence[int], tells: Sequence[bool], at: int
-) -> Statement | None:
+def _list_head(talk: _Talk, at: int) -> int | None:
+    """The words that announce the list an item is of."""
+    heads = (place for place in range(at - 1, talk.starts[at] - 1, -1) if talk.said[place].head)
+    head = next(heads, None)
+    return head if head is not None and talk.tells[head] else None
+
+
+def _with_question(talk: _Talk, at: int) -> Statement | None:
     """The statement with the words of another speaker that it answers, if there are some."""
-    one, before = statements[at], starts[at] - 1
-    if one.old or before < 0 or not _is_beside(statements[before], one) or statements[before].speaker == one.speaker:
+    one, before = talk.said[at], talk.starts[at] - 1
+    if one.old or before < 0 or not _is_beside(talk.said[before], one) or talk.said[before].speaker == one.speaker:
         return None
-    said = [statements[place] for place in range(starts[before], before + 1) if tells[place]]
-    asked = [statement for statement in said if statement.asks and _fits(statement, _MAX_QUESTION)]
+    said = [talk.said[place] for place in range(talk.starts[before], before + 1) if talk.tells[place]]
+    asked = [other for other in said if other.asks and _fits(other, _MAX_QUESTION)]
     if asked:
-        return replace(one, question=asked[-1].text)
-    if not leans(one) or _goes_on_from_own(one):
+        return replace(one, question=asked[-1].text.strip(_QUOTES))
+    if not talk.leans[at] or _goes_on_from_own(one):
         return None
-    plain = [statement for statement in said if not statement.asks and _fits(statement, _MAX_REMARK)]
-    return replace(one, question=plain[-1].text) if plain else None
+    plain = [other for other in said if not (other.asks or other.head) and _fits(other, _MAX_REMARK)]
+    return replace(one, question=plain[-1].text.strip(_QUOTES)) if plain else None
+
+
+def _on_request(talk: _Talk, at: int) -> Statement | None:
+    """What an assistant says with too few words of what it was asked for, with what it was asked for."""
+    one = talk.said[at]
+    if one.speaker != SPEAKERS["assistant"] or one.old or one.asks:
+        return None
+    asked = _last_request(talk, at)
+    if asked is None:
+        return None
+    wanted = {stem(token) for token in asked.tokens if has_content(token)}
+    if len(wanted & {stem(token) for token in one.tokens}) >= min(_ON_TOPIC, len(wanted)):
+        return None
+    return replace(one, question=asked.text.strip(_QUOTES))
+
+
+def _last_request(talk: _Talk, at: int) -> Statement | None:
+    """What the user asked for last before an answer, in words that can be understood alone."""
+    one = talk.said[at]
+    for place in range(talk.starts[at] - 1, -1, -1):
+        other = talk.said[place]
+        if other.old or other.source != one.source or one.line - other.line > _LOOK_BACK:
+            return None
+        clear = other.role == "user" and talk.tells[place] and not talk.leans[place]
+        if clear and _requests(other) and _fits(other, _MAX_REQUEST):
+            return other
+    return None
+
+
+def _requests(one: Statement) -> bool:
+    return one.asks or (bool(one.tokens) and one.tokens[0] in lexicon().requests)
 
 
 def _fits(one: Statement, characters: int) -> bool:
-    """Whether words may be shown beside their answer: not too many, no small talk, nothing that ends the label."""
+    """Whether words may be shown beside their answer: not too many, no small talk, no quoted words, clear alone."""
     cues = labels(one.tokens, lexicon().cues)
-    return len(one.text) <= characters and '"): ' not in one.text and not {"pleasantry", "meta"} & set(cues)
+    if len(one.text) > characters or "[" in one.text or "meta" in cues:
+        return False
+    if "pleasantry" in cues and not one.asks:
+        return False
+    return '"): ' not in one.text and not sum(one.text.count(mark) for mark in '"“”') % 2
 
 
 def _goes_on_from_own(one: Statement) -> bool:
     """Whether words lean rather on what the same speaker said before: "she said yes", "9.4"."""
-    return _is_bare(one.tokens) or one.tokens[0] in lexicon().persons
+    return is_bare(one.tokens) or one.tokens[0] in lexicon().persons
 
 
-def _own_head(statements: Sequence[Statement], starts: Sequence[int], tells: Sequence[bool], at: int) -> int | None:
+def _own_head(talk: _Talk, at: int) -> int | None:
     """What the same speaker said last before; where others said something between, only for words that go on."""
-    one, goes_on = statements[at], _goes_on_from_own(statements[at])
-    for before in range(starts[at] - 1, -1, -1):
-        head = statements[before]
+    one, goes_on = talk.said[at], _goes_on_from_own(talk.said[at])
+    for before in range(talk.starts[at] - 1, -1, -1):
+        head = talk.said[before]
         if head.old or head.source != one.source or one.line - head.line > _LOOK_BACK:
             return None
-        if tells[before] and head.speaker == one.speaker:
+        if talk.tells[before] and head.speaker == one.speaker:
             return before
-        if tells[before] and not goes_on:
+        if talk.tells[before] and not goes_on:
             return None
     return None
 
@@ -124,77 +239,15 @@ def _telling(statements: Sequence[Statement]) -> list[bool]:
     """Which of the statements have anything that another could lean on: more than reactions and speakers' names."""
     lex = lexicon()
     empty = lex.reactions | {fold(part) for one in statements for part in one.speaker.split()}
-    return [any(_has_content(token) and token not in empty for token in one.tokens) for one in statements]
+    return [
+        sum(has_content(token) and token not in empty for token in one.tokens) > _is_polite(one) for one in statements
+    ]
+
+
+def _is_polite(one: Statement) -> bool:
+    """Whether it is small talk, which tells something only with more than one word that says something."""
+    return not one.asks and "pleasantry" in labels(one.tokens, lexicon().cues)
 
 
 def _is_answer(one: Statement) -> bool:
     return not one.place and one.tokens[:1] in ANSWERS
-
-
-# How a sentence shows that it leans on another
-
-
-def leans(one: Statement) -> bool:
-    """Whether a sentence cannot be understood without the words before it."""
-    tokens, lex = one.tokens, lexicon()
-    if not tokens:
-        return False
-    if one.asks:
-        return len(tokens) <= _BARE_WORDS and _refers_back(one)
-    if match_start(tokens, lex.leaning) and not match_start(tokens, lex.standing):
-        return not _says_what_follows(tokens)
-    return _is_bare(tokens) or _refers_back(one)
-
-
-def _says_what_follows(tokens: Sequence[str]) -> bool:
-    """Whether, as in "It's hard to say goodbye", the pronoun stands for what comes after it."""
-    return tokens[0].startswith("it") and any(
-        token in {"to", "that", "when", "if", "how"} or token.endswith("ing") for token in tokens[2:7]
-    )
-
-
-def _is_bare(tokens: Sequence[str]) -> bool:
-    """A few words without a verb or a person."""
-    lex = lexicon()
-    if len(tokens) > _BARE_WORDS:
-        return False
-    return not any(token in lex.verbs or token.endswith(("ed", "ing", "n't")) for token in tokens)
-
-
-def _is_fragment(one: Statement) -> bool:
-    """Whether a sentence begins without a verb or a person, as answers do."""
-    return not (one.old or one.asks or one.question) and not any(
-        token in lexicon().verbs or token.endswith("n't") for token in one.tokens[:_FRAGMENT]
-    )
-
-
-def _refers_back(one: Statement) -> bool:
-    """A pronoun with nothing before it in the sentence that it could stand for."""
-    lex, tokens = lexicon(), one.tokens
-    at = next((at for at, token in enumerate(tokens) if token in lex.pronouns), None)
-    if at is None:
-        return tokens[-1] in lex.trailing and not any(_could_be_meant(tokens, place) for place in range(len(tokens)))
-    if labels(tokens, lex.settled):
-        return False
-    thing = tokens[at] not in lex.persons
-    subject = "'" in tokens[at]  # it's, they're: what it stands for may be the word just before
-    return not any(
-        _could_be_meant(tokens, place) or (thing and (subject or at - place > 1) and _has_content(tokens[place]))
-        for place in range(at)
-    )
-
-
-def _has_content(token: str) -> bool:
-    return token not in lexicon().stop and stem(token) not in lexicon().common
-
-
-def _could_be_meant(tokens: Sequence[str], at: int) -> bool:
-    """Whether a word may be what a later pronoun stands for: a noun by its article, a name, a subject."""
-    if not _has_content(tokens[at]):
-        return False
-    return at == 0 or any(before in lexicon().determiners for before in tokens[max(0, at - 3) : at])
-
-
-def _turns_back(one: Statement) -> bool:
-    """Whether a sentence takes back, refuses or limits what the one before it said."""
-    return match_start(one.tokens, lexicon().contrary) > 0

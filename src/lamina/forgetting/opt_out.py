@@ -1,0 +1,60 @@
+"""Opt out: erase what was derived of a user, and derive nothing more until they opt in."""
+
+from lamina.forgetting.forget import Forgetting, Plan
+from lamina.knowledge.extract import Reader
+from lamina.log.pages import every_session
+from lamina.parts import Parts
+from lamina.values.opt_out import PREFIX, OptOut, opt_out_of, setting_of
+from lamina.values.receipt import Receipt
+
+
+class OptOuts:
+    """Who has opted out."""
+
+    def __init__(self, parts: Parts, reader: Reader, forgetting: Forgetting) -> None:
+        self._parts = parts
+        self._reader = reader
+        self._forgetting = forgetting
+
+    async def all(self) -> list[OptOut]:
+        """Everybody who has opted out, by id."""
+        found = await self._parts.store.settings(PREFIX)
+        return [choice for key, value in sorted(found.items()) if (choice := opt_out_of(key, value)) is not None]
+
+    async def of(self, user_id: str) -> OptOut | None:
+        key = PREFIX + user_id
+        return opt_out_of(key, await self._parts.store.setting(key))
+
+    async def opt_out(self, user_id: str, *, keep_log: bool) -> Receipt:
+        """Note it first, so that nothing is derived meanwhile; then erase what there is."""
+        known = await self.of(user_id)
+        since = known.since if known else self._parts.now()
+        choice = OptOut(user_id=user_id, since=since, keep_log=keep_log)
+        await self._parts.store.put_setting(PREFIX + user_id, setting_of(choice))
+        plan = await self._plan(user_id) if keep_log else Plan(user_id=user_id, target="a user", user=True)
+        plan.nothing = f"there is nothing of user {user_id!r} to erase"
+        return await self._forgetting.execute(plan)
+
+    async def _plan(self, user_id: str) -> Plan:
+        """Everything but the messages; what was said may be read again after opting in."""
+        store = self._parts.store
+        facts, episodes = await store.facts(user_id), await store.episodes(user_id)
+        sessions = [session async for session in every_session(store, user_id) if session.counters.messages]
+        return Plan(
+            user_id=user_id,
+            target="what was derived of a user who opted out",
+            facts=[fact.id for fact in facts],
+            episodes=[episode.id for episode in episodes],
+            unfold={session.id: 0 for session in sessions},
+            vectors=True,
+            block=False,
+        )
+
+    async def opt_in(self, user_id: str) -> OptOut | None:
+        """Derive again, also from messages that were kept; gives what ends, None if the user had not opted out."""
+        known = await self.of(user_id)
+        if known is not None:
+            await self._parts.store.put_setting(PREFIX + user_id, "")
+            async for session in every_session(self._parts.store, user_id):
+                await self._parts.store.unfold(session.id, self._reader.rule)
+        return known

@@ -1,0 +1,303 @@
+"""Which known facts a new one says to have changed, where its slot does not tell.
+
+"Sold the Volvo, bought a Kia" ends "drives a Volvo", and "my new email is" changes "my email is". The new fact is given
+the slot of the old one; which of them holds then follows as it does for every slot (`conflicts`).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lamina.knowledge.conflicts import order, place_of
+from lamina.knowledge.fact_words import describe_fact, fact_label
+from lamina.language import date_words
+from lamina.language.changes import Changes, changes_in, other_subject, without_time
+from lamina.language.words import STOP_WORDS, stem, terms, words
+from lamina.values.fact import Fact
+
+InFirstPerson = Callable[[str], str]
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in text.split())
+
+
+_MAX_MORE = 2  # words of a fact beside what is said to have ended: "drive" of "drive a Volvo"
+_MAX_SPAN = 5  # words in which two statements of one form may differ
+_MAX_TERMS = 5  # of a statement that a noun alone may name: "on the free plan"
+_TIMES = frozenset(stem(word) for word in (*date_words.MONTHS, *date_words.WEEKDAYS, *date_words.UNITS))
+# What a fact may say of a thing that ended: one still likes what one has sold.
+_ATTITUDES = _stems("like likes love loves hate hates dislike enjoy miss recommend remember visited")
+# Verbs of which many values hold at a time: who plays padel now may still play tennis.
+_MANY = _stems(
+    "like love enjoy dislike hate know speak read play own have use take eat drink learn watch visit collect avoid "
+    "need listen follow see teach cook make prefer want try buy go"
+)
+_PREFER = stem("prefer")
+_PAIR = 2  # terms of "prefer tea"
+_SYNONYMS = {
+    stem(word): stem(canonical)
+    for canonical, others in {
+        "phone": "mobile cell telephone cellphone", "manager": "boss supervisor", "email": "mail e-mail",
+        "study": "major majors subject", "plan": "tier subscription package membership member",
+        "job": "role position title", "bank": "banks",
+    }.items()
+    for word in others.split()
+}  # fmt: skip
+_PADDING = _stems("new address number current own field type")
+_AGENTS = _stems("doctor gp physician psychiatrist boss manager company employer landlord vet school")
+_ATTRIBUTE = re.compile(r"(?:my|our|the)\s+(?:new\s+|current\s+)?(?P<topic>.{2,40}?)\s+(?:is|are)\s+", re.IGNORECASE)
+_LISTS = re.compile(r",|;|\band\b|\bbut\b")
+_KINDS = _stems("membership subscription account contract class course lesson lessons job job's goal plan")
+_EXACT = re.compile(r"\d|@")
+_MEASURES = re.compile(r"i (?:am|weigh|earn|pay|make|measure|sleep|wake|need|spend)\b", re.IGNORECASE)
+_LIGHT = STOP_WORDS | {"i", "we"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A known fact as the user would say it."""
+
+    fact: Fact
+    text: str
+    terms: frozenset[str]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the value of a key, rather than a text, says what it is."""
+        return self.fact.key is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _New:
+    """A new fact with what it says to have changed, and the known facts that it says to have ended."""
+
+    fact: Fact
+    said: str
+    changes: Changes
+    ended: tuple[_Known, ...]
+    others: tuple[_Known, ...]  # known facts about the same person in other slots
+
+
+def place_changes(fresh: Sequence[Fact], known: Iterable[Fact], in_first_person: InFirstPerson) -> list[Fact]:
+    """New facts, of which those that change a known one have its slot; what else they say to have ended is ended."""
+    current = [fact for fact in sorted(known, key=order) if fact.holds and fact.status in {"active", "conflicted"}]
+    places = {place_of(fact) for fact in current}
+    every = [_read_new(fact, current, in_first_person) for fact in fresh]
+    taken = {place_of(fact) for fact in fresh if fact.key is not None and fact.holds} & places
+    placed: dict[str, list[Fact]] = {}
+    for new in sorted(every, key=lambda one: one.changes.only_ends):
+        ended = [one for other in every if _is_one_saying(other.fact, new.fact) for one in other.ended]
+        changed = [one for one in _changed(new, ended) if place_of(one) not in taken]
+        is_said = new.changes.only_ends and bool(new.ended) and not changed and new.fact.key is None
+        placed[new.fact.id] = [] if is_said else list(_take_place(new, changed, places))
+        taken |= {place_of(one) for one in changed}
+    return [fact for new in every for fact in placed[new.fact.id]]
+
+
+def _is_one_saying(one: Fact, other: Fact) -> bool:
+    return (one.message_id, one.learnt_at) == (other.message_id, other.learnt_at)
+
+
+def _read_new(fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerson) -> _New:
+    said = in_first_person(fact.quote or fact.value)
+    changes = changes_in(said)
+    if not changes and not (fact.key is None and _EXACT.search(said)):
+        return _New(fact, said, changes, (), ())
+    others = [
+        one for one in current if one.about == fact.about and (one.category, one.slot) != (fact.category, fact.slot)
+    ]
+    readable = tuple(_read(one, in_first_person) for one in others)
+    ended = [one for phrase in changes.ended for one in _ended(phrase, changes.subject, readable)]
+    return _New(fact, said, changes, tuple(ended), readable)
+
+
+def changed_words(text: str, known: Iterable[Fact], in_first_person: InFirstPerson) -> frozenset[str]:
+    """The terms of known facts that a text says to have ended."""
+    changes = changes_in(in_first_person(text))
+    if not changes.ended:
+        return frozenset()
+    current = [_read(fact, in_first_person) for fact in known if fact.holds and fact.about is None]
+    ended = [one for phrase in changes.ended for one in _ended(phrase, changes.subject, current)]
+    return frozenset().union(*(one.terms for one in ended))
+
+
+def _read(fact: Fact, in_first_person: InFirstPerson) -> _Known:
+    text = in_first_person(describe_fact(fact))
+    return _Known(fact, text, frozenset(terms(text)))
+
+
+def _take_place(new: _New, changed: Sequence[Fact], places: set[tuple[str, str]]) -> Iterator[Fact]:
+    """A fact in the place of what it changes, and an end for all else that it says to have ended."""
+    fact, changes = new.fact, new.changes
+    is_known = place_of(fact) in places
+    if fact.key is not None and (not fact.holds or _names(changes.ended, fact)):
+        if is_known and fact.quote and not changes.only_denies:  # "my dog Rex died" is what is true now
+            fact = replace(fact, key=None, value=fact.quote, holds=True)
+        yield replace(fact, holds=fact.holds and fact.key is None)
+        return
+    if fact.key is None and fact.quote and _names(changes.ended, fact):
+        fact = replace(fact, value=fact.quote)  # with the verb that ended it
+    rest = list(changed)
+    if rest and (fact.key is None or (rest[0].key is not None and rest[0].category == fact.category and not is_known)):
+        first = rest.pop(0)
+        fact = replace(fact, slot=first.slot, category=first.category, type=first.type)
+    yield fact
+    for number, one in enumerate(rest):
+        yield replace(
+            fact,
+            id=f"{fact.id}-{number}",
+            category=one.category,
+            key=one.key,
+            slot=one.slot,
+            value=one.value,
+            holds=False,
+        )
+
+
+def _names(phrases: Iterable[str], fact: Fact) -> bool:
+    """Whether a phrase names the value of a fact."""
+    value = set(terms(fact.value))
+    return bool(value) and any(value <= set(terms(phrase)) for phrase in phrases)
+
+
+def _changed(new: _New, ended: Iterable[_Known]) -> list[Fact]:
+    """The known facts that a new one changes, the likeliest first; `ended` are those that were said to have ended."""
+    found = list(new.ended)
+    gone = {one.fact.id for one in ended}
+    if new.changes and not new.changes.adds:
+        found += [one for topic in new.changes.topics for one in _with_topic(topic, new.others)]
+        found += _with_form(new, [one for one in new.others if new.changes.now or one.fact.id in gone], gone)
+    if not new.changes.adds:
+        found += _with_attribute(new.said, new.others)
+    return list({one.fact.id: one.fact for one in found}.values())
+
+
+# by what has ended
+
+
+def _ended(phrase: str, subject: str, current: Sequence[_Known]) -> list[_Known]:
+    """The facts that a phrase names: those whose value it is, else those that say little more."""
+    named, who = frozenset(terms(phrase)), frozenset(terms(subject))
+    if not named:
+        return []
+    own = [one for one in current if _is_affair_of(who, one)]
+    exact = [one for one in own if one.is_named and _names([phrase], one.fact)]
+    near = [one for one in own if one not in exact and _is_near(one, named)]
+    if not exact and not near and named - _KINDS:
+        near = [one for one in own if _is_near(one, named - _KINDS)]
+    if sum(one.is_named for one in near) > 1:  # "my dog", where two are known
+        near = [one for one in near if not one.is_named]
+    return [*exact, *sorted(near, key=lambda one: len(_more(one, named)))]
+
+
+def _is_affair_of(who: frozenset[str], one: _Known) -> bool:
+    """Whether somebody who did something, or the user, can have ended a fact."""
+    other = frozenset(terms(other_subject(one.text))) if not one.is_named else frozenset()
+    if not who or who <= _AGENTS:
+        return not other
+    return bool(who & one.terms)
+
+
+def _is_near(one: _Known, named: frozenset[str]) -> bool:
+    said = frozenset(terms(f"{fact_label(one.fact)} {one.fact.value}")) if one.is_named else one.terms
+    more = _more(one, named)
+    return named <= said and not more & _ATTITUDES and len(more) <= _MAX_MORE and not (more and _LISTS.search(one.text))
+
+
+def _more(one: _Known, named: frozenset[str]) -> frozenset[str]:
+    return frozenset(term for term in one.terms - named - _TIMES if not term[0].isdigit())
+
+
+# by what has a new value
+
+
+def _topic(text: str) -> frozenset[str]:
+    """The words of a topic; "email address" is "email"."""
+    every = frozenset(_SYNONYMS.get(term, term) for term in terms(text))
+    return every - _PADDING or every
+
+
+def _with_topic(topic: str, current: Sequence[_Known]) -> list[_Known]:
+    wanted = _topic(topic)
+    if not wanted:
+        return []
+    named = [one for one in current if _topic_of(one) == wanted or _begins_with(one, topic)]
+    return named or [one for one in current if _is_another(topic, one)]
+
+
+def _topic_of(one: _Known) -> frozenset[str]:
+    if one.is_named:
+        return _topic(fact_label(one.fact))
+    match = _ATTRIBUTE.match(one.text)
+    return _topic(match["topic"]) if match else _more(one, frozenset())
+
+
+def _begins_with(one: _Known, words_: str) -> bool:
+    """Whether a statement without a key begins with the words of a topic such as "live at"."""
+    said, wanted = ([word for word in words(text) if word not in {"i", "am"}] for text in (one.text, words_))
+    return not one.is_named and " " in words_ and said[: len(wanted)] == wanted
+
+
+def _is_another(topic: str, one: _Known) -> bool:
+    """Whether a fact ends with the noun of a topic, and is another of its kind: "the free plan", "the Pro plan"."""
+    kinds = [_SYNONYMS.get(term, term) for term in terms(topic) if not term[0].isdigit()]
+    own = [_SYNONYMS.get(term, term) for term in terms(one.text) if not term[0].isdigit()]
+    if one.is_named and kinds[1:] and kinds[-1:] == terms(fact_label(one.fact)):  # "a Mediterranean diet"
+        return True
+    if not kinds or not own or len(own) > _MAX_TERMS or kinds[-1] != own[-1] or _ATTITUDES & set(own):
+        return False
+    return frozenset(terms(topic)) - one.terms != frozenset() and len(set(terms(topic))) > 1
+
+
+# by its form
+
+
+def _with_form(new: _New, current: Sequence[_Known], gone: set[str]) -> list[_Known]:
+    """The facts that differ in one place from a statement on how something is now."""
+    as_value = new.fact.key is None and bool(new.fact.quote)
+    form = _form(new.fact.value if as_value else new.said)
+    forms = [(one, _form(one.fact.value if as_value and not one.is_named else one.text)) for one in current]
+    found = [one for one, other in forms if _differ_in_one_place(form, other, least=1 if one.fact.id in gone else 2)]
+    if not found and form[:1] == [_PREFER]:
+        found = [one for one, other in forms if other[:1] == [_PREFER] and len(form) == len(other) == _PAIR]
+        return found if len(found) == 1 else []
+    return found
+
+
+def _form(text: str) -> list[str]:
+    every = [word for word in words(without_time(text)) if word not in {"i", "we", "am", "have", "the", "a", "an"}]
+    return [stem(word) for word in every]
+
+
+def _differ_in_one_place(one: Sequence[str], other: Sequence[str], *, least: int) -> bool:
+    """Whether two forms share all but one stretch; `least` terms where the verb may have many values at a time."""
+    shorter = min(len(one), len(other))
+    start = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    end = next((at for at in range(shorter - start) if one[-1 - at] != other[-1 - at]), shorter - start)
+    spans = (len(one) - start - end, len(other) - start - end)
+    if not 1 <= min(spans) <= max(spans) <= _MAX_SPAN:
+        return False
+    common = [term for term in (*one[:start], *one[len(one) - end :]) if term not in _LIGHT | _TIMES]
+    return bool(common) and (common[0] not in _MANY or len(common) >= least)
+
+
+def _with_attribute(said: str, current: Sequence[_Known]) -> list[_Known]:
+    """The facts that give another number or address of the same thing: "my rent is 900"."""
+    free = [one for one in current if not one.is_named and _EXACT.search(one.text)]
+    match = _ATTRIBUTE.match(said)
+    if match is not None and _EXACT.search(said, match.end()):
+        wanted = _topic(match["topic"])
+        return [one for one in free if wanted and _topic_of(one) == wanted]
+    form = _form(said)
+    measures = _MEASURES.match(said) is not None
+    return [one for one in free if measures and _differ_in_number(form, _form(one.text))]
+
+
+def _differ_in_number(one: Sequence[str], other: Sequence[str]) -> bool:
+    differing = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
+    return (
+        len(one) == len(other) > 1
+        and len(differing) >= 1
+        and all(_EXACT.search(word) for pair in differing for word in pair)
+    )

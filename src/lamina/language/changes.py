@@ -1,0 +1,228 @@
+"""What a statement says to have changed: what has ended, what has a new value, and whether it speaks of now.
+
+A statement is in the first person. In the patterns of a language, `%old` is what has ended, `%topic` is
+what has a new value, `%any` any phrase, `%stop` the end of one.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeWords:
+    """How one language says that something changed."""
+
+    ended: tuple[str, ...]
+    topics: tuple[str, ...]
+    implied: tuple[tuple[str, str], ...]  # what is said, and what it is a new value of
+    mine: str
+    own: str  # how a statement begins that has the user as its subject
+    after: str  # words that end a phrase
+    after_verbs: str  # those of them that end what follows a verb: "working on weekends"
+    people: str  # whose affairs are their own
+    adjectives: str  # of people
+    now: str
+    adds: str
+    denies: str  # negations, which say that something ended and nothing else
+    hedges: str  # plans and questions: nothing has changed yet
+
+
+_MOVED = (
+    "switched|moved|changed|migrated|went|converted|transferred|upgraded|downgraded|shifted|graduated|progressed|"
+    "jumped|swapped|gone|ported|promoted|rolled over"
+)
+_ENDED = (
+    "sold|left|quit|stopped|cancelled|canceled|dropped|finished|ended|lost|gave up(?: on)?|gave away|given up|"
+    "given away|got rid of|gotten rid of|broke up with|split up with|split from|separated from|divorced|"
+    "resigned from|moved out of|moved away from|retired from|unsubscribed from|uninstalled|abandoned|ditched|"
+    "threw away|threw out|donated|withdrew from|dropped out of|checked out of|closed|scrapped|terminated|got over|"
+    "outgrew|stepped down as|fired|let go of|broke off|called off|parted with|parted ways with|wrecked|totalled|"
+    "reached|achieved|completed|accomplished|recovered from|back from|laid off (?:by|from|at)|fired (?:by|from)|"
+    "let go by|cured of|rid of|returned from|opted out of|logged out of|discontinued"
+)
+_GONE = (
+    "died|has died|passed away|has passed away|passed on|is dead|ran away|flew away|was put down|was put to sleep|"
+    "had to be put down|was stolen|got stolen|broke down for good|is gone|was cancelled|was canceled|got cancelled|"
+    "is over|has ended|ended|fell through|was closed|shut down|went missing"
+)
+_PARTED = "split up|split|broke up|separated|divorced|got divorced|parted ways|are no longer together"
+_SET = (
+    "changed|updated|raised|lowered|increased|reduced|cut|extended|moved|postponed|rescheduled|shortened|switched|"
+    "set|bumped|pushed back|brought forward|shifted|renamed|doubled|halved|adjusted|corrected"
+)
+_ROSE = (
+    "(?:has |have |was |were |has been |got |been )?(?:changed|moved|switched|postponed|rescheduled|rebooked|raised|"
+    "lowered|increased|reduced|extended|updated|renamed|upgraded|downgraded|brought forward|pushed back|shortened) to|"
+    "(?:has |have )?(?:went up|gone up|went down|gone down|rose|risen|fell|fallen|dropped|grew|grown|shrank) to|"
+    "(?:is|are|will be) now|(?:is|are) from now on|became"
+)
+_MINE = "my|our|the"
+
+ENGLISH = ChangeWords(
+    ended=(
+        rf"\b(?:{_MOVED})\b(?: \w+){{0,2}}? from %old",
+        r"\b(?:replaced|swapped|traded in|traded|exchanged|substituted|swapped out) %old",
+        r"\b(?:instead of|rather than|in place of|in favou?r of dropping) %old",
+        rf"\b(?:{_ENDED}) %old",
+        r"\b(?:no longer|not)\b %old(?= any ?more)",
+        r"\bno longer %old",
+        r"\b(?:let|had|got) (?P<old>[^,;.!?]{2,40}?) (?:lapse|expire|go|removed|taken out|cancelled|disconnected)\b",
+        rf"^(?:unfortunately,? |sadly,? )?(?!i |we )(?:{_MINE})? ?(?P<old>[^,;.!?]{{2,40}}?),? (?:{_GONE})\b",
+        rf"\b(?:i|user|me|we) and (?P<old>[^,;.!?]{{2,30}}?) (?:have )?(?:{_PARTED})\b",
+        rf"^(?P<old>[^,;.!?]{{2,30}}?) and (?:i|me|we) (?:have )?(?:{_PARTED})\b",
+        rf"^(?P<old>[^\W\d_][\w-]+, (?:{_MINE}) [^,;.!?]{{2,30}}?), (?:{_GONE})\b",
+    ),
+    topics=(
+        rf"\b(?:{_MINE}|a|an) new %topic(?= (?:is|are|was|called|named)\b| ?[,:;=(]|%stop)",
+        rf"\b(?:{_SET}) (?:{_MINE}) %topic(?= (?:from %any )?(?:to|as)\b)",
+        rf"(?:^|[,;.] |\band |\bbut )(?:{_MINE})? ?%topic(?= (?:{_ROSE})\b)",
+        rf"\b(?:{_MOVED}) to (?:a |an |the |using )?%topic%stop",
+        r"\b(?:switched|changed) %topic(?= to\b)",
+        r"\bi am now (?:in|on|at) (?:a |an |the )?%topic%stop",
+        r"(?<=\bis )(?:my|our) (?:new )?%topic(?= now\b)",
+    ),
+    implied=(
+        (r"\bpromoted to\b|\bbecame an? |\bhave become an? ", "job|role|position|work as"),
+        (r"\b(?:moved|relocated) to \d", "address|location|live at|live in"),
+        (r"\bmarried\b|\bdivorced\b|\bgot engaged\b|\bbroke up\b", "relationship status|engaged to|dating|married to"),
+        (r"\bbought (?:a|an|our|my)(?: \w+)? (?:house|flat|apartment|home|condo)\b", "i rent|renting a"),
+        (r"\braise to\b", "salary|income|i earn|i make"),
+        (r"\bgave birth\b", "i am pregnant"),
+        (r"\btransferred to\b", "school|attend|study at"),
+    ),
+    mine="my|our",
+    own="i|we|now|no longer|currently|recently|just|finally|sadly|unfortunately",
+    after=(
+        "and|but|then|because|since|as|so|to|for|with|by|when|after|before|last|this|yesterday|today|recently|in|on|at|"
+        "any ?more|now|again|ago|until|while|who|which|that|where|two|three|a|an|i|we|from|instead"
+    ),
+    after_verbs=(
+        "and|but|then|because|since|so|when|after|before|last|this|yesterday|today|recently|any ?more|now|again|ago|"
+        "until|while|who|which|that|where|i|we|instead"
+    ),
+    people=(
+        "wife|husband|partner|girlfriend|boyfriend|fianc\u00e9e?|spouse|brother|sister|mother|father|mom|mum|dad|son|"
+        "daughter|child|kid|baby|parents|kids|children|sons|daughters|brothers|sisters|boss|manager|colleague|coworker|"
+        "teammate|friend|roommate|flatmate|neighbou?r|doctor|therapist|dentist|aunt|uncle|cousin|niece|nephew|"
+        "grandmother|grandfather|grandma|grandpa|client|landlord|landlady|teacher|ex|team|company"
+    ),
+    adjectives="older|younger|best|new|old|little|big|elder|eldest|oldest|youngest|twin|half|close|former",
+    now=(
+        "right now|by now|from now on|as of now|now|these days|nowadays|instead|since then|lately|going forward|"
+        "at the moment|henceforth|from today|any ?more|has since|have since"
+    ),
+    adds="also|too|another|as well|additionally|in addition|besides|second|third|both|plus|on top of that|extra",
+    denies="no longer|not|n't|never",
+    hedges=(
+        "if|would like to|want to|wants to|plan to|plans to|planning to|going to|might|thinking about|thinking of|"
+        "considering|considers|hope to|hopes to|will|almost|nearly|could|should"
+    ),
+)
+
+LANGUAGES: tuple[ChangeWords, ...] = (ENGLISH,)
+
+_PLAIN = r"[^\s,;:.!?()'\u2019/@-]+"
+_WORD = rf"{_PLAIN}(?:[.,'\u2019:/@-]{_PLAIN})*"  # also an address, a time, a number such as 3.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What a statement says to have changed."""
+
+    ended: tuple[str, ...] = ()  # phrases for what is no longer so: "the Volvo", "learning Spanish"
+    topics: tuple[str, ...] = ()  # what has a new value: "email address", "the Pro plan"
+    subject: str = ""  # who did what ended it, if not the user: "my sister"
+    now: bool = False  # it says how something is now: "now", "these days"
+    adds: bool = False  # it says that something is so beside what was so: "also", "another"
+    only_ends: bool = False  # it says nothing but that something has ended
+    only_denies: bool = False  # it says so with a negation only: "no longer"
+
+    def __bool__(self) -> bool:
+        return bool(self.ended or self.topics or self.now)
+
+
+def changes_in(text: str) -> Changes:
+    """What a statement in the first person says to have changed."""
+    found = [_changes_in(" ".join(text.split()), reader) for reader in _readers()]
+    return max(found, key=lambda one: (len(one.ended) + len(one.topics), one.now))
+
+
+def other_subject(text: str) -> str:
+    """Whose affairs a statement in the first person tells, if not the user's own: "sister" of "my sister lives in"."""
+    found = (reader.other.match(text) for reader in _readers())
+    return next((match["who"] for match in found if match), "")
+
+
+def without_time(text: str) -> str:
+    """A statement without the words that say that it is so now."""
+    for reader in _readers():
+        text = reader.now.sub(" ", text)
+    return " ".join(text.split()).strip(" ,;:.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reader:
+    ended: tuple[re.Pattern[str], ...]
+    topics: tuple[re.Pattern[str], ...]
+    implied: tuple[tuple[re.Pattern[str], str], ...]
+    now: re.Pattern[str]
+    adds: re.Pattern[str]
+    denies: re.Pattern[str]
+    hedges: re.Pattern[str]
+    own: re.Pattern[str]
+    other: re.Pattern[str]
+
+
+@cache
+def _readers() -> tuple[_Reader, ...]:
+    return tuple(_reader(words) for words in LANGUAGES)
+
+
+def _reader(words: ChangeWords) -> _Reader:
+    stop = rf"(?=\s*[,;:.!?()](?:\s|$)|\s+(?:{words.after})\b|\s*$)"
+    phrase = rf"{_WORD}(?:\s+{_WORD}){{0,6}}?"
+    verb_stop = rf"(?=\s*[,;:.!?()](?:\s|$)|\s+(?:{words.after_verbs})\b|\s*$)"
+    old = rf"(?P<old>\w+ing\b(?:\s+{_WORD}){{0,5}}?(?={verb_stop})|{phrase}(?={stop}))"
+    slots = {"%old": old, "%topic": rf"(?P<topic>{phrase})", "%any": phrase, "%stop": stop}
+
+    def pattern(text: str) -> re.Pattern[str]:
+        for name, slot in slots.items():
+            text = text.replace(name, slot)
+        return re.compile(text, re.IGNORECASE)
+
+    def any_of(text: str) -> re.Pattern[str]:
+        return re.compile(rf"\b(?:{text})\b", re.IGNORECASE)
+
+    return _Reader(
+        ended=tuple(map(pattern, words.ended)),
+        topics=tuple(map(pattern, words.topics)),
+        implied=tuple((pattern(said), topic) for said, topic in words.implied),
+        now=any_of(words.now),
+        adds=any_of(words.adds),
+        denies=any_of(words.denies),
+        hedges=any_of(words.hedges),
+        own=re.compile(rf"(?:{words.own})\b|$", re.IGNORECASE),
+        other=re.compile(
+            rf"(?:{words.mine}) (?:(?:{words.adjectives}) ){{0,2}}(?P<who>{words.people})(?:\b|'s )", re.IGNORECASE
+        ),
+    )
+
+
+def _changes_in(text: str, reader: _Reader) -> Changes:
+    if reader.hedges.search(text) or text.endswith("?"):
+        return Changes()
+    ended = [match for one in reader.ended for match in one.finditer(text)]
+    topics = [match["topic"] for one in reader.topics for match in one.finditer(text)]
+    topics += [topic for one, implied in reader.implied if one.search(text) for topic in implied.split("|")]
+    start = min((match.start() for match in ended if match.start("old") != match.start()), default=0)
+    subject = text[:start].strip()
+    return Changes(
+        ended=tuple(dict.fromkeys(match["old"] for match in ended)),
+        topics=tuple(dict.fromkeys(topics)),
+        subject="" if reader.own.match(subject) else subject,
+        now=reader.now.search(text) is not None,
+        adds=reader.adds.search(text) is not None,
+        only_ends=len(ended) == 1 and not text[ended[0].end() :].strip(" .!") and not topics,
+        only_denies=bool(ended) and all(reader.denies.match(match[0]) for match in ended),
+    )

@@ -1,0 +1,193 @@
+"""How a sentence shows that it cannot be understood without the words before it. Pure."""
+
+from collections.abc import Sequence
+
+from lamina.language.words import WORD, fold
+from lamina.models.offline.summarisation.lexicon import labels, lexicon, match_start
+from lamina.models.offline.summarisation.statements import Statement
+from lamina.models.offline.summarisation.wording import has_content
+
+_BARE_WORDS = 5  # a sentence of no more words, without a verb, only goes on
+_FRAGMENT = 4  # words without a verb, after which a sentence is an answer
+_NEAR = 6  # words within which an empty "it" is filled: "it is hard to say"
+_MIN_ASKED = 2  # content words with which a question tells what was spoken of
+_MIN_ADDED = 3  # content words with which a sentence that begins with "but" stands alone
+_MIN_TOLD = 5  # content words with which a sentence with "this plan" says enough of the plan
+_TITLE = 90  # characters in which the words before a colon say what a sentence is about
+_CONJUNCTIONS = frozenset(("and", "or", "but", "then", "so", "plus", "also"))
+_SOFT = frozenset(("but", "however", "though", "although", "yet"))
+_ADDING = frozenset(("also", "anyway", "besides"))
+_POINTERS = frozenset(("this", "these", "those", "that"))
+_PERSONAL = ("ist", "ian", "er", "or", "ess", "'s")  # how words for people end
+_ADVERBS = frozenset(("just", "really", "so", "also", "always", "still", "such", "only", "very", "all", "not", "like"))
+_SUBJECTED = frozenset(("why", "how", "if", "because", "when", "since", "and", "but", "what", "where"))
+_PREPOSITIONS = frozenset(("of", "about", "with", "for", "from", "to", "by", "on", "in", "at"))
+_PLACING = frozenset(("in", "at", "near", "around", "of"))  # a name behind these is no person's, as a rule
+_ONES = frozenset(("one", "ones", "some", "several"))
+
+
+def leans(one: Statement) -> bool:
+    """Whether a sentence cannot be understood without the words before it."""
+    tokens = one.tokens
+    while len(tokens) > 1 and tokens[0] in _CONJUNCTIONS:
+        tokens = tokens[1:]
+    if not tokens:
+        return False
+    lex = lexicon()
+    if one.asks:
+        return match_start(tokens, lex.vague) > 0 or _refers_back(one, tokens) or _points_back(one)
+    if match_start(tokens, lex.leaning) and not match_start(tokens, lex.standing):
+        return not (_is_filled(tokens, 0) or _tells_which(tokens, 0))
+    return is_bare(tokens) or _refers_back(one, tokens) or _points_back(one) or _leaves_out_noun(tokens)
+
+
+def is_vague(one: Statement) -> bool:
+    """Whether a question hardly says what it asks for: "Can you recommend some options?"."""
+    return one.asks and not any(has_content(token) and token not in lexicon().wishes for token in one.tokens)
+
+
+def is_slight(one: Statement) -> bool:
+    """Whether a question asks for one thing that is not named: "What flavor did you make?"."""
+    named = any(word[:1].isupper() or word[:1].isdigit() for word in one.text.split()[1:] if word[:1] != "I")
+    return one.asks and not (one.open or named) and sum(map(has_content, one.tokens)) < _MIN_ASKED
+
+
+def turns_back(one: Statement) -> bool:
+    """Whether a sentence takes back, refuses or limits what the one before it said."""
+    return match_start(one.tokens, lexicon().contrary) > 0
+
+
+def adds_on(one: Statement) -> bool:
+    """Whether a sentence with a "but" can be understood alone: "But I also play the organ in Delft"."""
+    soft = one.tokens[:1] != () and one.tokens[0] in _SOFT
+    return soft and not leans(one) and sum(map(has_content, one.tokens)) >= _MIN_ADDED
+
+
+def is_addition(one: Statement) -> bool:
+    """Whether a "but" takes nothing back: "but I also", "but anyway"."""
+    return one.tokens[:1] != () and one.tokens[0] in _SOFT and not _ADDING.isdisjoint(one.tokens[1:4])
+
+
+def is_bare(tokens: Sequence[str]) -> bool:
+    """Whether it is a few words without a verb or a person."""
+    lex = lexicon()
+    if len(tokens) > _BARE_WORDS:
+        return False
+    return not any(token in lex.verbs or token.endswith(("ed", "ing", "n't")) for token in tokens)
+
+
+def is_fragment(one: Statement) -> bool:
+    """Whether a sentence begins without a verb or a person, as answers and items of lists do."""
+    return not (one.old or one.asks or one.question) and not any(
+        token in lexicon().verbs or token.endswith("n't") for token in one.tokens[:_FRAGMENT]
+    )
+
+
+def _refers_back(one: Statement, tokens: Sequence[str]) -> bool:
+    """A pronoun with nothing before it in the sentence that it could stand for."""
+    lex = lexicon()
+    at = next((at for at, token in enumerate(tokens) if token in lex.pronouns), None)
+    if at is None:
+        return tokens[-1] in lex.trailing and not _has_noun(tokens, len(tokens))
+    if _means_nobody(one.text):
+        return True
+    if tokens[at] in lex.persons or labels(tokens, lex.settled) or _is_filled(tokens, at):
+        return False
+    subject = "'" in tokens[at]  # it's, they're: what it stands for may be the word just before
+    return not any(
+        _could_be_meant(tokens, place) or ((subject or at - place > 1) and has_content(tokens[place]))
+        for place in range(at)
+    )
+
+
+def _means_nobody(text: str) -> bool:
+    """Whether there is a "he" or "she", and before it no name and no word for a person."""
+    lex = lexicon()
+    before = ""
+    for word in WORD.findall(text):
+        token = fold(word)
+        if token in lex.persons:
+            return True
+        if token in lex.people or token.endswith(_PERSONAL):
+            return False
+        if word[0].isupper() and has_content(token) and before not in _PLACING:
+            return False
+        before = token
+    return False
+
+
+def _is_filled(tokens: Sequence[str], at: int) -> bool:
+    """Whether, as in "It's hard to say goodbye", the pronoun stands for what comes after it."""
+    if not tokens[at].startswith("it"):
+        return False
+    lex = lexicon()
+    after = tokens[at + 1 : at + 1 + _NEAR]
+    verbs = {*tokens[max(0, at - 1) : at], *after[:1]}
+    if tokens[at] not in {"it's", "it'd", "it'll"} and verbs.isdisjoint(lex.copulas):
+        return False
+    described = [word for word in after[0 if "'" in tokens[at] else 1 :] if word not in _ADVERBS]
+    if described and (described[0] in lex.determiners or described[0] in _ONES):
+        return False
+    if any(word in {"to", "that", "when", "if", "how"} for word in described):
+        return True
+    return any(word.endswith("ing") for word in tokens[at + 1 : -1][:_NEAR])  # "it was fun painting with them"
+
+
+def _points_back(one: Statement) -> bool:
+    """Whether "this", "that" or "one" stands for something that the sentence does not name before."""
+    tokens = one.tokens
+    if ":" in one.text[:_TITLE] or labels(tokens, lexicon().settled):
+        return False
+    return any(
+        _points(tokens, at) and not _has_noun(tokens, at)
+        for at, word in enumerate(tokens)
+        if word in _POINTERS or word in _ONES or word == "there"
+    )
+
+
+def _points(tokens: Sequence[str], at: int) -> bool:
+    lex, word = lexicon(), tokens[at]
+    before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
+    bare = not after or after in lex.closers
+    if word == "there":
+        return bare and not any(map(has_content, tokens[: max(0, at - 1)]))
+    if word in _ONES:
+        return bare and bool(before) and before not in lex.counted
+    few = sum(map(has_content, tokens)) < _MIN_TOLD
+    if word == "that":
+        subject = before in _SUBJECTED and after in lex.verbs | lex.copulas
+        return bare or subject or (few and before in _PREPOSITIONS and has_content(after))
+    if after in lex.periods or (word == "those" and after in {"who", "that", "with", "of"}):
+        return False
+    if not has_content(after):
+        return True
+    named = _tells_which(tokens, at) or before in lex.introductions
+    return not named and (few or before in _PREPOSITIONS)
+
+
+def _tells_which(tokens: Sequence[str], at: int) -> bool:
+    """Whether a "this" is told apart by what follows: "this book I read", "this show called Heron"."""
+    if tokens[at] not in _POINTERS or not has_content("".join(tokens[at + 1 : at + 2])):
+        return False
+    return any(word in lexicon().selves or word in {"called", "named"} for word in tokens[at + 2 : at + 5])
+
+
+def _leaves_out_noun(tokens: Sequence[str]) -> bool:
+    """Whether a sentence ends in a number of things that it does not name: "my dad had nine"."""
+    last = tokens[-1]
+    return (last.isdigit() or last in lexicon().numbers) and tokens[-2:-1] != () and tokens[-2] in lexicon().takers
+
+
+def _has_noun(tokens: Sequence[str], end: int) -> bool:
+    stop, determiners = lexicon().stop, lexicon().determiners
+    return any(
+        _could_be_meant(tokens, at) or (at > 0 and tokens[at] not in stop and tokens[at - 1] in determiners)
+        for at in range(end)
+    )
+
+
+def _could_be_meant(tokens: Sequence[str], at: int) -> bool:
+    """Whether a word may be what a later pronoun stands for: a noun by its article, a name, a subject."""
+    if not has_content(tokens[at]):
+        return False
+    return at == 0 or any(before in lexicon().determiners for before in tokens[max(0, at - 3) : at])

@@ -1,1 +1,0 @@
-import{$ as e,Y as t}from"./index-Cp8xfCq7.js";function n(n,r){let[i,a]=e(n),o=JSON.stringify(n);return t(()=>{let e=setTimeout(()=>a(n),r);return()=>clearTimeout(e)},[o,r]),i}export{n as t};

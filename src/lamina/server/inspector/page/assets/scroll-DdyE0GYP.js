@@ -1,1 +1,0 @@
-import{R as e}from"./index-Cp8xfCq7.js";function t({label:t,kind:n=``,children:r}){return e(`div`,{class:`scroll ${n}`,tabIndex:0,role:`region`,"aria-label":t,children:r})}export{t};
