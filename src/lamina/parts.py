@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
+from lamina.fork_gate import no_fork
 from lamina.profiles import Profile
 from lamina.protocols.models import (
     Embedder,
@@ -97,8 +98,13 @@ async def beside_loop(work: Callable[[], T]) -> T:
     """Long work in another thread if an event loop is to be kept free, else right here."""
     if not on_loop():
         return work()
+
+    def run() -> T:
+        with no_fork():  # it may import modules, and hold their locks
+            return work()
+
     try:
-        started = asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, work)
+        started = asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, run)
     except RuntimeError:  # the program is about to end: no thread can be started any more
         return work()
     return await started

@@ -70,6 +70,105 @@ def test_each_worker_of_a_preforking_service_opens_its_own_memory(place: Place, 
     assert run(PREFORKED, str(place()), folder=tmp_path) == ["[0, 0, 0]", "['s', 's0', 's1', 's2'] True"]
 
 
+IMPORTING = """
+import os, sys, threading, time
+from pathlib import Path
+from lamina import Memory
+from lamina.fork_gate import no_fork
+
+Path(sys.argv[1], "slow.py").write_text("import time; time.sleep(0.5); value = 1")
+sys.path.insert(0, sys.argv[1])
+began = threading.Event()
+
+
+def load():
+    with no_fork():
+        began.set()
+        import slow
+
+
+thread = threading.Thread(target=load)
+thread.start()
+began.wait()
+pid = os.fork()
+if pid == 0:
+    import slow
+    os._exit(slow.value)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+thread.join()
+"""
+
+
+def test_a_fork_waits_for_what_another_thread_imports(tmp_path) -> None:
+    """Else the module would be locked in the new process for ever."""
+    assert run(IMPORTING, str(tmp_path), folder=tmp_path) == ["1"]
+
+
+KEPT = """
+import os, sqlite3, sys
+from lamina import Memory
+
+memory = Memory(sys.argv[1])
+memory.add("Before the fork.", user_id="u", session_id="s")
+for _ in range(5):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    memory.add("After it.", user_id="u", session_id="s")
+    print(sqlite3.connect(sys.argv[1]).execute("pragma journal_mode").fetchone()[0])
+memory.settle()
+print(len(memory.messages("s")), memory.verify().ok)
+memory.close()
+"""
+
+
+def test_a_memory_works_on_in_the_process_that_forked(tmp_path) -> None:
+    """Its connections are opened again, with a write-ahead log."""
+    assert run(KEPT, str(tmp_path / "chat.db"), folder=tmp_path) == [*["wal"] * 5, "6 True"]
+
+
+IN_USE = """
+import os, sys, threading
+from lamina import Memory, StoreError, fork_gate
+
+fork_gate._PATIENCE_S = 0.1
+memory = Memory(sys.argv[1])
+memory.add("Before the fork.", user_id="u", session_id="s")
+began, done = threading.Event(), threading.Event()
+
+
+def work():
+    with fork_gate.no_fork():
+        began.set()
+        done.wait()
+
+
+threading.Thread(target=work).start()
+began.wait()
+pid = os.fork()
+if pid == 0:
+    try:
+        Memory(sys.argv[1])
+    except StoreError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+done.set()
+memory.add("After it.", user_id="u", session_id="s")
+print(len(memory.messages("s")), memory.verify().ok)
+memory.close()
+"""
+
+
+def test_a_file_that_stays_in_use_is_refused_after_the_fork(tmp_path) -> None:
+    """SQLite in the new process would believe that it has the locks of the other one, and damage the file."""
+    refused, after = run(IN_USE, str(tmp_path / "chat.db"), folder=tmp_path)
+    assert "was in use when this process was forked" in refused
+    assert "spawn" in refused
+    assert after == "2 True"
+
+
 SHARED = """
 import multiprocessing, sys
 from lamina import LaminaError, Memory

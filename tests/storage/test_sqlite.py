@@ -24,7 +24,7 @@ from lamina.knowledge.conflicts import resolve
 from lamina.log import chain
 from lamina.storage import erasure_sql, facts_sql, messages_sql
 from lamina.storage.migrations import APPLICATION_ID, statements, steps
-from lamina.storage.sqlite import sqlite_store
+from lamina.storage.sqlite import sqlite_connection
 from lamina.storage.sqlite.sqlite_store import SqliteStore
 from lamina.testing import WordCounter
 from lamina.testing.samples import (
@@ -144,13 +144,13 @@ def test_a_file_that_others_are_opening_is_waited_for(path, locked, monkeypatch,
         if len(paused) == pauses:
             locked.execute("rollback")
 
-    monkeypatch.setattr(sqlite_store, "time", SimpleNamespace(sleep=pause))
+    monkeypatch.setattr(sqlite_connection, "time", SimpleNamespace(sleep=pause))
     with closing(sqlite3.connect(path, timeout=0)) as connection:
         if pauses is None:
             with pytest.raises(StoreBusy, match="try again"):
-                SqliteStore(path)._use_wal(connection)
+                SqliteStore(path)._connections.use_wal(connection)
         else:
-            SqliteStore(path)._use_wal(connection)
+            SqliteStore(path)._connections.use_wal(connection)
             assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
             assert len(paused) == pauses
 
@@ -161,7 +161,7 @@ def test_a_file_that_cannot_be_written_is_not_waited_for(path):
         closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection,
         pytest.raises(sqlite3.OperationalError, match="readonly"),
     ):
-        SqliteStore(path)._use_wal(connection)
+        SqliteStore(path)._connections.use_wal(connection)
 
 
 # refusing
@@ -564,6 +564,21 @@ def test_a_file_that_is_taken_away_is_noticed(tmp_path, how, worker):
             away.rename(path)
             memory.add("again")
             assert memory.session("default:main").counters.messages == 2
+
+
+def test_a_memory_whose_file_is_gone_leaves_that_of_its_successor_alone(tmp_path):
+    """SQLite ends a log by its name: closing the old one would take the words of the new one."""
+    path = tmp_path / "chat.db"
+    old = Memory(path, worker=False)
+    old.add("of the old file")
+    for file in tmp_path.iterdir():
+        file.unlink()
+    with Memory(path, worker=False) as new:
+        new.add("of the new file")
+        old.close()
+        new.add("and more")
+        assert [message.text for message in new.messages("default:main")] == ["of the new file", "and more"]
+        assert new.verify().ok
 
 
 def test_nothing_is_acknowledged_that_was_written_to_a_file_that_is_gone(tmp_path, monkeypatch):

@@ -9,14 +9,15 @@ import time
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from lamina.coroutines import NEVER_WAITS
-from lamina.errors import FORKED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from lamina.errors import FORKED, INHERITED, NotALaminaFile, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from lamina.fork_gate import close_before_fork, no_fork
 from lamina.storage.sqlite.sqlite_wipe import RawFile, identity
 from lamina.storage.transaction import NOBODY, About, Row, Sql, Values, WordIndex, Work
 
@@ -49,6 +50,8 @@ _NAMED: Mapping[int, tuple[type[StoreError], str]] = {  # by primary result code
     26: (NotALaminaFile, "give the path of a Lamina file, or of a new one"),
 }
 
+_inherited: set[tuple[int, int]] = set()  # files that SQLite had open when this process was forked
+
 
 class Connections:
     """Runs functions on SQLite connections, each in one transaction, off the event loop."""
@@ -66,12 +69,15 @@ class Connections:
         self._lock = threading.Lock()
         self._closed = False
         self.is_accepted = False  # as a memory: a file that is refused stays as it is
+        self._uses_wal = False
+        self._opened_anew = 0  # times that all connections were closed, to be opened again
         self._process = os.getpid()
         self._opened: list[tuple[weakref.ref[threading.Thread], sqlite3.Connection]] = []
         self.writer = ThreadPoolExecutor(1, thread_name_prefix="lamina-write")
         self.readers = ThreadPoolExecutor(_READERS, thread_name_prefix="lamina-read")
         if self._shared is None:
             RawFile.begin(self._file)
+            close_before_fork(self)
         self.maintainers = ThreadPoolExecutor(_MAINTAINERS, thread_name_prefix="lamina-maintain")
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -197,11 +203,7 @@ class Connections:
         self.writer.shutdown()
         self.readers.shutdown()
         self.maintainers.shutdown()
-        while self._opened:
-            _, connection = self._opened.pop()
-            with suppress(sqlite3.Error), closing(connection):
-                if not self._opened and self.is_accepted:
-                    _end_log(connection)
+        self._close_connections()
         if first and self.is_accepted:
             self._end_log_after_others()
         if self._shared is not None:
@@ -210,10 +212,42 @@ class Connections:
         elif first:
             RawFile.end(self._file)
 
+    def _close_connections(self) -> None:
+        while self._opened:
+            _, connection = self._opened.pop()
+            with suppress(sqlite3.Error), closing(connection):
+                if not self._opened and self.is_accepted and self._is_in_place():
+                    _end_log(connection)
+
+    def close_for_fork(self) -> None:
+        """Close every connection while none is in use; whoever needs one next opens it again."""
+        if os.getpid() == self._process and not self._closed:
+            self._opened_anew += 1
+            self._close_connections()
+
+    def was_left_open(self) -> None:
+        """SQLite believes in this process that it has the locks of the one that forked it: the file is not to be used."""
+        if self._place is not None:
+            _inherited.add(self._place)
+
+    def use_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch to a write-ahead log; several processes may be at it at once, and SQLite does not wait here."""
+        self._uses_wal = True
+        for attempt in range(200):
+            try:
+                connection.execute("pragma journal_mode = wal")
+            except sqlite3.OperationalError as error:
+                if not isinstance(self.translate(error), StoreBusy):
+                    raise
+                time.sleep(0.01 + attempt / 1000)
+            else:
+                return
+        raise StoreBusy(f"{self.path}: other processes kept the file locked while it was opened, try again")
+
     def _end_log_after_others(self) -> None:
         """Two that close at once keep each other from ending the log; whoever sees that it is gone does it then."""
         for _ in range(_ENDINGS):
-            if not self.lacks_log() or self._place != _place(self._file):
+            if not self.lacks_log() or not self._is_in_place():
                 return
             with suppress(sqlite3.Error), closing(sqlite3.connect(self._file, isolation_level=None)) as connection:
                 _end_log(connection)
@@ -221,7 +255,7 @@ class Connections:
     def _run(self, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
         self._check_place()
         try:
-            with self._turn if self._shared is not None else nullcontext():
+            with self._turn if self._shared is not None else no_fork():
                 result = _transact(self._shared or self._connection(), begin, work)
         except sqlite3.Error as error:
             self._check_place()
@@ -230,20 +264,28 @@ class Connections:
             self._check_place()  # it may have gone while this was written
         return result
 
+    def _is_in_place(self) -> bool:
+        """Whether the file that was opened still has its name; SQLite would end the log of one that took it."""
+        return self._place == _place(self._file)
+
     def _check_place(self) -> None:
         """See that the file that was opened is still the one of that name: what is written elsewhere would be lost."""
-        if self._place is not None and self._place != _place(self._file):
+        if self._place is not None and not self._is_in_place():
             raise StoreError(
                 f"{self.path}: the file was deleted, moved or replaced while it was open, and what is written now would"
                 " be lost; put it back, or close this memory and open it again"
             )
 
     def _connection(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
+        connection, opened_anew = getattr(self._local, "connection", (None, 0))
+        if connection is None or opened_anew != self._opened_anew:
             self._make_private()
+            if _place(self._file) in _inherited:
+                raise StoreError(INHERITED.format(self.path))
             connection = _connect(self._file, _pragmas(durable=self._durable))
-            self._local.connection = connection
+            if self._uses_wal:
+                self.use_wal(connection)  # it was ended before a fork
+            self._local.connection = (connection, self._opened_anew)
             self._place = self._place or _place(self._file)
             self._keep(connection)
         return connection
@@ -335,7 +377,7 @@ def _place(file: Path) -> tuple[int, int] | None:
     """Which file has that name."""
     try:
         return identity(file.stat())
-    except FileNotFoundError:
+    except OSError:  # it is gone, or a part of its path is no folder any more
         return None
 
 

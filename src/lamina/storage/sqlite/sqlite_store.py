@@ -2,14 +2,12 @@
 
 import asyncio
 import os
-import sqlite3
-import time
 import warnings
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from lamina.errors import StoreBusy, StoreError, StoreReadOnly
+from lamina.errors import StoreError, StoreReadOnly
 from lamina.storage import integrity_sql, vectors_sql
 from lamina.storage.migrations import inspect, migrate, steps
 from lamina.storage.relational_store import RelationalStore
@@ -74,7 +72,7 @@ class SqliteStore(RelationalStore):
         self._connections.is_accepted = True
         if version and not os.access(self.path, os.W_OK):
             return  # it can still be read
-        await self._connections.alone(self._use_wal)
+        await self._connections.alone(self._connections.use_wal)
         await self._connections.write(lambda connection: migrate(connection, self.path))
         await self._rebuild_outdated_words()
 
@@ -101,19 +99,6 @@ class SqliteStore(RelationalStore):
 
         if await self._database.read(lambda tx: tx.row(outdated)):
             await self._database.write(work)
-
-    def _use_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch to a write-ahead log; several processes may be at it at once, and SQLite does not wait here."""
-        for attempt in range(200):
-            try:
-                connection.execute("pragma journal_mode = wal")
-            except sqlite3.OperationalError as error:
-                if not isinstance(self._connections.translate(error), StoreBusy):
-                    raise
-                time.sleep(0.01 + attempt / 1000)
-            else:
-                return
-        raise StoreBusy(f"{self.path}: other processes kept the file locked while it was opened, try again")
 
     async def back_up(self, target: Path, progress: Progress | None, *, overwrite: bool) -> Backup:
         """Write a backup of all tenants to a file, while others write."""

@@ -46,7 +46,8 @@ class RawFile:
     """A database's file beside SQLite: read and overwritten by offsets, in any thread.
 
     To close any descriptor of a file drops all locks that the process has on it, SQLite's among them. So there is one
-    for each file, and it stays open for as long as anything in this process has the database open.
+    for each file, and it stays open for as long as anything in this process has the database open. A forked process has it
+    as well, so it is read by offsets alone, and has no place that one of them could move.
     """
 
     _all: ClassVar[dict[str, "RawFile"]] = {}
@@ -56,7 +57,6 @@ class RawFile:
     def __init__(self, path: str) -> None:
         may_write = os.access(path, os.W_OK)
         self._file = Path(path).open("r+b" if may_write else "rb", buffering=0)  # noqa: SIM115 - see above
-        self._lock = threading.Lock()
         self.identity = identity(os.fstat(self._file.fileno()))
 
     @classmethod
@@ -93,15 +93,11 @@ class RawFile:
         self._file.close()
 
     def read(self, offset: int, size: int) -> bytes:
-        with self._lock:
-            self._file.seek(offset)
-            return self._file.read(size) or b""
+        return os.pread(self._file.fileno(), size, offset)
 
     def clear(self, offset: int, size: int) -> None:
         """Write zeros."""
-        with self._lock:
-            self._file.seek(offset)
-            self._file.write(bytes(size))
+        os.pwrite(self._file.fileno(), bytes(size), offset)
 
     def sync(self) -> None:
         os.fsync(self._file.fileno())
