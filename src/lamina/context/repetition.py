@@ -14,7 +14,7 @@ from lamina.language.words import terms
 _MIN_WORDS = 6  # so many words in a row are the same saying, whoever is named before them
 _WORDS = re.compile(r"\w+")
 _LINKS = frozenset(("and", "but", "so", "also", "und", "aber", "auch", "y", "pero", "también"))
-_LINE = re.compile(r"[-*•] User: (?P<words>.+)")  # of a summary: what the user said
+_LINE = re.compile(r"[-*•] (?:\[[^]\n]+] )?User: (?P<words>.+)")  # of a summary: what the user said, and when
 
 
 class Repeated(NamedTuple):

@@ -47,6 +47,8 @@ class Question:
     """Whether it needs the turns before it to be understood."""
     request: bool = False
     """Whether it asks for help now, and not for what was."""
+    tense: Literal["present", "past"] | None = None
+    """Whether it asks for what holds now, or for what held before that."""
     fact_keys: tuple[str, ...] = ()
     """Keys of facts that answer it, if it is about the user and asks for no more."""
 
@@ -72,6 +74,7 @@ def understand(query: str, *, at: datetime, names: Sequence[str] = (), own: Sequ
         asks_many=patterns.seeks_many(form),
         follow_up=follow_up,
         request=patterns.seeks_help(form),
+        tense=patterns.tense_of(form),
         fact_keys=patterns.fact_keys(form, own),
     )
 

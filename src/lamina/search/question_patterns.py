@@ -99,6 +99,26 @@ def order_of(text: str) -> Literal["first", "last"] | None:
     return "first" if first else "last"
 
 
+_DID = r"\b(?:was|were|did|had)\b[^.?!]"
+_PAST = re.compile(
+    r"(?<!\bam )(?<!\bis )(?<!\bare )(?<!\bget )(?<!\bgot )\bused to\b|\bdid\b[^.?!]{1,30}\buse to\b"
+    r"|\b(?:previous(?:ly)?|former(?:ly)?|back then|in the past|in those days)\b"
+    rf"|{_DID}{{0,60}}\b(?:original(?:ly)?|initial(?:ly)?|at first|earlier|first planned|first set|until then)\b"
+    rf"|{_DID}{{2,80}}\bbefore\b(?=\W*$|\W+(?:that|this|now|the change|the move)\b|\W+[A-Z])"
+    rf"|{_DID}{{1,40}}\b(?:my|our|his|her|their|['\u2019]s) (?:old|ex)\b"
+    r"|\b(?:damals|fr[uü]her|vorher|anteriormente|auparavant)\b",
+)
+_OVER = re.compile(r"\b(?:did|was|were|had|hatte|war|wurde|fue|era|tuve)\b", re.IGNORECASE)
+
+
+def tense_of(text: str) -> Literal["present", "past"] | None:
+    """Whether what holds now is asked for, or what held before it; None for what happened once."""
+    asked = questions_of(text)
+    if _PAST.search(asked[:1].lower() + asked[1:]):
+        return "past"
+    return None if _OVER.search(asked) else "present"
+
+
 _VERB = r"(?:did|do|does|was|were|is|are|am|will|have|has|had|can|could|should|would|['\u2019]s)"
 _TIME = re.compile(
     rf"(?:^|[.?!,;:]\s*|\b(?:and|or|so)\s+)when(?:\s+and\s+where|\s+exactly)?\s*{_VERB}\b"

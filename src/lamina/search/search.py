@@ -27,6 +27,7 @@ from lamina.search.index_cache import IndexCache, UserIndex
 from lamina.search.question import EMPTY, Question, nameless, understand, with_context
 from lamina.search.ranking import Best, rank
 from lamina.search.signals import Query
+from lamina.search.validity import MAX_COMPARED, Validity
 from lamina.search.vectors import Flags, Floats, one_thread, pack, unit
 from lamina.values.fact import Episode, Fact
 from lamina.values.hit import Hit, Stage
@@ -91,11 +92,19 @@ class Search:
         space = None if vector is None or embedder is None else embedder.name
         half_life_days = self._parts.profile.half_life_days
         around = await self._context(request, embedder, at)
+        is_open = request.as_of is None and request.wanted.until is None  # else the time is given
+        validity = Validity(question, user.facts.values(), at, applies=is_open)
         with user.lock, one_thread():
-            allowed = _allow(user, request, at)
-            ranking = rank(user.index, query, request, allowed, at, half_life_days, uses, space, around)
+            allowed = _allow(user, request, at, validity)
+            wider = request
+            if validity.applies:
+                wider = replace(request, top_k=max(request.top_k, MAX_COMPARED), min_score=0.0)
+            ranking = rank(user.index, query, wider, allowed, at, half_life_days, uses, space, around)
+            allowed_facts = _facts_among(user, allowed) if validity.applies else frozenset()
         marks.append(("rank", time.perf_counter()))
-        hits = await self._hits(user, ranking.best, request)
+        hits = await self._hits(user, ranking.best)
+        hits = validity.order(hits, allowed_facts)
+        hits = [one for one in hits if one[0].score >= request.min_score][: request.top_k]
         marks.append(("read", time.perf_counter()))
         return Found(hits, ranking.considered, ranking.related, marks)
 
@@ -152,12 +161,12 @@ class Search:
         used: list[Fact | Episode] = [*await store.facts(user_id), *await store.episodes(user_id)]
         return {item.id: item.accesses for item in used}
 
-    async def _hits(self, user: UserIndex, best: Sequence[Best], request: Request) -> list[tuple[Hit, float]]:
+    async def _hits(self, user: UserIndex, best: Sequence[Best]) -> list[tuple[Hit, float]]:
         """Hits with their words, as they stand in the store now, and what each is worth."""
         ids = [one.id for one in best if one.id not in user.texts]
         messages = {message.id: message for message in (await self._parts.store.messages(ids=ids) if ids else ())}
         found = ((user.items.get(one.id) or messages.get(one.id), one) for one in best)
-        hits = [
+        return [
             (
                 replace(hit_of(item, one.score, one.parts, one.copies, one.others), project_id=_project_of(item, user)),
                 one.value,
@@ -165,7 +174,12 @@ class Search:
             for item, one in found
             if item is not None
         ]
-        return hits[: request.top_k]
+
+
+def _facts_among(user: UserIndex, allowed: Flags) -> frozenset[str]:
+    """The facts that may be found."""
+    rows = ((key, user.index.rows.get(key)) for key in user.facts)
+    return frozenset(key for key, row in rows if row is not None and allowed[row])
 
 
 def _project_of(item: Item, user: UserIndex) -> str | None:
@@ -175,7 +189,7 @@ def _project_of(item: Item, user: UserIndex) -> str | None:
     return user.projects.get(item.session_id or "")
 
 
-def _allow(user: UserIndex, request: Request, at: datetime) -> Flags:
+def _allow(user: UserIndex, request: Request, at: datetime, validity: Validity) -> Flags:
     """Which rows the request's filters let through."""
     index, wanted = user.index, request.wanted
     allowed: Flags = index.alive.all & np.isin(index.kind.all, [KINDS.index(kind) for kind in request.kinds])
@@ -194,7 +208,7 @@ def _allow(user: UserIndex, request: Request, at: datetime) -> Flags:
     asked = _asked_in(user, request)
     if others := {session for session, own in user.projects.items() if not is_seen(own, asked)}:
         allowed &= ~np.isin(index.session.all, _sessions(user, others, facts=False))
-    hidden = _hidden(user, request, asked, at)
+    hidden = _hidden(user, request, asked, at, validity)
     allowed[[row for item in hidden if (row := index.rows.get(item)) is not None]] = False
     return allowed
 
@@ -213,10 +227,11 @@ def _asked_in(user: UserIndex, request: Request) -> str | None:
     return user.projects.get(request.session_id) if named is None and request.session_id is not None else named
 
 
-def _hidden(user: UserIndex, request: Request, asked: str | None, at: datetime) -> AbstractSet[str]:
+def _hidden(user: UserIndex, request: Request, asked: str | None, at: datetime, validity: Validity) -> AbstractSet[str]:
     """Items that the request does not ask for: by default facts that are not true, or are of another project."""
     own = [fact for fact in user.facts.values() if is_seen(fact.project_id, asked)]
     valid = {fact.id for fact in seen(holding(own, request.as_of or at), asked)}
+    valid |= validity.ended() & {fact.id for fact in own}
     if request.archived:
         valid |= {fact.id for fact in own if fact.status == "archived"}
     wanted = {key for key in valid if request.wanted.takes(user.facts[key])} if request.wanted != _ANY else valid

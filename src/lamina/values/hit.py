@@ -29,6 +29,7 @@ class Hit:
     tokens: int = 0
     project_id: str | None = None
     count: int = 1  # messages in which the same speaker says the same
+    until: datetime | None = None  # when what it says ended, if all that is known of it has ended
 
     def _repr_html_(self) -> str:
         html: str = importlib.import_module("lamina.values.notebook").hit_html(self)

@@ -1,0 +1,217 @@
+"""What is true at the time that is asked about comes first: "Where do I live?", "Where did I live before?".
+
+Two things tell it: known facts, of which newer ones took the place of older ones, and the words of the newer of two
+texts on one matter: "the launch has moved to 2 April".
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from lamina.knowledge.conflicts import place_of
+from lamina.language.changes import Changes, changes_in
+from lamina.language.dates import Window
+from lamina.language.words import terms
+from lamina.search.explain import hit_of
+from lamina.search.question import Question
+from lamina.values.fact import Fact
+from lamina.values.hit import Hit
+
+WeightedHit = tuple[Hit, float]  # a hit, and how much it is worth beside the others
+
+MAX_COMPARED = 25  # hits among which what is true is looked for
+_MAX_REORDERED = 12  # hits, the best, that may have to stand behind it
+_MAX_CHARACTERS = 200  # of a text that may announce a change
+_SlotKey = tuple[str, str, str | None, str | None]  # category, slot, person, project
+
+
+class Validity:
+    """Which of the known facts answer a question, by when they were true."""
+
+    def __init__(self, question: Question, facts: Iterable[Fact], at: datetime, *, applies: bool = True) -> None:
+        self._question, self._at = question, at
+        self._asked = frozenset(question.terms)
+        self._windows = _past_windows(question, at)
+        self._is_past = question.tense == "past" or bool(self._windows)
+        self.applies = applies and (question.tense is not None or self._is_past) and not question.asks_many
+        self._by_slot: dict[_SlotKey, list[Fact]] = defaultdict(list)
+        self._by_message: dict[str, list[Fact]] = defaultdict(list)
+        self._by_id: dict[str, Fact] = {}
+        for fact in facts if self.applies else ():
+            is_known = fact.learnt_at <= at and fact.valid_from <= at
+            if is_known and fact.holds and fact.status in {"active", "superseded", "conflicted"}:
+                self._by_slot[_slot_key(fact)].append(fact)
+                self._by_id[fact.id] = fact
+                if fact.message_id:
+                    self._by_message[fact.message_id].append(fact)
+
+    def ended(self) -> set[str]:
+        """The facts that are no longer true, and answer a question about the past."""
+        return {key for key, fact in self._by_id.items() if self._is_past and self._answers(fact)}
+
+    def order(self, hits: Sequence[WeightedHit], allowed: AbstractSet[str]) -> list[WeightedHit]:
+        """What was true then before what was not; `allowed` are facts that may be shown though they were not found."""
+        found = [(self._with_end(hit), weight) for hit, weight in hits]
+        if not self.applies:
+            return found
+        for position in range(min(_MAX_REORDERED, len(found))):
+            better = self._better(found, position)
+            if better is not None:
+                found.insert(position, _raise(found.pop(better), found[position]))
+            elif (fact := self._missing(found, position, allowed)) is not None:
+                found.insert(position, _pull_in(fact, found[position]))
+        return found
+
+    def _better(self, found: Sequence[WeightedHit], position: int) -> int | None:
+        """Where the hit is that has to stand before another one: what replaced it, or for the past what it replaced."""
+        hit = found[position][0]
+        wanted = {key for fact in self._instead_of(hit) for key in (fact.id, fact.message_id) if key}
+        before = {one.id for one, _ in found[:position]}
+        if wanted:
+            places = [at for at in range(position + 1, len(found)) if found[at][0].id in wanted]
+            return None if wanted & before or not places else max(places, key=lambda at: self._age(found[at][0]))
+        places = list(self._by_words(found, position))
+        return max(places, key=lambda at: found[at][0].created_at) if places else None
+
+    def _age(self, hit: Hit) -> datetime:
+        """When what a hit says became known, by its newest fact."""
+        own = self._facts_of(hit)
+        return max((fact.learnt_at for fact in own), default=hit.created_at)
+
+    def _missing(self, found: Sequence[WeightedHit], position: int, allowed: AbstractSet[str]) -> Fact | None:
+        """The fact that has to stand before a hit, and was not found."""
+        wanted = self._instead_of(found[position][0])
+        shown = {hit.id for hit, _ in found}
+        if any({fact.id, fact.message_id} & shown for fact in wanted):
+            return None
+        able = [fact for fact in wanted if fact.id in allowed]
+        return max(able, key=lambda fact: fact.learnt_at) if able else None
+
+    # by facts
+
+    def _facts_of(self, hit: Hit) -> list[Fact]:
+        if hit.kind == "summary":
+            return [fact for fact in self._by_id.values() if self._is_over(fact) and fact.quote in hit.text]
+        own = [self._by_id[hit.id]] if hit.id in self._by_id else []
+        return own + [fact for key in hit.message_ids for fact in self._by_message.get(key, ())]
+
+    def _instead_of(self, hit: Hit) -> list[Fact]:
+        """The facts that answer where a hit does not, if it is about the same."""
+        asked = [fact for fact in self._facts_of(hit) if self._is_asked(fact, hit)]
+        if keys := [key for key in self._question.fact_keys if any(fact.key == key for fact in asked)]:
+            asked = [fact for fact in asked if fact.key == keys[0]]  # where one works is the employer before the job
+        if not asked or any(self._answers(fact) for fact in asked):
+            return []
+        return [fact for one in asked for fact in self._by_slot[_slot_key(one)] if self._answers(fact)]
+
+    def _is_over(self, fact: Fact) -> bool:
+        return fact.valid_until is not None and fact.valid_until <= self._at
+
+    def _answers(self, fact: Fact) -> bool:
+        """Whether a fact was true at the time that is asked about."""
+        if self._windows:
+            return any(_overlaps(fact, window) for window in self._windows)
+        return self._is_over(fact) == self._is_past
+
+    def _is_asked(self, fact: Fact, hit: Hit) -> bool:
+        """Whether the question is about a fact of a hit, and not about what else is in the hit."""
+        if self._question.fact_keys:
+            return fact.key in self._question.fact_keys
+        own = frozenset(terms(f"{fact.key or ''} {fact.quote} {fact.value}"))
+        return bool(own & self._asked) or 2 * len(fact.quote) >= len(hit.text)
+
+    def _with_end(self, hit: Hit) -> Hit:
+        """A hit with the time until which it was true, if all that is known of it has ended."""
+        own = [self._by_id[hit.id]] if hit.id in self._by_id else self._by_message.get(hit.id, [])
+        ends = [fact.valid_until for fact in own if fact.valid_until is not None and self._is_over(fact)]
+        if not ends or len(ends) < len(own):
+            return hit
+        until = max(ends)
+        text = f"{hit.text} (until {until:%Y-%m-%d})" if hit.kind == "fact" else hit.text
+        return replace(hit, until=until, text=text)
+
+    # by words
+
+    def _by_words(self, found: Sequence[WeightedHit], position: int) -> Iterator[int]:
+        """Where texts on the same matter are that announce a change; for the past, those that were changed."""
+        first = _statement_of(found[position][0])
+        if first is None or self._windows:
+            return
+        for at in range(position + 1, min(MAX_COMPARED, len(found))):
+            other = _statement_of(found[at][0])
+            if other is None or other.author != first.author:
+                continue
+            old, new = (other, first) if self._is_past else (first, other)
+            if old.hit.created_at < new.hit.created_at and self._is_changed(old, new):
+                yield at
+
+    def _is_changed(self, old: "_Statement", new: "_Statement") -> bool:
+        """Whether the newer one announces that what the older one says, and what is asked, has changed."""
+        if not old.terms & self._asked:
+            return False
+        changes = changes_in(new.hit.text)
+        if not changes or changes.adds:
+            return False
+        return self._is_one_matter(old, new, changes)
+
+    def _is_one_matter(self, old: "_Statement", new: "_Statement", changes: Changes) -> bool:
+        if _terms_of(changes.ended) & old.terms or _terms_of(changes.topics) & old.terms & self._asked:
+            return True
+        common = old.terms & new.terms
+        return changes.now and bool(common & self._asked) and 2 * len(common) >= min(len(old.terms), len(new.terms))
+
+
+class _Statement(NamedTuple):
+    """What somebody said in few words."""
+
+    hit: Hit
+    terms: frozenset[str]
+    author: str | None
+
+
+def _statement_of(hit: Hit) -> _Statement | None:
+    """A hit as something that a person said; None for replies, summaries, questions and long texts."""
+    if hit.kind == "summary" or hit.role not in {None, "user"} or len(hit.text) > _MAX_CHARACTERS:
+        return None
+    return None if hit.text.rstrip().endswith("?") else _Statement(hit, frozenset(terms(hit.text)), hit.name)
+
+
+def _past_windows(question: Question, at: datetime) -> tuple[Window, ...]:
+    """The times in the past that a question names; none if it asks about now: "this week", "today"."""
+    begun = [window for window in question.windows if window.start <= at]
+    if len(begun) < len(question.windows) or (question.tense == "present" and any(at < one.end for one in begun)):
+        return ()
+    return tuple(begun)
+
+
+def _raise(better: WeightedHit, hit: WeightedHit) -> WeightedHit:
+    """A hit, as good as the one that it stands before; a part says what that made of its score."""
+    (one, weight), (other, own) = better, hit
+    return _scored(one, max(one.score, other.score)), max(weight, own)
+
+
+def _pull_in(fact: Fact, hit: WeightedHit) -> WeightedHit:
+    """A fact as a hit, as good as the one that it stands before."""
+    other, weight = hit
+    made = replace(hit_of(fact, 0.0, dict.fromkeys(other.parts, 0.0)), project_id=fact.project_id)
+    return _scored(made, other.score), weight
+
+
+def _scored(hit: Hit, score: float) -> Hit:
+    more = round(score - hit.score, 6)
+    return replace(hit, score=score, parts={**hit.parts, "validity": more}) if more else hit
+
+
+def _terms_of(phrases: Iterable[str]) -> frozenset[str]:
+    return frozenset(term for phrase in phrases for term in terms(phrase))
+
+
+def _slot_key(fact: Fact) -> _SlotKey:
+    return (*place_of(fact), fact.about, fact.project_id)
+
+
+def _overlaps(fact: Fact, window: Window) -> bool:
+    return fact.valid_from < window.end and (fact.valid_until is None or fact.valid_until > window.start)
