@@ -23,6 +23,11 @@ _HEAD = """# The documents
 For contributors: which test checks which feature of the five documents that Lamina is built from. Each document is a
 [profile](reference/profiles.md) and more. Every feature has a number, and a test through a public interface that
 names it. `python -m scripts.document_tests` writes this page.
+
+For authors of such designs, five pages have their terms and code beside ours, and every difference with its reason:
+[medium-term memory](documents/medium_term.md), [project memory](documents/project.md),
+[assistant memory](documents/assistant.md), [chunked summary](documents/chunked.md),
+[layered memory](documents/layered.md).
 """
 
 

@@ -356,3 +356,49 @@ def test_access_is_recorded_on_retrieval(opened: Opener, clock: Clock) -> None:
     assert (facts[other.id].accesses, facts[other.id].accessed_at) == (0, None)
     assert [(one.accesses, one.accessed_at) for one in memory.episodes(USER)] == [(2, used_at)]
     assert memory.consolidate(USER).archived == (other.id,), "what is used is kept, what is not fades"
+
+
+TRIGGERS = {
+    "decision": (
+        ("decided", "We decided to use PostgreSQL for the backend."),
+        ("chose", "The team chose Stripe for payments."),
+        ("selected", "Our designer selected the blue palette for the landing page."),
+        ("went with", "We went with Hetzner for hosting."),
+    ),
+    "preference": (
+        ("prefer", "Our editors prefer the old layout."),
+        ("like", "Our users like the dark theme."),
+        ("want", "The client wants a printable report every Monday."),
+        ("need", "I need a standing desk at work."),
+    ),
+    "constraint": (
+        ("must", "The API must respond in under 200 ms."),
+        ("should", "Every page should load without JavaScript."),
+        ("cannot", "We cannot store card numbers."),
+        ("need to", "The importer needs to run on Windows."),
+    ),
+    "goal": (
+        ("goal", "Our goal is to launch in March."),
+        ("objective", "The objective is fewer than ten support calls a week."),
+        ("aim", "We aim to onboard fifty schools this year."),
+        ("target", "My target is a marathon under four hours."),
+    ),
+}
+
+
+def test_the_sixteen_trigger_words(opened: Opener) -> None:
+    """001.24: in plain sentences each gives a memory of its type, with its subject; unsure ones wait as candidates."""
+    memory = opened("project")
+    statuses = []
+    for kind, cases in TRIGGERS.items():
+        for number, (word, sentence) in enumerate(cases):
+            user = f"{kind}-{number}"
+            memory.add(sentence, user_id=user, session_id=user)
+            memory.settle()
+            facts = [one for one in memory.facts(user, statuses=["active", "candidate"]) if one.type == kind]
+            assert facts, (word, sentence)
+            assert all(one.value.rstrip(".") in sentence or one.value.startswith(("use ", "go ")) for one in facts)
+            statuses += [one.status for one in facts]
+    assert {"active", "candidate"} == set(statuses)
+    (limit,) = memory.facts("constraint-0")
+    assert limit.value == "The API must respond in under 200 ms"

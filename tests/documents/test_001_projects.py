@@ -51,7 +51,7 @@ def told(memory: Memory, project_id: str | None) -> set[str]:
 
 PERSON = {"name: Ann", "location: Ghent", "allergic to peanuts", "prefers dark mode", "learn the piano"}
 OF_ATLAS = {"use PostgreSQL for the backend", "budget: 50,000 euros", "The API must respond in under 200 ms"}
-OF_BOREA = {"use MySQL for the backend", "budget: 9,000 euros", "launch in March"}
+OF_BOREA = {"use MySQL for the backend", "budget: 9,000 euros", "wants to launch in March"}
 
 
 @pytest.mark.also_postgres

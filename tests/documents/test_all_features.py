@@ -4,7 +4,7 @@ import pytest
 
 from scripts.document_tests import TESTS, features, page
 
-FEATURES = {"000": 11, "001": 21, "002": 16, "003": 13, "004": 13}
+FEATURES = {"000": 14, "001": 26, "002": 16, "003": 14, "004": 14}
 
 
 @pytest.fixture(scope="module")
