@@ -263,6 +263,7 @@ def test_where_summaries_disagree_is_told(page_at, served, tmp_path):
     """Each summary that goes on past a change and does not have it is listed; a click leads to the old value."""
     fill_moved(tmp_path / "moved.db")
     address = served(tmp_path / "moved.db")
+    post(address, "settle")  # the worker of the service renews the digest
     divergences = read(address, f"users/{MOVED}/consistency")["items"]
     assert {divergence["text"] for divergence in divergences} == {
         "it has 'location: Ghent'; now 'location: Porto' is current"

@@ -139,7 +139,7 @@ def test_files_are_imported_one_after_the_other_and_each_says_what_became_of_it(
     expect(files.nth(0)).to_contain_text("ChatGPT")
     expect(files.nth(1)).to_contain_text("4 messages")
     choose(page, "photo.json", b"\x89PNG\r\n\x1a\n\x00\xff\xfe")
-    expect(files.nth(0).get_by_role("alert")).to_contain_text("UTF-8")
+    expect(files.nth(0).get_by_role("alert")).to_contain_text("seems to be a picture (PNG)")
 
 
 CHAT = "".join(

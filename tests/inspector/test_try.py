@@ -93,11 +93,17 @@ def test_a_fold_that_is_opened_comes_into_sight(page_at, model):
     _, address = model
     page = page_at(address, "try", "edith", width=PHONE)
     page.get_by_label("Model").fill("any")
-    say(page, "I'm Edith. I live in Porto.")
+    say(
+        page, "I'm Edith. I work at Tagus Freight. I'm allergic to peanuts. My dog is called Rex. I prefer tea. I'm 44."
+    )
+    say(
+        page,
+        "My sister Ann lives in Ghent. I speak Dutch. I'm vegetarian. My goal is to run a marathon. I live in Porto.",
+    )
     expect(page.get_by_test_id("known")).to_contain_text("Porto")
     page.get_by_role("button", name="New session").click()
     for number in range(1, 4):
-        say(page, "Where do I live?")
+        say(page, f"Where do I live, and {number} more things that you know?")
         expect(page.get_by_test_id("seen")).to_have_count(number)
     fold = page.get_by_test_id("seen").last
     fold.locator("summary").first.click()

@@ -169,3 +169,14 @@ def test_people_have_groups_of_their_own(page_at, empty):
     page = page_at(empty, "facts", "eda")
     page.get_by_test_id("about").select_option("Lena")
     expect(page.locator("main")).to_contain_text("1 of 4 facts")
+
+
+@pytest.mark.parametrize("screen", ["you", "facts"])
+def test_what_belongs_to_a_project_is_shown_too(page_at, empty, screen):
+    """A page of a person has everything that is known of them, whichever project it belongs to."""
+    messages = [{"role": "user", "content": "We decided to use PostgreSQL for the backend. I live in Ghent."}]
+    post(empty, f"sessions/{screen}-atlas/messages", user_id=f"dina-{screen}", project_id="atlas", messages=messages)
+    post(empty, "settle")
+    page = page_at(empty, screen, f"dina-{screen}")
+    expect(page.locator("main")).to_contain_text("PostgreSQL")
+    expect(page.locator("main")).to_contain_text("Ghent")

@@ -24,6 +24,9 @@ export function keepKey(given: string | null): void {
   else sessionStorage.removeItem(KEY);
 }
 
+/** A page that shows a person shows what belongs to each of their projects, too. */
+export const ALL_PROJECTS = { project_id: "*" } as const;
+
 type Query = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
 interface Asked {

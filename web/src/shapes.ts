@@ -358,6 +358,7 @@ export interface Hit {
   tokens: number;
   project_id: string | null;
   count: number;
+  until: string | null;
 }
 
 export interface Imported {

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { all, at, send } from "../../api";
+import { ALL_PROJECTS, all, at, send } from "../../api";
 import type { ScreenProps } from "../../app";
 import { type Loaded, useLoad } from "../../load";
 import { factLine } from "../../parts/names";
@@ -130,7 +130,7 @@ function useContext(user: string | null, session: string | null, query: string, 
 
 /** What each fact says, by its id; until that is known, facts go by their ids. */
 function useFacts(user: string | null): ReadonlyMap<string, string> {
-  const fetching = (signal: AbortSignal) => all<Fact>(at`/v1/users/${user ?? ""}/facts`, {}, signal, 1000);
+  const fetching = (signal: AbortSignal) => all<Fact>(at`/v1/users/${user ?? ""}/facts`, ALL_PROJECTS, signal, 1000);
   const loaded = useLoad(user === null ? null : fetching, [user]);
   return useMemo(() => new Map(loaded.value?.map((fact) => [fact.id, factLine(fact)])), [loaded.value]);
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { at, get } from "../../api";
+import { ALL_PROJECTS, at, get } from "../../api";
 import { useLoad } from "../../load";
 import { day, dayAt, times, zone } from "../../parts/format";
 import { useLate } from "../../parts/late";
@@ -76,13 +76,14 @@ export function ProfileThen({
   open: (fact: Fact) => void;
 }) {
   const calm = useLate(then, PAUSE);
-  const today = useLoad(ready ? (signal) => get<UserProfile>(at`/v1/users/${user}/profile`, {}, signal) : null, [
-    user,
-    ready,
-    round,
-  ]);
+  const today = useLoad(
+    ready ? (signal) => get<UserProfile>(at`/v1/users/${user}/profile`, ALL_PROJECTS, signal) : null,
+    [user, ready, round],
+  );
   const past = useLoad(
-    calm === null ? null : (signal) => get<UserProfile>(at`/v1/users/${user}/profile`, { as_of: calm }, signal),
+    calm === null
+      ? null
+      : (signal) => get<UserProfile>(at`/v1/users/${user}/profile`, { ...ALL_PROJECTS, as_of: calm }, signal),
     [user, calm, round],
   );
   const shown = calm === null ? today.value : past.value;

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { allKnown, at } from "../../api";
+import { ALL_PROJECTS, allKnown, at } from "../../api";
 import type { ScreenProps } from "../../app";
 import { useLoad } from "../../load";
 import { count, times } from "../../parts/format";
@@ -31,7 +31,7 @@ function Ledger({ about, user }: { about: ScreenProps["about"]; user: string }) 
   const [round, setRound] = useState(0);
   const facts = useLoad(
     (signal, soon: (some: Fact[]) => void) =>
-      allKnown<Fact>(at`/v1/users/${user}/facts`, { statuses: ALL_STATUSES }, signal, soon),
+      allKnown<Fact>(at`/v1/users/${user}/facts`, { ...ALL_PROJECTS, statuses: ALL_STATUSES }, signal, soon),
     [user, round],
   );
   const [filter, setFilter] = useState(EVERYTHING);

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { send } from "../../api";
+import { ALL_PROJECTS, send } from "../../api";
 import type { ScreenProps } from "../../app";
 import { useLoad } from "../../load";
 import { useLate } from "../../parts/late";
@@ -46,6 +46,7 @@ export default function Screen({ about, user, session }: ScreenProps) {
               as_of: asked.as_of ? `${asked.as_of}:00Z` : null,
               query,
               user_id: user,
+              ...ALL_PROJECTS,
             } satisfies ExplainedSearchRequest,
             signal,
           ),

@@ -1,7 +1,7 @@
 /** What the timeline is drawn from, in the order in which it is needed. */
 
 import { useMemo } from "preact/hooks";
-import { all, at, get, send } from "../../api";
+import { ALL_PROJECTS, all, at, get, send } from "../../api";
 import { useLoad } from "../../load";
 import type {
   Block,
@@ -54,7 +54,7 @@ export function useTimeline(id: string, { round, texts, drawn }: { round: number
       ? async (signal) => {
           const own = { session_id: id };
           const [facts, episodes, record] = await Promise.all([
-            all<Fact>(at`/v1/users/${user}/facts`, { ...own, statuses: PINNED }, signal, MOST_PINS),
+            all<Fact>(at`/v1/users/${user}/facts`, { ...own, ...ALL_PROJECTS, statuses: PINNED }, signal, MOST_PINS),
             all<Episode>(at`/v1/users/${user}/episodes`, own, signal, MOST_PINS),
             get<{ milestones: Milestone[] }>(at`/v1/sessions/${id}/conversation`, undefined, signal),
           ]);

@@ -1,4 +1,4 @@
-import { at, get } from "../../api";
+import { ALL_PROJECTS, at, get } from "../../api";
 import { useLoad } from "../../load";
 import { FeedList, useFeed } from "../../parts/feed";
 import { count, percent, times } from "../../parts/format";
@@ -13,7 +13,7 @@ import type { Talk } from "./talking";
 export function Live({ talk, begun, context }: { talk: Talk; begun: boolean; context: Context | null }) {
   const { entries, listening, round } = useFeed(talk.user);
   const facts = useLoad(
-    (signal) => get<Page<Fact>>(at`/v1/users/${talk.user}/facts`, { limit: 30 }, signal),
+    (signal) => get<Page<Fact>>(at`/v1/users/${talk.user}/facts`, { ...ALL_PROJECTS, limit: 30 }, signal),
     [talk.user, round, begun],
   );
   const session = useLoad(

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { at, get } from "../../api";
+import { ALL_PROJECTS, at, get } from "../../api";
 import { useLoad } from "../../load";
 import { count, percent, times } from "../../parts/format";
 import { Waiting } from "../../parts/panel";
@@ -37,7 +37,7 @@ export function Seen({ turn, talk }: { turn: Turn; talk: Talk }) {
 function Opened({ turn, talk, context }: { turn: Turn; talk: Talk; context: Context }) {
   const [found, setFound] = useState<Found | null>(null);
   const facts = useLoad(
-    (signal) => get<Page<Fact>>(at`/v1/users/${talk.user}/facts`, { limit: 1000 }, signal),
+    (signal) => get<Page<Fact>>(at`/v1/users/${talk.user}/facts`, { ...ALL_PROJECTS, limit: 1000 }, signal),
     [talk.user],
   );
   const reading = {

@@ -1,4 +1,4 @@
-import { at, get } from "../../api";
+import { ALL_PROJECTS, at, get } from "../../api";
 import { useLoad } from "../../load";
 import { Words } from "../../parts/words";
 import type { Fact, Page } from "../../shapes";
@@ -19,7 +19,7 @@ export function Suggestions({ user, take }: { user: string; take: (words: string
   const known = useLoad(
     async (signal) => ({
       user,
-      facts: (await get<Page<Fact>>(at`/v1/users/${user}/facts`, { limit: 100 }, signal)).items,
+      facts: (await get<Page<Fact>>(at`/v1/users/${user}/facts`, { ...ALL_PROJECTS, limit: 100 }, signal)).items,
       sessions: (await get<Page<unknown>>("/v1/sessions", { user_id: user, limit: 1 }, signal)).items.length,
     }),
     [user],

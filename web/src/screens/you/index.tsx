@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { all, allKnown, at, get } from "../../api";
+import { ALL_PROJECTS, all, allKnown, at, get } from "../../api";
 import type { ScreenProps } from "../../app";
 import { listen } from "../../events";
 import { useLoad } from "../../load";
@@ -44,14 +44,14 @@ function Person({ about, user }: { about: ScreenProps["about"]; user: string }) 
   const day = useLate(then, PAUSE_MS);
   const facts = useLoad(
     (signal, soon: (some: Fact[]) => void) =>
-      allKnown<Fact>(at`/v1/users/${user}/facts`, { statuses: ALL_STATUSES }, signal, soon),
+      allKnown<Fact>(at`/v1/users/${user}/facts`, { ...ALL_PROJECTS, statuses: ALL_STATUSES }, signal, soon),
     [user, round],
   );
   const profile = useLoad(
     (signal) =>
       get<UserProfile>(
         at`/v1/users/${user}/profile`,
-        day === null ? {} : { as_of: new Date(day).toISOString() },
+        day === null ? ALL_PROJECTS : { ...ALL_PROJECTS, as_of: new Date(day).toISOString() },
         signal,
       ),
     [user, round, day],

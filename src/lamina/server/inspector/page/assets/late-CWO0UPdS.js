@@ -1,1 +1,0 @@
-import{Z as e,tt as t}from"./index-D4ly5be_.js";function n(n,r){let[i,a]=t(n),o=JSON.stringify(n);return e(()=>{let e=setTimeout(()=>a(n),r);return()=>clearTimeout(e)},[o,r]),i}export{n as t};
