@@ -117,7 +117,7 @@ def test_a_reply_that_says_more_or_otherwise_than_facts_is_shown(memory: Memory,
 
 
 def test_what_facts_say_does_not_stand_in_the_digest_too(memory: Memory) -> None:
-    """Its other lines stay; a session of which nothing is left has no heading."""
+    """Its other lines stay; a theme of which nothing is left has no heading."""
     add(memory, "I live in Ghent.", session_id="first")
     add(memory, "I'm allergic to peanuts.", PLANTS, session_id="second")
     for session in ("first", "second"):
@@ -128,7 +128,7 @@ def test_what_facts_say_does_not_stand_in_the_digest_too(memory: Memory) -> None
     assert "User: I live in Ghent" not in context.text
     assert "User: I'm allergic" not in context.text
     assert context.text.count(PLANTS) == 1
-    assert context.text.count("## Session") == 1
+    assert context.text.count("### ") == 1
 
 
 def test_a_digest_that_facts_say_in_full_is_left_out(memory: Memory) -> None:

@@ -62,3 +62,24 @@ def test_merges_of_a_long_talk(cap: int) -> None:
         assert all(line.count("User:") + line.count("Assistant:") <= 1 for line in lines), merged.text
         assert not any(_LABEL.search(line) for line in lines), merged.text
         assert memory.verify().ok
+
+
+def test_a_chunk_that_only_begins_like_the_one_before_takes_nothing_of_it_away() -> None:
+    """What the older one says beyond its beginning is still in a live summary."""
+    opening = (
+        "Our daily stand-up at the harbour office begins at 09:00 in room 4 and Marta takes the minutes for the whole"
+        " team, as always on weekdays."
+    )
+    days = (
+        [opening, "We decided to use PostgreSQL for the billing service.", "The staging server is called heron."],
+        [opening, "We decided to use Stripe for payments.", "The test server is called stork."],
+    )
+    with Memory(":memory:", profile="project", worker=False) as memory:
+        for texts in (*days, *([f"What is number {number}?"] * 3 for number in range(5))):
+            for text in (*texts, "Any news?", "Thanks, that is all for today."):
+                said = [{"role": "user", "content": text}, {"role": "assistant", "content": "Noted."}]
+                memory.add(said, user_id="ann", session_id="s")
+        memory.settle()
+        live = " ".join(summary.text for summary in memory.summaries("s"))
+        assert memory.verify().ok
+    assert all(word in live for word in ("PostgreSQL", "heron", "Stripe", "stork"))

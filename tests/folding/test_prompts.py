@@ -72,5 +72,7 @@ def test_what_was_said_is_fenced_where_it_stands_and_numbers_are_not():
     )
     for name, plain in prompt_values(task).items():
         value = prompt_values(task, enclose)[name]
-        assert value == (plain if name in {"SECTIONS", "X", "Y", "CAP", "LEAST"} else enclose(plain))
+        assert value == (
+            plain if name in {"SECTIONS", "X", "Y", "CAP", "LEAST", "ACROSS_DOMAINS", "TARGET"} else enclose(plain)
+        )
     assert fill("[CAP]: [MESSAGES]", prompt_values(task)) == "77: Message 3 (User): [CAP] </data>"

@@ -133,7 +133,7 @@ def test_old_messages_are_dropped_and_their_summaries_stay(tmp_path: Path) -> No
     """By `keep_message_days` the words of old, folded messages go; what was derived from them stays."""
     path = tmp_path / "f.db"
     clock = [START + timedelta(hours=2)]
-    profile = PROFILES["project"].but(keep_message_days=30.0, promote_confidence=0.0)
+    profile = PROFILES["project"].but(keep_message_days=30.0, promote_confidence=0.0, archive_below=0.0)
     with Memory(path, profile=profile, worker=False, now=lambda: clock[0]) as memory:
         memory.add(talk(30), user_id=USER, session_id="s1")
         memory.settle()
@@ -154,7 +154,7 @@ def test_old_messages_are_dropped_and_their_summaries_stay(tmp_path: Path) -> No
 def test_a_fact_of_a_dropped_message_is_forgotten_and_others_keep_their_quotes(tmp_path: Path) -> None:
     """Their quotes are all that is left of what was said."""
     clock = [START + timedelta(hours=2)]
-    profile = PROFILES["project"].but(keep_message_days=30.0, promote_confidence=0.0)
+    profile = PROFILES["project"].but(keep_message_days=30.0, promote_confidence=0.0, archive_below=0.0)
     with Memory(tmp_path / "f.db", profile=profile, worker=False, now=lambda: clock[0]) as memory:
         said = {"role": "user", "content": f"My name is Ann. I live in {WORD}.", "created_at": START.isoformat()}
         memory.add([said, *talk(30, "Porto")], user_id=USER, session_id="s1")

@@ -61,7 +61,7 @@ def test_the_answer_stays_without_the_question(place: Place, way: dict[str, str]
 def test_a_question_whose_message_was_dropped_is_found_by_its_words(tmp_path: Path) -> None:
     """The fact that keeps it is all that has the words then, and goes."""
     clock = [START + timedelta(hours=2)]
-    profile = PROFILES["project"].but(keep_message_days=30.0, promote_confidence=0.0)
+    profile = PROFILES["project"].but(keep_message_days=30.0, promote_confidence=0.0, archive_below=0.0)
     path = tmp_path / "f.db"
     with Memory(path, profile=profile, extractor=Answers(), worker=False, now=lambda: clock[0]) as memory:
         timed = [{**message, "created_at": START.isoformat()} for message in TALK]

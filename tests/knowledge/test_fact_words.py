@@ -7,6 +7,7 @@ import pytest
 
 from lamina import Memory
 from lamina.knowledge.fact_words import describe_fact, fact_label, slot_of
+from lamina.knowledge.statement_words import statement_line
 from lamina.values.fact import Fact
 
 NOW = datetime(2025, 3, 4, tzinfo=UTC)
@@ -163,3 +164,16 @@ def test_people_and_scopes_have_slots_of_their_own(key: str | None) -> None:
     assert len({mine, *others}) == 4
     assert slot_of(key, "900", "lena ", "Food.") == others[-1]
     assert all(slot_of(slot, "900") != slot for slot in others), "no key is taken for one with a person"
+
+
+@pytest.mark.parametrize(
+    ("value", "quote", "line"),
+    [
+        ("Kia", "I drive a Kia", "drives a Kia"),
+        ("bees", "we keep bees", "keeps bees"),
+        ("ThinkPad", "My laptop is a ThinkPad", "laptop is a ThinkPad"),
+        ("flat in Leith", "I rent a flat in Leith", "rents a flat in Leith"),
+    ],
+)
+def test_a_thing_says_what_it_is_to_the_user(value, quote, line):
+    assert statement_line(value, quote, answers=False) == line

@@ -125,3 +125,20 @@ def test_forgetting_a_change_brings_the_older_value_back(tmp_path: Path) -> None
         memory.forget(fact_id=new.id)
         assert [fact.value for fact in memory.facts(USER)] == ["User drives a Volvo"]
         assert memory.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "value"),
+    [
+        ("We live in Lisbon.", 'I stored "+00:00" instead of Europe/Lisbon.', "Lisbon"),
+        ("I live in Lisbon.", "I left the Lisbon office at five and forgot my charger.", "Lisbon"),
+        ("I work at Atalaia.", "I picked the blue form rather than the Atalaia one.", "Atalaia"),
+        ("My name is Mara.", "I finished the Mara paperwork yesterday.", "Mara"),
+    ],
+)
+def test_a_sentence_that_only_has_the_word_ends_nothing(tmp_path: Path, first: str, then: str, value: str) -> None:
+    """What a person is ends where it is said to have, not wherever its words stand."""
+    with Memory(tmp_path / "chat.db", worker=False) as memory:
+        for text in (first, then):
+            say(memory, text)
+        assert value in {fact.value for fact in memory.facts(USER, categories=["identity"])}

@@ -403,7 +403,7 @@ def test_a_closed_memory_says_so(path):
     [
         pytest.param('{"type": "header", "format": "other", "version": 1}', "format 'other'", id="other-format"),
         pytest.param('{"type":"header","format":"lamina-sessions","version":9}', "reads.*version 1", id="newer-format"),
-        pytest.param("hello", "line 1 is not JSON", id="no-json"),
+        pytest.param("hello", "seems to be plain text; what can be imported: exports of ChatGPT", id="no-json"),
         pytest.param("[1]", "line 1 is a list, not a JSON object", id="no-object"),
         pytest.param('{"type": "message", "role": "user", "content": "hello"}', "no session_id", id="no-session"),
         pytest.param('{"session_id": "s", "role": "robot", "content": ""}', "role 'robot'", id="bad-message"),

@@ -144,7 +144,7 @@ def test_a_digest_by_the_model():
         memory.settle()
         digest = memory.digest("alex")
         assert digest is not None
-        assert (digest.recipe.model, digest.recipe.prompt) == ("test-model", "digest@1")
+        assert (digest.recipe.model, digest.recipe.prompt) == ("test-model", "digest@2")
         server.brain = lambda asked: "I'm sorry, I can't."
         memory.add(SAID, user_id="alex", session_id="s3")
         memory.end("s3")

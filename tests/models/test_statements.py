@@ -165,3 +165,16 @@ def test_plain_sentences_give_a_memory_of_their_type(name, half, right):
 )
 def test_the_type_of_a_clear_statement(text, category):
     assert category in {draft.category for draft in found(text)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sqlite3.OperationalError: database is locked",
+        "I get ssl.SSLCertVerificationError: certificate verify failed: certificate has expired",
+        "error[E0502]: cannot borrow `self.buf` as mutable because it is also borrowed as immutable",
+    ],
+)
+def test_what_a_program_printed_is_no_statement(text):
+    assert found(text) == []
+    assert [draft.quote for draft in found(f"{text}.\n\nMy sister Ann is a nurse at the harbour clinic")] != []

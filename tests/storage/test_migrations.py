@@ -242,6 +242,10 @@ def test_words_with_digits_are_indexed_again(tmp_path):
     connection.execute("insert into message_words (message_words) values ('delete-all')")
     for place, body in ((1, "error50 noon"), (2, "error50 night")):
         connection.execute("insert into message_words (rowid, owner, body) values (?, ?, ?)", (place, owner, body))
+    for name in ("structured_facts", "episodic_memory"):
+        connection.execute(f"drop view {name}")
+    connection.execute("drop index digests_live")
+    connection.execute("alter table sessions drop column project_id")
     connection.execute("alter table sessions drop column title")
     connection.execute("alter table api_keys drop column user_id")
     connection.execute("pragma user_version = 7")

@@ -24,12 +24,14 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Sessions": (
         *("session", "brief", "summaries", "zoom", "digest", "arc"),
         *("rename", "end", "pause", "resume", "archive"),
+        *("regenerate", "proposals", "accept", "roll-back"),
     ),
-    "Facts": ("user-profile", "why", "history", "update", "promote", "demote", "retract"),
+    "Facts": (
+        *("user-profile", "why", "history", "update", "promote", "demote", "retract"),
+        *("opt-out", "opt-in", "opt-outs"),
+    ),
     "Episodes": ("episodes", "add-episode", "link", "graph"),
-    "Care": ("stats", "verify", "repair", "backup", "copy", "settle", "consolidate", "consistency"),
-    "Forgetting": ("opt-out", "opt-in", "opt-outs", "receipts"),
-    "Rewrite": ("regenerate", "proposals", "accept", "roll-back"),
+    "Care": ("stats", "verify", "repair", "backup", "copy", "settle", "consolidate", "consistency", "receipts"),
     "Service": ("mcp", "keys", "worker", "workers", "costs", "grants"),
     "About": ("profiles", "config", "version", "bench"),
 }

@@ -14,8 +14,9 @@ from lamina.folding.drift import adds_nothing
 from lamina.folding.due import Fold, next_fold
 from lamina.knowledge import conflicts
 from lamina.language.trim import trim
+from lamina.language.words import terms
 from lamina.log.erased import is_emptied
-from lamina.log.records import head_hash
+from lamina.log.records import HEAD, head_hash
 from lamina.model_calls import call, call_with_fallback
 from lamina.parts import Parts
 from lamina.profiles import Profile
@@ -30,6 +31,7 @@ logger = logging.getLogger("lamina.fold")
 
 NO_WORDS = "(messages without words)"
 GONE = "(messages that were forgotten)"
+_MAX_LOST = 0.2  # of what a summary says beyond its beginning, where one that begins alike takes its place
 _LONGEST_STAMP = datetime(2025, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=5, minutes=30)))
 
 
@@ -275,15 +277,23 @@ class Compactor:
         return wider, tuple(one for one in retire if one != last.id)
 
     def _without_twin(self, summary: Summary, live: Sequence[Summary], fold: Fold) -> tuple[Summary, tuple[str, ...]]:
-        """A summary that begins like the one before it takes its place, covering both (`layered`)."""
+        """A medium or long summary that begins like the one before, and has its words, takes its place (`layered`)."""
         before = [(s, s.covers.first) for s in live if s.covers and s.covers.last == fold.covers.first - 1]
-        if fold.retire or not before or head_hash(before[0][0].text) != head_hash(summary.text):
+        alike = [pair for pair in before if pair[0].kind == summary.kind in {"medium", "long"}]
+        if fold.retire or not alike or not _repeats(summary.text, alike[0][0].text):
             return summary, fold.retire
-        ((twin, first),) = before
+        twin, first = alike[0]
         covers = Span(first=first, last=fold.covers.last)
         turns = Span(first=twin.turns.first, last=summary.turns.last) if twin.turns and summary.turns else None
         joined = replace(summary, covers=covers, turns=turns, inputs=(twin.id,), version=twin.version + 1)
         return joined, (twin.id,)
+
+
+def _repeats(text: str, older: str) -> bool:
+    """Whether a text begins like an older one, and has nearly all words that the older one has beyond that."""
+    beyond = set(terms(" ".join(older.split())[HEAD:].partition(" ")[2]))
+    is_alike = head_hash(older) == head_hash(text)
+    return is_alike and len(beyond - set(terms(text))) <= max(1, _MAX_LOST * len(beyond))
 
 
 class Step(NamedTuple):

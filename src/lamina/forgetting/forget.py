@@ -51,6 +51,7 @@ class Plan:
     digest_due: bool = True  # the user's digest may have to be renewed
     vectors: bool = False  # all vectors of the user go
     block: bool = True  # values of facts that go are not extracted again
+    renew: bool = True  # what was derived is written again from what is left
 
     @property
     def affected(self) -> set[str]:
@@ -226,7 +227,7 @@ class Forgetting:
         try:
             await self._hear_again(plan)
             scrub = await self._parts.store.scrub()
-            if plan.derived and not plan.user and (done.summaries or done.digests or plan.retold):
+            if plan.derived and plan.renew and not plan.user and (done.summaries or done.digests or plan.retold):
                 live = await self._settle(plan.user_id, sorted(plan.affected), progress, digest=plan.digest_due)
                 done = replace(done, rewritten=tuple(one for one in live if one not in (plan.live or ())))
         except StoreError as error:

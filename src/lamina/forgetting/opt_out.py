@@ -4,6 +4,7 @@ from lamina.forgetting.forget import Forgetting, Plan
 from lamina.knowledge.extract import Reader
 from lamina.log.pages import every_session
 from lamina.parts import Parts
+from lamina.protocols.store import Part
 from lamina.values.opt_out import PREFIX, OptOut, opt_out_of, setting_of
 from lamina.values.receipt import Receipt
 
@@ -18,8 +19,9 @@ class OptOuts:
 
     async def all(self) -> list[OptOut]:
         """Everybody who has opted out, by id."""
-        found = await self._parts.store.settings(PREFIX)
-        return [choice for key, value in sorted(found.items()) if (choice := opt_out_of(key, value)) is not None]
+        rows = (await self._parts.store.rows(Part(tables=("settings",))))["settings"]
+        noted = sorted((key, value) for key, value in rows if key.startswith(PREFIX))
+        return [choice for key, value in noted if (choice := opt_out_of(key, value)) is not None]
 
     async def of(self, user_id: str) -> OptOut | None:
         key = PREFIX + user_id
@@ -48,6 +50,7 @@ class OptOuts:
             unfold={session.id: 0 for session in sessions},
             vectors=True,
             block=False,
+            renew=False,
         )
 
     async def opt_in(self, user_id: str) -> OptOut | None:

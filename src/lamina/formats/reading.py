@@ -281,7 +281,7 @@ async def _refuse_text(source: Path, name: str, first: tuple[int, str]) -> None:
     """Raise what is wrong with a file of which no line can be read."""
     start = (await asyncio.to_thread(_start, source)).decode("utf-8", "replace")
     number, reason = first
-    if start.lstrip("\ufeff \r\n\t").startswith("{"):
+    if start.lstrip("\ufeff \r\n\t").startswith(("{", "[")):
         raise InputError(f"{name}, line {number} {reason}; nothing was imported; {unknown_files.CAN_BE_IMPORTED}")
     raise detect.UnknownFormat(unknown_files.describe(name, unknown_files.text_kind(start, name)))
 

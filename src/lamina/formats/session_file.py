@@ -114,7 +114,7 @@ def read(text: str) -> SessionFile:
             summary=short["summary"].strip("\n"),
         )
     except (KeyError, ValueError) as error:
-        raise InputError(f"the session file's metadata cannot be read: {error}") from None
+        raise InputError(f"a session file whose metadata cannot be read: {error}") from None
     _check_numbers(numbers, count, found.covered)
     return found
 
@@ -133,10 +133,10 @@ def _covered(given: str, numbers: Sequence[int], count: int) -> int:
 
 def _check_numbers(numbers: Sequence[int], count: int, covered: int) -> None:
     if numbers != sorted(set(numbers)) or (numbers and not 1 <= numbers[0] <= numbers[-1] <= count):
-        raise InputError(f"the messages of a session file are numbered upwards, from 1 to its Message Count ({count})")
+        raise InputError(f"not numbered upwards, from 1 to its Message Count ({count})")
     if not 0 <= covered <= count <= _MAX_MESSAGES:
         raise InputError(
-            f"the session file has {count} messages of which {covered} are in its summary; "
+            f"wrong about its {count} messages, of which {covered} are in its summary; "
             f"there can be {_MAX_MESSAGES:,}, and no more of them in the summary"
         )
 

@@ -108,7 +108,13 @@ def _read_new(fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerso
         one for one in current if one.about == fact.about and (one.category, one.slot) != (fact.category, fact.slot)
     ]
     readable = tuple(_read(one, in_first_person) for one in others)
-    ended = [one for phrase in changes.ended for one in _ended(phrase, changes.subject, readable)]
+    ended = [
+        one
+        for phrase in changes.ended
+        for one in _ended(phrase, changes.subject, readable)
+        # what a person is has readers of its own: "stored UTC instead of Europe/Lisbon" does not tell where they live
+        if not (phrase in changes.passed_over and _is_identity(one))
+    ]
     return _New(fact, said, changes, tuple(ended), readable)
 
 
@@ -182,13 +188,24 @@ def _ended(phrase: str, subject: str, current: Sequence[_Known]) -> list[_Known]
     if not named:
         return []
     own = [one for one in current if _is_affair_of(who, one)]
-    exact = [one for one in own if one.is_named and _names([phrase], one.fact)]
+    exact = [one for one in own if one.is_named and _is_value(named, one)]
     near = [one for one in own if one not in exact and _is_near(one, named)]
     if not exact and not near and named - _KINDS:
         near = [one for one in own if _is_near(one, named - _KINDS)]
     if sum(one.is_named for one in near) > 1:  # "my dog", where two are known
         near = [one for one in near if not one.is_named]
     return [*exact, *sorted(near, key=lambda one: len(_more(one, named)))]
+
+
+def _is_value(named: frozenset[str], one: _Known) -> bool:
+    """Whether a phrase names a value and little else: to leave "the Lisbon office" is not to leave Lisbon."""
+    value = frozenset(terms(one.fact.value))
+    more = named - value - _KINDS - _TIMES - frozenset(terms(fact_label(one.fact)))
+    return bool(value) and value <= named and len(more) <= (0 if _is_identity(one) else 1)
+
+
+def _is_identity(one: _Known) -> bool:
+    return one.is_named and one.fact.category == "identity"
 
 
 def _is_affair_of(who: frozenset[str], one: _Known) -> bool:
@@ -258,7 +275,12 @@ def _with_form(new: _New, current: Sequence[_Known], gone: set[str]) -> list[_Kn
     as_value = new.fact.key is None and bool(new.fact.quote)
     form = _form(new.fact.value if as_value else new.said)
     forms = [(one, _form(one.fact.value if as_value and not one.is_named else one.text)) for one in current]
-    found = [one for one, other in forms if _differ_in_one_place(form, other, least=1 if one.fact.id in gone else 2)]
+    found = [
+        one
+        for one, other in forms
+        if _differ_in_one_place(form, other, least=1 if one.fact.id in gone else 2)
+        and not (one.is_named and frozenset(form) & frozenset(other) == frozenset(_form(one.fact.value)))
+    ]  # to share the value of a key and nothing else is to speak of something else
     if not found and form[:1] == [_PREFER]:
         found = [one for one, other in forms if other[:1] == [_PREFER] and len(form) == len(other) == _PAIR]
         return found if len(found) == 1 else []

@@ -7,6 +7,7 @@ _WANT = (
     r"(?:want|wants|wanted|(?:['\u2019]d|would)\s+(?:like|love)|hope|hoping|try|trying|aim|aiming|intend|going"
     r"|plan|planning|(?:goal|dream|plan)\s+is)"
 )
+_USE = "drive|ride|rent|keep|breed|raise|run|manage|operate|use|tend|own|play|co-own"
 _BEFORE = {  # what stands before the cut in its sentence -> what to say for it
     r"promised\s+to": "promised to",
     r"promised": "promised",
@@ -14,6 +15,9 @@ _BEFORE = {  # what stands before the cut in its sentence -> what to say for it
     rf"{_WANT}\s+to": "wants to",
     r"(?:have|has|['\u2019]ve|got|own|bought)\s+(an|a)": "has {}",
     r"(?:we|i)(?:['\u2019]ll|\s+will|\s+shall)": "will",
+    rf"(?:we|i)\s+({_USE})\s+(an|a|the)": "{}s {}",
+    rf"(?:we|i)\s+({_USE})": "{}s",
+    r"(?:my|our)\s+([\w-]+)\s*(?:['\u2019]s|\s+is)\s+(an|a)": "{} is {}",
 }
 _OPENING = (
     r"(?:(?:ok(?:ay)?|k|oh(?:\s+dear)?|hm+|um+|btw|by the way|anyway|lol)\b[\s,.:;!\u2013-]+"

@@ -14,6 +14,7 @@ class ChangeWords:
     """How one language says that something changed."""
 
     ended: tuple[str, ...]
+    passed_over: tuple[str, ...]  # like `ended`, of what else might have been taken
     topics: tuple[str, ...]
     implied: tuple[tuple[str, str], ...]  # what is said, and what it is a new value of
     mine: str
@@ -49,7 +50,8 @@ _GONE = (
 _PARTED = "split up|split|broke up|separated|divorced|got divorced|parted ways|are no longer together"
 _SET = (
     "changed|updated|raised|lowered|increased|reduced|cut|extended|moved|postponed|rescheduled|shortened|switched|"
-    "set|bumped|pushed back|brought forward|shifted|renamed|doubled|halved|adjusted|corrected"
+    "migrated|converted|transferred|upgraded|set|bumped|pushed back|brought forward|shifted|renamed|doubled|halved|"
+    "adjusted|corrected"
 )
 _ROSE = (
     "(?:has |have |was |were |has been |got |been )?(?:changed|moved|switched|postponed|rescheduled|rebooked|raised|"
@@ -57,13 +59,16 @@ _ROSE = (
     "(?:has |have )?(?:went up|gone up|went down|gone down|rose|risen|fell|fallen|dropped|grew|grown|shrank) to|"
     "(?:is|are|will be) now|(?:is|are) from now on|became"
 )
+_WAS = (
+    "(?:was|were|got|has been|have been) (?:rescheduled|moved|postponed|delayed|changed|rebooked|renamed|replaced|"
+    "swapped)"
+)
 _MINE = "my|our|the"
 
 ENGLISH = ChangeWords(
     ended=(
         rf"\b(?:{_MOVED})\b(?: \w+){{0,2}}? from %old",
         r"\b(?:replaced|swapped|traded in|traded|exchanged|substituted|swapped out) %old",
-        r"\b(?:instead of|rather than|in place of|in favou?r of dropping) %old",
         rf"\b(?:{_ENDED}) %old",
         r"\b(?:no longer|not)\b %old(?= any ?more)",
         r"\bno longer %old",
@@ -73,11 +78,15 @@ ENGLISH = ChangeWords(
         rf"^(?P<old>[^,;.!?]{{2,30}}?) and (?:i|me|we) (?:have )?(?:{_PARTED})\b",
         rf"^(?P<old>[^\W\d_][\w-]+, (?:{_MINE}) [^,;.!?]{{2,30}}?), (?:{_GONE})\b",
     ),
+    passed_over=(r"\b(?:instead of|rather than|in place of|in favou?r of dropping) %old",),
     topics=(
         rf"\b(?:{_MINE}|a|an) new %topic(?= (?:is|are|was|called|named)\b| ?[,:;=(]|%stop)",
         rf"\b(?:{_SET}) (?:{_MINE}) %topic(?= (?:from %any )?(?:to|as)\b)",
         rf"(?:^|[,;.] |\band |\bbut )(?:{_MINE})? ?%topic(?= (?:{_ROSE})\b)",
         rf"\b(?:{_MOVED}) to (?:a |an |the |using )?%topic%stop",
+        r"\b(?:moved|transferred|switched|assigned|upgraded|promoted) (?:me|us) (?:in)?to (?:a |an |the )?%topic%stop",
+        r"\b(?:rewrote|rebuilt|redid|ported) (?:my|our|the) %topic(?= (?:in|with|on|from|to)\b)",
+        rf"(?:^|[,;.] |\band |\bbut )(?:{_MINE})? ?%topic(?= (?:{_WAS})\b)",
         r"\b(?:switched|changed) %topic(?= to\b)",
         r"\bi am now (?:in|on|at) (?:a |an |the )?%topic%stop",
         r"(?<=\bis )(?:my|our) (?:new )?%topic(?= now\b)",
@@ -131,6 +140,7 @@ class Changes:
     """What a statement says to have changed."""
 
     ended: tuple[str, ...] = ()  # phrases for what is no longer so: "the Volvo", "learning Spanish"
+    passed_over: frozenset[str] = frozenset()  # those of them that something was done instead of
     topics: tuple[str, ...] = ()  # what has a new value: "email address", "the Pro plan"
     subject: str = ""  # who did what ended it, if not the user: "my sister"
     now: bool = False  # it says how something is now: "now", "these days"
@@ -164,6 +174,7 @@ def without_time(text: str) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
     ended: tuple[re.Pattern[str], ...]
+    passed_over: tuple[re.Pattern[str], ...]
     topics: tuple[re.Pattern[str], ...]
     implied: tuple[tuple[re.Pattern[str], str], ...]
     now: re.Pattern[str]
@@ -196,6 +207,7 @@ def _reader(words: ChangeWords) -> _Reader:
 
     return _Reader(
         ended=tuple(map(pattern, words.ended)),
+        passed_over=tuple(map(pattern, words.passed_over)),
         topics=tuple(map(pattern, words.topics)),
         implied=tuple((pattern(said), topic) for said, topic in words.implied),
         now=any_of(words.now),
@@ -212,13 +224,15 @@ def _reader(words: ChangeWords) -> _Reader:
 def _changes_in(text: str, reader: _Reader) -> Changes:
     if reader.hedges.search(text) or text.endswith("?"):
         return Changes()
-    ended = [match for one in reader.ended for match in one.finditer(text)]
+    passed_over = [match for one in reader.passed_over for match in one.finditer(text)]
+    ended = [match for one in reader.ended for match in one.finditer(text)] + passed_over
     topics = [match["topic"] for one in reader.topics for match in one.finditer(text)]
     topics += [topic for one, implied in reader.implied if one.search(text) for topic in implied.split("|")]
     start = min((match.start() for match in ended if match.start("old") != match.start()), default=0)
     subject = text[:start].strip()
     return Changes(
         ended=tuple(dict.fromkeys(match["old"] for match in ended)),
+        passed_over=frozenset(match["old"] for match in passed_over),
         topics=tuple(dict.fromkeys(topics)),
         subject="" if reader.own.match(subject) else subject,
         now=reader.now.search(text) is not None,

@@ -166,6 +166,9 @@ def _span(value: Any) -> Span | None:
     return None if value is None else Span(first=value["first"], last=value["last"])
 
 
+HEAD = 120  # characters
+
+
 def head_hash(text: str) -> str:
     """A hash of the first 120 characters: summaries that begin alike are the same summary (`layered`)."""
-    return hashlib.sha256(" ".join(text.split())[:120].casefold().encode()).hexdigest()
+    return hashlib.sha256(" ".join(text.split())[:HEAD].casefold().encode()).hexdigest()

@@ -850,10 +850,6 @@ class AdminStore(Protocol):
 
     async def setting(self, key: str) -> str | None: ...
 
-    async def settings(self, prefix: str) -> dict[str, str]:
-        """The settings whose keys begin like this."""
-        ...
-
     async def put_setting(self, key: str, value: str, *, keep: bool = False) -> str:
         """Store a setting; with `keep`, one that is there stays. Gives the value that holds."""
         ...

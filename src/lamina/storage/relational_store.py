@@ -56,7 +56,6 @@ class RelationalStore(Tenant):
     add_milestone = write(sessions_sql.add_milestone, lambda milestone: About(session=milestone.session_id, again=True))
     milestones = read(sessions_sql.milestones)
     setting = read(sessions_sql.setting)
-    settings = read(sessions_sql.settings)
     put_setting = write_again(sessions_sql.put_setting)
     _end_idle = write(sessions_sql.end_idle)
     _users_with_ended = read(sessions_sql.users_with_ended)

@@ -269,13 +269,6 @@ async def setting(tx: Transaction, key: str) -> str | None:
     return None if found is None else str(found[0])
 
 
-async def settings(tx: Transaction, prefix: str) -> dict[str, str]:
-    found = await tx.rows(
-        "select key, value from settings where tenant = ? and substr(key, 1, ?) = ?", (tx.tenant, len(prefix), prefix)
-    )
-    return {str(key): str(value) for key, value in found}
-
-
 async def has_opted_out(tx: Transaction, user_id: str) -> bool:
     """Whether nothing is to be derived from what a user says."""
     return bool(await setting(tx, PREFIX + user_id))

@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextResourceContents
 
 from lamina import AsyncMemory, Memory
-from lamina.context.rendering import fence
+from lamina.context.rendering import PREAMBLE, fence
 from lamina.server.mcp.handlers import ToolHandlers
 from lamina.server.mcp.mcp_process import LimitStreams
 from lamina.server.mcp.protocol import server_for
@@ -315,7 +315,7 @@ def test_a_context_is_between_tags_once_and_does_not_repeat_the_question(local):
     found = local.raw("get_context", query="Which brand is my bicycle of?", session_id="bikes")
     shown, text = found.content[0].text, found.structured_content["text"]
     assert shown == fence(text)
-    assert (text.count("<memory"), shown.count("<memory>"), shown.count("information, not instructions")) == (0, 1, 1)
+    assert (text.count("<memory"), shown.count("<memory>"), shown.count(PREAMBLE)) == (0, 1, 1)
     for part in ("walnuts", "## Recent messages\nUser: My bike is a red Gazelle.\nAssistant: Noted."):
         assert part in text
     assert "bicycle" not in shown

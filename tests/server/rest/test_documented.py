@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[3] / "docs/reference/rest.md").read_text("utf-8")
 def test_every_route_is_documented_with_its_role():
     paths = create_app(Settings(database=":memory:")).openapi()["paths"]
     routes = {f"{verb.upper()} {path}" for path, operations in paths.items() for verb in operations}
-    rows = dict(re.findall(r"^\| `((?:GET|POST|PATCH|DELETE) [^`]+)` \|.*\| `?(\w*)`? ?\|$", PAGE, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` \|.*\| `?(\w*)`? ?\|$", PAGE, re.MULTILINE))
     assert set(rows) == routes
     named = {
         (verb, path.format(**NAMES)): role

@@ -93,6 +93,8 @@ def test_every_route_answers(place):
                 "json": {"session_id": "s4", "role": "user", "content": "Hello", "user_id": "default"}
             },
             ("get", "/v1/jobs/{job_id}"): {"status": 404},
+            ("put", "/v1/users/{user_id}/opt-out"): {"json": {}, "user_id": "kim"},
+            ("delete", "/v1/users/{user_id}/opt-out"): {"user_id": "kim"},
             ("post", "/v1/keys"): {"json": {"name": "phone"}},
             ("post", "/v1/keys/{key_id}/rotate"): {"json": {}, "status": 409},
             ("post", "/v1/tenants/{tenant}/keys"): {"json": {"name": "acme"}},

@@ -21,6 +21,9 @@ _MIN_ALONE = 4  # words that a clause must have to be understood alone
 _SHORT = 8  # words; a clause no longer needs the one before if any word points back
 _BESIDE = 0.3  # how much the type of a clause counts for the one beside it
 _DOUBT = 0.01  # added to a share, so that one clause alone rules out no type
+_PASTED = re.compile(
+    r"\b[A-Za-z.]*(?:Error|Exception|Warning)\b\s?(?::|\()|\berror\[\w+\]|\bTraceback\b|\bFile \"[^\"]+\", line"
+)
 _SAID_SHARE = 0.5  # of a clause that facts already say
 _IMPORTANCE: Mapping[str, float] = {
     "identity": 0.65, "relation": 0.6, "health": 0.75, "preference": 0.6, "constraint": 0.65, "instruction": 0.8,
@@ -68,7 +71,10 @@ def statements_in(
     clauses = [one for one in clauses_of(message.text, asked=question is not None) if one.end <= own]
     judged = _with_neighbours(_judge(message.text, clauses))
     unsaid = [one for one in judged if not _is_said(message.text, one, facts)]
-    kept = [one for one in unsaid if _is_kept(one) and (one.clauses[0].has_cues or question is not None)]
+    asked = question is not None
+    kept = [
+        one for one in unsaid if _is_kept(one) and (one.clauses[0].has_cues or asked) and not _is_pasted(message, one)
+    ]
     found = _extend_all(list(_join(message.text, kept)), unsaid)
     drafts = [_draft(message, one, question) for one in found]
     best = sorted(drafts, key=lambda draft: -draft.confidence)[:MAX_STATEMENTS]
@@ -103,6 +109,11 @@ def _judge(text: str, clauses: Sequence[Clause]) -> list[_Judged]:
 
 def _is_kept(one: _Judged) -> bool:
     return one.confidence >= (_MIN_HEDGED if one.clauses[0].hedges else MIN_CONFIDENCE)
+
+
+def _is_pasted(message: Message, one: _Judged) -> bool:
+    """Whether it is what a program printed: an error, a trace."""
+    return _PASTED.search(message.text, one.start, one.end) is not None
 
 
 def _with_neighbours(judged: Sequence[_Judged]) -> list[_Judged]:

@@ -44,6 +44,7 @@ _OWN = {"preference", "instruction", "habit", "insight", "identity"}  # what onl
 _LEAST_OF_OTHERS = 40  # tokens that others than the user have in any case
 _MAX_LINE = 420  # characters of a line that has words of several messages
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DAY_LINE = re.compile(r"^[-*] \[(?P<day>\d{4}-\d{2}-\d{2}|session \d+)\] (?P<said>.+)$", re.MULTILINE)
 _NEWER = 0.6  # how much more room the newest session of a digest has than the oldest
 
 
@@ -159,6 +160,8 @@ class OfflineSummariser:
 def _plan(task: SummaryTask) -> _Plan:
     if task.kind == "digest" and task.summaries:
         return _digest(task)
+    if task.kind == "compress" and (by_day := _by_day(task.previous or "")):
+        return _digest(replace(task, previous=None, summaries=by_day, sections=summary_headings(task.previous or "")))
     statements: list[Statement] = []
     if task.previous:
         statements += statements_of_summary(task.previous, 0)
@@ -209,6 +212,14 @@ def _digest(task: SummaryTask) -> _Plan:
     return replace(
         plan, items=tuple(replace(item, factor=item.factor * weights[item.statement.source]) for item in plan.items)
     )
+
+
+def _by_day(digest: str) -> tuple[str, ...]:
+    """The lines of a digest by the sessions that they are of; nothing if it does not say their days."""
+    sessions: dict[str, list[str]] = {}
+    for line in _DAY_LINE.finditer(digest):
+        sessions.setdefault(line["day"], []).append(f"- {line['said']}")
+    return tuple("\n".join((f"Session {day}", *lines)) for day, lines in sorted(sessions.items()))
 
 
 def _score(statements: Sequence[Statement], keep: Sequence[str]) -> tuple[tuple[Scored, ...], dict[int, int]]:
