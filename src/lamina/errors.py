@@ -24,8 +24,8 @@ from collections.abc import Sequence
 
 FORKED = "{} was opened before this process was forked, and cannot be shared; open it here, after the fork"
 INHERITED = (
-    "{} was in use when this process was forked, and is not safe in it; start the process before a memory is opened, or by"
-    " `spawn`"
+    "{} was in use when this process was forked, and is not safe in it; start the process before a memory is opened, or"
+    " by `spawn`"
 )
 PICKLED = "a memory cannot be sent to another process; send the path, and open it there"
 

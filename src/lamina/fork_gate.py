@@ -4,8 +4,8 @@ A module that another thread imports stays locked in the new process for ever. S
 locks it has on a file: a new process would believe that it has them. So threads pass here for such work, and a fork
 waits until nobody is inside. What SQLite has open is closed before it, and opened again when it is needed.
 
-Python, too, takes locks for a fork, and would keep them while it waits here. What is registered last is called first, so
-the modules that do so are imported first.
+Python, too, takes locks for a fork, and would keep them while it waits here. What is registered last is called first,
+so the modules that do so are imported first.
 """
 
 import concurrent.futures.thread  # noqa: F401 - see above

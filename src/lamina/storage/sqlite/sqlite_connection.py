@@ -226,7 +226,7 @@ class Connections:
             self._close_connections()
 
     def was_left_open(self) -> None:
-        """SQLite believes in this process that it has the locks of the one that forked it: the file is not to be used."""
+        """SQLite believes here that it has the locks of the process that forked this one: leave the file alone."""
         if self._place is not None:
             _inherited.add(self._place)
 

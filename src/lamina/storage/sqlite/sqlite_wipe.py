@@ -46,8 +46,8 @@ class RawFile:
     """A database's file beside SQLite: read and overwritten by offsets, in any thread.
 
     To close any descriptor of a file drops all locks that the process has on it, SQLite's among them. So there is one
-    for each file, and it stays open for as long as anything in this process has the database open. A forked process has it
-    as well, so it is read by offsets alone, and has no place that one of them could move.
+    for each file, and it stays open for as long as anything in this process has the database open. A forked process has
+    it as well, so it is read by offsets alone, and has no place that one of them could move.
     """
 
     _all: ClassVar[dict[str, "RawFile"]] = {}
