@@ -59,6 +59,9 @@ def test_things_that_share_a_few_words_stand_beside_each_other(memory):
     [
         ("On day 2 the ferry must carry 6 crates of oil.", "On day 3 the ferry must carry 7 crates of oil."),
         ("In phase 1 the API must answer within 300 ms.", "In phase 2 the API must answer within 200 ms."),
+        ("Pear tree 14 of row 10 bears fruit, so we pick it.", "Pear tree 15 of row 10 bears fruit, so we pick it."),
+        ("Ticket 12 is assigned to Mara for the release.", "Ticket 13 is assigned to Mara for the release."),
+        ("Pump 3 was repaired by the plumber.", "Pump 4 was repaired by the plumber."),
         (
             "On Mondays the whole team must water the ferns in the hall and the yard.",
             "On Fridays the whole team must water the ferns in the hall and the yard.",
@@ -76,6 +79,19 @@ def test_what_is_said_of_two_things_stands_beside_each_other(flags, first, secon
     placed = place(facts, [], (), flags=flags)
     assert placed == facts
     assert len({fact.slot for fact in placed}) == len(facts)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Our rent is 900 euros for the flat in town.", "Our rent is 950 euros for the flat in town."),
+        ("Rent 900 euros a month for the flat.", "Rent 950 euros a month for the flat."),
+        ("Pump 3 must run for 20 minutes.", "Pump 3 must run for 30 minutes."),
+    ],
+)
+def test_another_amount_of_one_thing_takes_the_place_of_the_first(first, second):
+    facts = [a_fact(f"f{at}", value, key=None, category="constraint") for at, value in enumerate((first, second))]
+    assert len({fact.slot for fact in place(facts, [], (), flags=False)}) == 1
 
 
 words = st.lists(st.sampled_from(["kitchen", "bathroom", "budget", "tiles", "900", "1200", "not", "never"]), min_size=1)

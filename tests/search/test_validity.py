@@ -182,3 +182,19 @@ def test_the_parts_of_a_score_add_up_to_it(memory: Memory) -> None:
     for hit in memory.search("Where do I live?", user_id=USER, at=LATER, weights=weights, explain=True):
         own = [part for name, part in hit.parts.items() if name != "cosine"]
         assert sum(own) == pytest.approx(hit.score, abs=0.01)
+
+
+def test_a_message_that_no_longer_holds_says_in_a_context_until_when_it_did(memory: Memory) -> None:
+    say(memory, "I live in Lisbon, right behind the old fish market by the river.", 0)
+    say(memory, "I moved to Porto last week.", 40)
+    context = memory.context("Where did I live before?", user_id=USER, session_id="new", budget=400, at=LATER)
+    assert "I live in Lisbon (until 2025-02-03), right" in context.text
+    assert all("(until" not in line for line in context.text.splitlines() if "Porto" in line)
+
+
+def test_words_that_are_true_again_have_no_end(memory: Memory) -> None:
+    for days, text in ((0, "I live in Lisbon."), (20, "I moved to Porto."), (40, "I live in Lisbon.")):
+        say(memory, text, days)
+    context = memory.context("Where do I live?", user_id=USER, session_id="new", at=LATER)
+    assert "Lisbon (until" not in context.text
+    assert "Porto (until" in context.text

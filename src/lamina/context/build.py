@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from lamina.context import candidates
 from lamina.context.budget import Filled, fill, reserve
 from lamina.context.candidates import MESSAGE_OVERHEAD, REPLY_OVERHEAD, Draft, Hits, NearSummary, Omitted
+from lamina.context.ended import SUMMARIES, told_of, with_ends
 from lamina.context.items import Item
 from lamina.context.manifest import finish
 from lamina.context.passages import passages
@@ -27,6 +28,7 @@ from lamina.protocols.store import Reach, View
 from lamina.search.filters import Request
 from lamina.search.lazy_search import LazySearch
 from lamina.tracing import span
+from lamina.values.fact import Fact
 from lamina.values.manifest import Context
 
 logger = logging.getLogger("lamina.context")
@@ -105,8 +107,8 @@ class ContextBuilder:
             hits: Hits = []
             if draft.asked:
                 request = _request(draft, user_id, _asked_in(view, project_id), asked_at)
-                hits = await self._find(draft, request)
-                draft = replace(draft, near=await self._find_near(draft, request))
+                hits, ended = await self._find(draft, request)
+                draft = replace(draft, ended=ended, near=await self._find_near(draft, request))
             try:
                 built = await _assemble_beside_loop(draft, hits)
             except BudgetTooSmall as error:  # reading as far as the smallest budget may find a way that costs less
@@ -145,12 +147,12 @@ class ContextBuilder:
         """The ids of the facts that are true now."""
         return {fact.id for fact in holding(view.facts, self._parts.now())}
 
-    async def _find(self, draft: Draft, request: Request) -> Hits:
-        """What may answer the current message, as far as the profile shows such things."""
+    async def _find(self, draft: Draft, request: Request) -> tuple[Hits, Sequence[Fact]]:
+        """What may answer the current message, as far as the profile shows such things, and the facts that ended."""
         profile = draft.profile
         if all(step.section != "recalled" for step in profile.steps):
-            return []
-        return await self._search.rank(
+            return [], ()
+        found = await self._search.search(
             replace(
                 request,
                 top_k=min(profile.retrieval_top_k, max(10, draft.budget // _SHORTEST)),
@@ -159,6 +161,7 @@ class ContextBuilder:
                 strict=profile.weights is not None,
             )
         )
+        return found.hits, found.ended
 
     async def _find_near(self, draft: Draft, request: Request) -> tuple[NearSummary, ...] | None:
         """The summaries of all sessions of the user, nearest first, if the profile orders them so."""
@@ -273,6 +276,9 @@ def assemble(draft: Draft, hits: Hits) -> Built:
         "digest": candidates.digest(draft, omitted),
         "recalled": passages(draft, hits),
     }
+    if draft.ended:
+        summaries = [item for name in SUMMARIES for item in sections[name]]
+        draft = replace(draft, ended=told_of(draft.ended, summaries))
     wanted = {"recent" if step.section == "gap" else step.section for step in draft.profile.steps}
     sections = {name: items for name, items in sections.items() if name in wanted}
     try:
@@ -328,7 +334,7 @@ def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare:
     filled = fill(draft.profile, sections, room, draft.base_tokens, cursor, count, spare, draft.query)
     taken: dict[str, list[Item]] = {}
     for item in sorted(filled.taken, key=lambda item: _reading_order(item, by_distance=draft.near is not None)):
-        taken.setdefault(item.section, []).append(item)
+        taken.setdefault(item.section, []).append(with_ends(item, draft.ended))
     selection = Selection(
         sections=taken,
         system=draft.system,

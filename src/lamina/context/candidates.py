@@ -18,6 +18,7 @@ from lamina.log.window import newest_of, units
 from lamina.profiles import Profile
 from lamina.protocols.models import TokenCounter
 from lamina.protocols.store import LastSession, View
+from lamina.values.fact import Fact
 from lamina.values.hit import Hit
 from lamina.values.message import Message, Span
 from lamina.values.summary import Summary
@@ -53,6 +54,7 @@ class Draft:
     now: datetime
     seen_from: int | None  # the model sees the session from this message on anyway
     counter: TokenCounter
+    ended: Sequence[Fact] = ()  # facts of the user that were true once
     near: tuple[NearSummary, ...] | None = None  # nearest first; None: no summary was looked for
 
     @cached_property

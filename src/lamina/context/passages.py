@@ -28,6 +28,8 @@ def passages(draft: Draft, hits: Hits) -> list[Item]:
             continue
         text, tokens, who = hit.text, hit.tokens, hit.name or hit.role or hit.kind
         times = f" ({hit.count} times)" if hit.count > 1 else ""
+        if hit.until is not None and hit.kind != "fact":  # a fact's own words have it
+            times += f" (until {hit.until:%Y-%m-%d})"
         if who not in lengths:
             lengths[who] = count(who)
         if cut := tokens > max(_MAX_TOKENS, draft.budget // 2):

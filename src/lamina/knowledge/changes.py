@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from lamina.knowledge.conflicts import order, place_of
 from lamina.knowledge.fact_words import describe_fact, fact_label
+from lamina.knowledge.restatements import are_others, names_in
 from lamina.language import date_words
 from lamina.language.changes import Changes, changes_in, other_subject, without_time
 from lamina.language.words import STOP_WORDS, stem, terms, words
@@ -107,6 +108,8 @@ def _read_new(fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerso
     others = [
         one for one in current if one.about == fact.about and (one.category, one.slot) != (fact.category, fact.slot)
     ]
+    if names := names_in(said):
+        others = [one for one in others if not are_others(names, names_in(one.quote))]
     readable = tuple(_read(one, in_first_person) for one in others)
     ended = [
         one

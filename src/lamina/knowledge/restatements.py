@@ -7,12 +7,13 @@ which of them holds then follows as it does for every slot (`conflicts`).
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from lamina.knowledge.conflicts import order
 from lamina.knowledge.duplicates import NEGATIONS
-from lamina.language.words import plain, terms, words
+from lamina.language.words import STOP_WORDS, plain, terms, words
 from lamina.values.fact import Fact
 
 _SAME = 0.75  # share of common terms from which two statements are the same
@@ -36,6 +37,19 @@ _NUMBERED = frozenset(  # words whose number is a name: day 2 and day 3 are two 
     )
     for word in words.split()
 )
+# Before a verb, the number of any noun is a name: "tree 14 of row 2 bears fruit", "server 3 was restarted".
+_VERB = re.compile(
+    r"""(?:is|isn't|are|was|were|has|had|have|will|would|can|can't|cannot|could|must|should|shall|may|might|does|doesn't
+    |did|didn't|won't|needs|wants|gets|goes|gives|keeps|likes|runs|lives|works|costs|ist|war|hat|wird|est|a|sera|es
+    |está|fue|tiene|é|foi|tem|è|ha|was|heeft|wordt|\w{2,}ed|\w{2,}[^\W\dsiu]s)""",
+    re.VERBOSE,
+)
+_MEASURED = frozenset(  # what is counted, and ends as verbs do
+    """euros dollars pounds francs pesos cents kilos grams tons tonnes litres liters gallons metres meters miles inches
+    kilometres kilometers degrees percents points items pieces times hours minutes seconds days weeks months years words
+    people persons tokens bytes megabytes gigabytes users customers seats rooms steps calories watts volts pages lines
+    rows columns tickets""".split()  # noqa: SIM905 - words read best
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,7 @@ class _Words:
 
     fact: Fact
     terms: frozenset[str]
+    names: frozenset[tuple[str, str]]  # words, each with the number that names which of several is meant
     numbers: frozenset[str]
     denies: bool
 
@@ -100,7 +115,7 @@ class _Index:
 
 
 def _meets(own: _Words, other: _Words, changes: bool, *, flags: bool) -> bool:
-    if own.fact.about != other.fact.about or own.fact.slot == other.fact.slot:
+    if own.fact.about != other.fact.about or own.fact.slot == other.fact.slot or are_others(own.names, other.names):
         return False
     common, every = len(own.terms & other.terms), len(own.terms | other.terms)
     shorter = min(len(own.terms), len(other.terms))
@@ -117,13 +132,36 @@ def _meets(own: _Words, other: _Words, changes: bool, *, flags: bool) -> bool:
 
 def _read(fact: Fact) -> _Words:
     every = words(fact.value)
-    names = {f"{one} {number}" for one, number in pairwise(every) if plain(one) in _NUMBERED and _NUMBER.match(number)}
+    names = frozenset(_numbered(every))
     return _Words(
         fact,
-        frozenset(names.union(term for term in terms(fact.value) if not _NUMBER.search(term))),
+        frozenset({" ".join(name) for name in names}.union(t for t in terms(fact.value) if not _NUMBER.search(t))),
+        names,
         frozenset(_numbers(every)),
         any(word in NEGATIONS or word.endswith("n't") for word in every),
     )
+
+
+def names_in(text: str) -> frozenset[tuple[str, str]]:
+    """Words of a text, each with the number that names which of several is meant."""
+    return frozenset(_numbered(words(text)))
+
+
+def are_others(one: AbstractSet[tuple[str, str]], other: AbstractSet[tuple[str, str]]) -> bool:
+    """Whether two texts with such names are about two things of one kind: server 3 and server 4."""
+    kinds = {kind for kind, _ in one} & {kind for kind, _ in other}
+    return any(kind in kinds for kind, _ in one ^ other)
+
+
+def _numbered(every: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for at, (one, number) in enumerate(pairwise(every)):
+        if not _NUMBER.match(number) or one in STOP_WORDS or _NUMBER.search(one):
+            continue
+        after = every[at + 2 : at + 6]
+        if after[:1] == ["of"] and len(after) > 2 and _NUMBER.match(after[2]):  # noqa: PLR2004 - of, a noun, its number
+            after = after[3:]
+        if plain(one) in _NUMBERED or (after and after[0] not in _MEASURED and _VERB.fullmatch(after[0])):
+            yield plain(one), number
 
 
 def _numbers(every: Sequence[str]) -> Iterator[str]:

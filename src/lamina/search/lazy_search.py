@@ -27,21 +27,17 @@ class LazySearch:
         """Read the code of the search, numpy above all."""
         self._instance  # noqa: B018 - makes it
 
-    async def _search(self, request: Request) -> Any:
+    async def search(self, request: Request) -> Any:
+        """The best hits, best first, each with how much it is worth beside the others, and the facts that ended."""
         await load_beside_loop(self, self._parts.lexicon)
         return await self._instance.search(request)
-
-    async def rank(self, request: Request) -> list[tuple[Hit, float]]:
-        """The best hits, best first, each with how much it is worth beside the others."""
-        hits: list[tuple[Hit, float]] = (await self._search(request)).hits
-        return hits
 
     async def nearest(self, request: Request) -> list[tuple[Hit, float, str]] | None:
         """What is nearest to the query in meaning, each with its distance and, where known, its nearest sentence.
 
         None if the query has no words of its own.
         """
-        hits = [hit for hit, _ in await self.rank(request)]
+        hits = [hit for hit, _ in (await self.search(request)).hits]
         distances = await self._instance.distances(request, hits)
         if distances is None:
             return None
@@ -50,7 +46,7 @@ class LazySearch:
 
     async def explain(self, request: Request) -> Explained:
         """The best hits, best first, and how they were found."""
-        found = await self._search(request)
+        found = await self.search(request)
         return Explained(
             hits=tuple(hit for hit, _ in found.hits),
             least=request.min_score,

@@ -47,6 +47,7 @@ class Found(NamedTuple):
     considered: int  # rows that the filters let through
     related: int  # of these, rows that have anything to do with the query
     marks: Sequence[tuple[str, float]]  # steps, and when each ended
+    ended: Sequence[Fact] = ()  # the user's facts that were true once, and are not at the time of the question
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -106,7 +107,7 @@ class Search:
         hits = validity.order(hits, allowed_facts)
         hits = [one for one in hits if one[0].score >= request.min_score][: request.top_k]
         marks.append(("read", time.perf_counter()))
-        return Found(hits, ranking.considered, ranking.related, marks)
+        return Found(hits, ranking.considered, ranking.related, marks, _ended(user, at))
 
     async def distances(self, request: Request, hits: Sequence[Hit]) -> list[Nearest] | None:
         """How far each hit is from the query: by its own vector, or by its nearest sentence if that is static.
@@ -174,6 +175,13 @@ class Search:
             for item, one in found
             if item is not None
         ]
+
+
+def _ended(user: UserIndex, at: datetime) -> list[Fact]:
+    """The facts with words of their own that were true once; not those whose words a fact that is true has, too."""
+    over = [fact for fact in user.facts.values() if fact.quote and fact.valid_until and fact.valid_until <= at]
+    true = {fact.quote for fact in holding(user.facts.values(), at)} if over else frozenset()
+    return [fact for fact in over if fact.status == "superseded" and fact.quote not in true]
 
 
 def _facts_among(user: UserIndex, allowed: Flags) -> frozenset[str]:
