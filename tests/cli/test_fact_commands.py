@@ -286,6 +286,15 @@ def test_settle_says_how_many_vectors_it_gave(told):
     assert data(told("settle", "--json"))["vectors"] == 0
 
 
+def test_nothing_is_regenerated_for_who_has_opted_out(told):
+    """It says who has, and what ends that."""
+    told("opt-out", "alex")
+    refused = told("regenerate", "s1")
+    assert (refused.code, refused.out) == (1, "")
+    assert "user 'alex' has opted out" in refused.err
+    assert told("proposals").out == "no proposals"
+
+
 def test_a_session_is_written_anew_accepted_and_rolled_back(told):
     """Beside what there is; a proposal may be named by a piece of its id, too."""
     told("end", "s1")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from lamina.errors import Conflict, DoesNotFit, NotFound
+from lamina.errors import Conflict, DoesNotFit, NotFound, OptedOut
 from lamina.folding.drift import diff, drift
 from lamina.folding.fold import Compactor, FoldRun, move_cursor
 from lamina.knowledge import fact_words
@@ -19,6 +19,7 @@ from lamina.protocols.store import FactsCommit, ProposalRow, Reading, Swap
 from lamina.values.codec import decode, encode
 from lamina.values.fact import Fact
 from lamina.values.message import Message, Span
+from lamina.values.opt_out import PREFIX
 from lamina.values.session import Session
 from lamina.values.summary import Change, Proposal, Summary
 
@@ -51,6 +52,8 @@ class Regeneration:
     async def propose(self, session_id: str, first: int, parts: Parts, progress: Progress | None) -> Proposal:
         """Fold and read a session again from message `first` on, beside what is stored."""
         session = await require_session(self._parts.store, session_id)
+        if await self._parts.store.setting(PREFIX + session.user_id):
+            raise OptedOut(session.user_id)
         if not 1 <= first <= max(1, session.counters.messages):
             raise DoesNotFit(f"first must be a message number from 1 to {session.counters.messages}, not {first}")
         await self._check_words(session, first)

@@ -598,7 +598,10 @@ class LayerStore(Protocol):
     async def drop_digests(self, user_id: str) -> None: ...
 
     async def put_proposal(self, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
-        """Store a proposal; False if something of its session was forgotten since it had so many erasures."""
+        """Store a proposal; False if something of its session was forgotten since it had so many erasures.
+
+        Raises OptedOut for a user who has.
+        """
         ...
 
     async def proposals(self, session_id: str | None = None) -> list[ProposalRow]: ...

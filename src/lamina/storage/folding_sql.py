@@ -1,5 +1,6 @@
 """Folds, digests and proposals."""
 
+from lamina.errors import OptedOut
 from lamina.protocols.store import FoldCommit, ProposalRow, Swap
 from lamina.storage import changes_sql, facts_sql, sessions_sql, summaries_sql
 from lamina.storage.relational_rows import from_us, to_us
@@ -100,6 +101,8 @@ async def _swap(tx: Transaction, swap: Swap) -> bool:
 
 async def put_proposal(tx: Transaction, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
     session = await sessions_sql.require_session(tx, proposal.session_id)
+    if await sessions_sql.has_opted_out(tx, session.user_id):
+        raise OptedOut(session.user_id)
     if erasures not in {None, session.erasures}:
         return False
     await tx.execute(

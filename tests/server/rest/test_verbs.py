@@ -127,6 +127,14 @@ def test_what_is_regenerated_is_compared_accepted_and_taken_back(kept):
     assert "there are" in unknown["detail"]
 
 
+def test_nothing_is_regenerated_for_who_has_opted_out(kept):
+    """It is a conflict that says who has, and how that ends."""
+    good(kept.put("/v1/users/alex/opt-out", json={}))
+    told = refused(kept.post("/v1/sessions/s1/regenerate", json={"first": 1}), 409, "conflict")
+    assert "'alex' has opted out" in told["detail"]
+    assert good(kept.get("/v1/proposals"))["items"] == []
+
+
 def test_an_export_is_imported_elsewhere_and_again_adds_nothing(kept, tmp_path):
     """Word for word: what is exported there is what came."""
     export = kept.get("/v1/export").text

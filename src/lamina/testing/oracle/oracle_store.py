@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal, TypeVar
 
+from lamina.errors import OptedOut
 from lamina.folding.due import has_work
 from lamina.language.words import terms as terms_of
 from lamina.log import chain, messages, records
@@ -441,7 +442,10 @@ class OracleStore(OracleQueue):
         return True
 
     async def put_proposal(self, proposal: ProposalRow, *, erasures: int | None = None) -> bool:
-        if erasures not in {None, self._require(proposal.session_id).session.erasures}:
+        session = self._require(proposal.session_id).session
+        if self._has_opted_out(session.user_id):
+            raise OptedOut(session.user_id)
+        if erasures not in {None, session.erasures}:
             return False
         self._proposals[proposal.id] = proposal
         return True

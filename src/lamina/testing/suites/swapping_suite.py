@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
+from lamina.errors import OptedOut
 from lamina.log.pages import single
 from lamina.protocols.store import Store
 from lamina.testing.samples import RULE, a_draft, a_fold, a_proposal, a_summary, a_swap, a_turn, an_append, at
 from lamina.testing.suites.checks_suite import Suite, claimed, everything, found_ids, is_whole, session_of
 from lamina.values.message import Span
+from lamina.values.opt_out import PREFIX, OptOut, setting_of
 
 OLD = a_summary("old", "s1", Span(first=1, last=4), "Ann likes tea.")
 NEW = a_summary("new", "s1", Span(first=1, last=2), "Ann likes rain.", version=2)
@@ -94,3 +98,14 @@ class Swapping(Suite):
         await store.unfold("s1", RULE)
         assert not await store.put_proposal(a_proposal("b", "s1"), erasures=session.erasures)
         assert await store.proposals() == []
+
+    async def test_a_proposal_for_a_user_who_has_opted_out_is_refused(self, store: Store) -> None:
+        """Also if it was begun before; after opting in it is stored."""
+        await self.summarised(store)
+        choice = setting_of(OptOut(user_id="ann", since=at(1), keep_log=True))
+        await store.put_setting(PREFIX + "ann", choice)
+        with pytest.raises(OptedOut, match="'ann' has opted out"):
+            await store.put_proposal(a_proposal("a", "s1"))
+        assert await store.proposals() == []
+        await store.put_setting(PREFIX + "ann", "")
+        assert await store.put_proposal(a_proposal("a", "s1"))
