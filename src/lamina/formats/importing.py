@@ -82,7 +82,7 @@ class Importer:
         except (InputError, Conflict) as error:
             await self._finish()
             done = "everything before it was imported, nothing after it" if number else "nothing was imported"
-            raise type(error)(f"{error}; {done}") from None
+            raise _reworded(error, f"{error}; {done}") from None
 
     def outcome(self, skipped: Mapping[str, int]) -> Imported:
         """What was imported so far, and left out, with what the reader of the file had skipped."""
@@ -241,12 +241,13 @@ class Importer:
             added = await self._ingest.append(append)
         except (InputError, Conflict) as error:
             if len(batch) == 1:
-                raise type(error)(f"{batch[0].place}: {error}") from None
+                raise _reworded(error, f"{batch[0].place}: {error}") from None
             for one in batch:
                 await self._add(incoming, [one])
         else:
             self._tally.added["messages"] += len(added.ids) - len(added.duplicates)
             self._tally.added["duplicates"] += len(added.duplicates)
+            self._tally.skipped["message of a user who has opted out"] += 0 if added.ids else len(batch)
 
     async def _align(self, incoming: IncomingSession, batch: list[_Pending]) -> None:
         """Note whether the messages have the same numbers here as where the file comes from."""
@@ -372,7 +373,8 @@ class Importer:
         await self._flush()
         for incoming in self._sessions.values():
             if not incoming.closed:
-                self._skip_derived(incoming)
+                if not await self._restorer.is_opted_out(incoming, self._owner(incoming)):
+                    self._skip_derived(incoming)
                 await self._restorer.manual_episodes(incoming)
         await self._flush_facts()
         await self._restorer.milestones(self._milestones)
@@ -390,6 +392,12 @@ class Importer:
             if number:
                 reason = f"{kind} of a session that is incomplete in the file, which will be derived again"
                 self._tally.skipped[reason] += number
+
+
+def _reworded(error: InputError | Conflict, text: str) -> InputError | Conflict:
+    """The same error with another text, whatever it was made of."""
+    error.args = (text,)
+    return error
 
 
 def _check_value(value: Value, place: str) -> None:

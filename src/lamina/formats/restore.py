@@ -17,6 +17,7 @@ from lamina.parts import Parts, beside_loop
 from lamina.protocols.store import Erasure, FactsCommit, Reading, Rewrite, Swap
 from lamina.values.fact import LINK_TYPES, Episode, Fact, Link
 from lamina.values.message import Message
+from lamina.values.opt_out import PREFIX
 from lamina.values.session import Milestone, Session
 from lamina.values.summary import Source, Summary
 
@@ -83,13 +84,26 @@ class Restorer:
         """Restore what was derived from a session that was read completely."""
         incoming.closed = True
         session = await self._mark_forgotten(incoming)
-        if session is not None:
+        if session is None:
+            self._tally.skipped["session without any message here"] += 1
+        elif not await self.is_opted_out(incoming, session.user_id):
             incoming.folded = await self._restore_summaries(incoming, session)
             await self._restore_knowledge(incoming, session)
             await self.manual_episodes(incoming)
-        else:
-            self._tally.skipped["session without any message here"] += 1
         incoming.summaries, incoming.facts, incoming.episodes = [], [], []
+
+    async def is_opted_out(self, incoming: IncomingSession, user_id: str) -> bool:
+        """Whether a session's user has opted out; then what was derived from it is left out."""
+        if not await self._has_opted_out(user_id):
+            return False
+        self._skip("summary of a user who has opted out", len(incoming.summaries))
+        self._skip("fact of a user who has opted out", len(incoming.facts))
+        self._skip("episode of a user who has opted out", len(incoming.episodes))
+        incoming.summaries, incoming.facts, incoming.episodes = [], [], []
+        return True
+
+    async def _has_opted_out(self, user_id: str) -> bool:
+        return bool(await self._store.setting(PREFIX + user_id))
 
     async def _mark_forgotten(self, incoming: IncomingSession) -> Session | None:
         """Mark messages as forgotten that are so in the file; returns the session as it is stored then."""
@@ -247,6 +261,9 @@ class Restorer:
             elif known is None:
                 fresh.setdefault(fact.user_id, []).append(fact)
         for user_id, put in fresh.items():
+            if await self._has_opted_out(user_id):
+                self._skip("fact of a user who has opted out", len(put))
+                continue
             facts, change = await self._read_texts(user_id, put)
             marks = await self._reader.marks(facts)
             commit = FactsCommit(user_id=user_id, rule=self._reader.rule, put=facts, change=change, marks=marks)
