@@ -43,7 +43,7 @@ unread = lamina.models.token_counters.ExactCounter()._encode is None
 print(json.dumps({"standard": standard, "cpu": cpu, "modules": modules, "before": sorted(before), "unread": unread}))
 """
 MOST_TIMES = 6  # as long as the standard part alone; about 3.3 as this is written
-MOST_MODULES = 155  # of Lamina's own and Python's, beyond the standard part; 152 as this is written
+MOST_MODULES = 160  # of Lamina's own and Python's, beyond the standard part; 157 as this is written
 
 
 def probe() -> dict[str, Any]:

@@ -142,3 +142,43 @@ def test_a_sentence_that_only_has_the_word_ends_nothing(tmp_path: Path, first: s
         for text in (first, then):
             say(memory, text)
         assert value in {fact.value for fact in memory.facts(USER, categories=["identity"])}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "gone"),
+    [
+        ("User is unemployed", "User got a job at Airbus", "unemployed"),
+        ("User is single", "User's girlfriend is called Mia", "single"),
+        ("User doesn't speak German", "User now speaks German", "doesn't"),
+        ("User doesn't own a car", "User now owns a car", "doesn't"),
+    ],
+)
+def test_what_somebody_had_none_of_ends_with_the_first(tmp_path: Path, first: str, then: str, gone: str) -> None:
+    """A state without a thing, or a denial, is over once the thing is there, though it has another key."""
+    with Memory(tmp_path / "chat.db", worker=False) as memory:
+        tell(memory, first)
+        assert any(mentions(fact, gone) for fact in memory.facts(USER))
+        tell(memory, then)
+        assert not any(mentions(fact, gone) for fact in memory.facts(USER))
+
+
+@pytest.mark.parametrize(
+    ("known", "more"),
+    [
+        ("User has a sister named Ines", "User's sister Ines is afraid of dogs"),
+        ("User's dog is called Biscuit", "User's dog Biscuit is sick"),
+        ("User's wife is Eva", "User's wife Eva is ill"),
+        ("User's manager is Petra", "User's manager Petra is leaving"),
+        ("User's brother is Tom", "User's brother Tom is old and tired"),
+    ],
+)
+def test_what_is_told_of_somebody_known_is_kept(tmp_path: Path, known: str, more: str) -> None:
+    """Only the name is known already; what else the telling says stands beside it, and is found."""
+    with Memory(tmp_path / "chat.db", worker=False) as memory:
+        tell(memory, known)
+        tell(memory, more)
+        last = more.split()[-1].casefold()
+        assert any(mentions(fact, last) for fact in memory.facts(USER))
+        assert any(last in hit.text.casefold() for hit in memory.search(more, user_id=USER))
+        tell(memory, known)
+        assert len(memory.facts(USER)) == 2

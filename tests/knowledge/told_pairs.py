@@ -58,6 +58,14 @@ TOLD_CHANGES: tuple[Change, ...] = (
     ("User takes metformin", "User's doctor replaced metformin with Ozempic", "metformin", "ozempic"),
     ("User uses Python 3.9", "User upgraded to Python 3.13", "3.9", "3.13"),
     ("User supports Ajax", "User no longer supports Ajax, supports PSV now", "ajax", "psv"),
+    ("User lives in Lyon", "User moved to Nice", "lyon", "nice"),
+    ("User is 34", "User turned 35 today", "34", "35"),
+    ("User prefers window seats", "User prefers aisle seats", "window", "aisle"),
+    ("User is single", "User is dating Tom", "single", "tom"),
+    ("User's favourite language is Rust", "User now prefers Go over Rust", "rust", "go over"),
+    ("User's wedding was moved to 11 May", "User's wedding is on 18 May", "11", "18"),
+    ("User's manager is Petra", "User's manager is now Jonas", "petra", "jonas"),
+    ("User's budget for the trip is 400 euros", "User raised the budget to 450 euros", "400", "450"),
 )
 
 TOLD_CHANGES_COUNTED: tuple[Change, ...] = (

@@ -293,7 +293,7 @@ _GRAMMAR_WORDS = st.sampled_from(
             word
             for grammar in grammars()
             for index in grammar.templates.values()
-            for pattern in index.patterns
+            for pattern, _ in index.entries
             for word in re.findall(r"[^\W_]+|\$", pattern.source)
         }
         | set(",.!?:;'-$&+")

@@ -8,7 +8,7 @@ from lamina.cli.display import short
 from lamina.cli.named import check_named
 from lamina.errors import InputError, NotFound
 from lamina.log.messages import EVERY_PROJECT
-from lamina.values.fact import FACT_STATUSES
+from lamina.values.fact import FACT_STATUSES, Fact
 
 _MIN_LENGTH = 4
 _FULL_LENGTH = 32
@@ -70,12 +70,17 @@ def _by_key(given: str, memory: Memory, users: Iterable[str]) -> str | None:
     """The id of the current fact of this key."""
     key = given.casefold().replace("_", " ")
     known = ((user, fact) for user in users for fact in memory.facts(user, project_id=EVERY_PROJECT))
-    found = [(user, fact) for user, fact in known if fact.key and fact.key.casefold() == key]
+    found = [(user, fact) for user, fact in known if (fact.key or _named_by_slot(fact)).casefold() == key]
     if len(found) > 1:
         owners = sorted({user for user, _ in found})
         hint = f"--user, one of {', '.join(owners[:3])}" if len(owners) > 1 else f"the id, e.g. {short(found[0][1].id)}"
         raise InputError(f"{len(found)} facts have the key {given!r}; give {hint}")
     return found[0][1].id if found else None
+
+
+def _named_by_slot(fact: Fact) -> str:
+    """The key of the values before it, for a statement that took their place."""
+    return "" if fact.slot.startswith("=") else fact.slot
 
 
 def _match(given: str, ids: Iterable[str], what: str) -> str:

@@ -12,7 +12,7 @@ from lamina.knowledge.conflicts import order, place_of
 from lamina.knowledge.fact_words import describe_fact, fact_label
 from lamina.knowledge.restatements import are_others, names_in
 from lamina.language import date_words
-from lamina.language.changes import Changes, changes_in, other_subject, without_time
+from lamina.language.changes import Changes, are_opposites, changes_in, other_subject, without_time
 from lamina.language.words import STOP_WORDS, stem, terms, words
 from lamina.values.fact import Fact
 
@@ -47,12 +47,25 @@ _SYNONYMS = {
 }  # fmt: skip
 _PADDING = _stems("new address number current own field type")
 _AGENTS = _stems("doctor gp physician psychiatrist boss manager company employer landlord vet school")
-_ATTRIBUTE = re.compile(r"(?:my|our|the)\s+(?:new\s+|current\s+)?(?P<topic>.{2,40}?)\s+(?:is|are)\s+", re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    r"(?:my|our|the)\s+(?:new\s+|current\s+)?(?P<topic>.{2,40}?)\s+"
+    r"(?:is|are|will\s+be|(?:was|were|got|has\s+been|have\s+been)\s+\w+ed\s+(?:to|for))\s+",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"\b(?:(?:do|does|did|am|is|are|have|has|can)\s*(?:not|n't|n\u2019t)|can(?:no|')t|not|never)\b", re.IGNORECASE
+)
 _LISTS = re.compile(r",|;|\band\b|\bbut\b")
 _KINDS = _stems("membership subscription account contract class course lesson lessons job job's goal plan")
 _EXACT = re.compile(r"\d|@")
 _MEASURES = re.compile(r"i (?:am|weigh|earn|pay|make|measure|sleep|wake|need|spend)\b", re.IGNORECASE)
 _LIGHT = STOP_WORDS | {"i", "we"}
+# What somebody is as long as they have none of something: who has an employer is not unemployed.
+_LACKS = {"job": ("unemployed", "jobless", "out of work", "between jobs"), "relationship status": ("single",)}
+_FILLED = {
+    "employer": "job",
+    **dict.fromkeys(("partner", "wife", "husband", "girlfriend", "boyfriend", "spouse"), "relationship status"),
+}  # key -> the slot of what ends with its first value
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +116,8 @@ def _is_one_saying(one: Fact, other: Fact) -> bool:
 def _read_new(fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerson) -> _New:
     said = in_first_person(fact.quote or fact.value)
     changes = changes_in(said)
-    if not changes and not (fact.key is None and _EXACT.search(said)):
+    is_compared = fact.key is None and (_EXACT.search(said) or _NEGATION.search(said))
+    if not (changes or is_compared or fact.key in _FILLED or fact.category == "preference"):
         return _New(fact, said, changes, (), ())
     others = [
         one for one in current if one.about == fact.about and (one.category, one.slot) != (fact.category, fact.slot)
@@ -122,13 +136,14 @@ def _read_new(fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerso
 
 
 def changed_words(text: str, known: Iterable[Fact], in_first_person: InFirstPerson) -> frozenset[str]:
-    """The terms of known facts that a text says to have ended."""
+    """The terms of known facts that a text says to have ended, and of the words that say so."""
     changes = changes_in(in_first_person(text))
     if not changes.ended:
         return frozenset()
     current = [_read(fact, in_first_person) for fact in known if fact.holds and fact.about is None]
     ended = [one for phrase in changes.ended for one in _ended(phrase, changes.subject, current)]
-    return frozenset().union(*(one.terms for one in ended))
+    said = changes.endings if ended else ()
+    return frozenset().union(*(one.terms for one in ended), *map(terms, said))
 
 
 def _read(fact: Fact, in_first_person: InFirstPerson) -> _Known:
@@ -148,9 +163,10 @@ def _take_place(new: _New, changed: Sequence[Fact], places: set[tuple[str, str]]
     if fact.key is None and fact.quote and _names(changes.ended, fact):
         fact = replace(fact, value=fact.quote)  # with the verb that ended it
     rest = list(changed)
-    if rest and (fact.key is None or (rest[0].key is not None and rest[0].category == fact.category and not is_known)):
-        first = rest.pop(0)
-        fact = replace(fact, slot=first.slot, category=first.category, type=first.type)
+    first = next((one for one in rest if not _fills(fact, one)), None)
+    if first and (fact.key is None or (first.key is not None and first.category == fact.category and not is_known)):
+        rest.remove(first)
+        fact = replace(fact, slot=first.slot, category=first.category, type=first.type, scope=first.scope)
     yield fact
     for number, one in enumerate(rest):
         yield replace(
@@ -179,6 +195,8 @@ def _changed(new: _New, ended: Iterable[_Known]) -> list[Fact]:
         found += _with_form(new, [one for one in new.others if new.changes.now or one.fact.id in gone], gone)
     if not new.changes.adds:
         found += _with_attribute(new.said, new.others)
+        found += _with_opposite(new.said, new.others)
+    found += [one for one in new.others if _fills(new.fact, one.fact)]
     return list({one.fact.id: one.fact for one in found}.values())
 
 
@@ -243,6 +261,9 @@ def _with_topic(topic: str, current: Sequence[_Known]) -> list[_Known]:
     if not wanted:
         return []
     named = [one for one in current if _topic_of(one) == wanted or _begins_with(one, topic)]
+    if not named:  # "raised the budget", where one is known, for the trip
+        scoped = [one for one in current if one.fact.scope and one.fact.key and _topic(one.fact.key) == wanted]
+        named = scoped if len(scoped) == 1 else []
     return named or [one for one in current if _is_another(topic, one)]
 
 
@@ -326,3 +347,32 @@ def _differ_in_number(one: Sequence[str], other: Sequence[str]) -> bool:
         and len(differing) >= 1
         and all(_EXACT.search(word) for pair in differing for word in pair)
     )
+
+
+# by what it denies
+
+
+def _fills(fact: Fact, other: Fact) -> bool:
+    """Whether a fact gives what the user had none of."""
+    slot = _FILLED.get(fact.key or "") if fact.holds else None
+    return slot is not None and other.slot == slot and other.value.casefold() in _LACKS[slot]
+
+
+def _with_opposite(said: str, current: Sequence[_Known]) -> list[_Known]:
+    """The facts that say the same with a negation, or without one; or the opposite of one word of a preference."""
+    is_denial, form = _NEGATION.search(said) is not None, _form(_NEGATION.sub(" ", said))
+    found = [
+        one
+        for one in current
+        if (_NEGATION.search(one.text) is not None) != is_denial and _form(_NEGATION.sub(" ", one.text)) == form
+    ]
+    if form[:1] != [_PREFER]:
+        return found
+    forms = [(one, _form(one.text)) for one in current]
+    return found + [
+        one
+        for one, other in forms
+        if len(form) == len(other)
+        and (differing := [pair for pair in zip(form, other, strict=True) if pair[0] != pair[1]])
+        and all(are_opposites(*pair) for pair in differing)
+    ]

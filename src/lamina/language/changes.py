@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from lamina.language.words import stem
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeWords:
@@ -27,6 +29,7 @@ class ChangeWords:
     adds: str
     denies: str  # negations, which say that something ended and nothing else
     hedges: str  # plans and questions: nothing has changed yet
+    opposites: tuple[str, ...]  # words of which a preference is for one only
 
 
 _MOVED = (
@@ -78,7 +81,10 @@ ENGLISH = ChangeWords(
         rf"^(?P<old>[^,;.!?]{{2,30}}?) and (?:i|me|we) (?:have )?(?:{_PARTED})\b",
         rf"^(?P<old>[^\W\d_][\w-]+, (?:{_MINE}) [^,;.!?]{{2,30}}?), (?:{_GONE})\b",
     ),
-    passed_over=(r"\b(?:instead of|rather than|in place of|in favou?r of dropping) %old",),
+    passed_over=(
+        r"\b(?:instead of|rather than|in place of|in favou?r of dropping) %old",
+        r"\bnow prefer [^,;.!?]{2,30}? (?:over|to) %old",
+    ),
     topics=(
         rf"\b(?:{_MINE}|a|an) new %topic(?= (?:is|are|was|called|named)\b| ?[,:;=(]|%stop)",
         rf"\b(?:{_SET}) (?:{_MINE}) %topic(?= (?:from %any )?(?:to|as)\b)",
@@ -127,6 +133,28 @@ ENGLISH = ChangeWords(
         "if|would like to|want to|wants to|plan to|plans to|planning to|going to|might|thinking about|thinking of|"
         "considering|considers|hope to|hopes to|will|almost|nearly|could|should"
     ),
+    opposites=(
+        "dark light",
+        "window aisle middle",
+        "short long brief detailed",
+        "formal informal casual",
+        "early late",
+        "morning afternoon evening",
+        "metric imperial",
+        "hot cold iced",
+        "digital paper printed",
+        "online in-person",
+        "phone email chat text",
+        "quiet loud",
+        "hard soft",
+        "dry sweet",
+        "tabs spaces",
+        "remote hybrid office",
+        "manual automatic",
+        "electric petrol diesel hybrid",
+        "northern southern",
+        "red white",
+    ),
 )
 
 LANGUAGES: tuple[ChangeWords, ...] = (ENGLISH,)
@@ -140,6 +168,7 @@ class Changes:
     """What a statement says to have changed."""
 
     ended: tuple[str, ...] = ()  # phrases for what is no longer so: "the Volvo", "learning Spanish"
+    endings: tuple[str, ...] = ()  # the words that say so: "sold the Volvo"
     passed_over: frozenset[str] = frozenset()  # those of them that something was done instead of
     topics: tuple[str, ...] = ()  # what has a new value: "email address", "the Pro plan"
     subject: str = ""  # who did what ended it, if not the user: "my sister"
@@ -169,6 +198,16 @@ def without_time(text: str) -> str:
     for reader in _readers():
         text = reader.now.sub(" ", text)
     return " ".join(text.split()).strip(" ,;:.")
+
+
+def are_opposites(one: str, other: str) -> bool:
+    """Whether two stems exclude each other in a preference: "dark", "light"."""
+    return any(one in group and other in group for group in _opposites())
+
+
+@cache
+def _opposites() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(map(stem, group.split())) for words in LANGUAGES for group in words.opposites)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +271,7 @@ def _changes_in(text: str, reader: _Reader) -> Changes:
     subject = text[:start].strip()
     return Changes(
         ended=tuple(dict.fromkeys(match["old"] for match in ended)),
+        endings=tuple(match[0] for match in ended),
         passed_over=frozenset(match["old"] for match in passed_over),
         topics=tuple(dict.fromkeys(topics)),
         subject="" if reader.own.match(subject) else subject,

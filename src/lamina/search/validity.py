@@ -126,6 +126,8 @@ class Validity:
     def _with_end(self, hit: Hit) -> Hit:
         """A hit with the time until which it was true, if all that is known of it has ended."""
         own = [self._by_id[hit.id]] if hit.id in self._by_id else self._by_message.get(hit.id, [])
+        if hit.kind != "fact" and any(fact.status != "superseded" for fact in own):
+            return hit  # what ended by itself says so in its words: "the launch is on 12 May"
         ends = [fact.valid_until for fact in own if fact.valid_until is not None and self._is_over(fact)]
         if not ends or len(ends) < len(own):
             return hit

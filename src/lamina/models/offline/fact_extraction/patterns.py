@@ -142,8 +142,7 @@ class Index(Generic[T]):
 
     def __init__(self, entries: Sequence[tuple[Pattern, T]]) -> None:
         often = Counter(word for pattern, _ in entries for heads in pattern.needed for word in heads)
-        self._entries = tuple(entries)
-        self.patterns = tuple(pattern for pattern, _ in entries)
+        self.entries = tuple(entries)
         self._open: list[int] = []
         self._by_word: dict[str, list[int]] = {}
         for place, (pattern, _) in enumerate(entries):
@@ -157,4 +156,4 @@ class Index(Generic[T]):
         places = set(self._open)
         for word in self._by_word.keys() & words:
             places.update(self._by_word[word])
-        return [self._entries[place] for place in sorted(places)]
+        return [self.entries[place] for place in sorted(places)]

@@ -67,23 +67,45 @@ def _unread(text: str, drafts: Sequence[FactDraft], grammar: Grammar) -> frozens
     told = " ".join(f"{draft.category} {draft.key} {draft.value} {draft.reason} {draft.about}" for draft in drafts)
     read = {stem(word) for word in words(told)}
     dated = any(draft.since or draft.until for draft in drafts)
+    slots = {(draft.category, draft.key) for draft in drafts}
+    common = _common_words(grammar.language).union(*(_words_of_slot(grammar.language, *slot) for slot in slots))
     left = {
         stem(word)
         for word in words(text)
-        if word not in STOP_WORDS
-        and word not in _common_words(grammar.language)
-        and not (dated and (word in _DATES or word[0].isdigit()))
+        if word not in STOP_WORDS and word not in common and not (dated and (word in _DATES or word[0].isdigit()))
     }
     return frozenset(left - read)
 
 
 @cache
 def _common_words(language: str) -> frozenset[str]:
-    """Verbs and little words of a language, which say nothing beside the fact that they are read as."""
-    grammar = next(one for one in grammars() if one.language == language)
+    """Verbs and little words of a language, which say nothing beside a fact."""
+    grammar = _grammar_of(language)
     table = grammar.third_person
     lists = (table.finite, table.known, table.states, table.adverbs, table.reports, grammar.evidence,
              grammar.clauses.verbs, grammar.clauses.fillers, grammar.clauses.subjects, grammar.trailing)  # fmt: skip
     forms = (table.verbs.values(), (word for phrase in table.phrases for word in phrase), table.labels)
-    said = (pattern.source for index in grammar.templates.values() for pattern in index.patterns)
-    return frozenset().union(*lists, *forms, *(_LITERAL.findall(_SLOT.sub(" ", source)) for source in said))
+    return frozenset().union(*lists, *forms)
+
+
+@cache
+def _words_of_slot(language: str, category: str, key: str | None) -> frozenset[str]:
+    """The words by which a language says a fact of one category and key: "called" of a name."""
+    said = (
+        pattern.source
+        for index in _grammar_of(language).templates.values()
+        for pattern, template in index.entries
+        if any(one.category == category and _may_be(key or "", one.key or "") for one in template.emissions)
+    )
+    return frozenset().union(*(_LITERAL.findall(_SLOT.sub(" ", source)) for source in said))
+
+
+def _may_be(key: str, template: str) -> bool:
+    """Whether a template of keys such as "speaks {x}" can make a key."""
+    parts = (".+" if part.startswith("{") else re.escape(part) for part in re.split(r"(\{[^}]*\})", template))
+    return re.fullmatch("".join(parts), key) is not None
+
+
+@cache
+def _grammar_of(language: str) -> Grammar:
+    return next(one for one in grammars() if one.language == language)
