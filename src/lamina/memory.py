@@ -1189,7 +1189,9 @@ class AsyncMemory:
 
     def _transfer(self) -> Any:
         """Loaded when it is needed: the formats of other tools would be a good part of the time of `import lamina`."""
-        return importlib.import_module("lamina.formats.transfer").Transfer(self._parts, self._worker.reader)
+        return importlib.import_module("lamina.formats.transfer").Transfer(
+            self._parts, self._worker.reader, self._opt_outs.restore
+        )
 
     @asynccontextmanager
     async def _resting(self) -> AsyncIterator[None]:

@@ -2,9 +2,8 @@
 
 from lamina.forgetting.forget import Forgetting, Plan
 from lamina.knowledge.extract import Reader
-from lamina.log.pages import every_session
+from lamina.log.pages import every_opt_out, every_session
 from lamina.parts import Parts
-from lamina.protocols.store import Part
 from lamina.values.opt_out import PREFIX, OptOut, opt_out_of, setting_of
 from lamina.values.receipt import Receipt
 
@@ -19,9 +18,7 @@ class OptOuts:
 
     async def all(self) -> list[OptOut]:
         """Everybody who has opted out, by id."""
-        rows = (await self._parts.store.rows(Part(tables=("settings",))))["settings"]
-        noted = sorted((key, value) for key, value in rows if key.startswith(PREFIX))
-        return [choice for key, value in noted if (choice := opt_out_of(key, value)) is not None]
+        return await every_opt_out(self._parts.store)
 
     async def of(self, user_id: str) -> OptOut | None:
         key = PREFIX + user_id
@@ -31,10 +28,20 @@ class OptOuts:
         """Note it first, so that nothing is derived meanwhile; then erase what there is."""
         known = await self.of(user_id)
         since = known.since if known else self._parts.now()
-        choice = OptOut(user_id=user_id, since=since, keep_log=keep_log)
-        await self._parts.store.put_setting(PREFIX + user_id, setting_of(choice))
+        await self._note(OptOut(user_id=user_id, since=since, keep_log=keep_log))
         plan = await self._plan(user_id) if keep_log else Plan(user_id=user_id, target="a user", user=True)
-        plan.nothing = f"there is nothing of user {user_id!r} to erase"
+        return await self._execute(plan)
+
+    async def restore(self, choice: OptOut) -> Receipt:
+        """An opt-out that was made elsewhere: what was derived here is erased, messages that are here stay."""
+        await self._note(choice)
+        return await self._execute(await self._plan(choice.user_id))
+
+    async def _note(self, choice: OptOut) -> None:
+        await self._parts.store.put_setting(PREFIX + choice.user_id, setting_of(choice))
+
+    async def _execute(self, plan: Plan) -> Receipt:
+        plan.nothing = f"there is nothing of user {plan.user_id!r} to erase"
         return await self._forgetting.execute(plan)
 
     async def _plan(self, user_id: str) -> Plan:

@@ -16,17 +16,18 @@ from lamina.formats import folder_write as folder
 from lamina.formats import json_lines, session_file
 from lamina.formats.files import PartFile
 from lamina.formats.json_lines import Record, Value
-from lamina.log.pages import every_message, every_session, every_user, require_session
+from lamina.log.pages import every_message, every_opt_out, every_session, every_user, require_session
 from lamina.parts import Parts, Progress
 from lamina.values.fact import Episode, Fact, Link
 from lamina.values.message import Message, Span
+from lamina.values.opt_out import OptOut
 from lamina.values.session import Milestone, Session
 from lamina.values.summary import Summary
 
 _TRIES = 5  # to read a session while nothing changes it
 _MARKDOWN_MESSAGES = 10
 _HEADER = 320  # characters; the counts are known at the end, when the header is written again
-_KINDS = ("session", "message", "summary", "fact", "episode", "link", "milestone", "receipt")
+_KINDS = ("session", "message", "summary", "fact", "episode", "link", "milestone", "receipt", "opt_out")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,16 +81,11 @@ class Export:
             return await file.finish()
 
     async def _records(self, scope: Scope) -> AsyncIterator[Record]:
+        for choice in (await self._opt_outs(scope)).values():  # first, so that an import derives nothing before it
+            yield json_lines.record(choice)
         async for data in self._sessions(scope):
-            yield _session_record(data)
-            async for message in self._messages(data.session):
-                yield json_lines.record(message)
-            vectors = await self._vectors(scope, data.session.user_id, sorted(data.ids))
-            for value in data.derived:
-                yield _with_vector(value, vectors)
-            if scope.session_id is not None:
-                for link in await self._links(data.session.user_id, data.ids):
-                    yield json_lines.record(link)
+            async for record in self._records_of(data, scope):
+                yield record
         async for user_id in self._users(scope):
             own = await self._own(user_id, scope.project_id)
             vectors = await self._vectors(scope, user_id, [one.id for one in own if isinstance(one, Fact)])
@@ -98,6 +94,17 @@ class Export:
         if scope.session_id is None and scope.user_id is None and scope.project_id is None:
             for row in await self._store.receipts():
                 yield json_lines.record(receipt_of(row))
+
+    async def _records_of(self, data: _SessionData, scope: Scope) -> AsyncIterator[Record]:
+        yield _session_record(data)
+        async for message in self._messages(data.session):
+            yield json_lines.record(message)
+        vectors = await self._vectors(scope, data.session.user_id, sorted(data.ids))
+        for value in data.derived:
+            yield _with_vector(value, vectors)
+        if scope.session_id is not None:
+            for link in await self._links(data.session.user_id, data.ids):
+                yield json_lines.record(link)
 
     async def _own(self, user_id: str, project_id: str | None) -> list[Value]:
         """What belongs to a user, or to a project of theirs, and to no session."""
@@ -137,13 +144,16 @@ class Export:
         await asyncio.to_thread(target.mkdir, exist_ok=True)
         async with AsyncExitStack() as stack:
             files = {name: _ListFile(await stack.enter_async_context(PartFile(target / name))) for name in folder.FILES}
+            opt_outs = await self._opt_outs(scope)
             async for data in self._sessions(scope):
                 messages = [message async for message in self._messages(data.session)]
                 chunks, recent = folder.chunks(data.summaries, messages)
                 for number, (summary, covered) in enumerate(chunks, 1):
                     await files[folder.CHUNKS].add(folder.chunk(summary, number, covered))
                 active = [fact.id for fact in data.facts if fact.status == "active"]
-                item = folder.conversation(data.session, recent, active, data.milestones)
+                item = folder.conversation(
+                    data.session, recent, active, data.milestones, opt_outs.get(data.session.user_id)
+                )
                 await files[folder.CONVERSATIONS].add(item)
                 if scope.session_id is not None:
                     await self._add_memories(files, scope, data.session.user_id, data.facts, data.episodes)
@@ -231,6 +241,14 @@ class Export:
             return
         async for user_id in every_user(self._store):
             yield user_id
+
+    async def _opt_outs(self, scope: Scope) -> dict[str, OptOut]:
+        """Who of those whose memories are exported has opted out."""
+        choices = {choice.user_id: choice for choice in await every_opt_out(self._store)}
+        if not choices or (scope.session_id is None and scope.user_id is None and scope.project_id is None):
+            return choices
+        owners = {scope.user_id} if scope.user_id else {one.user_id async for one in self._matching(scope)}
+        return {user_id: choice for user_id, choice in choices.items() if user_id in owners}
 
     async def _links(self, user_id: str, among: frozenset[str] | None) -> list[Link]:
         found = await self._store.links(user_id)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from lamina.errors import InputError
 from lamina.formats import folder_items as items
 from lamina.formats.folder_items import common_fields
-from lamina.formats.folder_write import CHUNKS, CONVERSATIONS, EPISODIC, FILES, LONG_TERM, MESSAGE_KEYS
+from lamina.formats.folder_write import CHUNKS, CONVERSATIONS, EPISODIC, FILES, LONG_TERM, MESSAGE_KEYS, OPT_OUT
 from lamina.formats.json_lines import Conversion, Record, fact_record, message_record, record
 from lamina.log.erased import DROPPED
 from lamina.values.codec import Form, decode, encode, json_kind
@@ -40,7 +40,8 @@ def read(files: Mapping[str, Any]) -> Conversion:
     chunks = _items(items.Chunk, files, CHUNKS, form)
     conversations = _items(items.Conversation, files, CONVERSATIONS, form)
     memories = _items(items.LongTermMemory, files, LONG_TERM, form)
-    found = list(_conversations(conversations, chunks, _ids_of_messages(memories), skipped))
+    found = list(_opt_outs(conversations))  # first, so that the import derives nothing before it
+    found += list(_conversations(conversations, chunks, _ids_of_messages(memories), skipped))
     named = {one.project_id for one in conversations}
     project_id = named.pop() if len(named) == 1 else None  # of memories that do not say whose they are
     for memory in memories:
@@ -50,6 +51,13 @@ def read(files: Mapping[str, Any]) -> Conversion:
         found += [_episode(episode), *_links(episode.id, relationships)]
     found.sort(key=lambda one: one["type"] == "link")  # last, when both ends are there
     return Conversion(records=_with_episodes(found), skipped=skipped)
+
+
+def _opt_outs(conversations: Sequence[items.Conversation]) -> Iterator[Record]:
+    """Each user who has opted out once."""
+    noted = [choice for one in conversations if isinstance(choice := (one.lamina or {}).get(OPT_OUT), dict)]
+    for choice in {str(one.get("user_id")): one for one in noted}.values():
+        yield {**choice, "type": "opt_out"}
 
 
 def _ids_of_messages(memories: Sequence[items.LongTermMemory]) -> dict[tuple[str, int], str]:
@@ -179,6 +187,7 @@ def _session(conversation: items.Conversation) -> Record:
         ended_at=conversation.ended_at,
         status="archived" if archived else conversation.status,
     )
+    extra.pop(OPT_OUT, None)
     return {**extra, **fields, "type": "session"}
 
 

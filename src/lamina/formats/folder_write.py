@@ -14,6 +14,7 @@ from lamina.formats.folder_items import common_fields
 from lamina.values.codec import Form, encode
 from lamina.values.fact import Episode, Fact, Link, Memorable
 from lamina.values.message import Message
+from lamina.values.opt_out import OptOut
 from lamina.values.session import Milestone, Session
 from lamina.values.summary import Summary
 
@@ -25,6 +26,7 @@ FILES = (LONG_TERM, EPISODIC, CONVERSATIONS, CHUNKS)
 
 CAMEL = Form(camel=True)
 MESSAGE_KEYS = frozenset({"id", "createdAt", "lamina"})  # of an item, besides the message's own
+OPT_OUT = "opt_out"  # of a conversation whose user has opted out
 _IN_METADATA = {"accesses", "accessed_at", "decay", "tokens"}
 
 
@@ -55,10 +57,15 @@ def _item(memory: items.LongTermMemory | items.EpisodicMemory, embeddings: Embed
 
 
 def conversation(
-    session: Session, recent: Sequence[Message], active_facts: Iterable[str] = (), milestones: Iterable[Milestone] = ()
+    session: Session,
+    recent: Sequence[Message],
+    active_facts: Iterable[str] = (),
+    milestones: Iterable[Milestone] = (),
+    opt_out: OptOut | None = None,
 ) -> dict[str, Any]:
     """An item of `conversations.json`; `recent` are the messages that are in none of its chunks."""
     extra = _extra(session, {"id", "title", "project_id", "started_at", "ended_at", "status"})
+    extra |= {} if opt_out is None else {OPT_OUT: encode(opt_out)}
     is_archived = session.status == "archived"  # a status that the folder does not have
     item = items.Conversation(
         id=session.id,

@@ -9,6 +9,7 @@ from lamina.errors import BadRecords, Conflict, InputError
 from lamina.forgetting.receipts import receipt_of
 from lamina.formats import json_lines
 from lamina.formats.foreign_values import content_hash, join_id
+from lamina.formats.incoming_opt_outs import IncomingOptOuts, RestoreOptOut
 from lamina.formats.json_lines import Record, Value
 from lamina.formats.restorable import Forgotten, read_receipts
 from lamina.formats.restore import IncomingSession, Restorer, Tally
@@ -23,6 +24,7 @@ from lamina.log.pages import single
 from lamina.parts import Parts
 from lamina.values.fact import Episode, Fact, Link
 from lamina.values.message import Span
+from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt
 from lamina.values.report import Imported
 from lamina.values.session import Milestone
@@ -49,7 +51,13 @@ class Importer:
     """Imports the records of one file."""
 
     def __init__(
-        self, parts: Parts, reader: Reader, user_id: str | None, project_id: str | None, forgotten: Forgotten
+        self,
+        parts: Parts,
+        reader: Reader,
+        user_id: str | None,
+        project_id: str | None,
+        forgotten: Forgotten,
+        restore_opt_out: RestoreOptOut,
     ) -> None:
         self._parts = parts
         self._store = parts.store
@@ -59,6 +67,7 @@ class Importer:
         self._forgotten = forgotten
         self._tally = Tally()
         self._restorer = Restorer(parts, reader, self._tally, forgotten)
+        self._opt_outs = IncomingOptOuts(parts, restore_opt_out, self._tally.skipped)
         self._version = json_lines.VERSION
         self._sessions: dict[str, IncomingSession] = {}
         self._renamed: dict[str, str] = {}  # sessions that have other ids here
@@ -83,6 +92,11 @@ class Importer:
             await self._finish()
             done = "everything before it was imported, nothing after it" if number else "nothing was imported"
             raise _reworded(error, f"{error}; {done}") from None
+
+    @property
+    def notes(self) -> list[str]:
+        """What else the import did that its numbers do not say."""
+        return self._opt_outs.notes
 
     def outcome(self, skipped: Mapping[str, int]) -> Imported:
         """What was imported so far, and left out, with what the reader of the file had skipped."""
@@ -288,7 +302,7 @@ class Importer:
                 "summary": {"created_at": now, "updated_at": now},
             }
             return {**given.get(kind, {}), **record}
-        return filled if "user_id" in record else {"user_id": self._only_owner(), **filled}
+        return filled if "user_id" in record or kind == "opt_out" else {"user_id": self._only_owner(), **filled}
 
     def _only_owner(self) -> str:
         """The owner of all conversations in the file, if there is only one."""
@@ -308,6 +322,9 @@ class Importer:
                 self._links.append(value)
             case Milestone():
                 self._milestones.append(value)
+            case OptOut():
+                owner = check_id(self._user_id or value.user_id, f"{place}: user_id")
+                await self._opt_outs.take(value, owner, place)
             case Receipt():
                 self._tally.skipped["receipt, which stays with the memory it was written in"] += 1
 
@@ -401,7 +418,9 @@ def _reworded(error: InputError | Conflict, text: str) -> InputError | Conflict:
 
 
 def _check_value(value: Value, place: str) -> None:
-    if not isinstance(value, Link):
+    if isinstance(value, OptOut):
+        check_id(value.user_id, f"{place}: user_id")
+    elif not isinstance(value, Link):
         check_id(value.id, f"{place}: id")
     if isinstance(value, Fact) and not value.value.strip():
         raise InputError(f"{place} (fact): value is empty; a fact says something")

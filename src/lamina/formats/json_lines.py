@@ -11,6 +11,7 @@ from lamina.errors import InputError
 from lamina.values.codec import decode, encode, json_kind
 from lamina.values.fact import FACT_TYPES, Episode, Fact, FactType, Link
 from lamina.values.message import Message, Span
+from lamina.values.opt_out import OptOut
 from lamina.values.receipt import Receipt
 from lamina.values.session import Counters, Milestone, Session, Status
 from lamina.values.summary import Summary
@@ -21,7 +22,7 @@ UNREAD = " "  # the slot of a memory of another tool until it is read; no fact h
 _READABLE = ((FORMAT, VERSION), ("lamina-sessions", 1))
 
 Record = dict[str, Any]
-Value = Session | Summary | Fact | Episode | Link | Milestone | Receipt
+Value = Session | Summary | Fact | Episode | Link | Milestone | Receipt | OptOut
 _KINDS: Mapping[str, type[Value]] = {
     "session": Session,
     "summary": Summary,
@@ -30,6 +31,7 @@ _KINDS: Mapping[str, type[Value]] = {
     "link": Link,
     "milestone": Milestone,
     "receipt": Receipt,
+    "opt_out": OptOut,
 }
 _NAMES: Mapping[type, str] = {kind: name for name, kind in _KINDS.items()}
 KINDS = ("header", "message", *_KINDS)

@@ -13,6 +13,7 @@ from lamina.formats import detect, files, session_file
 from lamina.formats.export import Export, Scope
 from lamina.formats.import_circles import refuse_circles
 from lamina.formats.importing import Importer, Records, read_forgotten
+from lamina.formats.incoming_opt_outs import RestoreOptOut
 from lamina.formats.json_items import Position
 from lamina.formats.json_lines import Conversion
 from lamina.formats.reading import ImportOptions, Opened, is_markdown, localiser, open_file, opened_conversion
@@ -33,9 +34,10 @@ _MAX_FAULTS = 20  # of one file that are named
 class Transfer:
     """Writes memories to files and reads them back."""
 
-    def __init__(self, parts: Parts, reader: Reader) -> None:
+    def __init__(self, parts: Parts, reader: Reader, restore_opt_out: RestoreOptOut) -> None:
         self._parts = parts
         self._reader = reader
+        self._restore_opt_out = restore_opt_out
         self._export = Export(parts)
 
     async def write(self, target: Path, **given: Any) -> int:
@@ -81,7 +83,7 @@ class Transfer:
             raise found.failed[0][1]
         if options.user_id is None:
             await self._refuse_nobodys(sources, options)
-        run = _Run(self._parts, self._reader, options, await read_forgotten(self._parts))
+        run = _Run(self._parts, self._reader, options, await read_forgotten(self._parts), self._restore_opt_out)
         if whole:
             await self._check(sources, run)
         meter = _Meter(progress, sum(source.size for source in sources))
@@ -151,7 +153,7 @@ class Transfer:
             messages=outcome.messages,
             duplicates=outcome.duplicates,
             facts=outcome.facts,
-            notes=tuple(opened.notes) if opened else (),
+            notes=(*(opened.notes if opened else ()), *importer.notes),
             problems=_problems(faults, outcome.sessions, opened.lines if opened else None),
         )
         if error is None and file.problems:
@@ -209,10 +211,13 @@ class _Run:
     reader: Reader
     options: ImportOptions
     forgotten: Forgotten
+    restore_opt_out: RestoreOptOut
 
     def importer(self) -> Importer:
         options = self.options
-        return Importer(self.parts, self.reader, options.user_id, options.project_id, self.forgotten)
+        return Importer(
+            self.parts, self.reader, options.user_id, options.project_id, self.forgotten, self.restore_opt_out
+        )
 
 
 async def _names_users(records: Records) -> bool:

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TypeVar
 
 from lamina.errors import NotFound
-from lamina.protocols.store import Store
+from lamina.protocols.store import Part, Store
 from lamina.values.message import Message, Span
+from lamina.values.opt_out import PREFIX, OptOut, opt_out_of
 from lamina.values.session import Session, Status
 
 T = TypeVar("T")
@@ -44,6 +45,13 @@ async def every_user(store: Store) -> AsyncIterator[str]:
         for user_id in page:
             yield user_id
         after = page[-1]
+
+
+async def every_opt_out(store: Store) -> list[OptOut]:
+    """Everybody who has opted out, by id."""
+    rows = (await store.rows(Part(tables=("settings",))))["settings"]
+    noted = sorted((key, value) for key, value in rows if key.startswith(PREFIX))
+    return [choice for key, value in noted if (choice := opt_out_of(key, value)) is not None]
 
 
 async def every_message(store: Store, session_id: str, begin: int, last: int) -> AsyncIterator[Message]:
