@@ -43,11 +43,12 @@ def test_the_sentences_that_answer_are_kept(asked: str, tokens: int, kept: str) 
         pytest.param("船很蓝。 它漏水！ 你好？", "漏水", f"{MARK} 它漏水！ {MARK}", id="other-full-stops"),  # noqa: RUF001
         pytest.param("", "boat", "", id="nothing"),
         pytest.param(" \n ", "boat", "", id="spaces"),
-        pytest.param("word " * 50, "word", "", id="one-endless-sentence"),
+        pytest.param("word " * 50, "word", f"word word {MARK}", id="one-endless-sentence"),
+        pytest.param("word " * 50, "boat", "", id="one-endless-sentence-without-it"),
     ],
 )
 def test_all_kinds_of_texts(text: str, asked: str, kept: str) -> None:
-    """Lines are sentences too; there may be none that fits."""
+    """Lines are sentences too, and of an endless one a part is kept; there may be none that fits."""
     assert excerpt(text, query_terms(asked), 6, words) == kept
 
 
@@ -78,11 +79,22 @@ def test_an_excerpt_is_a_part_in_order_within_its_tokens(sentences: list[str], a
         pytest.fail("there was room for a sentence")
 
 
-def test_a_passage_beyond_what_is_looked_at_is_marked() -> None:
-    """The end of an enormous text is left out, and that is said."""
-    text = "The boat is blue. " + "Nothing else. " * 4_000 + "The boat sank."
-    kept = excerpt(text, ["boat"], 12, words)
-    assert kept == f"The boat is blue. {MARK}"
+@pytest.mark.parametrize("filler", ["Nothing else. ", "nothing else "], ids=["sentences", "one-endless-sentence"])
+def test_the_end_of_an_enormous_text_may_answer(filler: str) -> None:
+    """The place that answers is kept, wherever it stands, also where no sentence ends."""
+    text = filler * 40_000 + "the boat sank at Porto"
+    kept = excerpt(text, ["boat", "porto"], 12, words)
+    assert kept.startswith(MARK)
+    assert kept.endswith("the boat sank at Porto")
+    assert words(kept) <= 12
+
+
+def test_of_an_endless_sentence_the_densest_place_is_kept() -> None:
+    """Where most of the asked words stand close together; in scripts without spaces, too."""
+    line = "boat, " * 90 + "a kettle, the boat of Porto, " + "kettle; " * 90
+    assert "boat of Porto" in excerpt(line, query_terms("Which boat of Porto?"), 12, words)
+    signs = "\u6211" * 400 + "\u8239\u5f88\u84dd" + "\u4f60" * 400
+    assert "\u8239\u5f88\u84dd" in excerpt(signs, query_terms("\u8239\u84dd"), 60, len)
 
 
 def test_short_and_likely_passages_are_worth_most() -> None:

@@ -45,7 +45,22 @@ def test_one_stem_has_one_vector_whatever_came_first() -> None:
     spellings = [an_entry("a", "painting"), an_entry("b", "paints"), an_entry("c", "paint")]
     forth, back = filled(spellings, batches=[1, 2]), filled(reversed(spellings), batches=[1, 2])
     for index in (forth, back):
-        assert index.words.vectors.all[index.words.numbers["paint"]] == pytest.approx(text_vector("paint"), abs=1e-6)
+        assert index.words.meant.all.tolist() == [index.words.numbers["paint"]]
+        assert index.words.vectors.all[0] == pytest.approx(text_vector("paint"), abs=1e-6)
+
+
+def test_numbers_and_ids_have_no_vectors() -> None:
+    """They are like nothing but themselves: many of them, as in a pasted log, take little memory."""
+    index = filled([an_entry("a", "boat 42 a7f3"), an_entry("b", "b2c 1999 kettle 42's")], batches=[1])
+    numbers = index.words.numbers
+    assert index.words.meant.all.tolist() == [numbers["boat"], numbers["kettl"]]
+    assert len(index.words.vectors) == 2
+
+
+def test_a_word_may_come_more_often_than_can_be_counted() -> None:
+    """It counts as very often then, not as seldom."""
+    index = filled([an_entry("a", "boat " * 70_000)])
+    assert index.words.postings()[2].tolist() == [65_535]
 
 
 def naive(everything: Sequence[Entry], term: str) -> Counter[int]:

@@ -57,6 +57,31 @@ SAID = (
 # found at once
 
 
+@pytest.mark.parametrize("size", [31_000, 900_000])
+def test_every_word_of_a_long_message_is_found(opened: Opener, size: int) -> None:
+    """Also one that stands once, at its end; the context shows that place, and other messages are found as before."""
+    memory = opened()
+    say(memory, *SAID)
+    filler = " ".join(f"Line {number} of the log says nothing." for number in range(size // 36))
+    say(memory, f"{filler[:size]}. Our cat is called Ferdinand.", session_id="long")
+    assert texts(memory, "Ferdinand")[0].endswith("Our cat is called Ferdinand.")
+    assert texts(memory, "anchovies")[0] == SAID[2]
+    context = memory.context("Who is Ferdinand?", user_id=USER, session_id="new", budget=1_000)
+    assert "Our cat is called Ferdinand." in context.text
+
+
+def test_what_is_too_long_to_be_found_by_all_of_its_words_is_told(
+    opened: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Beyond a million characters the words are kept, but not looked for; the log of `add` names the message."""
+    memory = opened()
+    say(memory, "kettle " * 150_000 + "Ferdinand")
+    assert [record.message for record in caplog.records] == ["message_partly_searched"]
+    assert caplog.records[0].characters == 150_000 * 7 + 9  # type: ignore[attr-defined]
+    assert len(texts(memory, "kettle", role="user")) == 1
+    assert texts(memory, "Ferdinand") == []
+
+
 def test_words_are_found_right_after_they_were_said(opened: Opener) -> None:
     """Without waiting for anything; what is appended between two searches is seen by the second."""
     memory = opened()

@@ -77,6 +77,19 @@ def large(tmp_path_factory):
         yield service
 
 
+def test_a_message_of_a_megabyte_is_found_and_blocks_nobody(large):
+    """Its words are read beside the loop, when it is new and when all is read again."""
+    said = " ".join(f"Line {number} of {number * 7919:x} says nothing." for number in range(28_000))[:900_000]
+    add = {"messages": f"{said}. Our cat is called Ferdinand.", "user_id": "alex"}
+    with stalls(large.loop) as found:
+        assert large.post("/v1/sessions/long/messages", json=add).status_code == 201
+        hits = large.post("/v1/search", json={"query": "Ferdinand", "user_id": "alex"}).json()["items"]
+        context = large.post("/v1/context", json={"query": "Ferdinand?", "user_id": "alex", "session_id": "s2"}).json()
+    assert hits[0]["text"].endswith("Our cat is called Ferdinand.")
+    assert "Our cat is called Ferdinand." in context["text"]
+    assert found.worst.seconds < MOMENTS * moment(), found.worst.where
+
+
 def asked(**more):
     return json.dumps({"query": "ferry", "user_id": "alex", **more}).encode()
 

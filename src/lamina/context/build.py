@@ -38,7 +38,7 @@ _SUMMARIES = 50  # that are ranked by how near they are to the query
 _SHORTEST = 12  # tokens that a passage takes at the least, about
 _TOP_UPS = 3  # times that more passages are tried where room is left
 _READ = 8  # budgets that are read of a window, so that what does not fit can be named
-_LARGE = 8_000  # tokens of a budget, or characters that are given: above, others have their turn meanwhile
+_LARGE = 8_000  # tokens of a budget, or characters that are given or recalled: above, others have their turn meanwhile
 _MANY = 500  # facts and messages, likewise
 
 
@@ -252,7 +252,7 @@ def _narrow(view: View, user_id: str, project_id: str | None, reach: Reach) -> V
 
 async def _assemble_beside_loop(draft: Draft, hits: Hits) -> Built:
     """A context, in another thread if it is large."""
-    words = sum(map(len, (draft.asked, draft.system or "", *draft.sources)))
+    words = sum(map(len, (draft.asked, draft.system or "", *draft.sources, *(hit.text for hit, _ in hits))))
     large = draft.budget > _LARGE or words > _LARGE or len(draft.view.facts) + len(draft.view.tail) > _MANY
     return await beside_loop(lambda: assemble(draft, hits)) if large else assemble(draft, hits)
 

@@ -1,19 +1,25 @@
 """Passages recalled for a context: which are worth their tokens, and what to keep of a long one."""
 
 import re
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from heapq import nlargest
 
 from lamina.context.budget import CUT_MARK
 from lamina.context.candidates import Draft, Hits
 from lamina.context.items import Item
 from lamina.language.trim import trim
-from lamina.language.words import query_terms, terms
+from lamina.language.words import WORD, is_unspaced, query_terms, terms
 
 _MAX_TOKENS = 240  # a passage longer than this, and than half of the budget, is cut
 _CUT_TOKENS = 120  # to about this
 _LINE_TOKENS = 1  # of a passage's line beside its words and who said them
 _SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
-_READ = 40_000  # characters of a passage that are looked at
+_TRIED = 200  # sentences of a passage, the best
+_ENDLESS = 200  # characters: of a longer sentence without room, a part is kept
+_PART = 100  # words of such a part, at the most
+_BEFORE = 3  # of the words before what is asked for, one in so many
 
 
 def passages(draft: Draft, hits: Hits) -> list[Item]:
@@ -66,23 +72,72 @@ def worth(item: Item) -> tuple[float, float]:
 def excerpt(text: str, asked: Sequence[str], tokens: int, count: Callable[[str], int]) -> str:
     """The sentences of a text that have the most of the asked terms, in their order, marked where others are left out.
 
-    '' if not even one fits.
+    Of a long sentence that does not fit, the words around those terms. '' if nothing fits.
     """
-    sentences = [part.strip() for part in _SENTENCE.split(text[:_READ]) if part.strip()]
+    sentences = [part.strip() for part in _SENTENCE.split(text) if part.strip()]
     wanted = frozenset(asked)
     worth = [(len(wanted.intersection(terms(sentence))), -place) for place, sentence in enumerate(sentences)]
     mark = count(CUT_MARK)
-    room, kept = tokens - mark, set[int]()
-    for shared, place in sorted(worth, reverse=True):
-        price = count(sentences[-place]) + mark
-        if price <= room and (shared or not kept):
-            kept.add(-place)
+    room, kept = tokens - mark, dict[int, str]()
+    for shared, place in nlargest(_TRIED, worth):
+        if kept and not shared:
+            break
+        sentence = sentences[-place]
+        price = count(sentence) + mark
+        if price > room and not kept and shared and len(sentence) > _ENDLESS:
+            sentence = _part(sentence, wanted, room - 2 * mark, count)
+            price = count(sentence) + mark
+        if sentence and price <= room:
+            kept[-place] = sentence
             room -= price
     parts: list[str] = []
     for place in sorted(kept):
         if place and place - 1 not in kept:
             parts.append(CUT_MARK.strip())
-        parts.append(sentences[place])
-    if parts and (max(kept) < len(sentences) - 1 or len(text) > _READ):
+        parts.append(kept[place])
+    if parts and max(kept) < len(sentences) - 1:
         parts.append(CUT_MARK.strip())
     return " ".join(parts)
+
+
+def _part(sentence: str, wanted: frozenset[str], tokens: int, count: Callable[[str], int]) -> str:
+    """The words around the most of the wanted terms, with marks; '' if none is there, or none fits."""
+    words = list(_places(sentence))
+    each = (wanted.intersection(terms(sentence[start:end])) for start, end in words)
+    found = [(place, term) for place, shared in enumerate(each) for term in shared]
+    if not found:
+        return ""
+    centre = _densest(found)
+    mark = CUT_MARK.strip()
+
+    def stretch(size: int) -> str:
+        first = max(0, centre - size // _BEFORE)
+        last = min(len(words), first + size) - 1
+        start = words[first][0] if first else 0
+        end = words[last][1] if last < len(words) - 1 else len(sentence)
+        return f"{f'{mark} ' if first else ''}{sentence[start:end]}{f' {mark}' if end < len(sentence) else ''}"
+
+    size = bisect_right(range(1, _PART + 1), tokens, key=lambda size: count(stretch(size)))
+    return stretch(size) if size else ""
+
+
+def _places(sentence: str) -> Iterator[tuple[int, int]]:
+    """Where the words of a sentence are; of scripts without spaces, each character."""
+    for word in WORD.finditer(sentence):
+        if is_unspaced(word[0]):
+            yield from ((at, at + 1) for at in range(*word.span()))
+        else:
+            yield word.span()
+
+
+def _densest(found: Sequence[tuple[int, str]]) -> int:
+    """The place where the most different terms begin to stand, the closest together of these."""
+    within, first, best = Counter[str](), 0, (0, 0, 0)
+    for place, term in found:
+        within[term] += 1
+        while within[found[first][1]] > 1 or found[first][0] <= place - _PART // 2:
+            within -= Counter((found[first][1],))
+            first += 1
+        start = found[first][0]
+        best = max(best, (len(within), start - place, -start))
+    return -best[2]

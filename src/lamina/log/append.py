@@ -1,6 +1,7 @@
 """Messages in: checked, counted and appended in one transaction, without waiting for any model."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lamina.errors import InputError
@@ -8,7 +9,9 @@ from lamina.log.messages import as_list, check_id, check_project_id, draft, main
 from lamina.log.pages import single
 from lamina.parts import Parts, beside_loop, load_beside_loop
 from lamina.protocols.store import Append, Appended
-from lamina.values.message import Added, MessageDraft
+from lamina.values.message import SEARCHED, Added, MessageDraft
+
+logger = logging.getLogger("lamina.memory")
 
 _LARGE = 200_000  # characters beyond which counting tokens leaves the event loop
 _SALT_BYTES = 16
@@ -40,7 +43,7 @@ class Ingest:
                 f"{len(given):,} messages at once; at most {self._parts.limits.append_messages:,}: add them in parts"
             )
         await load_beside_loop(self._parts.counter)
-        return Append(
+        append = Append(
             user_id=check_id(user_id, "user_id"),  # first: a session that is not named is named after the user
             session_id=check_id(session_id, "session_id"),
             agent_id=None if agent_id is None else check_id(agent_id, "agent_id"),
@@ -51,6 +54,8 @@ class Ingest:
             profile=self._parts.profile,
             key=None if key is None else check_id(key, "idempotency_key"),
         )
+        _note_long(append.drafts, append.session_id)
+        return append
 
     async def append(self, append: Append) -> Added:
         """Store what `prepare` gave; returns once it is safe."""
@@ -97,3 +102,11 @@ class Ingest:
             )
             for index, raw in enumerate(given)
         ]
+
+
+def _note_long(drafts: Sequence[MessageDraft], session_id: str) -> None:
+    """Say of which messages the end cannot be found."""
+    for one in drafts:
+        if len(one.text) > SEARCHED:
+            found = {"session": session_id, "id": one.id, "characters": len(one.text), "searched": SEARCHED}
+            logger.warning("message_partly_searched", extra=found)

@@ -17,6 +17,7 @@ NUMBER = re.compile(r"\d")
 _K1 = 1.2
 _LITTLE, _FULL = 0.3, 1.0  # b of BM25: how much the length of a row counts
 _HALF = 32  # bits of a number that holds two
+_MANY = np.iinfo(np.uint16).max  # more often than this counts as this often
 _TAIL = 20_000  # places of words that are searched one by one before all are sorted again
 
 
@@ -28,7 +29,9 @@ class WordIndex:
         self.numbers: dict[str, int] = {}  # term -> its number, from the first time it is seen
         self.messages = 0
         self.frequency = Growing(np.int32)  # term -> how many messages have it
-        self.vectors = Growing(np.float32, dimensions)  # term -> vector of its word
+        self.vectors = Growing(np.float32, dimensions)  # of the words of terms that are no numbers
+        self.meant = Growing(np.int32)  # the term that each of these vectors is of
+        self._vector = Growing(np.int32)  # term -> which of the vectors is its own, -1: none
         self._spelling: list[str] = []  # term -> its word
         self._respelled: set[int] = set()  # terms with another word than that of their vector
         self._known = _KnownWords(self.learn)
@@ -43,8 +46,8 @@ class WordIndex:
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.frequency, self.vectors, self._term, self._row, self._times, self._order, self._first)
-        return sum(array.nbytes for array in arrays)
+        places = (self._term, self._row, self._times, self._order, self._first)
+        return sum(array.nbytes for array in (self.frequency, self.vectors, self.meant, self._vector, *places))
 
     def add(self, texts: Sequence[str], first: int, is_message: Sequence[bool]) -> list[int]:
         """Take in the texts of rows from `first` on; how many terms each has, stop words not counted."""
@@ -57,7 +60,7 @@ class WordIndex:
         rows, terms = places >> _HALF, places & ((1 << _HALF) - 1)
         self._term.add(terms)
         self._row.add(rows)
-        self._times.add(times)
+        self._times.add(np.minimum(times, _MANY))
         messages = np.array(is_message)
         self.frequency.all[:] += np.bincount(terms[messages[rows - first]], minlength=len(self.frequency))
         self.messages += int(messages.sum())
@@ -79,10 +82,17 @@ class WordIndex:
     def _embed(self) -> None:
         """Give vectors to new terms, and to those for which another word stands now."""
         if self._respelled:
-            new, changed = len(self.numbers) - len(self.frequency), sorted(self._respelled)
-            self.frequency.add(np.zeros(new))
-            self.vectors.add(np.zeros((new, self.vectors.all.shape[1])))
-            self.vectors.all[changed] = comparable([self._spelling[number] for number in changed], self._word_vectors)
+            known = len(self.frequency)
+            self.frequency.add(np.zeros(len(self.numbers) - known))
+            meant = [term for term in range(known, len(self.numbers)) if not NUMBER.search(self._spelling[term])]
+            own = np.full(len(self.numbers) - known, -1)
+            own[np.array(meant, dtype=np.int64) - known] = np.arange(len(meant)) + len(self.vectors)
+            self._vector.add(own)
+            self.meant.add(meant)
+            self.vectors.add(np.zeros((len(meant), self.vectors.all.shape[1])))
+            if changed := [term for term in sorted(self._respelled) if self._vector.all[term] >= 0]:
+                vectors = self._word_vectors([self._spelling[term] for term in changed])
+                self.vectors.all[self._vector.all[changed]] = vectors
             self._respelled.clear()
 
     def remove_message(self, row: int) -> None:

@@ -15,7 +15,7 @@ from lamina.search.bm25 import NUMBER as _NUMBER
 from lamina.search.bm25 import WordIndex, WordVectors
 from lamina.search.vectors import Growing, Vectors
 from lamina.values.fact import Episode, Fact
-from lamina.values.message import Message
+from lamina.values.message import SEARCHED, Message
 from lamina.values.summary import Summary
 
 Item = Message | Summary | Fact | Episode
@@ -36,7 +36,8 @@ _LIKING = re.compile(
 )
 _SAID_EARLY = 600  # characters
 _APART = 5  # messages of a session between which more are missing are no neighbours
-_READ = 20_000  # characters of a text that are looked at
+_READ = 20_000  # characters of a text that are looked at for times and shape; all words count
+_LONGEST = 4_000  # terms: longer texts count as this long, so that they make no other text seem short
 _NAMED = 240  # bytes for each name, in lists and tables of names
 
 
@@ -167,14 +168,14 @@ class Index:
             return
         self.remove(entry.id for entry in fresh)
         first = len(self.ids)
-        texts = [entry.text[:_READ] for entry in fresh]
+        texts = [entry.text[:SEARCHED] for entry in fresh]
         lengths = self.words.add(texts, first, [entry.kind == "message" for entry in fresh])
         self._place(fresh)
-        self._fill(fresh, lengths)
+        self._fill(fresh, [min(length, _LONGEST) for length in lengths])
         times = [
             (row, window)
             for row, (entry, text) in enumerate(zip(fresh, texts, strict=True), first)
-            for window in windows(text, entry.at)
+            for window in windows(text[:_READ], entry.at)
         ]
         if times:
             self.time_rows.add([row for row, _ in times])

@@ -1,14 +1,16 @@
 """The indexes of users, kept at hand: read once, then only what has changed."""
 
+import asyncio
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from lamina.knowledge.fact_words import names
 from lamina.log.erased import says_something
-from lamina.parts import Parts
+from lamina.parts import Parts, beside_loop, on_loop
 from lamina.protocols.models import Embedder
 from lamina.protocols.store import Changes, VectorRow
 from lamina.search.index import Index, entry_of, hash_words, marks_of
@@ -19,6 +21,8 @@ from lamina.values.summary import Summary
 _Page = tuple[str, list[Message]]  # of a session
 
 _PAGE = 2_000  # messages that are read at once
+_LARGE = 100_000  # characters of new messages beyond which their words are read beside the event loop
+_PAUSE = 0.001  # seconds until an index that is being added to is asked for again
 _TRIES = 5
 _MATCHES = 150  # messages with words of a question, of a user who has more than can be kept
 _NEAREST = 100  # the same, by meaning
@@ -46,6 +50,32 @@ class UserIndex:
     archived: frozenset[str] = frozenset()  # sessions
     projects: Mapping[str, str] = field(default_factory=dict)  # session -> its project
     lock: Any = field(default_factory=threading.Lock)
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Hold the lock; what else is on the event loop goes on while another thread has it."""
+        while not self.lock.acquire(blocking=not on_loop()):  # noqa: ASYNC110 - threads and other loops share it
+            await asyncio.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            self.lock.release()
+
+    def take(self, pages: Sequence[_Page], changes: Changes, since: int) -> bool:
+        """Take over what is new since a count of changes; False if others did so in the meantime."""
+        if self.count != since:
+            return False
+        self.add_messages(pages)
+        if changes.count != since:
+            self.set_items(changes)
+        self.add_vectors(changes.vectors)
+        self.count = changes.count
+        return True
+
+    def take_alone(self, pages: Sequence[_Page], changes: Changes, since: int) -> bool:
+        """The same for another thread than that of the event loop, which may wait."""
+        with self.lock:
+            return self.take(pages, changes, since)
 
     def add_messages(self, pages: Sequence[_Page]) -> None:
         self.index.add([entry_of(one) for _, messages in pages for one in messages if says_something(one)])
@@ -114,15 +144,15 @@ class IndexCache:
                         self._kept.move_to_end(user_id)
                         return user
             pages = [page async for some in self._pages(user, changes) for page in some]
-            with user.lock:
-                if user.count == since:
-                    user.add_messages(pages)
-                    if changes.count != since:
-                        user.set_items(changes)
-                    user.add_vectors(changes.vectors)
-                    user.count = changes.count
-                    break
+            if await self._take(user, pages, changes, since):
+                break
         return self._keep(user_id, user, changes)
+
+    async def _take(self, user: UserIndex, pages: Sequence[_Page], changes: Changes, since: int) -> bool:
+        if _is_large(pages) and on_loop():
+            return await beside_loop(lambda: user.take_alone(pages, changes, since))
+        async with user.alone():
+            return user.take(pages, changes, since)
 
     async def _read(self, user_id: str, embedder: Embedder | None) -> UserIndex | None:
         """A user's index, read page by page; None as soon as there is more than can be kept at hand."""
@@ -138,7 +168,7 @@ class IndexCache:
         # items and vectors as of one moment; all messages that they are of are read after them
         changes = await store.changes(user_id, -1, items=True, embedder=user.embedder, after=user.place)
         async for pages in self._pages(user, changes):
-            user.add_messages(pages)
+            await _add(user, pages)
             if not self._make_room(user_id, user.index.nbytes, changes):
                 return None
         user.set_items(changes)
@@ -164,7 +194,7 @@ class IndexCache:
             matches += near
         pages = await self._pages_around(matches)
         items = await store.changes(user_id, -1, items=True)
-        user.add_messages(pages)
+        await _add(user, pages)
         user.set_items(items)
         if user.embedder is not None:
             vectors = await store.vectors(user_id, user.embedder, ids=user.index.ids)
@@ -236,6 +266,18 @@ class IndexCache:
             while self._used - self._sizes.get(user_id, 0) + needed > self._parts.cache_bytes:
                 self._drop(next(user for user in self._kept if user != user_id))
             return True
+
+
+async def _add(user: UserIndex, pages: Sequence[_Page]) -> None:
+    """Add messages to an index that nobody else has yet."""
+    if _is_large(pages):
+        await beside_loop(lambda: user.add_messages(pages))
+    else:
+        user.add_messages(pages)
+
+
+def _is_large(pages: Sequence[_Page]) -> bool:
+    return sum(len(message.text) for _, messages in pages for message in messages) > _LARGE
 
 
 def _different(messages: Sequence[Message]) -> int:

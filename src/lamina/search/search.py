@@ -95,13 +95,14 @@ class Search:
         around = await self._context(request, embedder, at)
         is_open = request.as_of is None and request.wanted.until is None  # else the time is given
         validity = Validity(question, user.facts.values(), at, applies=is_open)
-        with user.lock, one_thread():
-            allowed = _allow(user, request, at, validity)
-            wider = request
-            if validity.applies:
-                wider = replace(request, top_k=max(request.top_k, MAX_COMPARED), min_score=0.0)
-            ranking = rank(user.index, query, wider, allowed, at, half_life_days, uses, space, around)
-            allowed_facts = _facts_among(user, allowed) if validity.applies else frozenset()
+        async with user.alone():
+            with one_thread():
+                allowed = _allow(user, request, at, validity)
+                wider = request
+                if validity.applies:
+                    wider = replace(request, top_k=max(request.top_k, MAX_COMPARED), min_score=0.0)
+                ranking = rank(user.index, query, wider, allowed, at, half_life_days, uses, space, around)
+                allowed_facts = _facts_among(user, allowed) if validity.applies else frozenset()
         marks.append(("rank", time.perf_counter()))
         hits = await self._hits(user, ranking.best)
         hits = validity.order(hits, allowed_facts)

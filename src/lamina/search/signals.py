@@ -95,8 +95,9 @@ def _near(index: Index, query: Query, matches: Matches) -> Floats:
         return near
     likeness = np.asarray((index.words.vectors.all @ query.words[: len(near)].T).T, dtype=np.float32)
     for place, own in enumerate(matches.numbers):
-        (terms,) = np.nonzero(likeness[place] > _NEAR)
-        values = ((likeness[place][terms] - _NEAR) / (1 - _NEAR)) ** _STEEP
+        (alike,) = np.nonzero(likeness[place] > _NEAR)
+        terms = index.words.meant.all[alike]
+        values = ((likeness[place][alike] - _NEAR) / (1 - _NEAR)) ** _STEEP
         if own >= 0:
             terms, values = np.append(terms[terms != own], own), np.append(values[terms != own], 1.0)
         order = np.argsort(values, kind="stable")

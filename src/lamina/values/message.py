@@ -9,6 +9,7 @@ from lamina.values.chat_form import to_chat
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "developer", "user", "assistant", "tool")
+SEARCHED = 1_000_000  # characters of a message by whose words it is found
 
 
 Json = Mapping[str, Any]
