@@ -327,6 +327,24 @@ def test_a_session_file_keeps_its_summary_over_further_folds(opened: Opener, tmp
     assert memory.import_(path, user_id=USER).messages == 0, "a second time adds nothing"
 
 
+def test_a_long_summary_loses_no_line_while_there_is_room(opened: Opener, tmp_path: Path) -> None:
+    """000.4, 000.13: far below the cap of 7,000 tokens, further folds keep every line of a large summary."""
+    animals = ("heron", "otter", "badger", "falcon", "lynx", "marten", "osprey", "plover", "stoat", "viper")
+    places = ("barn", "quarry", "chapel", "harbour", "meadow", "tunnel", "orchard", "ferry", "mill", "tower")
+    lines = [f"Keeps thinking of the {animal} at the {place}" for animal in animals for place in places]
+    shown = "\n".join(f"**Message {n} ({'User' if n % 2 else 'Assistant'}):** {said(n)}" for n in range(19, 29))
+    path = tmp_path / "session.md"
+    path.write_text(FILE.format(messages=shown, summary=f"## {SECTIONS[0]}\n- " + "\n- ".join(lines)), "utf-8")
+    memory = opened("medium_term")
+    memory.import_(path, user_id=USER)
+    memory.resume("2024-01-15_143022")
+    Talk(memory, session_id="2024-01-15_143022").messages(30)
+    memory.settle()
+    (summary,) = memory.summaries("2024-01-15_143022")
+    assert summary.version > 4
+    assert [line for line in lines if line not in summary.text] == []
+
+
 def test_the_end_of_a_session_gives_the_final_summary(opened: Opener) -> None:
     """000.9: what was not folded yet is folded when the session ends, also in a session of three messages."""
     recorder = Recorder(echo)

@@ -80,3 +80,17 @@ def test_what_stands_in_a_layered_context_is_not_recalled_twice(talk: Talk) -> N
     assert whole.text.partition("## Recent messages")[0].count("allergic to peanuts") == 1
     assert whole.text.partition("## Recent messages")[0].count(SUMMARIES[3]) == 1
     assert "## Relevant memories" not in whole.text
+
+
+def test_a_long_summary_is_recalled_in_another_session(opened: Opener) -> None:
+    """004.7: it may take more than the share of recalled memories where the rest of the budget is free."""
+    memory = opened("layered")
+    long = Talk(memory)
+    for bay in range(1, 91):
+        long.add("user", f"The boat for the survey of whales in bay {bay} was paid with {bay * 7} crowns.")
+        long.add("assistant", "Noted.")
+    memory.settle()
+    context = memory.context("What was paid for the survey of whales?", user_id=USER, session_id="another")
+    assert sum(item.tokens for item in context.manifest.items if item.kind == "summary") > 0.2 * 4_000
+    assert "The boat for the survey of whales" in context.text
+    assert context.tokens <= 4_000

@@ -14,6 +14,7 @@ LAYERED = Profile(
         Step(section="recent"),
         Step(section="recalled", share=0.2),
         Step(section="summaries"),
+        Step(section="recalled"),
     ),
     budget=4_000,
     close_gaps=True,

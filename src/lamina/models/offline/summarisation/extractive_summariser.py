@@ -93,6 +93,7 @@ class OfflineSummariser:
             line_cost=self._line_cost(plan.items),
             shares={source: int(share * (task.cap - overhead)) for source, share in plan.shares.items()},
             floor=_FLOOR,
+            keeps_old=bool(task.previous),
             others=int((task.cap - overhead) * (1 - plan.user_share)) if plan.user_share else None,
         )
         choice = self._choose(plan, costs, room)

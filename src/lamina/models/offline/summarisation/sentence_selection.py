@@ -25,6 +25,7 @@ class Room:
     line_cost: int
     shares: Mapping[int, int]  # tokens held free for each source as long as it can use them
     floor: float = 0.0  # worth per token below which a statement is left out though there is room
+    keeps_old: bool = False  # what an earlier version of the summary has is left out only where there is no room
     others: int | None = None  # tokens for those who are not the user
 
 
@@ -118,6 +119,8 @@ class Choice:
         item = self._items[at]
         if item.barred:
             return math.inf
+        if self._room.keeps_old and item.statement.old:
+            return 0.0
         high = item.statement.role == "assistant" or item.statement.unclear
         return self._room.floor * (_HIGH_FLOOR if high else 1.0)
 
