@@ -138,6 +138,17 @@ def test_progress_is_shown_at_a_terminal_only(cli, monkeypatch):
     assert cli("settle", "--json", **terminal).stderr == cli("settle").stderr == ""
 
 
+def test_folding_after_an_import_shows_how_many_sessions_are_left(cli, monkeypatch):
+    """The bar knows its total as soon as it is there: the sessions that are pending."""
+    monkeypatch.setattr(command.errors, "is_interactive", True)
+    for number in range(4):
+        cli("add", "-", "-s", f"s{number}", "--no-settle", given=lines(30))
+    cli("export", "all.jsonl")
+    terminal = {"FORCE_COLOR": "1", "TERM": "xterm"}
+    shown = cli("--db", "other.db", "import", "all.jsonl", **terminal).stderr
+    assert "4/4" in shown.partition("folding")[2]
+
+
 READS = [
     ["sessions"], ["session", "s1"], ["messages", "s1", "--first", "2", "--last", "3"], ["summaries", "s1", "--all"],
     ["digest"], ["facts"], ["context", "plan?", "-s", "s1"], ["search", "harbour"], ["settle"], ["verify"], ["repair"],

@@ -58,6 +58,22 @@ async def test_two_workers_ask_once_for_a_session_at_a_time(opened):
     assert folds == len(model.tasks) == 4 * len(await workers[0].summaries("s0"))
 
 
+async def test_settle_tells_how_many_sessions_are_done_and_of_how_many(opened):
+    """From the start on; where only one is pending, it tells the folds, of which the total is not known."""
+    memory = await opened(FakeSummariser())
+    for number in range(4):
+        await talk(memory, session_id=f"s{number}")
+    told = []
+    await memory.settle(progress=lambda *far: told.append(far))
+    assert told[0] == (0, 4)
+    assert told[-1] == (4, 4)
+    assert told == sorted(told)
+    await talk(memory, session_id="another")
+    told.clear()
+    await memory.settle(progress=lambda *far: told.append(far))
+    assert told == [(1, 0)]
+
+
 async def test_the_lease_of_a_dead_process_is_revoked_at_once(opened, store):
     """Its owner's name says where it ran; there is no waiting for the lease to run out."""
     memory = await opened(FakeSummariser())

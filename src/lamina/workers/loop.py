@@ -244,11 +244,13 @@ class Worker:
         done = Settled(folds=0, digests=0, archived=0)
         if only is None:
             await self._revoke_dead_leases()
+        tally = _Tally(task.progress, await self._parts.store.pending((), only) if task.progress is not None else 0)
+        tally.tell()
         while not self._stopping and (only is None or not task.live.keys() >= {*only}):
             async with self._parts.turns:
                 claim = await self._claim(self._parts.owner, impatient=True, skip=done.failed, only=only)
                 if claim is not None:
-                    outcome = await self._process(claim, replace(task, before=done.folds))
+                    outcome = await self._process(claim, replace(task, progress=tally.folded(done.folds)))
             if claim is not None:
                 done = replace(
                     done,
@@ -257,6 +259,8 @@ class Worker:
                     facts=done.facts + outcome.facts,
                     failed=(*done.failed, *outcome.failed),
                 )
+                if tally.counts_sessions:
+                    tally.tell(await self._parts.store.pending(done.failed, only))
             elif await self._parts.store.pending(done.failed, only):  # others are at work, or just taking it up
                 await asyncio.sleep(0.02)
                 await self._revoke_dead_leases(only)
@@ -390,7 +394,7 @@ class Worker:
                     self._report(step, commit_seconds)
                     done.folds += 1
                     if task.progress is not None:
-                        task.progress(task.before + done.folds, 0)
+                        task.progress(done.folds, 0)
             if whole:
                 done.live = [summary.id for summary in run.live]
                 return
@@ -497,9 +501,36 @@ class _Task:
 
     thorough: bool = False  # also renew a digest of which only the messages have changed
     progress: Progress | None = None
-    before: int = 0  # folds of other sessions, for `progress`
     digest: bool = True  # renew the user's digest
     live: dict[str, list[str]] = field(default_factory=dict)  # live summaries of sessions in which nothing is left
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Tells how far work on all that is pending is: in sessions, or if it is one only, in folds."""
+
+    progress: Progress | None
+    of: int  # sessions
+    done: int = 0
+
+    @property
+    def counts_sessions(self) -> bool:
+        return self.progress is not None and self.of > 1
+
+    def folded(self, before: int) -> Progress | None:
+        """What is told of each fold in a session, after so many in others."""
+        if self.progress is None:
+            return None
+        tell = self.progress
+        return lambda folds, _of: tell(self.done, self.of) if self.counts_sessions else tell(before + folds, 0)
+
+    def tell(self, left: int | None = None) -> None:
+        """So many sessions are to be done yet, here or by other workers; there may be new ones."""
+        left = self.of if left is None else left
+        self.of = max(self.of, left)
+        self.done = max(self.done, self.of - left)
+        if self.progress is not None and self.counts_sessions:
+            self.progress(self.done, self.of)
 
 
 @dataclass(slots=True)
