@@ -4,6 +4,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 from lamina import Memory
 from lamina.models.embeddings.static import StaticEmbedder
 from lamina.testing.postgres_server import SERVICE
+from lamina.values.fact import FACT_STATUSES
 from tests.documents.natural_talk import MESSAGES
+from tests.documents.talks import Clock
 from tests.places import Databases
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "sql.md").read_text("utf-8")
@@ -109,3 +112,47 @@ def test_the_views_are_no_way_around_row_level_security(databases: Any, view: st
         memory.settle()
     ((options,),) = place.rows(f"select reloptions from pg_class where oid = '{view}'::regclass")
     assert options == ["security_invoker=true"]
+
+
+@pytest.mark.also_postgres
+def test_when_the_standing_of_a_fact_changed(place: Any, clock: Clock) -> None:
+    """002.15: when its successor was written down, however long ago it ceased to be true; never before it was made."""
+    with Memory(place(), profile="assistant", worker=False, now=clock) as memory:
+
+        def say(text: str, **sent: str) -> datetime:
+            clock.ahead(days=9)
+            memory.add({"role": "user", "content": text, **sent}, user_id="user123", session_id="s1")
+            memory.settle()
+            return clock()
+
+        first = say("I live in Ghent.", created_at="2015-03-01T09:00:00Z")
+        moved = say("I moved to Porto in 2019.")
+        dog = memory.remember("Rover", user_id="user123", category="identity", key="dog")
+        clock.ahead(days=3)
+        memory.retract(dog.id)
+        retracted = clock()
+        lease = memory.remember(
+            "until May", user_id="user123", category="identity", key="lease", valid_until="2025-05-01"
+        )
+        known = {fact.value: fact for fact in memory.facts("user123", statuses=FACT_STATUSES)}
+        assert known["Ghent"].valid_until is not None
+        assert known["Ghent"].valid_until < first
+        rows = rows_of(place, "select value, status, created_at, updated_at from structured_facts")
+    told = {value: (status, when(created), when(updated)) for value, status, created, updated in rows}
+    assert told["Ghent"] == ("superseded", first, moved)
+    assert told["Porto"] == ("active", moved, moved)
+    assert told["Rover"] == ("retracted", moved, retracted)
+    assert told["until May"] == ("active", retracted, lease.valid_until)
+    assert all(created <= updated for _, created, updated in told.values())
+
+
+def rows_of(place: Any, query: str) -> list[Any]:
+    """What any program reads in the database of a memory."""
+    if isinstance(place, Databases):
+        return list(place.rows(query))
+    with closing(sqlite3.connect(place())) as connection:
+        return connection.execute(query).fetchall()
+
+
+def when(found: str | datetime) -> datetime:
+    return found if isinstance(found, datetime) else datetime.fromisoformat(found)
