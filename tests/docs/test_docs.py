@@ -253,6 +253,14 @@ def test_the_readme_gives_the_two_commands_and_stays_short():
     assert len(readme.splitlines()) <= 200
 
 
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "README.md"], ids=page_name)
+def test_every_page_is_linked(page):
+    """The README and the list of questions lead to each page of the docs; decisions are found from the pages."""
+    linked = {(page.parent / link).resolve() for link in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8"))}
+    wanted = {*DOCS.rglob("*.md")} - {*DECISIONS, DOCS / "README.md"}
+    assert sorted(str(one.relative_to(ROOT)) for one in wanted - linked) == []
+
+
 @pytest.mark.parametrize("decision", DECISIONS, ids=page_name)
 def test_a_decision_is_short_and_says_why(decision):
     text = decision.read_text("utf-8")
