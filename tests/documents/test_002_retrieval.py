@@ -96,6 +96,46 @@ def test_the_words_need_not_match(opened: Opener) -> None:
         assert hits[0].text == summaries[first]
 
 
+TALKS = {
+    "birds": "We saw a kingfisher at the pond. A nest box for blue tits needs a small hole. The blackbird sings.",
+    "mortgage": "The bank offers 3.9 percent fixed for ten years. Early repayment has a penalty. My score is 710.",
+    "vectors": "FAISS or pgvector, which should we take? What does HNSW ef_search do? Is cosine better for embeddings?",
+    "baby": "Leni wakes up five times a night. Her first tooth hurts. The daycare starts in August.",
+}
+ASKED_BACK = {
+    "What did we discuss about birds?": "birds",
+    "What did you tell me about wildlife?": "birds",
+    "Remind me of our talk on interest rates": "mortgage",
+    "What did we say about the loan?": "mortgage",
+    "What did we conclude about vector databases?": "vectors",
+    "What did we say about the baby's sleep?": "baby",
+    "What did we talk about regarding kindergarten?": "baby",
+    "Did we talk about teething?": "baby",
+}
+OTHER_TOPICS = ("chess", "my motorcycle", "gardening", "the theatre tickets", "sourdough", "the marathon", "politics")
+
+
+def test_a_question_about_earlier_talk_may_name_its_topic_in_one_word(opened: Opener) -> None:
+    """002.14: "birds" finds the episode about kingfishers and nest boxes; a topic that never came up finds none."""
+    memory = opened("assistant", summariser=Recorder(lambda task: TALKS[task.messages[0].session_id]))
+    for topic, text in TALKS.items():
+        talk = Talk(memory, session_id=topic)
+        for number in range(20):
+            talk.add("user", f"{text} ({number})")
+            talk.add("assistant", "Noted.")
+        memory.settle()
+    asked = {question: found_in(memory, question) for question in ASKED_BACK}
+    assert sum(asked[question][:1] == [topic] for question, topic in ASKED_BACK.items()) >= 6, asked
+    others = {topic: found_in(memory, f"What did we discuss about {topic}?") for topic in OTHER_TOPICS}
+    assert sum(map(bool, others.values())) <= 1, others
+
+
+def found_in(memory: Memory, question: str) -> list[str | None]:
+    """The sessions of the episodes that a new session is shown."""
+    items = memory.context(question, user_id=USER, session_id="new").manifest.items
+    return [item.session_id for item in items if item.section == "summaries"]
+
+
 def test_facts_then_episodes_then_the_conversation(opened: Opener) -> None:
     """002.9: facts by importance, episodes with turn range and 150 characters, the conversation, the closing line."""
     facts = Table(

@@ -12,7 +12,12 @@ from lamina.search.vectors import unit
 # nearest to the words of the question counts, and a cosine of 0.4 is as near as a distance of 0.4. Fitted on
 # development questions of LongMemEval: of those that a summary answers, 87 % are shown one that does, and 73 % of the
 # summaries that are shown answer.
-SCALE = 0.4 / (1 - 0.4)
+NEAR = 0.4
+SCALE = NEAR / (1 - 0.4)
+# Who asks what was discussed means something that was, by a word for all of it: "birds" for kingfishers and nest boxes.
+# Where no sentence is near, words that are near each word of the question count too, and the mean is near from 0.24.
+_SCALE_BACK = NEAR / (1 - 0.24)
+_SENTENCE, _WORDS = 2 / 3, 1 / 3  # how much each counts there
 _SHORTEST = 16  # characters of a sentence that says something
 
 
@@ -38,3 +43,13 @@ def by_sentence(question: Any, parts: Sequence[Sequence[str]], vectors: Any) -> 
         found.append(Nearest(float(SCALE * (1 - own[best])), part[best]))
         start += len(part)
     return found
+
+
+def by_words(found: Sequence[Nearest], asked: Any, said: Sequence[Any]) -> list[Nearest]:
+    """How far texts are from a question about what was discussed; `asked` and `said` are vectors of words."""
+    nearer = []
+    for near, own in zip(found, said, strict=True):
+        alike = (unit(asked) @ unit(own).T).max(axis=1) if len(asked) and len(own) else np.zeros(1)
+        mean = _SENTENCE * (1 - near.distance / SCALE) + _WORDS * float(np.maximum(alike, 0).mean())
+        nearer.append(near._replace(distance=min(near.distance, _SCALE_BACK * (1 - mean))))
+    return nearer

@@ -17,6 +17,19 @@ ASKING = frozenset(
     wer wie wann warum wo que quien cuando donde cuanto cuantos""".split()  # noqa: SIM905 - words read best
 )
 
+# A question about an earlier conversation. German, Spanish and French have their commonest forms.
+ASKS_BACK = re.compile(
+    r"\b(?:did|have|had) (?:we|i|you)(?: and (?:i|you))?\b[^.?!]{0,30}\b(?:discuss(?:ed)?|talk(?:ed)?|say|said|tell|"
+    r"told|mention(?:ed)?|decided?|concluded?|agreed?|speak|spoken|chat(?:ted)?|cover(?:ed)?|suggest(?:ed)?|recommend(?:ed)?|"
+    r"advi[cs]ed?|give|given|figured? out|settled?)\b"
+    r"|\bwe (?:discussed|talked|spoke|decided|agreed|concluded|covered|chatted|figured)\b"
+    r"|\byou (?:said|told|suggested|recommended|mentioned|advised|gave)\b|\bremind me\b"
+    r"|\b(?:last|previous|earlier|our|past) (?:time|talk|chat|conversation|session|discussion|exchange)s?\b"
+    r"|\b(?:haben|hatten) wir\b|\bhast du\b[^.?!]{0,60}\bgesagt\b|\bhablamos\b|\bdijimos\b|\bdijiste\b"
+    r"|\b(?:avons|avions)-nous\b|\bon a (?:dit|parl\u00e9|d\u00e9cid\u00e9)\b|\bas-tu dit\b",
+    re.IGNORECASE,
+)
+
 _SENTENCE = re.compile(
     r"(?<=[.?!])(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bvs\.)\s+|\n+"
 )

@@ -15,16 +15,19 @@ from lamina.errors import ModelError
 from lamina.knowledge.conflicts import holding
 from lamina.knowledge.fact_filter import Filter
 from lamina.knowledge.projects import is_seen, seen
+from lamina.language.words import STOP_WORDS
+from lamina.language.words import words as words_of
 from lamina.parts import Parts
 from lamina.protocols.models import Embedder
 from lamina.search.bm25 import comparable
 from lamina.search.embed import embed_texts
-from lamina.search.episode_distance import Nearest, by_sentence, sentences_of
+from lamina.search.episode_distance import NEAR, Nearest, by_sentence, by_words, sentences_of
 from lamina.search.explain import hit_of
 from lamina.search.filters import Request
 from lamina.search.index import KINDS, OTHER, ROLES, Item
 from lamina.search.index_cache import IndexCache, UserIndex
 from lamina.search.question import EMPTY, Question, nameless, understand, with_context
+from lamina.search.question_patterns import ASKS_BACK
 from lamina.search.ranking import Best, rank
 from lamina.search.signals import Query
 from lamina.search.validity import MAX_COMPARED, Validity
@@ -120,13 +123,19 @@ class Search:
         if static is None or (own and any(hit.parts["cosine"] for hit in hits)):
             return [Nearest(1 - hit.parts["cosine"]) for hit in hits]
         understood = understand(request.query, at=request.at or self._parts.now(), names=(), own=())
-        asked = " ".join(word for word in understood.words if word not in EMPTY)
+        asked_words = [word for word in understood.words if word not in EMPTY]
+        asked = " ".join(asked_words)
         if not asked or not hits:
             return [] if asked else None
         parts = [sentences_of(hit.text) for hit in hits]
         texts = [asked[:_EMBEDDED], *(sentence for part in parts for sentence in part)]
         question, *vectors = await embed_texts(static, texts, _QUICK)
-        return by_sentence(question, parts, vectors)
+        found = by_sentence(question, parts, vectors)
+        if ASKS_BACK.search(request.query) is None or min(found).distance < NEAR:
+            return found
+        vectors_of = self._parts.lexicon.word_vectors
+        said = [[word for word in dict.fromkeys(words_of(hit.text)) if word not in STOP_WORDS] for hit in hits]
+        return by_words(found, comparable(asked_words, vectors_of), [comparable(one, vectors_of) for one in said])
 
     async def _embedder(self) -> Embedder | None:
         """The embedder to search by: the one that was chosen, or static vectors until all has its vectors."""
