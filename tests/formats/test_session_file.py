@@ -1,10 +1,11 @@
 """Session files: written, read back, and as records of an import."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from lamina import InputError
+from lamina import InputError, Memory
 from lamina.formats import session_file
 from lamina.values.message import Span
 from lamina.values.session import Counters, Session
@@ -134,3 +135,97 @@ def test_a_wrong_file_says_what_is_missing(text: str, says: str) -> None:
     """What is no session file is refused with the reason."""
     with pytest.raises(InputError, match=says):
         session_file.read(text)
+
+
+BY_HAND = """# Session: trip-1
+
+## Metadata
+- Start: 2025-03-01T09:00:00Z
+- End: 2025-03-01T10:15:00Z
+- Message Count: 2
+- Summary Version: 1
+
+## Short-Term Messages (Last 2)
+**Message 1 (User):** We sail at noon.
+And back at six.
+**Message 2 (Assistant):** Fair wind!
+
+## Medium-Term Summary
+None yet.
+"""
+NO_SUMMARY = BY_HAND[: BY_HAND.index("\n## Medium-Term")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(BY_HAND, id="as-it-is"),
+        pytest.param(BY_HAND.replace("\n", "\r\n"), id="windows"),
+        pytest.param(BY_HAND.replace("\n", "\r"), id="carriage-returns"),
+        pytest.param("\n \n\t\n" + BY_HAND, id="blank-lines-before"),
+        pytest.param("\ufeff\r\n" + BY_HAND.replace("\n", "\r\n"), id="mark-and-blank-line"),
+        pytest.param("\n\ufeff" + BY_HAND, id="blank-line-and-mark"),
+        pytest.param(BY_HAND.replace("10:15:00Z", "10:15:00Z  ").replace("Metadata\n", "Metadata \n"), id="spaces"),
+        pytest.param(BY_HAND.replace("## Metadata\n", "## Metadata\n\n").replace("- ", "* "), id="another-list"),
+        pytest.param(BY_HAND.replace(" (Last 2)", ""), id="no-last"),
+        pytest.param(NO_SUMMARY, id="no-summary"),
+        pytest.param(NO_SUMMARY.rstrip("\n").replace("- Summary Version: 1\n", ""), id="no-summary-nor-version"),
+        pytest.param(NO_SUMMARY.replace(" (Last 2)", "").replace("\n", "\r\n"), id="several-at-once"),
+    ],
+)
+def test_a_file_that_was_written_or_changed_by_hand_is_read(text: str) -> None:
+    """Line ends, blank lines and what a short session does not have yet make no difference."""
+    read = session_file.read(text)
+    assert (read.session_id, read.message_count) == ("trip-1", 2)
+    assert (read.start, read.end) == (
+        START,
+        datetime(2025, 3, 1, 10, 15, tzinfo=UTC),
+    )
+    assert read.messages == ((1, "User", "We sail at noon.\nAnd back at six."), (2, "Assistant", "Fair wind!"))
+    assert read.summary in {"None yet.", ""}
+
+
+@pytest.mark.parametrize("end", ["- End: (ongoing)\n", "- End: Ongoing\n", "- End:\n", "- End: \n", "- End: -\n", ""])
+def test_a_session_that_goes_on_has_no_end(end: str) -> None:
+    """However the file says so, or if it does not."""
+    read = session_file.read(BY_HAND.replace("- End: 2025-03-01T10:15:00Z\n", end))
+    assert (read.end, read.message_count, len(read.messages)) == (None, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param("", r"no `# Session: …` and no `## Metadata` and no `## Short-Term", id="empty"),
+        pytest.param("# Notes\n\n## Metadata\nx\n", r"no `# Session: …` and no `## Short-Term", id="notes"),
+        pytest.param(BY_HAND.replace("trip-1", " "), r"no `# Session: …`;", id="no-name"),
+        pytest.param(
+            BY_HAND.replace("## Short-Term Messages (Last 2)", "## Messages"), r"no `## Short-Term", id="other"
+        ),
+        pytest.param(BY_HAND.replace("- Start", "- Begin"), "metadata cannot be read: it has no Start", id="no-start"),
+        pytest.param(BY_HAND.replace("10:15:00Z", "ten"), "metadata cannot be read: .*'2025-03-01Tten'", id="end"),
+        pytest.param(BY_HAND.replace("**", ""), r"none of whose messages begins with", id="messages-in-other-words"),
+        pytest.param(
+            NO_SUMMARY.replace("Count: 2", "Count: 12"),
+            r"without `## Medium-Term.*has 2 of 12",
+            id="summary-is-missing",
+        ),
+    ],
+)
+def test_what_is_no_session_file_is_refused(text: str, says: str) -> None:
+    """With what is wrong about it."""
+    with pytest.raises(InputError, match=says):
+        session_file.read(text)
+
+
+@pytest.mark.parametrize("suffix", ["\n", "\r\n"], ids=["unix", "windows"])
+def test_a_file_changed_by_hand_is_imported(tmp_path: Path, suffix: str) -> None:
+    """A session that goes on, without a summary, becomes one with all its messages; again, it adds nothing."""
+    text = "\ufeff\n" + NO_SUMMARY.replace("2025-03-01T10:15:00Z", "(ongoing)").replace(" (Last 2)", "")
+    (tmp_path / "trip.md").write_bytes(text.replace("\n", suffix).encode())
+    with Memory(tmp_path / "chat.db", profile="medium_term", worker=False) as memory:
+        assert memory.import_(tmp_path / "trip.md", user_id="ann").messages == 2
+        assert memory.import_(tmp_path / "trip.md", user_id="ann").messages == 0
+        session = memory.session("trip-1")
+        assert (session.status, session.title, session.ended_at) == ("active", None, None)
+        assert [one.content for one in memory.messages("trip-1")][1] == "Fair wind!"
+        assert memory.verify().ok

@@ -18,11 +18,13 @@ from lamina.values.summary import Recipe, Summary
 
 _BREAK = re.compile(r"(\r\n|\r|\n)")
 _INDENTED = re.compile(r"(\r\n|\r|\n) {4}")
-_HEAD = re.compile(r"\A# Session: (?P<id>[^\n]+)\n+## Metadata\n(?P<metadata>(?:- [^\n]*\n)+)")
-_SHORT = re.compile(
-    r"^## Short-Term Messages \(Last \d+\)\n(?P<said>.*?)^## Medium-Term Summary\n(?P<summary>.*)",
-    re.DOTALL | re.MULTILINE,
-)
+_HEAD = re.compile(r"# Session:[ \t]*(?P<id>[^\n]*\S)[ \t]*(?:\n|\Z)")
+_METADATA = re.compile(r"^## Metadata[ \t]*$", re.MULTILINE)
+_SHORT = re.compile(r"^## Short-Term Messages(?: \(Last \d+\))?[ \t]*(?:\n|\Z)", re.MULTILINE)
+_MEDIUM = re.compile(r"^## Medium-Term Summary[ \t]*(?:\n|\Z)", re.MULTILINE)
+_ENTRY = re.compile(r"^[-*] ([^:\n]+?)[ \t]*:[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_NOT_ENDED = frozenset(("", "-", "\u2013", "\u2014", "ongoing", "active", "open", "in progress", "none", "null", "n/a"))
 _SAID = re.compile(r"^\*\*Message (\d+) \(([^)\n]*)\):\*\* ?(.*?)(?=^\*\*Message \d+ \(|\Z)", re.DOTALL | re.MULTILINE)
 _COVERS = re.compile(r"1-(\d+)")
 _MAX_MESSAGES = 100_000  # of a session file: each message that it does not have takes a place in the log
@@ -87,36 +89,66 @@ def _flat(name: str) -> str:
 
 def read(text: str) -> SessionFile:
     """A session file read back; an error says what is missing."""
-    head = _HEAD.match(text)
-    short = _SHORT.search(text)
-    if head is None or short is None:
-        raise InputError(
-            "not a session file: it needs `# Session: …`, `## Metadata`, `## Short-Term Messages (Last N)` "
-            "and `## Medium-Term Summary`"
-        )
-    metadata = dict(re.findall(r"^- ([^:\n]+): ?([^\n]*)$", head["metadata"], re.MULTILINE))
+    head, metadata, said, summary = _sections(_with_own_line_ends(text.lstrip("\ufeff \t\r\n")))
     messages = tuple(
-        (int(number), who, _INDENTED.sub(r"\1", said.rstrip("\n")))
-        for number, who, said in _SAID.findall(short["said"])
+        (int(number), who, _INDENTED.sub(r"\1", words.rstrip("\n"))) for number, who, words in _SAID.findall(said)
     )
     numbers = [number for number, _, _ in messages]
     try:
         count = int(metadata["Message Count"])
         found = SessionFile(
-            session_id=head["id"].strip(),
-            title=metadata.get("Title", "").strip() or None,
+            session_id=head,
+            title=metadata.get("Title") or None,
             start=_moment(metadata["Start"]),
-            end=_moment(metadata["End"]) if metadata.get("End", "").strip() else None,
+            end=_end(metadata.get("End", "")),
             message_count=count,
-            summary_version=int(metadata["Summary Version"]),
+            summary_version=int(metadata["Summary Version"] if summary else metadata.get("Summary Version") or 0),
             covered=_covered(metadata.get("Summary Covers", ""), numbers, count),
             messages=messages,
-            summary=short["summary"].strip("\n"),
+            summary=(summary or "").strip("\n"),
         )
-    except (KeyError, ValueError) as error:
+    except KeyError as error:
+        raise InputError(f"a session file whose metadata cannot be read: it has no {error.args[0]}") from None
+    except ValueError as error:
         raise InputError(f"a session file whose metadata cannot be read: {error}") from None
     _check_numbers(numbers, count, found.covered)
+    if count and not numbers and said.strip():
+        raise InputError("a session file none of whose messages begins with `**Message N (Speaker):**`")
+    if summary is None and len(numbers) < count:
+        raise InputError(
+            f"a session file without `## Medium-Term Summary`, though it has {len(numbers)} of {count} messages"
+        )
     return found
+
+
+def _with_own_line_ends(text: str) -> str:
+    """A text whose lines end as they were written; an editor or a system may have translated all of them."""
+    found = _LINE_END.search(text)
+    return text if found is None or found[0] == "\n" else text.replace(found[0], "\n")
+
+
+def _sections(text: str) -> tuple[str, dict[str, str], str, str | None]:
+    """Id, metadata, messages and summary; short sessions may have no summary yet."""
+    head, metadata, short = _HEAD.match(text), _METADATA.search(text), _SHORT.search(text)
+    parts = {"# Session: …": head, "## Metadata": metadata, "## Short-Term Messages": short}
+    missing = [f"`{name}`" for name, found in parts.items() if found is None]
+    if head is None or metadata is None or short is None:
+        raise InputError(
+            f"not a session file: it has no {' and no '.join(missing)}; one begins with `# Session: …` and has"
+            " `## Metadata`, `## Short-Term Messages` and, for what is not shown, `## Medium-Term Summary`"
+        )
+    medium = _MEDIUM.search(text, short.end())
+    return (
+        head["id"],
+        dict(_ENTRY.findall(text, metadata.end(), short.start())),
+        text[short.end() : medium.start() if medium else len(text)],
+        text[medium.end() :] if medium else None,
+    )
+
+
+def _end(text: str) -> datetime | None:
+    """When a session ended; None while it goes on, however that is said."""
+    return None if text.strip("()[] ").lower() in _NOT_ENDED else _moment(text)
 
 
 def _moment(text: str) -> datetime:
