@@ -109,3 +109,19 @@ def test_a_forgetting_of_nothing_says_where_it_looked(tmp_path) -> None:
         assert beyond == "session 's1' has 2 messages; of 7 to 9, none is left to forget"
         assert memory.forget(user_id="nobody").nothing == "there is nothing of user 'nobody'"
         assert memory.verify().ok
+
+
+def test_a_forgetting_for_a_user_who_is_not_there_says_so(tmp_path, lamina) -> None:
+    """For words and for a project: a misspelt name must not look like a memory without these words."""
+    with Memory(tmp_path / "empty.db", worker=False) as memory:
+        assert memory.forget(text="zebra", user_id="gai").nothing == "nothing in the memory of user 'gai' has this text"
+    assert lamina("add", "I like zebras.", "--user", "gia").returncode == 0
+    with Memory(tmp_path / "lamina.db", worker=False) as memory:
+        for target in ({"text": "zebra"}, {"project_id": "zoo"}):
+            assert memory.forget(user_id="gai", **target).nothing == "there is no user 'gai'"
+            assert "'gia'" in memory.forget(user_id="gia", project_id="zoo").nothing
+    for words in (["--text", "zebra"], ["--project", "zoo"], ["--text", "zebra", "--dry-run"]):
+        refused = lamina("forget", *words, "--user", "gai", "--yes")
+        assert refused.returncode == 1
+        assert "there is no user 'gai'; there are 'gia'" in refused.stderr
+    assert lamina("forget", "--text", "zebra", "--user", "gia", "--yes").returncode == 0

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from lamina import Memory
 from lamina.cli import display, display_knowledge, options
 from lamina.cli.command import Opener, ask, errors, out, with_progress
+from lamina.cli.named import check_named
 from lamina.cli.short_ids import find_fact
 from lamina.errors import InputError, LaminaError
 from lamina.text_files import explain_path
@@ -59,6 +61,7 @@ def forget(
         raise InputError(f"{explain_path(receipt, OSError())}; nothing was forgotten")
     opener: Opener = context.obj.check_exists()
     with opener.memory() as memory:
+        searched = opener.user(user) if (text is not None and session is None) or project is not None else None
         erase = functools.partial(
             memory.forget,
             message_id=message or None,
@@ -67,15 +70,24 @@ def forget(
             last=last,
             fact_id=None if fact is None else find_fact(opener, memory, fact, user=None),
             text=sys.stdin.read().strip("\r\n") if text == "-" else text,
-            user_id=opener.user(user) if (text is not None and session is None) or project is not None else user,
+            user_id=user if searched is None else searched,
             project_id=project,
         )
         if confirms:
-            _confirm(erase(dry_run=True))
+            planned = erase(dry_run=True)
+            _check_user(memory, planned, searched)
+            _confirm(planned)
         done = with_progress("forgetting", as_json, lambda report: erase(dry_run=dry_run, progress=report))
+        _check_user(memory, done, searched)
     out(done, as_json, display_knowledge.receipt)
     if receipt is not None:
         _write(done, receipt)
+
+
+def _check_user(memory: Memory, found: Receipt, user: str | None) -> None:
+    """Where nothing was found, the user may be misspelt: then it is an error."""
+    if display_knowledge.is_empty(found):
+        check_named(memory, user)
 
 
 def _confirm(planned: Receipt) -> None:

@@ -119,7 +119,10 @@ class Forgetting:
         """The sessions of a project of a user, and the facts that belong to it."""
         plan = Plan(user_id=user_id, target="a project", nothing=f"user {user_id!r} has nothing in {project_id!r}")
         plan.sessions = [one.id async for one in every_session(self._parts.store, user_id, project_id=project_id)]
-        plan.facts = [fact.id for fact in await self._parts.store.facts(user_id) if fact.project_id == project_id]
+        facts = await self._parts.store.facts(user_id)
+        plan.facts = [fact.id for fact in facts if fact.project_id == project_id]
+        if not (plan.sessions or facts or await self._parts.store.sessions(user_id=user_id, limit=1)):
+            plan.nothing = await self._say_who_is_missing(plan)
         return plan
 
     async def fact(self, fact_id: str) -> Plan:
@@ -169,7 +172,14 @@ class Forgetting:
         if first is not None:
             _match_derived(plan, wanted, first)
             plan.digest_due = plan.digest_due or session_id is not None
+            if not (session_id or first.sessions or first.facts):
+                plan.nothing = await self._say_who_is_missing(plan)
         return plan
+
+    async def _say_who_is_missing(self, plan: Plan) -> str:
+        """Why there is nothing of a user: a misspelt name, unless nobody has said anything yet."""
+        others = await self._parts.store.users(limit=1)
+        return f"there is no user {plan.user_id!r}" if others else plan.nothing
 
     async def _pages(self, user_id: str, session_id: str | None = None) -> AsyncIterator[Contents]:
         """All that is stored of a user or a session, page by page."""
