@@ -187,6 +187,9 @@ def test_secrets(text):
         pytest.param("I live in Porto until next Friday.", None, (2025, 3, 14), id="until-next-weekday"),
         pytest.param("I've lived in Porto since May.", (2024, 5, 1), None, id="since-month"),
         pytest.param("I've lived in Porto since last month.", (2025, 2, 1), None, id="since-last-month"),
+        pytest.param("I started at Bosch on Friday.", (2025, 2, 28), None, id="began-last-friday"),
+        pytest.param("I start at Bosch on Friday.", (2025, 3, 7), None, id="begins-next-friday"),
+        pytest.param("I'm starting at Bosch in May.", (2025, 5, 1), None, id="begins-in-may"),
     ],
 )
 def test_dates(text, since, until):

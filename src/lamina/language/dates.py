@@ -80,17 +80,18 @@ def _has_cue(text: str) -> bool:
 
 
 def period(
-    text: str, at: datetime, places: Sequence[tuple[int, int]], *, ahead: bool
+    text: str, at: datetime, places: Sequence[tuple[int, int]], *, ahead: bool, coming: bool = False
 ) -> tuple[datetime | None, datetime | None]:
     """Since when and until when something holds, by the phrases that begin within these places of a text.
 
-    `ahead` says that a time that nothing else fixes is in the future, and is an end. The first is before the second.
+    `ahead` says that a time that nothing else fixes is in the future, and is an end; `coming`, that it is in the future
+    and a beginning. The first is before the second.
     """
     since = until = 0
     now = at.date().toordinal()
     if _has_cue(text):
         starts = [match.start() for match in _TOKEN.finditer(text)]
-        for phrase in _read(_words(text, at.date(), ahead=ahead), text):
+        for phrase in _read(_words(text, at.date(), ahead=ahead or coming), text):
             here = starts[phrase.first]
             if phrase.grain != "vague" and any(start <= here < end for start, end in places):
                 first, last = _bounds(phrase, now, ahead=ahead)

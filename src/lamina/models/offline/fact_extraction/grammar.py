@@ -119,6 +119,7 @@ class ClauseWords:
     finite: frozenset[str]
     tags: frozenset[str]  # a question of one of these words asks for the whole sentence; of any word, if there are none
     complements: frozenset[str]  # behind these, a subject in a run-on sentence is part of the clause
+    coming: frozenset[str]  # in a clause, they say that its day is the next one: "I start on Monday"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +270,7 @@ def _elided(data: Table, classes: Mapping[str, str]) -> tuple[tuple[tuple[str, .
 _CLAUSE_LISTS = (
     "subjects", "verbs", "first_person", "others", "conjunctions", "breaks", "links", "skipped", "reasons",
     "question_words", "orders", "preludes", "fillers", "beside", "changes", "never_elided",
-    "articles", "finite", "complements", "tags",
+    "articles", "finite", "complements", "tags", "coming",
 )  # fmt: skip
 
 

@@ -327,7 +327,9 @@ def _period(emission: Emission, clause: Clause, context: _SentenceContext) -> tu
     following = context.following[0] if context.following else None
     if following and following.tokens and following.lead in context.grammar.time_leads:
         places.append((places[-1][1], following.tokens[-1].end - first))  # with the word that begins it
-    return period(context.sentence.text, context.message.created_at, places, ahead=emission.category in _AHEAD)
+    coming = any(token.word in context.grammar.clauses.coming for token in clause.tokens)
+    ahead = emission.category in _AHEAD
+    return period(context.sentence.text, context.message.created_at, places, ahead=ahead, coming=coming)
 
 
 def _quote_span(clause: Clause, context: _SentenceContext) -> tuple[int, int]:
