@@ -108,7 +108,8 @@ def test_what_is_told_is_remembered_changed_forgotten_and_there_after_a_restart(
 
 
 def test_a_server_without_a_user_asks_for_one_once_there_are_several(lamina, tmp_path) -> None:
-    """It serves the default user of an empty memory; among others, every tool answers with what to do."""
+    """It serves the default user of an empty memory; among others, every tool answers with what works, which is not
+    an argument that it does not take."""
     command = [LAMINA, "--db", str(tmp_path / "chat.db"), "mcp"]
 
     async def run() -> tuple[str, str]:
@@ -121,8 +122,23 @@ def test_a_server_without_a_user_asks_for_one_once_there_are_several(lamina, tmp
 
     alone, refused = asyncio.run(run())
     assert alone == "remembered: likes jazz"
-    assert "--user" in refused
+    assert "start it again with `lamina mcp --user NAME`" in refused
+    assert "--any-user" in refused
+    assert "user_id" not in refused
     assert "'ana'" in refused
+
+
+def test_a_server_for_any_user_asks_for_the_argument(lamina, tmp_path) -> None:
+    """Its tools take `user_id`: the model is told to give it, and nothing of the command line."""
+    lamina("--db", "chat.db", "remember", "User lives in Ghent", "--user", "ana")
+
+    async def run() -> str:
+        async with started([LAMINA, "--db", str(tmp_path / "chat.db"), "mcp", "--any-user"], tmp_path) as client:
+            return text_of(await client.call_tool("search_memories", {"query": "Ghent"}))
+
+    refused = asyncio.run(run())
+    assert "give user_id." in refused
+    assert "--" not in refused
 
 
 def test_the_same_over_http_beside_the_service(tmp_path) -> None:

@@ -194,6 +194,19 @@ def test_a_session_of_another_user_is_a_conflict(service):
         assert problem["detail"] == f"session {session!r} is taken; choose another session_id"
 
 
+def test_a_missing_user_is_asked_for_in_the_words_of_the_interface(service):
+    """The field of the request, nothing of the command line."""
+    service.post(MESSAGES, json={"messages": "hi", "user_id": "ann"})
+    for path, body in (
+        ("/v1/search", {"query": "hi"}),
+        ("/v1/context", {"query": "hi"}),
+        ("/v1/forget", {"text": "hi"}),
+    ):
+        problem = refused(service.post(path, json=body), 400, "input")
+        assert "give user_id." in problem["detail"]
+        assert "--" not in problem["detail"]
+
+
 def test_the_request_id_is_echoed_or_made(service):
     assert service.get("/healthz", headers={"X-Request-ID": "abc-1"}).headers["x-request-id"] == "abc-1"
     made = {service.get("/v1/none", headers={"X-Request-ID": "a b"}).headers["x-request-id"] for _ in range(2)}

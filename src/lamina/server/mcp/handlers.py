@@ -9,6 +9,7 @@ from lamina.context.rendering import fence
 from lamina.errors import InputError, LaminaError, NotFound
 from lamina.knowledge.fact_words import normalise_value
 from lamina.knowledge.told import acknowledge
+from lamina.log.default_user import UserNotNamed
 from lamina.log.messages import EVERY_PROJECT
 from lamina.memory import AsyncMemory
 from lamina.server.mcp import results
@@ -25,6 +26,10 @@ _MAX_MESSAGES = 200  # in one answer of get_session
 _MAX_PREVIEWS = 10  # texts in the preview of a forgetting
 _PREVIEW_LENGTH = 160  # characters of each
 _MAX_KEYS = 20  # in an error
+_RESTART = (
+    "this server was started for nobody, and its tools take no user; whoever runs it has to start it again with"
+    " `lamina mcp --user NAME`, or with --any-user to let each call name one"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class ToolHandlers:
 
     async def call(self, tool: str, given: Any) -> Answer:
         """Do what a tool is for, with arguments that were read by its model."""
-        user = await self.memory.resolve_user(getattr(given, "user_id", None) or self.user)
+        user = await self._user(getattr(given, "user_id", None))
         if self.project is not None and "project_id" in type(given).model_fields and given.project_id is None:
             given = given.model_copy(update={"project_id": self.project})
         data: Data = await getattr(self, f"_{tool}")(user, given)
@@ -152,7 +157,7 @@ class ToolHandlers:
 
     async def pages(self) -> list[tuple[str, str]]:
         """Address and title of the user's profile and of the newest sessions."""
-        user = await self.memory.resolve_user(self.user)
+        user = await self._user()
         sessions = await self._sessions(user, None, self.project)
         listed = [(f"{SESSION}{quote(one.id, safe='')}", _heading(one)) for one in sessions[:50]]
         return [(f"{PROFILE}{quote(user, safe='')}", f"What is known of {user}"), *listed]
@@ -165,16 +170,25 @@ class ToolHandlers:
         raise NotFound(f"no page {address!r:.200}; there are {PROFILE}{{user}} and {SESSION}{{id}}")
 
     async def _profile_page(self, user: str) -> str:
-        if not self.any_user and user != (own := await self.memory.resolve_user(self.user)):
+        if not self.any_user and user != (own := await self._user()):
             raise NotFound(f"no profile of {user!r:.200}; this server is for {own!r}")
         return results.page((await self.memory.user_profile(user, project_id=self.project)).markdown)
 
     async def _session_page(self, session_id: str) -> str:
         if not self.any_user:
-            await self._session(await self.memory.resolve_user(self.user), session_id)
+            await self._session(await self._user(), session_id)
         return results.session_page(await self.memory.conversation(session_id))
 
     # what belongs to the user
+
+    async def _user(self, named: str | None = None) -> str:
+        """The user that a call names, else that of the server; where no call can name one, who runs it has to."""
+        try:
+            return await self.memory.resolve_user(named or self.user)
+        except UserNotNamed as error:
+            if self.any_user:
+                raise
+            raise UserNotNamed(error.users, _RESTART) from None
 
     async def _find_session(self, session_id: str) -> Session | None:
         with suppress(NotFound):
