@@ -5,7 +5,6 @@ import functools
 import importlib
 import json
 import logging
-import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
@@ -35,7 +34,7 @@ from lamina.log.messages import EVERY_PROJECT, check_id, check_project_id, check
 from lamina.log.pages import every_session, every_user, require_session, single
 from lamina.log.window import newest_units
 from lamina.maintenance.verify import Maintenance
-from lamina.open import Llm, Options, copy_store, current_time, open_store
+from lamina.open import Llm, Options, copy_store, current_time, how_to_dump, open_store, shown_place
 from lamina.parts import Parts, Patience, Progress
 from lamina.profiles import Profile, profile_kept, profile_values
 from lamina.protocols.models import Embedder, EpisodeExtractor, Extractor, Prompt, Summariser, TokenCounter
@@ -210,7 +209,7 @@ class AsyncMemory:
     @property
     def _place(self) -> str:
         """The location, without a password or parameters."""
-        return re.sub(r"(?<=://)([^:/@]*):.*@", r"\1:***@", str(self._location).partition("?")[0])
+        return shown_place(self._location)
 
     async def open(self) -> Self:
         """Open the store and start the embedded worker."""
@@ -1155,11 +1154,7 @@ class AsyncMemory:
         """
         back_up = getattr(self._parts.store, "back_up", None)
         if back_up is None:
-            place = self._place.replace(":***@", "@")
-            raise InputError(
-                f"PostgreSQL makes its own backups: pg_dump --format=custom --file={target} '{place}', as a role that"
-                " may bypass row-level security; pg_restore brings it back"
-            )
+            raise InputError(how_to_dump(self._location, target))
         written: Backup = await back_up(Path(target), progress, overwrite=overwrite)
         return written
 

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -30,6 +31,25 @@ __all__ = ["EMBEDDERS", "OPENAI", "USES", "Llm", "Options", "Price", "grants", "
 _URLS = "sqlite:///path or postgresql://user@host/database"
 
 EMBEDDERS = {"static": ("static", "StaticEmbedder"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
+
+
+def shown_place(location: object) -> str:
+    """A location without a password or parameters."""
+    return re.sub(r"(?<=://)([^:/@]*):.*@", r"\1:***@", str(location).partition("?")[0])
+
+
+def has_own_backups(location: object) -> bool:
+    """Whether a location is a database that has its own tool for backups."""
+    return isinstance(location, str) and location.startswith(("postgresql://", "postgres://"))
+
+
+def how_to_dump(location: object, target: str | Path) -> str:
+    """How a database is backed up that has its own tool for it."""
+    place = shown_place(location).replace(":***@", "@")
+    return (
+        f"PostgreSQL makes its own backups: pg_dump --format=custom --file={target} '{place}', as a role that"
+        " may bypass row-level security; pg_restore brings it back"
+    )
 
 
 def current_time() -> datetime:
@@ -264,7 +284,7 @@ async def _profile(store: Store, chosen: str | Profile | None) -> Profile:
 def _store(location: str | Path, chosen: Options) -> Store:
     if not isinstance(location, str | Path) or not str(location):
         raise InputError(f"location must be a path, ':memory:' or a URL ({_URLS}), not {location!r}")
-    if isinstance(location, str) and location.startswith(("postgresql://", "postgres://")):
+    if has_own_backups(location):
         postgres: Store = _postgres()(location, tenant=chosen.tenant)
         return postgres
     path = location if isinstance(location, Path) or "://" not in location else _path(location)

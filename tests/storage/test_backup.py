@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lamina import InputError, LaminaError, Memory
+from tests.command_line import LAMINA, plain_environ
 from tests.places import Place
 from tests.waiting import wait_until
 
@@ -97,6 +98,24 @@ def test_postgresql_is_told_how(place: Place, tmp_path):
                 memory.backup(tmp_path / "b.dump")
         else:
             assert memory.backup(tmp_path / "b.db").messages == 1
+
+
+def test_a_postgresql_that_is_not_reached_is_named_with_the_command(tmp_path):
+    """What is wrong, and what makes the backup once it runs again; without the password."""
+    url = "postgresql://ann:secret@127.0.0.1:9/lamina"  # nobody listens there
+    refused = subprocess.run(
+        [LAMINA, "--db", url, "backup", "b.dump"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=plain_environ(),
+    )
+    assert refused.returncode == 1
+    assert "refused" in refused.stderr
+    assert "pg_dump --format=custom --file=b.dump 'postgresql://ann@127.0.0.1:9/lamina'" in refused.stderr
+    assert "secret" not in refused.stderr
+    assert not (tmp_path / "b.dump").exists()
 
 
 def test_an_empty_copy_without_the_log_is_refused(tmp_path):

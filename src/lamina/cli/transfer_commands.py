@@ -12,9 +12,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from lamina.cli import options
 from lamina.cli.command import Opener, Report, console, errors, out, say_error, settle_memory, with_progress
 from lamina.counts import count
-from lamina.errors import Conflict, InputError
+from lamina.errors import Conflict, InputError, StoreError
 from lamina.formats.missing_paths import no_such_path
-from lamina.open import grants
+from lamina.open import grants, has_own_backups, how_to_dump
 from lamina.values.report import Backup, Copied, Imported, ImportedFile
 
 commands = typer.Typer()
@@ -192,10 +192,16 @@ def backup(
     as_json: options.Json = False,
 ) -> None:
     """Write a backup of the whole memory to a file, also while it is in use, and check it."""
-    with context.obj.check_exists().memory() as memory:
-        done = with_progress(
-            "backing up", as_json, lambda report: memory.backup(target, overwrite=overwrite, progress=report)
-        )
+    opener: Opener = context.obj.check_exists()
+    try:
+        with opener.memory() as memory:
+            done = with_progress(
+                "backing up", as_json, lambda report: memory.backup(target, overwrite=overwrite, progress=report)
+            )
+    except StoreError as error:
+        if not has_own_backups(opener.settings.database):
+            raise
+        raise StoreError(f"{error}. {how_to_dump(opener.settings.database, target)}") from error
     out(done, as_json, _backup_text)
 
 
