@@ -198,3 +198,24 @@ def test_a_statement_of_a_recent_message_is_no_fact_too(memory: Memory) -> None:
     assert context.text.count(statement) == 1
     assert "a recent message says it word for word" in {one.reason for one in context.manifest.omitted}
     assert f"- {statement}" in ask(memory, "How do I get home?", session_id="another").text
+
+
+def test_a_passage_that_the_digest_has_but_for_courtesies_is_left_out(memory: Memory) -> None:
+    """ "Yes! ... btw" says nothing more than the line of the digest."""
+    said = "The gas meter in the hallway must be read before the first of June"
+    add(memory, f"Yes! {said}, btw", session_id="old")
+    memory.end("old")
+    memory.settle()
+    context = ask(memory, "When must the gas meter be read?")
+    assert context.text.count(said) == 1
+
+
+def test_a_line_of_the_digest_under_the_name_of_the_user_gives_way_to_a_fact(memory: Memory) -> None:
+    """A fact says it once, whether the digest calls who said it by name or "User"."""
+    said = "I live in Ghent."
+    memory.add({"role": "user", "name": "Ann", "content": said}, user_id="ann", session_id="old")
+    memory.end("old")
+    memory.settle()
+    text = ask(memory, "Hello again!").text
+    assert "location: Ghent" in text
+    assert said.rstrip(".") not in text

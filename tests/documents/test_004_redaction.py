@@ -203,6 +203,21 @@ def test_opting_out_lasts(opened: Opener, place: Place) -> None:
     assert again.verify().ok
 
 
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_who_opted_out_is_met_anew_in_each_session(opened: Opener, profile: str) -> None:
+    """004.14: a context has the conversation itself, and nothing that was said in another one."""
+    memory = opened(profile)
+    memory.opt_out(USER)
+    memory.add("I'm Kim. I live in Porto.", user_id=USER, session_id="first")
+    memory.add("My cat is called Miso.", user_id=USER, session_id="second")
+    memory.settle()
+    context = memory.context("Where do I live, and what is my cat called?", user_id=USER, session_id="second")
+    assert "Miso" in context.text
+    assert "Porto" not in context.text
+    assert "opted out" in context.manifest.warnings[0]
+
+
+
 @pytest.mark.also_postgres
 def test_opting_out_without_a_log(opened: Opener, place: Place) -> None:
     """004.14: then the messages go, too, and what is added later is not stored; opted in, it can be said again."""

@@ -89,6 +89,8 @@ class ContextBuilder:
             if view is None:
                 view = await self.read(user_id, session_id, chosen, budget)
             view = _narrow(view, user_id, project_id, _reach(chosen, budget))
+            if view.opted_out:
+                chosen = _in_mode(chosen, "passive")
             newest = view.tail[-1] if view.tail and view.tail[-1].role == "user" else None
             is_stored = newest is not None and newest.text == query
             draft = Draft(
@@ -220,7 +222,7 @@ def _reach(profile: Profile, budget: int) -> Reach:
     window = profile.window
     return Reach(
         messages=window.size if window.unit == "messages" else 0,
-        turns=window.size + 1 if window.unit == "turns" else 1,  # the newest may lack its reply
+        turns=window.size if window.unit == "turns" else 0,
         back_to_cursor=profile.close_gaps,
         fill=window.fill,
         tokens=budget if window.fill else _READ * budget,

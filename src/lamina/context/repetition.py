@@ -13,8 +13,10 @@ from lamina.language.words import terms
 
 _MIN_WORDS = 6  # so many words in a row are the same saying, whoever is named before them
 _WORDS = re.compile(r"\w+")
+_EDGES = re.compile(r"^\W+|\W+$")
 _LINKS = frozenset(("and", "but", "so", "also", "und", "aber", "auch", "y", "pero", "también"))
-_LINE = re.compile(r"[-*•] (?:\[[^]\n]+] )?User: (?P<words>.+)")  # of a summary: what the user said, and when
+# Of a summary: what the user said, and when.
+_LINE = re.compile(r"[-*•] (?:\[[^]\n]+] )?(?!Assistant:|Tool:|System:)[^:\n]{1,40}: (?P<words>.+)")
 
 
 class Repeated(NamedTuple):
@@ -41,7 +43,7 @@ class Said:
             for message in item.messages:
                 self._messages.setdefault((plain_text(message.name or message.role), plain_text(message.text)), item)
             if item.section in {"digest", "summaries"} or item.kind == "summary":
-                self._texts.append((f" {plain_text(item.text)} ", item))
+                self._texts.append((f" {plain_text(item.text)} \n {plain_text(without_courtesies(item.text))} ", item))
             if item.section == "facts" and item.quote:
                 self._facts.setdefault(normalise_value(item.quote), item)
                 self._known.update(terms(item.quote), terms(item.text))
@@ -66,8 +68,9 @@ class Said:
             return Repeated("the current message says the same")
         if item.kind == "passage" and (holder := self._messages.get((who, words))):
             return Repeated("a recent message says the same", holder)
+        rest = _EDGES.sub("", plain_text(without_courtesies(item.text))) or words
         for text, holder in self._texts:
-            if holder is not item and _stands(who, words, text):
+            if holder is not item and (_stands(who, words, text) or _stands(who, rest, text)):
                 return Repeated(f"stands word for word in {holder.id}", holder)
         return self._find_in_facts(item, who) if item.kind == "passage" else None
 
