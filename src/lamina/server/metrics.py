@@ -60,7 +60,10 @@ class Metrics:
         self._added.observe(tokens)
         self._replies.labels(end).inc()
         for fault in faults:
-            self._faults.labels(fault).inc()
+            self.count_fault(fault)
+
+    def count_fault(self, fault: str) -> None:
+        self._faults.labels(fault).inc()
 
     def count_fold(self, done: FoldDone) -> None:
         layer = str(done.layer)

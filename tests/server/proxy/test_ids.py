@@ -106,13 +106,20 @@ def test_a_key_may_have_a_user_of_its_own(tmp_path):
         assert proxy.service.with_key(key).get("/v1/about").json()["proxy_default_user"] == "ann"
 
 
-def test_with_keys_nobody_is_a_default_user(tmp_path):
-    """Many may have the key: a request that names nobody is passed on, and the answer says why."""
+def test_with_keys_nobody_is_a_default_user(tmp_path, caplog):
+    """Many may have the key: a request that names nobody is passed on; the answer, log and metrics say why."""
+    caplog.set_level("INFO", "lamina.proxy")
     with proxied(tmp_path / "a.db") as proxy:
         _, key = made_key(proxy.service.settings)
+        admin = proxy.service.with_key(proxy.service.key("admin"))
         answer = post(proxy, user("Hello."), headers={"X-API-Key": key})
         assert answer.headers["x-lamina-fault"] == "no_user"
+        (line,) = [one for one in caplog.records if one.name == "lamina.proxy"]
+        assert (line.getMessage(), line.levelname, line.fault) == ("memory_failed", "WARNING", "no_user")
+        assert "X-Lamina-User" in line.reason
+        assert "Hello" not in str(line.__dict__)
         assert proxy.service.with_key(key).get("/v1/sessions").json()["items"] == []
+        assert 'lamina_proxy_faults_total{fault="no_user"} 1.0' in admin.get("/metrics").text
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Routes of the proxy: completions with memory, and requests that are only forwarded."""
 
 import asyncio
+import logging
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -28,8 +29,14 @@ from lamina.server.proxy.upstream_errors import unreachable, with_advice
 from lamina.server.wrong_paths import is_doubled, openai_advice
 from lamina.settings import Settings
 
+logger = logging.getLogger("lamina.proxy")
+
 _GRACE_S = 10.0
 _STREAM = "text/event-stream"
+_FAULTS = {
+    "no_user": "the request names no user, and neither its key nor the service has one for it; X-Lamina-User names one",
+    "invalid_shape": "the request is no conversation that can be read",
+}  # why a request that could have memory is passed on without
 _UNSAFE_PATH = re.compile(r"(^|/)\.{0,2}(/|$)|[\\\x00-\x1f?#]")
 _RETRY_HEADER = "x-stainless-retry-count"  # what the official clients say when they try again
 
@@ -99,7 +106,11 @@ class Proxy:
         content = await request.body()
         if self._upstream.is_shared(request.headers):
             content = await _check_forwarded(request.method, path, content)
-        headers = [] if fault is None else [("x-lamina-fault", fault)]
+        headers: list[tuple[str, str]] = []
+        if fault is not None:
+            headers.append(("x-lamina-fault", fault))
+            self._metrics.count_fault(fault)
+            logger.warning("memory_failed", extra={"fault": fault, "reason": _FAULTS[fault]})
         try:
             answer = await self._upstream.ask(request, path, content)
         except httpx2.HTTPError as error:
