@@ -129,6 +129,24 @@ def test_three_complete_turns_whether_or_not_the_question_is_stored(opened: Open
     assert verbatim(talk.context()) == list(range(17, 26))
 
 
+@pytest.mark.also_postgres
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_unanswered_questions_come_on_top_of_three_complete_turns(opened: Opener, count: int) -> None:
+    """003.13: also if the reply to several of them is missing, and once one of them has its reply."""
+    talk = Talk(opened("chunked"))
+    for turn in range(1, 8):
+        talk.add("user", f"question {turn}?")
+        talk.add("assistant", f"answer {turn}")
+    for number in range(count):
+        talk.add("user", f"and {number}?")
+    talk.memory.settle()
+    asked = list(range(15, 15 + count))
+    assert verbatim(talk.context()) == [9, 10, 11, 12, 13, 14, *asked]
+    assert verbatim(talk.context("one more?")) == [9, 10, 11, 12, 13, 14, *asked]
+    talk.add("assistant", "all of that")
+    assert verbatim(talk.context("next?")) == [11, 12, 13, 14, *asked, 15 + count]
+
+
 def test_folds_only_past_6000_tokens(opened: Opener) -> None:
     """003.4: nothing is summarised until summary + unsummarised turns exceed 6,000 tokens; then all but 3 turns are."""
     recorder = Recorder(echo)

@@ -14,7 +14,7 @@ from lamina.knowledge.conflicts import holding
 from lamina.language.trim import trim
 from lamina.log.records import head_hash
 from lamina.log.transcript import line
-from lamina.log.window import newest_of, units
+from lamina.log.window import MOST_OPEN, newest_of, units
 from lamina.profiles import Profile
 from lamina.protocols.models import TokenCounter
 from lamina.protocols.store import LastSession, View
@@ -73,7 +73,7 @@ def recent(draft: Draft, omitted: Omitted, *, whole: bool = True) -> list[Item]:
     """Units of the window, newest first; with `close_gaps` back to the fold cursor, with `fill` as far as read.
 
     In a window that is filled, turns that say the same are one; the others are omitted. A window of turns counts those
-    that are complete; a turn without its reply comes on top. Unless `whole`, the newest
+    that are complete; turns without a reply come on top. Unless `whole`, the newest
     turn alone is a unit, though a tool call of it may be in an earlier turn.
     """
     tail, window = draft.view.tail, draft.profile.window
@@ -82,8 +82,8 @@ def recent(draft: Draft, omitted: Omitted, *, whole: bool = True) -> list[Item]:
     newest = tail[-1].turn
     now = [message for message in tail if message.turn == newest]
     split = [unit for part in ([tail] if whole else [tail[: -len(now)], now]) for unit in units(part, window.unit)]
-    size = window.size + (window.unit == "turns" and not draft.view.session.counters.closed)
-    start = newest_of(split, window.unit, size)[0][0].seq
+    most_open = 1 if window.fill else MOST_OPEN  # what is filled has room for the others anyway
+    start = newest_of(split, window.unit, window.size, most_open=most_open)[0][0].seq
     items = []
     for unit in reversed(split):
         reason = _why(draft, unit[-1], start, draft.view.session.counters.cursor)
