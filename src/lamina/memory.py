@@ -1122,7 +1122,7 @@ class AsyncMemory:
         *,
         user_id: str | None = None,
         project_id: str | None = None,
-        me: str | None = None,
+        me: str | Sequence[str] | None = None,
         zone: str | None = None,
         whole: bool = False,
         progress: Progress | None = None,
@@ -1131,8 +1131,9 @@ class AsyncMemory:
 
         `path` is a file, a folder or an archive, or several. Everything goes to `user_id` and to `project_id`, if these
         are given; what is extracted of the person is true everywhere. `me` is the name that the user has in a chat of
-        several people; `zone` that of times without one. What is wrong with the only file is raised, with all before it
-        imported; of several files, those that can be read are imported, and `problems` of the outcome names the rest.
+        several people, or their names in several chats; `zone` that of times without one. What is wrong with the only
+        file is raised, with all before it imported; of several files, those that can be read are imported, and
+        `problems` of the outcome names the rest.
         With `whole`, all are looked at first, and nothing is imported unless every record is right.
         """
         await self._note_profile()
@@ -1141,7 +1142,8 @@ class AsyncMemory:
         if not paths:
             raise InputError("nothing to import; give a file, a folder or an archive")
         project_id = None if project_id is None else check_project_id(project_id)
-        options = {"user_id": user_id, "project_id": project_id, "me": me, "zone": zone}
+        names = None if me is None else sorted(as_words(me, "me"))
+        options = {"user_id": user_id, "project_id": project_id, "me": names, "zone": zone}
         async with self._importing, self._resting():
             imported: Imported = await self._transfer().read(paths, options, progress, strict=is_one, whole=whole)
         return imported

@@ -1,15 +1,20 @@
 """Conversations of Claude.ai, Claude Code, Codex and WhatsApp, by files like those that people have."""
 
+# ruff: noqa: RUF001 - letters of other languages
+
 import copy
 import json
+import subprocess
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lamina import InputError
+from lamina import InputError, Memory
 from lamina.formats import detect, whatsapp
 from lamina.formats.json_lines import Conversion
+from tests.command_line import LAMINA, plain_environ
 from tests.formats.test_foreign import FOLDER, of_type, sample
 
 
@@ -195,6 +200,25 @@ def test_whatsapp_that_cannot_be_read(text: str, me: str | None, words: str) -> 
         whatsapp.convert(text, "chat.txt", me, datetime.astimezone)
 
 
+def test_a_person_may_have_several_names(tmp_path: Path) -> None:
+    """As in chats that were exported from different phones; in each the name that is there counts."""
+    home, work = tmp_path / "Home.txt", tmp_path / "Work.txt"
+    home.write_text("13/2/24, 9:00 - Kim: I moved to Ghent.\n13/2/24, 9:01 - Jonas: Great", "utf-8")
+    work.write_text("13/2/24, 9:00 - Kim Berg: I drive a Kia.\n13/2/24, 9:01 - Kimberly: Nice", "utf-8")
+    with Memory(tmp_path / "a.db", worker=False) as memory:
+        done = memory.import_([home, work], user_id="kim", me=["Kim", "Kim Berg"], zone="UTC")
+        assert done.problems == ()
+        told = [one for session in memory.sessions() for one in memory.messages(session.id) if one.role == "user"]
+        assert {one.name for one in told} == {"Kim", "Kim Berg"}
+        with pytest.raises(InputError, match="me must be a list of words"):
+            memory.import_(home, me=[1])  # type: ignore[list-item]
+    words = [LAMINA, "import", "Home.txt", "Work.txt", "--user", "kim", "--me", "Kim", "--me", "Kim Berg"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, env=plain_environ())
+    assert (ran.returncode, ran.stderr.count("error")) == (0, 0), ran.stdout
+    with pytest.raises(InputError, match="no speaker 'Kim' or 'Bo'; there are 'A', 'B'"):
+        whatsapp.convert("1/2/24, 9:00 - A: x\n1/2/24, 9:00 - B: y", "f", ["Kim", "Bo"], datetime.astimezone)
+
+
 def test_a_longer_whatsapp_export_has_the_same_ids() -> None:
     """What was imported before is known again; equal messages of the same minute are each their own."""
     lines = ["13/2/24, 9:00 - A: ok", "13/2/24, 9:00 - A: ok", "13/2/24, 9:01 - A: later"]
@@ -226,7 +250,14 @@ PLACEHOLDERS = {
            "|Cartão do contato omitido|<Mídia oculta>|<Ficheiro não revelado>|<anexado: 00000012-PHOTO.jpg>"
            "|IMG-1.jpg (arquivo anexado)|IMG-1.jpg (ficheiro anexado)"),
     "sv": "bild utelämnad|ljud utelämnat|<Media utelämnat>|<bifogad: 00000012-PHOTO.jpg>|IMG-1.jpg (bifogad fil)",
-    "other": "<Без медиафайлов>|null",
+    "tr": ("görüntü dahil edilmedi|video dahil edilmedi|ses dahil edilmedi|Çıkartma dahil edilmedi|GIF dahil edilmedi"
+           "|belge dahil edilmedi|Kişi kartı dahil edilmedi|<Medya dahil edilmedi>|IMG-1.jpg (dosya ekli)"),
+    "id": ("gambar tidak disertakan|video tidak disertakan|audio tidak disertakan|stiker tidak disertakan"
+           "|dokumen tidak disertakan|<Media tidak disertakan>|IMG-1.jpg (file terlampir)"),
+    "ru": "изображение отсутствует|видео отсутствует|документ отсутствует|<Без медиафайлов>|IMG-1.jpg (файл добавлен)",
+    "ar": "<تم استبعاد الوسائط>|IMG-1.jpg (الملف مرفق)",
+    "hi": "<मीडिया के बिना>",
+    "other": "null",
 }  # fmt: skip
 NOTICES = {
     "en": "Messages and calls are end-to-end encrypted. Only people in this chat can read them.",
@@ -237,12 +268,20 @@ NOTICES = {
     "nl": "Berichten en oproepen worden end-to-end versleuteld.",
     "pt": "As mensagens e as chamadas são protegidas com a criptografia de ponta a ponta.",
     "sv": "Meddelanden och samtal är end-to-end-krypterade.",
+    "tr": "Mesajlar ve aramalar uçtan uca şifrelidir. Bu sohbetin dışında hiç kimse okuyamaz.",
+    "id": "Pesan dan panggilan terenkripsi secara end-to-end. Tidak seorang pun di luar chat ini dapat membacanya.",
+    "ru": "Сообщения и звонки защищены сквозным шифрованием.",
+    "ar": "الرسائل والمكالمات مشفرة تمامًا بين الطرفين.",
+    "call-tr": "Cevapsız sesli arama",
+    "call-id": "Panggilan suara tak terjawab",
+    "call-ru": "Пропущенный аудиозвонок",
     "code": "Votre code de sécurité avec Léa a changé.",
     "call": "Verpasster Sprachanruf",
 }
 DELETED = (
     "This message was deleted.|Diese Nachricht wurde gelöscht.|Eliminaste este mensaje.|Ce message a été supprimé"
     "|Questo messaggio è stato eliminato|Dit bericht is verwijderd|Mensagem apagada|Du tog bort det här meddelandet"
+    "|Bu mesaj silindi|Pesan ini telah dihapus|Данное сообщение удалено|تم حذف هذه الرسالة"
 )
 
 
@@ -270,7 +309,7 @@ def test_notices_are_no_words(language: str) -> None:
 def test_deleted_messages_are_no_words() -> None:
     """In each language."""
     found = read_lines(*(f"B: {text}" for text in DELETED.split("|")), "B: Hi")
-    assert (len(said(found)), found.skipped) == (2, {"deleted": 8})
+    assert (len(said(found)), found.skipped) == (2, {"deleted": 12})
 
 
 def test_what_whatsapp_marks_as_its_own_is_no_word_in_any_language() -> None:
@@ -295,7 +334,8 @@ def test_what_whatsapp_marks_as_its_own_is_no_word_in_any_language() -> None:
 @pytest.mark.parametrize(
     "text",
     ["I omitted the image", "Signal is end-to-end encrypted too", "<3", '<div class="x">', "<sigh>", "see a.txt (mine)",
-     "Das Video wurde im Film weggelassen", "Die Nachricht wurde gelöscht", "Un documento perdido", "null and void"],
+     "Das Video wurde im Film weggelassen", "Die Nachricht wurde gelöscht", "Un documento perdido", "null and void",
+     "Video eklenmedi mi?", "Kahve dahil edilmedi", "Пропущенный звонок"],
 )  # fmt: skip
 def test_words_that_are_like_placeholders_are_kept(text: str) -> None:
     """Only what stands alone on its line, as WhatsApp writes it, is left out."""
@@ -306,7 +346,8 @@ def test_words_that_are_like_placeholders_are_kept(text: str) -> None:
     "name",
     ["WhatsApp Chat with Tomas.txt", "WhatsApp Chat mit Tomas.txt", "Chat de WhatsApp con Tomas.txt",
      "Discussion WhatsApp avec Tomas.txt", "Chat WhatsApp con Tomas.txt", "WhatsApp-chat met Tomas.txt",
-     "Conversa do WhatsApp com Tomas.txt", "WhatsApp Chat - Tomas.zip/_chat.txt"],
+     "Conversa do WhatsApp com Tomas.txt", "WhatsApp Chat - Tomas.zip/_chat.txt",
+     "Tomas ile WhatsApp Sohbeti.txt", "Chat WhatsApp dengan Tomas.txt", "Чат WhatsApp с Tomas.txt"],
 )  # fmt: skip
 def test_a_chat_is_called_as_its_file(name: str) -> None:
     """In each language."""

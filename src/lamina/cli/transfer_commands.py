@@ -43,7 +43,10 @@ def import_(
     project: Annotated[
         str | None, typer.Option("--project", metavar="ID", help="Project that gets them; default: as in the file.")
     ] = None,
-    me: Annotated[str | None, typer.Option("--me", help="Your name in a chat of several people (WhatsApp).")] = None,
+    me: Annotated[
+        list[str] | None,
+        typer.Option("--me", help="Your name in a chat of several people (WhatsApp); may be repeated."),
+    ] = None,
     zone: Annotated[
         str | None,
         typer.Option("--zone", help="Zone of times without one, e.g. Asia/Tokyo; default: this machine's."),

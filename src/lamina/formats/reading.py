@@ -39,7 +39,7 @@ class ImportOptions:
 
     user_id: str | None = None  # who gets everything
     project_id: str | None = None  # which project does
-    me: str | None = None  # the speaker of a chat who is the user
+    me: str | Sequence[str] | None = None  # the speaker of a chat who is the user, by all of their names
     zone: str | None = None  # of times that name none; None: this machine's
 
 

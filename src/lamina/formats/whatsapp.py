@@ -29,8 +29,8 @@ _HEAD = re.compile(rf"(?:\[{_STAMP}\] ?|{_SECOND} [-\u2013] )")
 _MARKS = str.maketrans("", "", "\u200e\u200f\ufeff\u202a\u202c")
 _OWN_SIGN = ": \u200e"  # on iOS, what WhatsApp writes in place of a message begins with this sign
 _CHAT = re.compile(
-    r"(?:WhatsApp[- ]Chatt? (?:with|mit|met|med|-) |Chat (?:de )?WhatsApp (?:con|-) |Discussion WhatsApp avec "
-    r"|(?:Conversa|Chat) do WhatsApp com )(.+)",
+    r"(?:WhatsApp[- ]Chatt? (?:with|mit|met|med|-) |Chat (?:de )?WhatsApp (?:con|dengan|-) |Discussion WhatsApp avec "
+    r"|(?:Conversa|Chat) do WhatsApp com |Чат WhatsApp с (?:контактом )?)(.+)|(?:.*/)?(.+) ile WhatsApp Sohbeti",  # noqa: RUF001
     re.IGNORECASE,
 )
 _QUOTES = frozenset('"\u201c\u201d\u201e\u00ab\u00bb')  # not in names, but in notices of new names
@@ -61,13 +61,16 @@ def is_chat(text: str) -> bool:
     return any(_HEAD.match(line.translate(_MARKS)) for line in text.splitlines()[:5])
 
 
-def convert(text: str, name: str, me: str | None, localise: Localise) -> tuple[Conversion, list[str]]:
-    """The chat as a session, with what was assumed; `me` is the speaker who is the user, all others have names."""
+def convert(text: str, name: str, me: str | Sequence[str] | None, localise: Localise) -> tuple[Conversion, list[str]]:
+    """The chat as a session, with what was assumed; `me` is the speaker who is the user, all others have names.
+
+    `me` may be several names: those that the user has in different chats.
+    """
     skipped: Counter[str] = Counter()
     lines = [*_lines(text)]
     said = [line for line in lines if line.speaker is not None]
     skipped[_NOTICE] += len(lines) - len(said)
-    own = _own_name(said, me, name)
+    own = _own_names(said, [me] if isinstance(me, str) else me or [], name)
     order, guess = _order(lines, name)
     session_id = ""
     seen: Counter[str] = Counter()
@@ -80,7 +83,7 @@ def convert(text: str, name: str, me: str | None, localise: Localise) -> tuple[C
         seen[identity] += 1
         if words is None:
             continue
-        body = {"role": "user" if line.speaker == own else "assistant", "content": words, "name": line.speaker}
+        body = {"role": "user" if line.speaker in own else "assistant", "content": words, "name": line.speaker}
         message_id = join_id(session_id, f"{identity}-{seen[identity]}")
         records.append(message_record(session_id, message_id, body, localise(moment).isoformat()))
     if not records:
@@ -130,24 +133,27 @@ def _begin(number: int, head: re.Match[str], rest: str, *, is_own: bool) -> _Lin
     )
 
 
-def _own_name(said: Sequence[_Line], me: str | None, name: str) -> str:
+def _own_names(said: Sequence[_Line], me: Sequence[str], name: str) -> list[str]:
+    """The speakers who are the user: one, or those whose whole names were given."""
     speakers = [speaker for speaker, _ in Counter(str(line.speaker) for line in said).most_common()]
     if not speakers:
         raise InputError(f"{name} has no message that anybody sent")
     listed = ", ".join(repr(one) for one in speakers[:20]) + (" …" if len(speakers) > 20 else "")  # noqa: PLR2004
-    if me is None:
+    if not me:
         if len(speakers) == 1:
-            return speakers[0]
+            return speakers
         raise InputError(
             f"{name} is a WhatsApp chat of {listed}; say which of them is the user: --me NAME "
             "(in Python and HTTP me=NAME)"
         )
-    wanted = me.strip().casefold()
-    exact = [one for one in speakers if one.casefold() == wanted]
-    near = exact or [one for one in speakers if wanted and one.casefold().startswith(wanted)]
+    wanted = [given.strip().casefold() for given in me]
+    if exact := [one for one in speakers if one.casefold() in wanted]:
+        return exact
+    near = [one for one in speakers if one.casefold().startswith(tuple(filter(None, wanted)))]
     if len(near) != 1:
-        raise InputError(f"{name} has {'no' if not near else 'more than one'} speaker {me!r}; there are {listed}")
-    return near[0]
+        given = " or ".join(map(repr, me))
+        raise InputError(f"{name} has {'no' if not near else 'more than one'} speaker {given}; there are {listed}")
+    return near
 
 
 def _order(lines: Sequence[_Line], name: str) -> tuple[Order, list[str]]:
@@ -213,10 +219,10 @@ def _words(line: _Line, skipped: Counter[str]) -> str | None:
     return None
 
 
-def _title(said: Sequence[_Line], own: str, name: str) -> str:
+def _title(said: Sequence[_Line], own: Sequence[str], name: str) -> str:
     found = _CHAT.search(name.rsplit("/", 1)[0] if name.endswith("/_chat.txt") else name)
     if found:
-        return "WhatsApp: " + re.sub(r"\.(?:txt|zip)$", "", found[1], flags=re.IGNORECASE)
-    others = [*dict.fromkeys(str(line.speaker) for line in said if line.speaker != own)]
+        return "WhatsApp: " + re.sub(r"\.(?:txt|zip)$", "", found[1] or found[2], flags=re.IGNORECASE)
+    others = [*dict.fromkeys(str(line.speaker) for line in said if line.speaker not in own)]
     more = "" if len(others) <= _MAX_TITLE_NAMES else f" and {len(others) - _MAX_TITLE_NAMES} more"
-    return "WhatsApp: " + (", ".join(others[:_MAX_TITLE_NAMES]) or own) + more
+    return "WhatsApp: " + (", ".join(others[:_MAX_TITLE_NAMES]) or own[0]) + more

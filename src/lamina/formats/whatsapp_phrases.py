@@ -1,5 +1,7 @@
 """What WhatsApp itself writes into a chat, on iOS and Android: marks of media, deleted and edited messages, notices."""
 
+# ruff: noqa: RUF001 - letters of other languages
+
 import re
 from collections.abc import Iterable
 
@@ -62,10 +64,28 @@ _OMITTED = {
         ),
         "(?:har )?utelämna(?:d|t|de|des|ts)|utesluten|uteslutet|uteslutna",
     ),
+    "tr": (
+        (
+            "görüntü|resim|fotoğraf|video|görüntülü mesaj|ses|sesli mesaj|çıkartma|GIF|belge|dosya|kişi kartı"
+            "|medya(?: dosyası)?"
+        ),
+        "dahil edilmedi|eklenmedi|hariç tutuldu",
+    ),
+    "id": (
+        "gambar|foto|video|pesan video|audio|pesan suara|stiker|GIF|dokumen|file|kartu kontak|media",
+        "tidak disertakan|dihilangkan",
+    ),
+    "ru": (
+        (
+            "изображение|фото|видео|видеосообщение|аудио|аудиофайл|голосовое сообщение|стикер|GIF|документ|файл"
+            "|карточка контакта|медиафайлы?"
+        ),
+        "отсутству[ею]т|опущен[оаы]?|пропущен[оаы]?",
+    ),
 }
 _ATTACHED = (
     "file attached|Datei angehängt|archivo adjunto|fichier joint|file allegato|bestand bijgevoegd"
-    "|(?:arquivo|ficheiro) anexad[ao]|bifogad fil|fil bifogad"
+    "|(?:arquivo|ficheiro) anexad[ao]|bifogad fil|fil bifogad|dosya ekli|file terlampir|файл добавлен|الملف مرفق"
 )
 _DELETED = (
     "This message was deleted(?: by [^.]+)?|You deleted this message(?: as admin)?",
@@ -77,12 +97,17 @@ _DELETED = (
     "(?:Esta )?mensagem (?:foi )?(?:apagada|eliminada)|(?:Você )?(?:apagou|eliminou) esta mensagem",
     "(?:Det här|Detta) meddelandet? (?:togs bort|raderades|har tagits bort)",
     "Du (?:tog bort|raderade) (?:det här|detta) meddelandet?",
+    "Bu mesaj silindi|Bu mesajı (?:sildiniz|sildin)",
+    "Pesan ini (?:telah )?dihapus|Anda (?:telah )?menghapus pesan ini",
+    "(?:Данное |Это )?сообщение удалено|Вы удалили (?:данное|это) сообщение",
+    "(?:لقد )?تم حذف هذه الرسالة|(?:لقد )?حذفتَ? هذه الرسالة",
 )
 _EDITED = (
     "This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje"
     "|Este mensaje (?:se editó|fue editado)"
     "|Ce message a été modifié|Questo messaggio è stato modificato|Dit bericht is (?:bewerkt|aangepast)"
     "|(?:Esta )?mensagem (?:foi )?editada|(?:Det här|Detta) meddelandet? (?:har )?redigerat?[ds]?e?s?"
+    "|Bu mesaj düzenlendi|Pesan ini (?:telah )?diedit|(?:Данное )?сообщение изменено|تم تعديل هذه الرسالة"
 )
 _ENCRYPTED = (
     r"Messages (?:and calls|you send to this|to this (?:chat|group))\b[^\n]*(?:end-to-end|encrypt)",
@@ -93,6 +118,10 @@ _ENCRYPTED = (
     r"(?:De )?berichten (?:en (?:oproepen|gesprekken)|die je|in deze|naar dit)\b[^\n]*(?:end-to-end|versleutel)",
     r"As mensagens (?:e (?:as )?(?:chamadas|ligações)|que|desta|nesta)\b[^\n]*(?:ponta a ponta|ponto a ponto)",
     r"Meddelanden (?:och samtal|du skickar|i den här)\b[^\n]*(?:end-to-end|totalsträck|krypter)",
+    r"(?:Bu sohbete gönderdiğiniz )?mesajlar(?:ınız)? ve (?:aramalar|çağrılar)\b[^\n]*uçtan uca",
+    r"Pesan dan panggilan\b[^\n]*(?:end-to-end|enkripsi)",
+    r"(?:Сообщения и звонки|Сообщения, которые вы)\b[^\n]*(?:сквозн|шифровани)",
+    r"الرسائل والمكالمات[^\n]*مشف[^\n]*",
 )
 _OTHER_NOTICES = (
     r"Your security code with .+ changed",
@@ -103,6 +132,9 @@ _OTHER_NOTICES = (
     r"(?:Je|Uw) beveiligingscode (?:voor|met) .+ is gewijzigd",
     r"O (?:seu )?código de segurança (?:com|de) .+ mudou",
     r"Din säkerhetskod (?:med|för) .+ (?:har )?ändra(?:des|ts)",
+    r".+ ile (?:olan )?güvenlik kodunuz değişti",
+    r"Kode keamanan Anda (?:dengan|untuk) .+ (?:telah )?berubah",
+    r"(?:Ваш к|К)од безопасности с .+ изменился",
     r"Missed (?:voice|video|group)[^\n]* call\b[^\n]{0,40}",
     r"Verpasster (?:Sprach|Video|Gruppen)[^\n]*anruf\b[^\n]{0,40}",
     r"(?:Llamada|Videollamada)[^\n]{0,20} perdida\b[^\n]{0,40}",
@@ -111,6 +143,9 @@ _OTHER_NOTICES = (
     r"Gemiste (?:spraak-?|video-?|groeps-?)?oproep\b[^\n]{0,40}",
     r"(?:Chamada|Ligação) de (?:voz|vídeo)[^\n]{0,20} perdida\b[^\n]{0,40}",
     r"Missat (?:röst|video|grupp)samtal\b[^\n]{0,40}",
+    r"Cevapsız (?:sesli|görüntülü|grup) (?:arama|çağrı)\b[^\n]{0,40}",
+    r"Panggilan (?:suara|video|grup)[^\n]{0,20} tak terjawab\b[^\n]{0,40}",
+    r"Пропущенный (?:аудио|видео|групповой )звонок\b[^\n]{0,40}",
 )
 
 
