@@ -192,6 +192,19 @@ def test_a_message_that_no_longer_holds_says_in_a_context_until_when_it_did(memo
     assert all("(until" not in line for line in context.text.splitlines() if "Porto" in line)
 
 
+def test_the_end_of_a_recalled_passage_stands_behind_its_words() -> None:
+    """Not behind the name of who said them, as if the person had ended; how often it was said stands there."""
+    with Memory(":memory:", worker=False, now=lambda: LATER, profile="project") as memory:
+        for days, text in ((0, "I live in Lisbon."), (0, "I live in Lisbon."), (40, "I live in Porto now.")):
+            at = START + timedelta(days=days)
+            said = {"role": "user", "name": "Kim Berg", "content": text, "created_at": at}
+            memory.add([said, {"role": "assistant", "content": "Noted."}], user_id=USER, session_id=f"s{days}")
+        memory.settle()
+        context = memory.context("Where did I live before?", user_id=USER, session_id="new", budget=400, at=LATER)
+    assert "\nKim Berg (2 times): I live in Lisbon. (until 2025-02-15)\n" in context.text
+    assert "\nKim Berg: I live in Porto now.\n" in context.text
+
+
 def test_words_that_are_true_again_have_no_end(memory: Memory) -> None:
     for days, text in ((0, "I live in Lisbon."), (20, "I moved to Porto."), (40, "I live in Lisbon.")):
         say(memory, text, days)

@@ -22,7 +22,8 @@ class Item:
     message_ids: tuple[str, ...] = ()  # where it comes from, or which stand in it, beside the messages that are shown
     span: Span | None = None
     label: str = ""
-    times: str = ""  # how often it was said, until when it held: behind who said it, or behind a turn's first message
+    times: str = ""  # how often it was said: behind who said it, or behind a turn's first message
+    end: str = ""  # until when it held: behind its words
     quote: str = ""  # of a fact: the words in which it was said
     verbatim: bool = False  # of a fact: a statement in the words of its message, not a value under a key
     heading: str = ""  # under which it stands with others

@@ -34,8 +34,8 @@ def passages(draft: Draft, hits: Hits) -> list[Item]:
             continue
         text, tokens, who = hit.text, hit.tokens, hit.name or hit.role or hit.kind
         times = f" ({hit.count} times)" if hit.count > 1 else ""
-        if hit.until is not None and hit.kind != "fact":  # a fact's own words have it
-            times += f" (until {hit.until:%Y-%m-%d})"
+        over = hit.until is not None and hit.kind != "fact"  # a fact's own words have it
+        end = f" (until {hit.until:%Y-%m-%d})" if over else ""
         if who not in lengths:
             lengths[who] = count(who)
         if cut := tokens > max(_MAX_TOKENS, draft.budget // 2):
@@ -46,7 +46,7 @@ def passages(draft: Draft, hits: Hits) -> list[Item]:
             section="recalled",
             kind="passage" if hit.kind == "message" else hit.kind,
             text=" ".join(text.split("\n")),
-            tokens=tokens + lengths[who] + _LINE_TOKENS + count(times),
+            tokens=tokens + lengths[who] + _LINE_TOKENS + count(times) + count(end),
             reason="",  # in the manifest, of what is taken
             id=hit.id,
             session_id=hit.session_id,
@@ -54,6 +54,7 @@ def passages(draft: Draft, hits: Hits) -> list[Item]:
             span=hit.span if hit.kind in {"message", "summary"} else None,
             label=who,
             times=times,
+            end=end,
             heading=str(hit.created_at.date()),
             value=value,
             score=hit.score,

@@ -210,7 +210,7 @@ def _passages(selection: Selection, section: str) -> str:
         if (group := (item.heading, item.session_id)) != last:
             lines.append(f"[{item.heading}]")
             last = group
-        lines.append(indent(f"{item.label}{item.times}: {item.text}"))
+        lines.append(indent(f"{item.label}{item.times}: {item.text}{item.end}"))
     return "\n".join(lines)
 
 
