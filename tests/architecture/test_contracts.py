@@ -78,7 +78,7 @@ WITH_STORE = frozenset({
     "forgetting.opt_out",
     "forgetting.retention", "formats.export", "formats.transfer", "formats.files", "formats.importing",
     "formats.json_items", "formats.reading", "formats.restore", "formats.sources", "formats.missing_paths",
-    "formats.import_circles",
+    "formats.import_circles", "formats.incoming_opt_outs",
     "maintenance.verify", "maintenance.copy", "documents.documents", "documents.nearest",
 })  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from lamina import PROFILES, Memory
 from lamina.protocols.models import SummaryDraft
 from tests.ship_talk import PROFILE, talk
 
@@ -43,3 +44,24 @@ async def test_a_long_passage_without_an_end_is_cut(opened):
     assert passage.cut
     assert "Zanzibar lamp lamp" in context.text
     assert context.tokens <= 500
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_a_memory_that_was_asked_before_answers_as_one_just_opened(tmp_path, profile: str) -> None:
+    """What is kept at hand of a user is never older than the store, whoever changed it."""
+    place, asked = tmp_path / "chat.db", "Where do I live, and what do I drink?"
+    with (
+        Memory(place, profile=profile, worker=False) as warm,
+        Memory(place, profile=profile, worker=False) as writer,
+    ):
+        for text in ("I live in Ghent.", "I prefer tea.", "I moved to Porto.", "I'm allergic to nuts."):
+            writer.add(text, user_id="ann", session_id="old")
+            writer.settle()
+            context = warm.context(asked, user_id="ann", session_id="new")
+            with Memory(place, profile=profile, worker=False) as cold:
+                assert cold.context(asked, user_id="ann", session_id="new").text == context.text
+        for fact in writer.facts("ann")[:1]:
+            writer.forget(fact_id=fact.id)
+            with Memory(place, profile=profile, worker=False) as cold:
+                text = cold.context(asked, user_id="ann", session_id="new").text
+            assert warm.context(asked, user_id="ann", session_id="new").text == text

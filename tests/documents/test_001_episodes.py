@@ -244,7 +244,8 @@ def test_memories_that_say_the_same_are_merged(opened: Opener) -> None:
     best = memory.remember("The invoice server stands in Frankfurt", user_id=USER, importance=0.9)
     mail = memory.remember("The mail server stands in Oslo", user_id=USER, importance=0.6)
     same = memory.update(mail.id, "Invoice server stands in Frankfurt")
-    other = memory.remember("The invoice server does not stand in Frankfurt", user_id=USER, importance=0.6)
+    print_server = memory.remember("The print server stands in Ghent", user_id=USER, importance=0.6)
+    other = memory.update(print_server.id, "The invoice server does not stand in Frankfurt")
     done = memory.consolidate(USER)
     assert done.merged == (same.id,)
     assert done.tokens_reclaimed == same.tokens

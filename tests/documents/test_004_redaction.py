@@ -217,7 +217,6 @@ def test_who_opted_out_is_met_anew_in_each_session(opened: Opener, profile: str)
     assert "opted out" in context.manifest.warnings[0]
 
 
-
 @pytest.mark.also_postgres
 def test_opting_out_without_a_log(opened: Opener, place: Place) -> None:
     """004.14: then the messages go, too, and what is added later is not stored; opted in, it can be said again."""

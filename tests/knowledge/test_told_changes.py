@@ -177,7 +177,7 @@ def test_what_is_told_of_somebody_known_is_kept(tmp_path: Path, known: str, more
     with Memory(tmp_path / "chat.db", worker=False) as memory:
         tell(memory, known)
         tell(memory, more)
-        last = more.split()[-1].casefold()
+        last = more.rsplit(maxsplit=1)[-1].casefold()
         assert any(mentions(fact, last) for fact in memory.facts(USER))
         assert any(last in hit.text.casefold() for hit in memory.search(more, user_id=USER))
         tell(memory, known)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lamina.context.items import Item
-from lamina.context.repetition import Repeated, Said, without_lines_of_facts
+from lamina.context.repetition import Repeated, Said, Wording, without_lines_of_facts
 from lamina.profiles import Profile, Step
 
 HEADING_TOKENS = 16  # what a section's heading costs at the most
@@ -55,6 +55,7 @@ def fill(
     count: Callable[[str], int],
     spare: int = 0,
     asked: str | None = None,
+    wording: Wording | None = None,
 ) -> Filled:
     """Take items by the profile's steps until the budget is spent. Required items are always taken.
 
@@ -63,7 +64,7 @@ def fill(
     passages alone, where the profile takes these as far as they fit. `asked` is the current message.
     """
     available = max(0, budget - max(spent, sum(reserve(profile, budget))))
-    filling = _Filling(profile, candidates, available, cursor, count)
+    filling = _Filling(profile, candidates, available, cursor, count, wording or Wording())
     again = True
     while again:
         for step in profile.steps:
@@ -85,7 +86,9 @@ class _Filling:
         available: int,
         cursor: int,
         count: Callable[[str], int],
+        wording: Wording,
     ) -> None:
+        self._wording = wording
         self._profile = profile
         self._waiting = {
             section: [item for item in items if not item.required] for section, items in candidates.items()
@@ -155,7 +158,7 @@ class _Filling:
     def drop_repeated(self, asked: str | None) -> bool:
         """Take out what is said already; whether there was any."""
         shorter = self._profile.window.fill and (self._drop_recent_statements() | self._shorten_summaries())
-        said = Said(self._taken, asked)
+        said = Said(self._taken, asked, self._wording)
         recent = [item for item in self._taken if item.section == "recent"]
         here = {(item.session_id, one.seq) for item in recent for one in (*item.messages, *item.equal)}
         repeated = []

@@ -93,6 +93,7 @@ class ContextBuilder:
                 chosen = _in_mode(chosen, "passive")
             newest = view.tail[-1] if view.tail and view.tail[-1].role == "user" else None
             is_stored = newest is not None and newest.text == query
+            known = self._search.standing_facts(user_id)
             draft = Draft(
                 profile=chosen,
                 view=view,
@@ -104,6 +105,7 @@ class ContextBuilder:
                 now=asked_at or self._parts.now(),
                 seen_from=seen_from,
                 counter=self._parts.counter,
+                fact_lines={} if known is None else known.lines,
             )
             draft = await self._read_past_repetition(draft, user_id, session_id, project_id)
             hits: Hits = []
@@ -127,7 +129,10 @@ class ContextBuilder:
     ) -> View:
         """What a context is built from, in one read, with at least so many of the newest messages."""
         reach = replace(_reach(profile, budget), min_messages=min_messages)
-        return await self._parts.store.view(user_id, session_id, reach)
+        if (known := self._search.standing_facts(user_id)) is None:
+            return await self._parts.store.view(user_id, session_id, reach)
+        view = await self._parts.store.view(user_id, session_id, replace(reach, facts_at=known.at))
+        return replace(view, facts=known.facts) if view.count == known.at else view
 
     async def _read_past_repetition(self, draft: Draft, user_id: str, session_id: str, project_id: str | None) -> Draft:
         """A draft that reaches further back, by as much as turns take that say the same."""
@@ -161,6 +166,7 @@ class ContextBuilder:
                 kinds=frozenset(profile.recalled_kinds),
                 min_score=profile.relevance_threshold,
                 strict=profile.weights is not None,
+                room=draft.budget if profile.weights is None else None,
             )
         )
         return found.hits, found.ended
@@ -333,7 +339,9 @@ def _fit(draft: Draft, sections: Mapping[str, Sequence[Item]]) -> _Trial:
 def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare: int = 0) -> _Trial:
     count = draft.counter.count
     messages, cursor = (s.counters.messages, s.counters.cursor) if (s := draft.view.session) else (0, 0)
-    filled = fill(draft.profile, sections, room, draft.base_tokens, cursor, count, spare, draft.query)
+    filled = fill(
+        draft.profile, sections, room, draft.base_tokens, cursor, count, spare, draft.query, wording=draft.wording
+    )
     taken: dict[str, list[Item]] = {}
     for item in sorted(filled.taken, key=lambda item: _reading_order(item, by_distance=draft.near is not None)):
         taken.setdefault(item.section, []).append(with_ends(item, draft.ended))

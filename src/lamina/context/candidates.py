@@ -1,13 +1,14 @@
 """Candidates for a context: recent messages, facts, summaries and digest, each in order of preference."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
 from lamina.context.equal_turns import collapse
 from lamina.context.items import Item
 from lamina.context.rendering import fact_day, fact_line
+from lamina.context.repetition import Wording
 from lamina.context.summary_excerpts import summary_excerpt
 from lamina.folding.layouts import unframe
 from lamina.knowledge.conflicts import holding
@@ -54,8 +55,13 @@ class Draft:
     now: datetime
     seen_from: int | None  # the model sees the session from this message on anyway
     counter: TokenCounter
+    fact_lines: dict[tuple[str, Fact], tuple[str, int]] = field(default_factory=dict)  # that were rendered before
     ended: Sequence[Fact] = ()  # facts of the user that were true once
     near: tuple[NearSummary, ...] | None = None  # nearest first; None: no summary was looked for
+
+    @cached_property
+    def wording(self) -> Wording:
+        return Wording()
 
     @cached_property
     def base_tokens(self) -> int:
@@ -126,12 +132,12 @@ def facts(draft: Draft) -> list[Item]:
     items = []
     for fact in sorted(holding(draft.view.facts, draft.now), key=lambda fact: fact.about is not None):
         if fact.importance >= draft.profile.shown_importance:
-            text = fact_line(draft.profile.layout, fact)
+            text, tokens = _fact_line(draft, fact)
             item = Item(
                 section="facts",
                 kind="fact",
                 text=text,
-                tokens=draft.counter.count(text) + 3,
+                tokens=tokens + 3,
                 reason=f"{fact.category}, importance {fact.importance:g}, {fact.status}",
                 id=fact.id,
                 session_id=fact.session_id,
@@ -142,6 +148,15 @@ def facts(draft: Draft) -> list[Item]:
             )
             items.append(item)
     return items
+
+
+def _fact_line(draft: Draft, fact: Fact) -> tuple[str, int]:
+    """How a fact is shown, and its tokens."""
+    key = (draft.profile.layout, fact)
+    if (found := draft.fact_lines.get(key)) is None:
+        text = fact_line(draft.profile.layout, fact)
+        found = draft.fact_lines[key] = text, draft.counter.count(text)
+    return found
 
 
 def summaries(draft: Draft, omitted: Omitted) -> list[Item]:

@@ -14,7 +14,8 @@ _COURTESY = Cue(  # longer ones first
     thank_you(?:_(?:so|very)_much)? thanks(?:_(?:a_lot|so_much))? thx you['\u2019]?re_welcome my_pleasure
     no_problem no_worries good_(?:morning|afternoon|evening|night|day) hello(?:_there)? hi(?:_there)? hey(?:_there)?
     welcome bye goodbye by_the_way btw fyi just_so_you_know for_your_information please of_course certainly absolutely
-    got_it understood noted okay ok alright all_right sure great good nice perfect wonderful awesome cool fine well oh yes yeah yep
+    got_it understood noted okay ok alright all_right sure great good nice perfect wonderful awesome cool fine well
+    oh yes yeah yep
 
     guten_(?:morgen|tag|abend) hallo servus danke(?:_schön)? vielen_dank bitte(?:_schön)? gern(?:e|_geschehen)?
     alles_klar verstanden notiert übrigens schön freut_mich wie_kann_ich_(?:dir|ihnen)_helfen

@@ -12,6 +12,7 @@ from lamina.knowledge.support_cues import NEGATION
 from lamina.language.words import terms
 
 _MIN_WORDS = 6  # so many words in a row are the same saying, whoever is named before them
+_MAX_COURTEOUS = 100  # characters of a text that may be a courtesy or a fact and nothing else
 _WORDS = re.compile(r"\w+")
 _EDGES = re.compile(r"^\W+|\W+$")
 _LINKS = frozenset(("and", "but", "so", "also", "und", "aber", "auch", "y", "pero", "también"))
@@ -26,11 +27,32 @@ class Repeated(NamedTuple):
     holder: Item | None = None
 
 
+class Wording:
+    """Texts made comparable, each once while a context is built."""
+
+    def __init__(self) -> None:
+        self._plain: dict[str, str] = {}
+        self._bare: dict[str, str] = {}
+
+    def plain(self, text: str) -> str:
+        """A text in lower case with single spaces."""
+        if (found := self._plain.get(text)) is None:
+            found = self._plain[text] = plain_text(text)
+        return found
+
+    def bare(self, text: str) -> str:
+        """A text without courtesies."""
+        if (found := self._bare.get(text)) is None:
+            found = self._bare[text] = without_courtesies(text)
+        return found
+
+
 class Said:
     """What the items of a context say, by which others can be compared with it."""
 
-    def __init__(self, taken: Iterable[Item], asked: str | None) -> None:
-        self._asked = plain_text(asked or "")
+    def __init__(self, taken: Iterable[Item], asked: str | None, wording: Wording | None = None) -> None:
+        self._wording = wording = wording or Wording()
+        self._asked = wording.plain(asked or "")
         self._others: dict[str, Item] = {}  # by id, what has a section of its own
         self._messages: dict[tuple[str, str], Item] = {}
         self._texts: list[tuple[str, Item]] = []
@@ -41,9 +63,11 @@ class Said:
             if item.id is not None and item.section != "recalled":
                 self._others[item.id] = item
             for message in item.messages:
-                self._messages.setdefault((plain_text(message.name or message.role), plain_text(message.text)), item)
+                who = wording.plain(message.name or message.role)
+                self._messages.setdefault((who, wording.plain(message.text)), item)
             if item.section in {"digest", "summaries"} or item.kind == "summary":
-                self._texts.append((f" {plain_text(item.text)} \n {plain_text(without_courtesies(item.text))} ", item))
+                bare = wording.plain(wording.bare(item.text))
+                self._texts.append((f" {wording.plain(item.text)} \n {bare} ", item))
             if item.section == "facts" and item.quote:
                 self._facts.setdefault(normalise_value(item.quote), item)
                 self._known.update(terms(item.quote), terms(item.text))
@@ -61,22 +85,24 @@ class Said:
         return self._find_words(item) if item.section == "recalled" and not item.cut else None
 
     def _find_words(self, item: Item) -> Repeated | None:
-        who, words = plain_text(item.label), plain_text(item.text)
+        who, words = self._wording.plain(item.label), self._wording.plain(item.text)
         if not words:
             return None
         if item.kind == "passage" and words == self._asked:
             return Repeated("the current message says the same")
         if item.kind == "passage" and (holder := self._messages.get((who, words))):
             return Repeated("a recent message says the same", holder)
-        rest = _EDGES.sub("", plain_text(without_courtesies(item.text))) or words
-        for text, holder in self._texts:
-            if holder is not item and (_stands(who, words, text) or _stands(who, rest, text)):
+        longest = max(words.split(), key=len)
+        near = [(text, holder) for text, holder in self._texts if longest in text and holder is not item]
+        rest = _EDGES.sub("", self._wording.plain(self._wording.bare(item.text))) if near else ""
+        for text, holder in near:
+            if _stands(who, words, text) or (rest and _stands(who, rest, text)):
                 return Repeated(f"stands word for word in {holder.id}", holder)
         return self._find_in_facts(item, who) if item.kind == "passage" else None
 
     def _find_in_facts(self, item: Item, who: str) -> Repeated | None:
         """Whether facts say all of a passage, but for courtesies; an assistant may say it in other words."""
-        rest = without_courtesies(item.text)
+        rest = self._wording.bare(item.text) if len(item.text) <= _MAX_COURTEOUS else item.text
         if not _WORDS.search(rest):
             return Repeated("says nothing but courtesies")
         facts = [fact for message_id in item.message_ids for fact in self._quotes.get(message_id, ())]

@@ -155,6 +155,7 @@ class Reach:
     tokens: int  # never much further than this
     min_messages: int = 0  # but so many in any case
     latest: int = 0  # how many messages of the user's last other session are read, if the digest does not have it
+    facts_at: int | None = None  # the user's facts as of this count of changes are known, and are not read again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +177,8 @@ class View:
     digests: tuple[Summary, ...]  # live: one for each project, and one of the sessions of none
     latest: LastSession | None
     opted_out: bool  # nothing is derived from what the user says
-    facts: tuple[Fact, ...]
+    facts: tuple[Fact, ...]  # none where they are known
+    count: int = field(compare=False)  # grows with every change of the user's memory
     cuts: int  # grows when words of the user's memory are taken away or rewritten, by whichever process
 
     @property

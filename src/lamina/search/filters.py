@@ -169,6 +169,7 @@ class Request:
     semantic: str = "vectors"  # what the weighted sum takes for likeness in meaning
     min_score: float = 0.0  # what has less is no hit
     strict: bool = True  # nothing that has neither the words nor the meaning; False: all that may help
+    room: int | None = None  # tokens for all hits together: what will hardly fit is not read
 
 
 def build_request(query: str, profile: Profile, *, user_id: str, top_k: int, **filters: Any) -> Request:

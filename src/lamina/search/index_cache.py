@@ -6,8 +6,9 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from lamina.knowledge.conflicts import order
 from lamina.knowledge.fact_words import names
 from lamina.log.erased import says_something
 from lamina.parts import Parts, beside_loop, on_loop
@@ -31,6 +32,14 @@ _WIDER = (1, 8, 64)  # times as many are read, while most of them say the same
 _COPIES = 3  # messages with the same words around which others are read
 
 
+class Standing(NamedTuple):
+    """The facts of a user that may be true, as of a count of changes, in the order in which they were learnt."""
+
+    at: int
+    facts: tuple[Fact, ...]
+    lines: dict[tuple[str, Fact], tuple[str, int]]  # layout and fact -> how it is shown, and its tokens; filled in use
+
+
 @dataclass(slots=True)
 class UserIndex:
     """A user's index and how far it has been read."""
@@ -43,6 +52,7 @@ class UserIndex:
     read: dict[str, int] = field(default_factory=dict)  # session -> messages read
     items: dict[str, Fact | Episode | Summary] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
+    standing: Standing | None = None
     episodes: dict[str, Episode] = field(default_factory=dict)
     summaries: dict[str, Summary] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  # of the items
@@ -102,6 +112,8 @@ class UserIndex:
         self.texts = texts
         self.items = {item.id: item for item in items}
         self.facts = {item.id: item for item in items if isinstance(item, Fact)}
+        may_be_true = (fact for fact in self.facts.values() if fact.status in {"active", "conflicted"})
+        self.standing = Standing(read.count, tuple(sorted(may_be_true, key=order)), {})
         self.episodes = {item.id: item for item in items if isinstance(item, Episode)}
         self.summaries = {item.id: item for item in items if isinstance(item, Summary)}
         self.index.mark(marks_of(self.facts.values()))
@@ -124,6 +136,12 @@ class IndexCache:
     def nbytes(self) -> int:
         with self._lock:
             return sum(user.index.nbytes for user in self._kept.values())
+
+    def standing_facts(self, user_id: str) -> Standing | None:
+        """The facts of a user that may be true, if they are kept."""
+        with self._lock:
+            user = self._kept.get(user_id)
+        return None if user is None else user.standing
 
     async def get(self, user_id: str, embedder: Embedder | None) -> UserIndex | None:
         """A user's index as it is now; None if there is more than can be kept at hand."""

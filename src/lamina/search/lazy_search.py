@@ -27,6 +27,10 @@ class LazySearch:
         """Read the code of the search, numpy above all."""
         self._instance  # noqa: B018 - makes it
 
+    def standing_facts(self, user_id: str) -> Any:
+        """The facts of a user that may be true, with the count of changes that they are as of, if they are at hand."""
+        return self._instance.cache.standing_facts(user_id) if self.loaded else None
+
     async def search(self, request: Request) -> Any:
         """The best hits, best first, each with how much it is worth beside the others, and the facts that ended."""
         await load_beside_loop(self, self._parts.lexicon)

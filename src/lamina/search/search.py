@@ -24,7 +24,7 @@ from lamina.search.embed import embed_texts
 from lamina.search.episode_distance import NEAR, Nearest, by_sentence, by_words, sentences_of
 from lamina.search.explain import hit_of
 from lamina.search.filters import Request
-from lamina.search.index import KINDS, OTHER, ROLES, Item
+from lamina.search.index import KINDS, OTHER, ROLES, Index, Item
 from lamina.search.index_cache import IndexCache, UserIndex
 from lamina.search.question import EMPTY, Question, nameless, understand, with_context
 from lamina.search.question_patterns import ASKS_BACK
@@ -40,6 +40,9 @@ logger = logging.getLogger("lamina.recall")
 
 _EMBEDDED = 4_000  # characters of a query that are embedded
 _ANY = Filter()  # restricts nothing
+_CHARACTERS, _OVERHEAD = 4, 4  # of a token; tokens that a text takes beside its words
+_LARGE = 240  # tokens: longer texts are cut
+_MORE = 2  # times the room that is read, since some of it is said already
 _QUICK = 2.0  # seconds that a query waits for its vector; then words answer alone
 
 
@@ -107,7 +110,8 @@ class Search:
                 ranking = rank(user.index, query, wider, allowed, at, half_life_days, uses, space, around)
                 allowed_facts = _facts_among(user, allowed) if validity.applies else frozenset()
         marks.append(("rank", time.perf_counter()))
-        hits = await self._hits(user, ranking.best)
+        best = ranking.best if request.room is None else _worth_reading(user.index, ranking.best, request.room)
+        hits = await self._hits(user, best)
         hits = validity.order(hits, allowed_facts)
         hits = [one for one in hits if one[0].score >= request.min_score][: request.top_k]
         marks.append(("read", time.perf_counter()))
@@ -185,6 +189,15 @@ class Search:
             for item, one in found
             if item is not None
         ]
+
+
+def _worth_reading(index: Index, best: Sequence[Best], room: int) -> Sequence[Best]:
+    """Of the best, those that are worth most for their size, up to some more than there is room for."""
+    rows = [index.rows.get(one.id, -1) for one in best]
+    sizes = np.minimum(index.size.all[rows] / _CHARACTERS, max(_LARGE, room / 2)) + _OVERHEAD
+    order = np.argsort(-np.asarray([one.value for one in best]) / sizes, kind="stable")
+    kept = set(order[np.cumsum(sizes[order]) <= _MORE * room].tolist())
+    return [one for place, one in enumerate(best) if place < MAX_COMPARED or place in kept]
 
 
 def _ended(user: UserIndex, at: datetime) -> list[Fact]:

@@ -269,6 +269,8 @@ class OracleStore(OracleQueue):
     async def view(self, user_id: str, session_id: str | None, reach: Reach) -> View:
         kept = None if session_id is None else self._sessions.get(session_id)
         digests = await self.summaries(user_id=user_id, digests=True)
+        changes = await self.changes(user_id, 0)
+        facts = () if changes.count == reach.facts_at else await self.facts(user_id)
         return View(
             session=kept.session if kept else None,
             summaries=tuple(await self.summaries(kept.session.id)) if kept else (),
@@ -278,8 +280,9 @@ class OracleStore(OracleQueue):
             digests=tuple(digests),
             latest=await self._latest(user_id, session_id, digests, reach.latest),
             opted_out=self._has_opted_out(user_id),
-            facts=tuple(f for f in await self.facts(user_id) if f.status in {"active", "conflicted"}),
-            cuts=(await self.changes(user_id, 0)).cuts,
+            facts=tuple(fact for fact in facts if fact.status in {"active", "conflicted"}),
+            count=changes.count,
+            cuts=changes.cuts,
         )
 
     async def _latest(

@@ -34,6 +34,18 @@ class Reading(Suite):
         assert view.digest == a_digest("ann", 1)
         assert [f.id for f in view.facts] == ["f1"]
 
+    async def test_facts_that_are_known_are_not_read_again(self, store: Store) -> None:
+        """As long as nothing of the user's memory has changed since."""
+        await self.folded(store)
+        view = await store.view("ann", "s1", Reach(turns=1, tokens=1_000))
+        known = Reach(turns=1, tokens=1_000, facts_at=view.count)
+        again = await store.view("ann", "s1", known)
+        assert (again.count, again.facts) == (view.count, ())
+        assert await store.commit_facts(some_facts(a_fact("f2", key="city", value="Ghent")))
+        later = await store.view("ann", "s1", known)
+        assert later.count > view.count
+        assert [f.id for f in later.facts] == ["f1", "f2"]
+
     async def test_a_view_without_a_session_knows_the_user(self, store: Store) -> None:
         """A new session hears of the digest and the facts."""
         await self.folded(store)
