@@ -58,7 +58,8 @@ _SET = (
 )
 _ROSE = (
     "(?:has |have |was |were |has been |got |been )?(?:changed|moved|switched|postponed|rescheduled|rebooked|raised|"
-    "lowered|increased|reduced|extended|updated|renamed|upgraded|downgraded|brought forward|pushed back|shortened) to|"
+    "lowered|increased|reduced|extended|updated|renamed|upgraded|downgraded|brought forward|pushed(?: back| out)?|"
+    "shortened|slipped|delayed|set back|shifted|bumped) to|"
     "(?:has |have )?(?:went up|gone up|went down|gone down|rose|risen|fell|fallen|dropped|grew|grown|shrank) to|"
     "(?:is|are|will be) now|(?:is|are) from now on|became"
 )
@@ -87,7 +88,7 @@ ENGLISH = ChangeWords(
     ),
     topics=(
         rf"\b(?:{_MINE}|a|an) new %topic(?= (?:is|are|was|called|named)\b| ?[,:;=(]|%stop)",
-        rf"\b(?:{_SET}) (?:{_MINE}) %topic(?= (?:from %any )?(?:to|as)\b)",
+        rf"\b(?:{_SET}) (?:all (?:of )?|both |most of )?(?:{_MINE}) %topic(?= (?:from %any )?(?:to|as)\b)",
         rf"(?:^|[,;.] |\band |\bbut )(?:{_MINE})? ?%topic(?= (?:{_ROSE})\b)",
         rf"\b(?:{_MOVED}) to (?:a |an |the |using )?%topic%stop",
         r"\b(?:moved|transferred|switched|assigned|upgraded|promoted) (?:me|us) (?:in)?to (?:a |an |the )?%topic%stop",

@@ -4,6 +4,7 @@ Two things tell it: known facts, of which newer ones took the place of older one
 texts on one matter: "the launch has moved to 2 April".
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -25,6 +26,8 @@ WeightedHit = tuple[Hit, float]  # a hit, and how much it is worth beside the ot
 MAX_COMPARED = 25  # hits among which what is true is looked for
 _MAX_REORDERED = 12  # hits, the best, that may have to stand behind it
 _MAX_CHARACTERS = 200  # of a text that may announce a change
+_NUMBER = re.compile(r"\d")
+_ATTRIBUTE = re.compile(r"\b(?:my|our|the)\s+(?P<what>[^\W\d_]+(?: [^\W\d_]+)?)\s+(?:is|are)\b", re.IGNORECASE)
 _SlotKey = tuple[str, str, str | None, str | None]  # category, slot, person, project
 
 
@@ -154,6 +157,8 @@ class Validity:
         """Whether the newer one announces that what the older one says, and what is asked, has changed."""
         if not old.terms & self._asked:
             return False
+        if _has_other_number(old, new):
+            return True
         changes = changes_in(new.hit.text)
         if not changes or changes.adds:
             return False
@@ -161,6 +166,8 @@ class Validity:
 
     def _is_one_matter(self, old: "_Statement", new: "_Statement", changes: Changes) -> bool:
         if _terms_of(changes.ended) & old.terms or _terms_of(changes.topics) & old.terms & self._asked:
+            return True
+        if changes.now and _attributes(old.hit.text) & _attributes(new.hit.text) & self._asked:
             return True
         common = old.terms & new.terms
         return changes.now and bool(common & self._asked) and 2 * len(common) >= min(len(old.terms), len(new.terms))
@@ -179,6 +186,18 @@ def _statement_of(hit: Hit) -> _Statement | None:
     if hit.kind == "summary" or hit.role not in {None, "user"} or len(hit.text) > _MAX_CHARACTERS:
         return None
     return None if hit.text.rstrip().endswith("?") else _Statement(hit, frozenset(terms(hit.text)), hit.name)
+
+
+def _has_other_number(old: _Statement, new: _Statement) -> bool:
+    """Whether the newer one says all that the older one says, with another number: a size, a price, a time."""
+    numbers, others = (frozenset(filter(_NUMBER.search, one.terms)) for one in (old, new))
+    plain = old.terms - numbers
+    return bool(numbers and others and not numbers & others) and len(plain) > 1 and plain <= new.terms
+
+
+def _attributes(text: str) -> frozenset[str]:
+    """The nouns of which a statement says what or who they are: "landlord" of "my landlord is Mrs Janssens"."""
+    return _terms_of(match["what"] for match in _ATTRIBUTE.finditer(text))
 
 
 def _past_windows(question: Question, at: datetime) -> tuple[Window, ...]:
