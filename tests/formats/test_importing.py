@@ -81,9 +81,7 @@ def test_a_file_that_names_no_user_needs_one_beside_other_users(name: str, tmp_p
     memory = opened(tmp_path / "a.db")
     spoken(memory)
     for given in (path, [tmp_path / "named.jsonl", path]):
-        with pytest.raises(
-            InputError, match=rf"{name} does not say whose it is; .*user_id .*--user.*'ann'.*Nothing was"
-        ):
+        with pytest.raises(InputError, match=rf"{name} does not say whose it is; .*user_id.*'ann'.*Nothing was"):
             memory.import_(given, me="Mara")
     assert memory.users() == ["ann"]
     assert memory.import_(path, user_id="ann", me="Mara").messages > 0

@@ -23,7 +23,7 @@ def test_serve_answers_folds_and_ends_with_a_signal(cli, tmp_path):
         with httpx2.Client(base_url=address, headers={"X-API-Key": secret}, timeout=CEILING) as client:
             said = {"messages": "I live in Porto.", "user_id": "alex"}
             assert client.post("/v1/sessions/s1/messages", json=said).status_code == 201
-            wait_until(lambda: client.get("/v1/backlog").json()["pending"] == 0)
+            wait_until(lambda: is_done(client.get("/v1/backlog").json()))
         process.send_signal(signal.SIGTERM)
         assert process.wait(CEILING) == 0
     log = (tmp_path / "log").read_text("utf-8")
@@ -33,6 +33,10 @@ def test_serve_answers_folds_and_ends_with_a_signal(cli, tmp_path):
     assert secret not in log
     assert "Porto" not in log
     assert "Porto" in cli("facts", "-u", "alex").stdout
+
+
+def is_done(backlog):
+    return backlog["pending"] == backlog["leased"] == 0
 
 
 def listens(host, port):
