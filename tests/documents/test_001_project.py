@@ -31,10 +31,33 @@ def test_working_memory_is_rebuilt_at_each_turn(opened: Opener) -> None:
     seen = []
     for _ in range(12):
         talk.turns(1)
+        talk.memory.settle()
         context = talk.context()
         assert context.tokens == context.budget.used
         seen.append(verbatim(context))
     assert seen == [list(range(max(1, 2 * turn - 19), 2 * turn + 1)) for turn in range(1, 13)]
+
+
+def test_what_is_in_no_chunk_yet_is_shown_while_the_worker_is_late(opened: Opener) -> None:
+    """001.12: messages past the newest twenty stay visible until their chunk is written, and then leave."""
+    talk = Talk(opened("project"))
+    talk.messages(27)
+    context = talk.context()
+    assert verbatim(context) == list(range(1, 28))
+    assert context.manifest.coverage.blind_messages == 0
+    talk.memory.settle()
+    assert verbatim(talk.context()) == list(range(8, 28))
+
+
+def test_turns_past_the_retention_that_are_in_no_chunk_yet_are_warned_of(opened: Opener) -> None:
+    """001.20: the warning names the messages and the setting that hides them."""
+    talk = Talk(opened(PROFILES["project"].but(short_term_retention_turns=12)))
+    talk.turns(15)
+    context = talk.context()
+    assert context.manifest.coverage.blind_messages == 6
+    (warning,) = context.manifest.warnings
+    assert warning.startswith("6 messages (1-6) are not visible: before the newest 12 turns and in no summary yet.")
+    assert "short_term_retention_turns" in warning
 
 
 @pytest.mark.also_postgres
@@ -229,7 +252,7 @@ def test_recent_messages_have_60_percent_where_memories_want_the_rest(opened: Op
 )
 def test_the_retrieval_query_is_made_from_the_input_and_the_recent_messages(opened: Opener, query: str | None) -> None:
     """001.12: what is asked, or what was just said if the question says little, finds the old message."""
-    talk = Talk(opened("project"))
+    talk = Talk(opened(PROFILES["project"].but(close_gaps=False)))  # what is not in a chunk yet would be shown anyway
     talk.add("user", "For the invoices we choose the PostgreSQL database because of its transactions.")
     talk.messages(49)
     talk.add("user", "Which database did we choose for invoices?")

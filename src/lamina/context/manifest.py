@@ -106,7 +106,8 @@ def _coverage(draft: Draft, taken: Sequence[Item]) -> Coverage:
 def _gap_warnings(draft: Draft, places: Coverage, tokens: int) -> list[str]:
     """That the schedule leaves messages out though there is room for some of them."""
     session, blind = draft.view.session, places.blind_messages
-    if session is None or not blind or draft.profile.close_gaps:
+    turns = draft.profile.short_term_retention_turns
+    if session is None or not blind or (draft.profile.close_gaps and turns is None):
         return []
     counters = session.counters
     free = draft.budget - tokens - max(0, sum(reserve(draft.profile, draft.budget)) - draft.base_tokens)
@@ -115,8 +116,11 @@ def _gap_warnings(draft: Draft, places: Coverage, tokens: int) -> list[str]:
     spans = [str(one.first) if one.first == one.last else f"{one.first}-{one.last}" for one in places.blind]
     named = ", ".join(spans if len(spans) <= _NAMED else [*spans[:_NAMED], "\u2026"])
     which = f"message {named} is" if blind == 1 else f"{blind:,} messages ({named}) are"
-    room = f"{free:,} tokens are free: with close_gaps, as many of them as fit are shown"
-    return [f"{which} not visible: before the window and in no summary yet. {room}"]
+    where, how = "before the window", "close_gaps"
+    if draft.profile.close_gaps:
+        where, how = f"before the newest {turns} turns", "a higher short_term_retention_turns"
+    room = f"{free:,} tokens are free: with {how}, as many of them as fit are shown"
+    return [f"{which} not visible: {where} and in no summary yet. {room}"]
 
 
 def _unread(draft: Draft) -> Omitted:

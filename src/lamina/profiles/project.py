@@ -17,6 +17,7 @@ PROJECT = Profile(
         Step(section="recalled"),
     ),
     budget=128_000,
+    close_gaps=True,
     cap=200,
     least=100,
     facts=True,
