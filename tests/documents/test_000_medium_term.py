@@ -327,6 +327,34 @@ def test_a_session_file_keeps_its_summary_over_further_folds(opened: Opener, tmp
     assert memory.import_(path, user_id=USER).messages == 0, "a second time adds nothing"
 
 
+@pytest.mark.parametrize("profile", ["medium_term", pytest.param("default", marks=pytest.mark.full)])
+def test_forgetting_words_of_a_summary_that_was_read_back_leaves_the_rest(
+    opened: Opener, tmp_path: Path, profile: str
+) -> None:
+    """000.13: the sentences that have the words go, also from later versions; every other line of the file stays."""
+    shown = "\n".join(f"**Message {n} ({'User' if n % 2 else 'Assistant'}):** {said(n)}" for n in range(19, 29))
+    lines = ["Left the choir in Delft. Sings at home.", "Walks to work.", "Likes questions.", "Asked for a Delft map."]
+    sections = "\n\n".join(f"## {one}\n- {line}" for one, line in zip(SECTIONS, lines, strict=True))
+    path = tmp_path / "session.md"
+    path.write_text(FILE.format(messages=shown, summary=sections), "utf-8")
+    memory = opened(profile)
+    memory.import_(path, user_id=USER)
+    talk = Talk(memory, session_id="2024-01-15_143022")
+    memory.resume(talk.session_id)
+    talk.messages(30)
+    memory.settle()
+    trial = memory.forget(text="delft", user_id=USER, dry_run=True)
+    receipt = memory.forget(text="delft", user_id=USER)
+    assert sorted(receipt.summaries) == sorted(trial.summaries)
+    kept = "\n".join(one.text for one in memory.summaries(talk.session_id, live=False))
+    assert "Delft" not in kept
+    assert "Sings at home." in kept
+    assert all(line in kept for line in lines[1:3])
+    assert talk.summaries()[0].id in receipt.rewritten
+    assert f"## {SECTIONS[3]}\n- (nothing yet)" in kept or profile == "default"
+    assert memory.verify().ok
+
+
 def test_a_long_summary_loses_no_line_while_there_is_room(opened: Opener, tmp_path: Path) -> None:
     """000.4, 000.13: far below the cap of 7,000 tokens, further folds keep every line of a large summary."""
     animals = ("heron", "otter", "badger", "falcon", "lynx", "marten", "osprey", "plover", "stoat", "viper")

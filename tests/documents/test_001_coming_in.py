@@ -103,6 +103,21 @@ def test_chunks_without_messages_keep_their_summaries(opened: Opener, tmp_path: 
 
 
 @pytest.mark.also_postgres
+def test_forgetting_words_of_a_chunk_leaves_the_other_chunks(opened: Opener, tmp_path: Path) -> None:
+    """001.25: of a chunk without messages only the sentences with the words go, and what was said after it stays."""
+    memory = opened("project")
+    memory.import_(write_folder(tmp_path / "folder"))
+    memory.add([f"Something new, number {n}." for n in range(40)], session_id="c1")
+    memory.settle()
+    before = chunks(memory)
+    memory.forget(text="rust", user_id="default")
+    assert chunks(memory) == [("k1", "Then: They set up CI.", ("ci",)), *before[1:]]
+    memory.forget(text="They set up CI", user_id="default")
+    assert chunks(memory) == [("k1", "[forgotten]", ("ci",)), *before[1:]]
+    assert not memory.verify().problems
+
+
+@pytest.mark.also_postgres
 def test_a_folder_of_ours_keeps_chunks_and_facts_without_messages(opened: Opener, tmp_path: Path) -> None:
     """001.25: what another program dropped of our own folder is still covered by its chunk."""
     memory = opened("project")

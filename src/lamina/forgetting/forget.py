@@ -2,24 +2,26 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from lamina.counts import count
 from lamina.errors import DoesNotFit, InputError, NotFound, StoreError
 from lamina.forgetting import find, receipts, redact
+from lamina.forgetting.standing_summaries import standing
 from lamina.knowledge import fact_words, told
 from lamina.knowledge.extract import Reader
 from lamina.log import erased
 from lamina.log.messages import text_of
 from lamina.log.pages import every_session, require_session, single
 from lamina.parts import Parts, Progress, SettlingSessions
-from lamina.protocols.store import Contents, Erased, Erasure, Rewrite, TitleCut
+from lamina.protocols.store import Contents, Erased, Erasure, Rewrite, SummaryCut, TitleCut
 from lamina.values.fact import Fact
 from lamina.values.message import Json, Message, Span
 from lamina.values.receipt import Receipt, Scrub
 from lamina.values.session import Session
+from lamina.values.summary import Summary
 
 logger = logging.getLogger("lamina.forget")
 
@@ -41,6 +43,8 @@ class Plan:
     milestones: list[str] = field(default_factory=list)
     titles: list[TitleCut] = field(default_factory=list)
     unfold: dict[str, int] = field(default_factory=dict)
+    stands: dict[str, int] = field(default_factory=dict)
+    cuts: list[SummaryCut] = field(default_factory=list)
     mentions: list[str] = field(default_factory=list)
     digests: bool = False
     user: bool = False
@@ -164,17 +168,45 @@ class Forgetting:
         where = f"the memory of user {user_id!r}" if session_id is None else f"session {session_id!r} of {user_id!r}"
         plan.nothing = f"nothing in {where} has this text"
         first: Contents | None = None
+        dropped, emptied = dict[str, int](), dict[str, dict[int, str]]()
         async for page in self._pages(user_id, session_id):
             first = first or page
             for message in page.messages:
+                if erased.is_dropped(message):
+                    dropped[message.session_id] = message.seq
                 if redact.message_has(message, wanted) and not _is_gone(message):
                     plan.rewrites.append(self.empty_message(message, erased.FORGOTTEN))
+                    emptied.setdefault(message.session_id, {})[message.seq] = message.text
         if first is not None:
             _match_derived(plan, wanted, first)
+            self._keep_standing(plan, wanted, first, dropped, emptied)
             plan.digest_due = plan.digest_due or session_id is not None
             if not (session_id or first.sessions or first.facts):
                 plan.nothing = await self._say_who_is_missing(plan)
         return plan
+
+    def _keep_standing(
+        self,
+        plan: Plan,
+        wanted: str,
+        stored: Contents,
+        dropped: Mapping[str, int],
+        emptied: Mapping[str, Mapping[int, str]],
+    ) -> None:
+        """Plan to cut the words out of summaries of messages that are not here any more, and to keep the rest."""
+        for session in stored.sessions:
+            if session.id not in plan.affected or session.id not in dropped:
+                continue
+            own = [one for one in stored.summaries if one.session_id == session.id]
+            said = emptied.get(session.id, {})
+            kept = standing(own, dropped[session.id], wanted, said, self._parts.counter.count)
+            if kept is not None:
+                plan.stands[session.id] = kept.last
+                plan.cuts += kept.cuts
+                spans = [one.covers for one in own if one.covers and _has_words(one, wanted)]
+                ends = session.counters.messages
+                later = (span.first for span in spans if span.last > kept.last)
+                plan.unfold[session.id] = min(later, default=ends + 1)
 
     async def _say_who_is_missing(self, plan: Plan) -> str:
         """Why there is nothing of a user: a misspelt name, unless nobody has said anything yet."""
@@ -208,6 +240,8 @@ class Forgetting:
             milestones=tuple(plan.milestones),
             titles=tuple(plan.titles),
             unfold=plan.unfold,
+            stands=plan.stands,
+            cuts=tuple(plan.cuts),
             user=plan.user,
             vectors=plan.vectors,
             derived=plan.derived,
@@ -239,7 +273,8 @@ class Forgetting:
             scrub = await self._parts.store.scrub()
             if plan.derived and plan.renew and not plan.user and (done.summaries or done.digests or plan.retold):
                 live = await self._settle(plan.user_id, sorted(plan.affected), progress, digest=plan.digest_due)
-                done = replace(done, rewritten=tuple(one for one in live if one not in (plan.live or ())))
+                cut = {one.after.id for one in plan.cuts}
+                done = replace(done, rewritten=tuple(one for one in live if one in cut or one not in (plan.live or ())))
         except StoreError as error:
             logger.warning("forget_unfinished", extra={"receipt": done.id, "scrub": scrub, "reason": str(error)})
         logger.info(
@@ -306,7 +341,7 @@ def _match_derived(plan: Plan, wanted: str, stored: Contents) -> None:
     plan.titles += [TitleCut(one.id, one.title, redact.cut_title(one.title, wanted)) for one in titled if one.title]
     plan.digests = any(redact.has((digest.text, digest.topics), wanted) for digest in stored.digests)
     for summary in stored.summaries:
-        if summary.session_id and summary.covers and redact.has((summary.text, summary.topics), wanted):
+        if summary.session_id and summary.covers and _has_words(summary, wanted):
             first = plan.unfold.get(summary.session_id, summary.covers.first)
             plan.unfold[summary.session_id] = min(first, summary.covers.first)
     ends = {session.id: session.counters.messages for session in stored.sessions}
@@ -318,6 +353,10 @@ def _match_derived(plan: Plan, wanted: str, stored: Contents) -> None:
     plan.live = [one.id for one in live]
     only = stored.sessions[0] if len(stored.sessions) == 1 else None  # one that goes on is in no digest
     plan.digest_due = bool(stored.digests) or only is None or only.status in {"ended", "archived"}
+
+
+def _has_words(summary: Summary, wanted: str) -> bool:
+    return redact.has((summary.text, summary.topics), wanted)
 
 
 def _by_user(found: Sequence[Session]) -> dict[str, list[Session]]:

@@ -304,6 +304,13 @@ class Contents:
     proposals: tuple[ProposalRow, ...] = ()
 
 
+class SummaryCut(NamedTuple):
+    """A summary without some of its words, if it is still as it was read."""
+
+    after: Summary
+    expect: bytes  # digest of its record
+
+
 class TitleCut(NamedTuple):
     """What is left of a session's title, if it still has that one."""
 
@@ -330,6 +337,8 @@ class Erasure:
     milestones: tuple[str, ...] = ()
     titles: tuple[TitleCut, ...] = ()
     unfold: Mapping[str, int] = field(default_factory=dict)  # session -> summaries that cover this message or more go
+    stands: Mapping[str, int] = field(default_factory=dict)  # session -> summaries that end here or before stay
+    cuts: tuple[SummaryCut, ...] = ()
     user: bool = False  # everything of the user goes
     vectors: bool = False  # all vectors of the user go
     derived: bool = True  # False: what was derived from rewritten messages stays (retention)

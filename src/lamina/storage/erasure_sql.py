@@ -10,6 +10,7 @@ from lamina.knowledge.conflicts import new_slots
 from lamina.knowledge.fact_words import INSTEAD
 from lamina.log import chain
 from lamina.log.messages import OWN_KEY
+from lamina.log.records import encode_summary
 from lamina.maintenance.integrity import faults
 from lamina.protocols.store import Erased, Erasure, FactRow, MessageRow, ReceiptRow, Rewrite
 from lamina.storage import changes_sql, facts_sql, sessions_sql, summaries_sql
@@ -125,6 +126,7 @@ async def _erase_rewrites(tx: Transaction, erasure: Erasure, gone: Losses) -> No
         await _erase_asked(tx, erasure, gone)
         await _erase_happened(tx, erasure, gone)
     await _forget_appends(tx, {change.message_id for change in erasure.rewrites})
+    await _cut_summaries(tx, erasure, gone)
     for session_id, seq in first.items():
         if await sessions_sql.session(tx, session_id) is None:
             continue  # nothing is left of it to unfold
@@ -136,9 +138,24 @@ async def _erase_rewrites(tx: Transaction, erasure: Erasure, gone: Losses) -> No
             {"tenant": tx.tenant, "id": session_id},
         )
         if erasure.derived:
-            await unfold_from(tx, session_id, seq, gone)
+            await unfold_from(tx, session_id, max(seq, erasure.stands.get(session_id, -1) + 1), gone)
         else:
             await sessions_sql.recount_cursor(tx, session_id)
+
+
+async def _cut_summaries(tx: Transaction, erasure: Erasure, gone: Losses) -> None:
+    """Take words out of summaries that stay; their vectors go with the words."""
+    for cut in erasure.cuts:
+        row = encode_summary(cut.after)
+        await summaries_sql.unindex_summary(tx, row.id)
+        changed = await tx.execute(
+            "update summaries set record = ?, digest = ? where tenant = ? and id = ? and user_id = ? and digest = ?",
+            (row.record, row.digest, tx.tenant, row.id, erasure.user_id, cut.expect),
+        )
+        if not changed:
+            raise Conflict(f"summary {row.id!r} has changed meanwhile; try again")
+        await summaries_sql.index_summary(tx, row.id)
+        gone.summaries.append(row.id)
 
 
 async def rewrite(tx: Transaction, user_id: str, change: Rewrite, gone: Losses) -> str:

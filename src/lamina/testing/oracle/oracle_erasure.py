@@ -11,6 +11,7 @@ from lamina.forgetting.redact import remaining_answer, remaining_episode, remain
 from lamina.knowledge.conflicts import new_slots
 from lamina.log import chain
 from lamina.log.messages import OWN_KEY
+from lamina.log.records import encode_summary
 from lamina.maintenance.integrity import faults
 from lamina.protocols.store import Erased, Erasure, ReceiptRow, Replacement, Rewrite
 from lamina.storage.shared import FORGOTTEN_APPEND, Gone, text_of_row, whole_messages
@@ -103,9 +104,19 @@ class OracleErasure(OracleVectors):
                 self._appends[key] = (FORGOTTEN_APPEND, known)
                 if key.startswith(OWN_KEY):
                     del self._appends[key]
+        self._cut_summaries(erasure, gone)
         for session_id, seq in first.items():
             if session_id in self._sessions:
-                self._unfold_after(session_id, seq, erasure, gone)
+                self._unfold_after(session_id, max(seq, erasure.stands.get(session_id, -1) + 1), erasure, gone)
+
+    def _cut_summaries(self, erasure: Erasure, gone: Gone) -> None:
+        for cut in erasure.cuts:
+            row, new = self._summaries.get(cut.after.id), encode_summary(cut.after)
+            if row is None or row.user_id != erasure.user_id or row.digest != cut.expect:
+                raise Conflict(f"summary {cut.after.id!r} has changed meanwhile; try again")
+            self._summaries[row.id] = replace(row, record=new.record, digest=new.digest)
+            self._vectors.pop(row.id, None)
+            gone.summaries.append(row.id)
 
     def _erase_said(self, erasure: Erasure, change: Rewrite, before: str, gone: Gone) -> None:
         said = [fact for fact in self._facts.values() if fact.message_id == change.message_id]

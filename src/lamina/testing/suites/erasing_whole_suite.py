@@ -6,9 +6,13 @@ import json
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
+
+from lamina.errors import Conflict
 from lamina.forgetting.receipts import FIRST_RECEIPT, broken_receipts
 from lamina.log.pages import single
-from lamina.protocols.store import Erased, Store
+from lamina.log.records import encode_summary
+from lamina.protocols.store import Erased, Store, SummaryCut
 from lamina.testing.samples import (
     a_digest,
     a_draft,
@@ -18,6 +22,7 @@ from lamina.testing.samples import (
     a_milestone,
     a_proposal,
     a_reading,
+    a_rewrite,
     a_summary,
     a_told_fact,
     a_turn,
@@ -27,7 +32,16 @@ from lamina.testing.samples import (
     at,
     some_facts,
 )
-from lamina.testing.suites.checks_suite import ALL, Suite, everything, found_ids, is_whole, session_of, standing
+from lamina.testing.suites.checks_suite import (
+    ALL,
+    Suite,
+    everything,
+    found_ids,
+    is_whole,
+    row_of,
+    session_of,
+    standing,
+)
 from lamina.testing.suites.erasing_suite import remembered
 from lamina.values.message import Span
 from lamina.values.summary import Source
@@ -121,6 +135,25 @@ class ErasingWhole(Suite):
         )
         assert not await store.commit_facts(some_facts(reading=a_reading(session, 8)))
         assert await is_whole(store, "s1")
+
+    async def test_words_are_cut_out_of_summaries_that_stay(self, store: Store) -> None:
+        """Those that end at a message or before it stand, though a message of theirs is rewritten; the rest goes."""
+        await remembered(store)
+        kept = {summary.id: summary for summary in await store.summaries("s1", live=False)}
+        cuts = [
+            SummaryCut(replace(kept[name], text="Ann likes it."), encode_summary(kept[name]).digest)
+            for name in ("a", "ab")
+        ]
+        change = a_rewrite(await row_of(store, "s1", 1))
+        erased = await store.erase(an_erasure(change, stands={"s1": 4}, cuts=tuple(cuts)))
+        assert sorted(erased.summaries) == ["a", "ab", "c"]
+        found = {one.id: (one.text, one.status) for one in await store.summaries("s1", live=False)}
+        assert found["ab"] == ("Ann likes it.", "live")
+        assert found["a"] == ("Ann likes it.", "folded")
+        assert found["b"] == (kept["b"].text, "folded")
+        assert await is_whole(store, "s1")
+        with pytest.raises(Conflict, match="changed meanwhile"):
+            await store.erase(an_erasure(cuts=tuple(cuts), stands={"s1": 4}))
 
     async def test_a_session_is_forgotten_whole(self, store: Store) -> None:
         """With everything of it; other sessions, other users and what was told by hand stay."""
