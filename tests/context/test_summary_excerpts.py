@@ -36,6 +36,19 @@ def test_a_short_summary_is_shown_whole() -> None:
     assert summary_excerpt("- User: a\n- User: b", "b", 40) == "- User: a - User: b"
 
 
+def test_a_question_is_not_told_twice() -> None:
+    """What a reply answers is left out where the excerpt has just shown it, so that the reply has the room."""
+    question = "Which vector database suits a catalogue of 40,000 wines, Qdrant or pgvector?"
+    text = (
+        "- User: My name is Ines. I always write tests before code. I use rustfmt with a width of 100 columns.\n"
+        f'- User: {question}\n- Assistant (to "{question}"): pgvector in the PostgreSQL that you have is simplest.'
+    )
+    found = summary_excerpt(text, "vector databases", 150)
+    assert found.startswith(f"...- User: {question} - Assistant: pgvector in the PostgreSQL")
+    shown = summary_excerpt(text, "simplest", 150)
+    assert f'Assistant (to "{question}"): pgvector' in shown
+
+
 def test_an_excerpt_from_the_front_has_no_mark_before_it() -> None:
     """Prose that answers at its beginning is shown from there, to the character."""
     text = "Alex compared vector databases. " + "Then there were words. " * 20
