@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lamina import Memory
+from lamina import PROFILES, Memory
 from lamina.errors import Conflict
 from lamina.protocols.models import SummaryTask
 from lamina.values.fact import FACT_STATUSES
@@ -242,3 +242,26 @@ def test_commitments_are_kept(opened: Opener, text: str) -> None:
     (fact,) = talk.memory.facts(USER)
     assert fact.category == "commitment"
     assert fact.quote in talk.context("What else?").text.partition("## Summaries")[0]
+
+
+@pytest.mark.parametrize("profile", ["layered", "assistant"])
+@pytest.mark.parametrize(
+    ("text", "dated"),
+    [
+        pytest.param("I'll send Marta the plan by Friday.", True, id="by-friday"),
+        pytest.param("My goal is to open a shop next month.", True, id="next-month"),
+        pytest.param("My goal is to open a shop by 3 May 2027.", False, id="a-date"),
+        pytest.param("I'm allergic to nuts.", False, id="no-time"),
+    ],
+)
+def test_words_such_as_by_friday_have_the_day_on_which_they_were_said(
+    opened: Opener, profile: str, text: str, dated: bool
+) -> None:
+    """004.12: a promise that is shown weeks later does not mean another Friday; other facts stay as they were said."""
+    talk = Talk(opened(PROFILES[profile].but(category_names={}, categories=())))
+    talk.add("user", text)
+    talk.memory.settle()
+    (fact,) = talk.memory.facts(USER)
+    shown = talk.memory.context("What else?", user_id=USER, session_id="another").text
+    line = next(line for line in shown.splitlines() if fact.value in line or fact.quote in line)
+    assert line.endswith(f" [{fact.learnt_at.date()}]") == dated
