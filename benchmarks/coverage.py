@@ -73,8 +73,9 @@ def main() -> None:
         for name in NAMES:
             rows = list(turns(name, said))
             blind = [max(one.blind) for one in rows if any(one.blind)]
-            cells = (len(rows), sum(map(len, said)), len(blind), max(blind, default=0), max(one.tokens for one in rows))
-            print(f"| {talk} | `{name}` | " + " | ".join(f"{cell:,}" for cell in cells) + " |")
+            most = max(one.tokens for one in rows)
+            counts = (len(rows), sum(map(len, said)), len(blind), max(blind, default=0), most)
+            print(f"| {talk} | `{name}` | " + " | ".join(f"{number:,}" for number in counts) + " |")
 
 
 if __name__ == "__main__":
