@@ -29,6 +29,9 @@ JOURNAL = (
 )
 
 
+WATERS = ("the river", "the canal", "the lake", "the harbour", "the coast")
+
+
 def journal(talk: Talk) -> None:
     """Ten messages in which the agent writes almost everything: more than a summary can hold."""
     for statement, phrase in JOURNAL:
@@ -353,6 +356,22 @@ def test_forgetting_words_of_a_summary_that_was_read_back_leaves_the_rest(
     assert talk.summaries()[0].id in receipt.rewritten
     assert f"## {SECTIONS[3]}\n- (nothing yet)" in kept or profile == "default"
     assert memory.verify().ok
+
+
+def test_what_an_update_reads_again_is_told_once(opened: Opener) -> None:
+    """000.3: message 21 reads 2 to 11, of which the summary has 2 to 10 already; no sentence of them comes twice."""
+    talk = Talk(opened("medium_term"))
+    reply = "The ferry leaves at nine and the bus at ten. That is too early for me."
+    report = "The keel is worn, 5 mm are left. The mast is worn, 8 mm are left. The rudder is worn, 11 mm are left."
+    for number in range(1, 23):
+        text = {3: report, 5: reply}.get(number, f"I like the walk along {WATERS[number % 5]} on day {number}.")
+        talk.add("user" if number % 2 else "assistant", text)
+        talk.memory.settle()
+    (summary,) = talk.summaries()
+    assert summary.version == 2
+    said_twice = [one for one in (*report.split(". "), *reply.split(". ")) if summary.text.count(one.rstrip(".")) > 1]
+    assert said_twice == []
+    assert "The ferry leaves at nine and the bus at ten." in summary.text
 
 
 def test_a_long_summary_loses_no_line_while_there_is_room(opened: Opener, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def consolidate(items: Sequence[Scored]) -> tuple[list[Scored], dict[int, int]]:
     for at, said in enumerate(items):
         item, keys = said, _keys(said)
         near = _nearest(keys, kept, postings)
-        if near is not None and at not in heads and _same(item, kept[near]):
+        if near is not None and (at not in heads or _is_read_again(item, kept[near])) and _same(item, kept[near]):
             if at in bound or near in bound or not _says_as_much(item, kept[near]):
                 instead[at] = near
                 continue
@@ -95,6 +95,11 @@ def _same(new: Scored, old: Scored) -> bool:
     return shared >= _NEAR * max(len(keys), len(others)) or shared == len(keys)
 
 
+def _is_read_again(new: Scored, old: Scored) -> bool:
+    """Whether it is the same sentence: an update may read messages that the summary before it has read."""
+    return (new.statement.text, new.statement.speaker) == (old.statement.text, old.statement.speaker)
+
+
 def _says_as_much(new: Scored, old: Scored) -> bool:
     """Whether the newer wording may stand for the older: the same person's, and no word less."""
     if new.statement.speaker != old.statement.speaker or new.statement.open != old.statement.open:
@@ -120,4 +125,6 @@ def _corrects(new: Scored, old: Scored) -> bool:
     shared = sum(key in others for key in plain)
     if not plain or shared < _NEAR * len(plain):
         return False
-    return _is_negated(new) != _is_negated(old) or bool(_numbers(keys) and _numbers(others))
+    numbers, other_numbers = _numbers(keys), _numbers(others)
+    has_another = bool(numbers and other_numbers) and numbers != other_numbers
+    return _is_negated(new) != _is_negated(old) or has_another
