@@ -69,9 +69,9 @@ def plain(name: str) -> list[Labelled]:
 
 
 def talks(folder: Path = TALKS, *, unseen: bool = False) -> list[Labelled]:
-    """The messages of users in whole talks."""
-    paths = sorted(folder.glob("*.jsonl"))
-    return [row for path in paths if path.name.startswith(_UNSEEN) == unseen for row in talk(path)]
+    """The messages of users in whole talks that were read for moments."""
+    paths = (path for path in sorted(folder.glob("*.jsonl")) if path.name.startswith(_UNSEEN) == unseen)
+    return [row for path in paths if any("moment" in row for row in lines(path)) for row in talk(path)]
 
 
 def talk(path: Path) -> Iterator[Labelled]:

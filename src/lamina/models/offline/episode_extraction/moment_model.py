@@ -10,7 +10,7 @@ from importlib import resources
 from lamina.values.fact import EPISODE_KINDS, EpisodeKind
 
 FILE = "moment_model.json"
-SHA256 = "ec5b7487d82c07d41e14bdfd39a73eb9742ec18df5ffa100a0782036b35c4839"  # of the file
+SHA256 = "f95d93403e5c5c79a4f0cd4b786e286849591608cd1175da1efa7f5e4d07946c"  # of the file
 SCALE = 100  # weights are kept as whole numbers of this part
 NONE = "none"
 CLASSES = (NONE, *EPISODE_KINDS)
