@@ -178,3 +178,16 @@ def test_the_type_of_a_clear_statement(text, category):
 def test_what_a_program_printed_is_no_statement(text):
     assert found(text) == []
     assert [draft.quote for draft in found(f"{text}.\n\nMy sister Ann is a nurse at the harbour clinic")] != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("Se fossi un medico vivrei a Napoli.", id="it"),
+        pytest.param("如果我有钱\uff0c我就住在上海。", id="zh-main-clause"),
+        pytest.param("Wenn ich Arzt wäre, würde ich in Hamburg leben.", id="de"),
+    ],
+)
+def test_what_is_only_supposed_is_not_kept(text: str) -> None:
+    """How somebody would be if things were otherwise is not who they are."""
+    assert drafts_in(message(text)) == []

@@ -12,6 +12,7 @@ from lamina.models.offline.statement_extraction.predicates import predicate_feat
 from lamina.models.offline.statement_extraction.segments import Segment, segments
 
 MAX_CHARACTERS = 20_000  # of a message; what follows is mostly pasted
+_ORDERS = frozenset(("cue instruct", "cue always", "cue limit"))
 _LONGEST = 400  # characters of a sentence; a longer one is read in pieces
 
 
@@ -35,6 +36,16 @@ class Clause:
     def hedges(self) -> bool:
         """Whether it begins with a word such as "maybe"."""
         return "early hedge" in self.features
+
+    @property
+    def supposes(self) -> bool:
+        """Whether it begins with a word such as "if"."""
+        return "early suppose" in self.features
+
+    @property
+    def orders(self) -> bool:
+        """Whether it has a word such as "please" or "always"."""
+        return not _ORDERS.isdisjoint(self.features)
 
     @property
     def changes(self) -> bool:

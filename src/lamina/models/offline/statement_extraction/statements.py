@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from lamina.models.embeddings.static_vectors import vectors
 from lamina.models.offline.statement_extraction.clauses import Clause, clauses_of
-from lamina.models.offline.statement_extraction.cues import all_cues
+from lamina.models.offline.statement_extraction.cues import FALLBACK, all_cues
 from lamina.models.offline.statement_extraction.model import TYPES, weights
 from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
@@ -25,6 +25,7 @@ _PASTED = re.compile(
     r"\b[A-Za-z.]*(?:Error|Exception|Warning)\b\s?(?::|\()|\berror\[\w+\]|\bTraceback\b|\bFile \"[^\"]+\", line"
 )
 _SAID_SHARE = 0.5  # of a clause that facts already say
+_UNDER_CONDITIONS = frozenset(("health", "procedure", "commitment"))  # "if I am ill I stay at home" tells something
 _IMPORTANCE: Mapping[str, float] = {
     "identity": 0.65, "relation": 0.6, "health": 0.75, "preference": 0.6, "constraint": 0.65, "instruction": 0.8,
     "goal": 0.6, "decision": 0.6, "procedure": 0.55, "commitment": 0.6, "event": 0.45, "entity": 0.45,
@@ -70,7 +71,7 @@ def statements_in(
     """
     clauses = [one for one in clauses_of(message.text, asked=question is not None) if one.end <= own]
     judged = _with_neighbours(_judge(message.text, clauses))
-    unsaid = [one for one in judged if not _is_said(message.text, one, facts)]
+    unsaid = [one for one in judged if not _is_said(message.text, one, facts) and not _is_supposed(one, judged)]
     asked = question is not None
     kept = [
         one for one in unsaid if _is_kept(one) and (one.clauses[0].has_cues or asked) and not _is_pasted(message, one)
@@ -109,6 +110,16 @@ def _judge(text: str, clauses: Sequence[Clause]) -> list[_Judged]:
 
 def _is_kept(one: _Judged) -> bool:
     return one.confidence >= (_MIN_HEDGED if one.clauses[0].hedges else MIN_CONFIDENCE)
+
+
+def _is_supposed(one: _Judged, judged: Sequence[_Judged]) -> bool:
+    """Whether it says how somebody would be ("if I were a doctor"), in a language whose verbs are not looked at."""
+    clause = one.clauses[0]
+    if clause.language == FALLBACK or one.type in _UNDER_CONDITIONS or clause.orders:
+        return False
+    place = next(place for place, other in enumerate(judged) if other is one)
+    before = judged[place - 1].clauses[0] if place else clause
+    return clause.supposes or (before.supposes and before.segment.sentence == clause.segment.sentence)
 
 
 def _is_pasted(message: Message, one: _Judged) -> bool:
