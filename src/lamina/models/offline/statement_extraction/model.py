@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILE = "statements.npz"
-SHA256 = "ef9e99fe6e11bedcb8e1b44de3460d30a0e891cddf8766d38d86c562e7ebc21b"  # of the file
+SHA256 = "cd240d49c040550650f433a02d96448f2218a88d6107fb1e0bd373aa7a007a79"  # of the file
 TYPES = (
     "none", "identity", "relation", "health", "preference", "constraint", "instruction", "goal", "decision",
     "procedure", "commitment", "event", "entity",
