@@ -22,16 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.moments import DATA, TALKS, Labelled, places, plain, talks, unmarked
+from lamina.models.embeddings.static_vectors import vectors
 from lamina.models.offline.episode_extraction import moment_model
 from lamina.models.offline.episode_extraction.moment_features import observe
 from lamina.models.offline.episode_extraction.moment_model import CLASSES, NONE, SCALE
 
 MODEL = Path(moment_model.__file__).with_name(moment_model.FILE)
 PRICE = 2.5  # of the square of a weight
+VECTOR = 2.0  # how much the vector of a sentence counts beside single features
 LEAST = 2  # sentences that must have a feature
 ROUNDS = 3
 FOLDS = 7
-THRESHOLD = 0.35
+THRESHOLD = 0.4
 UNMARKED = 0.5  # weight of a message that nobody marked
 STEPS = 150
 SETTLED = 1e-5
@@ -41,9 +43,10 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """The sentences of all messages: their features, whose they are, and the label of the message."""
+    """The sentences of all messages: their features and vectors, whose they are, and the label of the message."""
 
     features: tuple[tuple[str, ...], ...]
+    vectors: Matrix
     owners: NDArray[np.int64]
     labels: NDArray[np.int64]
     weights: Matrix
@@ -51,12 +54,17 @@ class Sentences:
     def of(self, owners: set[int]) -> "Sentences":
         keep = [at for at, owner in enumerate(self.owners) if owner in owners]
         return Sentences(
-            tuple(self.features[at] for at in keep), self.owners[keep], self.labels[keep], self.weights[keep]
+            tuple(self.features[at] for at in keep),
+            self.vectors[keep],
+            self.owners[keep],
+            self.labels[keep],
+            self.weights[keep],
         )
 
 
 def read(rows: Sequence[Labelled]) -> Sentences:
     features: list[tuple[str, ...]] = []
+    texts: list[str] = []
     owners: list[int] = []
     labels: list[int] = []
     weights: list[float] = []
@@ -65,19 +73,21 @@ def read(rows: Sequence[Labelled]) -> Sentences:
         for at, (statement, _) in enumerate(seen.sentences):
             if statement:
                 features.append(tuple(seen.features(at)))
+                texts.append(statement.words)
                 owners.append(owner)
                 labels.append(CLASSES.index(row.kind or NONE))
                 weights.append(1.0 if row.marked else UNMARKED)
-    return Sentences(tuple(features), np.array(owners), np.array(labels), np.array(weights))
+    seen_vectors = vectors(texts).astype(np.float64) * VECTOR
+    return Sentences(tuple(features), seen_vectors, np.array(owners), np.array(labels), np.array(weights))
 
 
-def matrix(features: Sequence[Sequence[str]], names: dict[str, int]) -> Matrix:
-    """A row of zeros and ones for each sentence; the last column is always one."""
-    found = np.zeros((len(features), len(names) + 1))
+def matrix(given: Sentences, names: dict[str, int]) -> Matrix:
+    """A row for each sentence: its vector, then zeros and ones; the last column is always one."""
+    found = np.zeros((len(given.features), len(names) + 1))
     found[:, -1] = 1
-    for row, own in enumerate(features):
+    for row, own in enumerate(given.features):
         found[row, [names[name] for name in own if name in names]] = 1
-    return found
+    return np.hstack([given.vectors, found])
 
 
 def fit(inputs: Matrix, labels: NDArray[np.int64], weights: Matrix) -> Matrix:
@@ -144,7 +154,7 @@ def train(given: Sentences) -> tuple[dict[str, int], Matrix]:
     """Names of features with their column, and the weights."""
     counts = Counter(name for own in given.features for name in set(own))
     names = {name: at for at, name in enumerate(sorted(name for name, times in counts.items() if times >= LEAST))}
-    inputs = matrix(given.features, names)
+    inputs = matrix(given, names)
     of_message = Counter(given.owners.tolist())
     shares = np.array([1 / of_message[owner] for owner in given.owners.tolist()])
     weights = given.weights * np.where(given.labels > 0, shares, 1.0)
@@ -170,7 +180,7 @@ def _meant(given: Sentences, shares: Matrix) -> NDArray[np.bool_]:
 def judge(given: Sentences, names: dict[str, int], weights: Matrix) -> dict[int, tuple[float, str]]:
     """For each message how likely it tells of a moment, and which."""
     found: dict[int, tuple[float, str]] = {}
-    shares = probabilities(matrix(given.features, names), weights)
+    shares = probabilities(matrix(given, names), weights)
     for owner, own in zip(given.owners.tolist(), shares, strict=True):
         if owner not in found or 1 - own[0] > found[owner][0]:
             found[owner] = (float(1 - own[0]), CLASSES[1 + int(own[1:].argmax())])
@@ -208,11 +218,14 @@ def report(rows: Sequence[Labelled], found: dict[int, tuple[float, str]], source
 
 def write(names: dict[str, int], weights: Matrix) -> None:
     """The model as a file, and its hash in the module that reads it."""
-    whole = np.rint(weights * SCALE).astype(int)
+    size = len(weights) - len(names) - 1  # of a vector
+    whole = np.rint(weights[size:] * SCALE).astype(int)
+    vector = np.rint(weights[:size] * VECTOR * SCALE).astype(int).tolist()
     kept = {name: whole[at].tolist() for name, at in names.items() if whole[at].any()}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(kept.items()))
     head = f'"threshold": {THRESHOLD}, "classes": {json.dumps(CLASSES)}, "bias": {json.dumps(whole[-1].tolist())}'
-    MODEL.write_text(f'{{{head}, "weights": {{\n{lines}\n}}}}\n', "utf-8")
+    rows = f'"vector": {json.dumps(vector, separators=(",", ":"))}'
+    MODEL.write_text(f'{{{head},\n{rows},\n"weights": {{\n{lines}\n}}}}\n', "utf-8")
     digest = hashlib.sha256(MODEL.read_bytes()).hexdigest()
     module = Path(moment_model.__file__)
     module.write_text(re.sub(r'SHA256 = "\w*"', f'SHA256 = "{digest}"', module.read_text("utf-8")), "utf-8")

@@ -113,12 +113,17 @@ def _draft(message: Message, before: Sequence[Message]) -> EpisodeDraft | None:
 
 def _told(seen: Observation) -> _Moment | None:
     """The sentence of the user that most likely tells of a moment."""
-    judged = [
-        (at, model().judge(seen.features(at)))
+    places = [
+        (at, statement.words)
         for at, (statement, matched) in enumerate(seen.sentences)
         if statement and not (matched and all(one.veto for one in matched))
     ]
-    likely = [_Moment(at, one.kind, one.probability) for at, one in judged if one.probability >= model().threshold]
+    judged = model().judge([(words, seen.features(at)) for at, words in places])
+    likely = [
+        _Moment(at, one.kind, one.probability)
+        for (at, _), one in zip(places, judged, strict=True)
+        if one.probability >= model().threshold
+    ]
     return max(likely, key=lambda one: (one.probability, -one.at), default=None)
 
 

@@ -20,6 +20,7 @@ _QUOTED = re.compile(
     r"(?<!\w)\"(?=\S)[^\"\n]{1,900}(?:\"(?!\w)|(?=\n)|\Z)|“[^“”\n]{1,900}(?:”|(?=\n)|\Z)|«[^«»\n]{1,900}»|`[^`\n]{1,300}`"
 )
 _ASKED = re.compile(r"[?\uff1f؟][\"'”\u2019»)\]\s]*\Z")
+_MASK = re.compile(r"q{3,}")  # what stands for a quotation
 _SYMBOLS = re.compile(r"[{}()\[\]<>=;|&+*/\\_#$@^~]")
 _MAX_SYMBOLS = 0.12
 
@@ -43,6 +44,11 @@ class Statement:
     text: str
     clauses: tuple[Clause, ...]
     whole: str  # the sentence as it was said
+
+    @property
+    def words(self) -> str:
+        """Its words in lower case, without what it quotes."""
+        return " ".join(word for clause in self.clauses for word in clause.full.split() if not _MASK.fullmatch(word))
 
     def gives_reason(self, language: Language) -> bool:
         return language.lists["leads"].match(line_of(self.text), 1) is not None

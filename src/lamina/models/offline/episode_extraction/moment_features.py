@@ -153,6 +153,8 @@ def _features(
     names = signs(statement, language)
     shape = list(_shape(statement))
     found = [*cues, *names, *shape]
+    if not kinds:
+        found += ["no cue", *(f"{name} without cue" for name in names)]
     found += context.features(kinds) if at == 0 else ()
     found += _neighbours(sentences, at)
     return found

@@ -1,16 +1,22 @@
-"""The model that tells moments from other sentences: weights of features, trained by `scripts/train_moments.py`."""
+"""The model that tells moments from other sentences: weights of features and of the vector of the words.
+
+`scripts/train_moments.py` trains it.
+"""
 
 import json
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.models.embeddings.static_vectors import vectors
 from lamina.values.fact import EPISODE_KINDS, EpisodeKind
 
 FILE = "moment_model.json"
-SHA256 = "f95d93403e5c5c79a4f0cd4b786e286849591608cd1175da1efa7f5e4d07946c"  # of the file
+SHA256 = "ca1b1ccd68f9d1e3275242ea7583d60d314b198a2686827ccac7cad47e488043"  # of the file
 SCALE = 100  # weights are kept as whole numbers of this part
 NONE = "none"
 CLASSES = (NONE, *EPISODE_KINDS)
@@ -29,20 +35,29 @@ class Model:
     """The weights of each feature, by class, and the probability from which a sentence is a moment."""
 
     threshold: float
-    bias: tuple[int, ...]
-    weights: Mapping[str, tuple[int, ...]]
+    bias: NDArray[np.float64]
+    weights: Mapping[str, NDArray[np.float64]]
+    vector: NDArray[np.float64]  # of each number of the vector of a sentence
 
-    def judge(self, features: Iterable[str]) -> Judgement:
-        rows = [self.bias, *(row for row in map(self.weights.get, features) if row)]
-        sums = [sum(column) / SCALE for column in zip(*rows, strict=True)]
-        top = max(sums)
-        exponents = [math.exp(one - top) for one in sums]
-        best = max(range(1, len(sums)), key=lambda at: sums[at])
-        return Judgement(1 - exponents[0] / math.fsum(exponents), EPISODE_KINDS[best - 1])
+    def judge(self, sentences: Sequence[tuple[str, Sequence[str]]]) -> list[Judgement]:
+        """What is said of sentences, each given as its words and its features."""
+        if not sentences:
+            return []
+        rows = vectors([text for text, _ in sentences]).astype(np.float64)
+        judged = []
+        for row, (_, features) in zip(rows, sentences, strict=True):
+            sums = self.bias + (row[:, None] * self.vector).sum(axis=0)
+            for feature in features:
+                sums += self.weights.get(feature, 0.0)
+            shares = np.exp(sums - sums.max())
+            kind = EPISODE_KINDS[int(sums[1:].argmax())]
+            judged.append(Judgement(float(1 - shares[0] / shares.sum()), kind))
+        return judged
 
 
 @cache
 def model() -> Model:
     """The model of the package, read once."""
     data = json.loads(resources.files(__package__).joinpath(FILE).read_text("utf-8"))
-    return Model(data["threshold"], tuple(data["bias"]), {name: tuple(row) for name, row in data["weights"].items()})
+    weights = {name: np.array(row) / SCALE for name, row in data["weights"].items()}
+    return Model(data["threshold"], np.array(data["bias"]) / SCALE, weights, np.array(data["vector"]) / SCALE)
