@@ -64,6 +64,7 @@ def test_an_offer_comes_with_its_refusal(offer, refusal):
         pytest.param("Who sang at the party?", "It was Matt Patterson, the baritone.", id="it-was"),
         pytest.param("Shall I book the table at Noma?", "No, my mother can't eat there.", id="no"),
         pytest.param("What kind of venue do you want?", "somewhere warm by a lake in Ticino", id="lower-case"),
+        pytest.param("What's the budget and who's your contact?", "8k in all and it's Joris.", id="figure-first"),
     ],
 )
 def test_an_answer_comes_with_its_question(question, answer):

@@ -117,7 +117,7 @@ def _support(talk: _Talk, at: int) -> tuple[int | None, Statement | None]:
     if not (talk.is_helpless(at) or back):
         if before is not None and is_vague(one):
             return before, None
-        return None, _with_question(talk, at) if at == talk.starts[at] and is_fragment(one) else None
+        return None, _with_question(talk, at) if at == talk.starts[at] and _begins_bare(one) else None
     if before is not None:
         return before, None
     if one.old or not (talk.tells[at] or back or _is_answer(one)):
@@ -247,6 +247,11 @@ def _telling(statements: Sequence[Statement]) -> list[bool]:
 def _is_polite(one: Statement) -> bool:
     """Whether it is small talk, which tells something only with more than one word that says something."""
     return not one.asks and "pleasantry" in labels(one.tokens, lexicon().cues)
+
+
+def _begins_bare(one: Statement) -> bool:
+    """Whether it begins without saying of what: "two of them", "8k in all, and it's Joris who pays"."""
+    return is_fragment(one) or one.tokens[0][0].isdigit()
 
 
 def _is_answer(one: Statement) -> bool:
