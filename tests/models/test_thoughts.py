@@ -73,6 +73,11 @@ def test_an_answer_comes_with_its_question(question, answer):
     assert f'- User (to "{question}"): {answer}' in text.splitlines()
 
 
+def test_code_is_not_shown_as_what_is_answered():
+    """A line of code says nothing of what was asked."""
+    assert "os.system" not in summary(*FILLER, "A: os.system(command)", "Please explain that to me.", cap=200)
+
+
 def test_a_question_is_not_repeated_for_whole_sentences():
     """What can be understood alone has no question beside it."""
     text = summary("A: Where do you live?", "I live in Bergen with my cat Solveig.", cap=100)

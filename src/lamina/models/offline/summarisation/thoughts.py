@@ -1,5 +1,6 @@
 """What a sentence needs to be understood: sentences around it, or the words it answers. Pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,7 @@ _MAX_REMARK = 160  # characters of a remark that is shown with its reply
 _ON_TOPIC = 2  # words of a request with which an answer tells itself what it answers
 _ENGLISH = 0.2  # share of English stop words from which a talk is in English
 _LOOK_BACK = 3  # messages
+_CODE = re.compile(r";\s*\Z|\w\(\S*\)|[{}=<>]|\w\.\w+\(")
 _QUOTES = "\"“”'\u2018\u2019 "
 
 
@@ -203,9 +205,9 @@ def _requests(one: Statement) -> bool:
 
 
 def _fits(one: Statement, characters: int) -> bool:
-    """Whether words may be shown beside their answer: not too many, no small talk, no quoted words, clear alone."""
+    """Whether words may be shown beside their answer: not too many, no small talk, quotations or code, clear alone."""
     cues = labels(one.tokens, lexicon().cues)
-    if len(one.text) > characters or "[" in one.text or "meta" in cues:
+    if len(one.text) > characters or "[" in one.text or "meta" in cues or _CODE.search(one.text):
         return False
     if "pleasantry" in cues and not one.asks:
         return False
