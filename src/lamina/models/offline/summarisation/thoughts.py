@@ -253,7 +253,7 @@ def _is_polite(one: Statement) -> bool:
 
 def _begins_bare(one: Statement) -> bool:
     """Whether it begins without saying of what: "two of them", "8k in all, and it's Joris who pays"."""
-    return is_fragment(one) or one.tokens[0][0].isdigit()
+    return is_fragment(one) or (bool(one.tokens) and one.tokens[0][0].isdigit())
 
 
 def _is_answer(one: Statement) -> bool:
