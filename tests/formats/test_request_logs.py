@@ -137,3 +137,70 @@ def test_log_errors(data: Any, error: str) -> None:
     with pytest.raises(InputError) as raised:
         detect.convert(data, "f")
     assert error in str(raised.value)
+
+
+SEEN = "You are brief.", "Where is Gouda?", "In South Holland.", "And Porto?", "In Portugal."
+
+
+def anthropic_entry(asked: list[dict[str, Any]], answered: str) -> dict[str, Any]:
+    """A request to Anthropic's API and its reply, which thinks before it answers."""
+    content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": answered, "citations": None}]
+    reply = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-a", "content": content}
+    return {"request": {"model": "claude", "system": SEEN[0], "messages": asked}, "response": {**reply, "usage": {}}}
+
+
+def test_a_log_of_anthropics_api() -> None:
+    """System text, question and reply are read; a later request that repeats them, as text or blocks, goes on."""
+    first = [{"role": "user", "content": SEEN[1]}]
+    later = [*first, {"role": "assistant", "content": SEEN[2]}, {"role": "user", "content": SEEN[3]}]
+    blocks = [{"type": "text", "text": SEEN[2], "citations": None}]
+    again = [*first, {"role": "assistant", "content": blocks}, {"role": "user", "content": SEEN[3]}]
+    for repeated in (later, again):
+        log = [anthropic_entry(first, SEEN[2]), anthropic_entry(repeated, SEEN[4])]
+        found = detect.convert(log, "f")
+        assert [text for _, text in said(found)] == [*SEEN]
+        assert len(of_type(found, "session")) == 1
+        assert found.skipped == {"reasoning": 2, "entry whose messages are all in another": 1}
+        assert of_type(found, "message")[2]["model"] == "claude-a"
+
+
+def test_tools_of_anthropics_api_are_tool_calls() -> None:
+    """A call and its result stand where chat messages have them."""
+    called = {"type": "tool_use", "id": "t1", "name": "weather", "input": {"day": 1}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "sun"}
+    asked = [*TALK, {"role": "assistant", "content": [called]}, {"role": "user", "content": [result]}]
+    records = of_type(detect.convert([anthropic_entry(asked, "Sun.")], "f"), "message")
+    assert [record["role"] for record in records] == ["system", "user", "assistant", "tool", "assistant"]
+    assert records[3]["tool_call_id"] == records[2]["tool_calls"][0]["id"] == "t1"
+
+
+def responses_entry(number: int, asked: Any, answered: str, **more: Any) -> dict[str, Any]:
+    output = [
+        {"type": "reasoning", "id": "rs", "summary": []},
+        {"type": "message", "role": "assistant", "status": "completed",
+         "content": [{"type": "output_text", "text": answered, "annotations": []}]},
+    ]  # fmt: skip
+    request = {"model": "m", "instructions": SEEN[0], "input": asked, **more}
+    return {"request": request, "response": {"id": f"resp_{number}", "object": "response", "output": output}}
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["previous-response", "whole-history"])
+def test_a_log_of_the_responses_api(named: bool) -> None:
+    """A request goes on where the response that it names, or the history that it sends, ended."""
+    first = responses_entry(1, SEEN[1], SEEN[2])
+    whole = [
+        {"role": "user", "content": [{"type": "input_text", "text": SEEN[1]}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": SEEN[2]}]},
+        {"role": "user", "content": SEEN[3]},
+    ]
+    later = responses_entry(2, SEEN[3], SEEN[4], previous_response_id="resp_1")
+    found = detect.convert([first, later if named else responses_entry(2, whole, SEEN[4])], "f")
+    assert [text for _, text in said(found)] == [*SEEN]
+    assert len(of_type(found, "session")) == 1
+
+
+def test_inputs_that_are_no_chat_are_no_log() -> None:
+    """Embeddings have an input, too."""
+    entry = {"request": {"model": "m", "input": "words"}, "response": {"data": [{"embedding": [0.0]}]}}
+    with pytest.raises(InputError, match="no known format"):
+        detect.convert([entry], "f")

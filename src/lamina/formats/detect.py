@@ -14,6 +14,7 @@ from lamina.formats import (
     foreign_values,
     mem0_export,
     request_logs,
+    request_shapes,
     sharegpt,
 )
 from lamina.formats.json_lines import KINDS, Conversion, Record
@@ -96,9 +97,7 @@ def _is_sharegpt(first: dict[str, Any]) -> bool:
 
 
 def _is_messages(first: dict[str, Any]) -> bool:
-    places = [first, first.get("request"), first.get("body")]
-    places += [one.get("body") for one in places if isinstance(one, dict)]
-    return "role" in first or any(isinstance(one, dict) and "messages" in one for one in places)
+    return "role" in first or request_shapes.is_request(first)
 
 
 _FORMATS: Mapping[str, tuple[Callable[[dict[str, Any]], bool], Callable[[Any, str], Conversion]]] = {

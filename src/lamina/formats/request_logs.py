@@ -14,6 +14,7 @@ from typing import Any
 
 from lamina.errors import InputError
 from lamina.formats import foreign_values as foreign
+from lamina.formats import request_shapes
 from lamina.formats.foreign_values import Calls, call, call_id, content_hash, identifier, join_id
 from lamina.formats.json_lines import Conversion, Record, message_record
 from lamina.values.codec import json_kind
@@ -24,7 +25,6 @@ _CONTENT_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id", "funct
 _SESSIONS = ("session_id", "conversation_id", "thread_id", "chat_id")
 _USERS = ("user_id", "user")
 _TIMES = ("created", "created_at", "timestamp", "time")
-_SHAPES = "'messages', 'request', 'body', or role and content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,10 @@ def convert(data: Any, name: str) -> Conversion:
     """Each conversation of a log as a session."""
     skipped: Counter[str] = Counter()
     messages: dict[str, _First] = {}
+    earlier: dict[str, Any] = {}  # the messages up to each response, by its id
     chats = []
     for place, entry in foreign.objects(_entries(data), name, "entry"):
-        chat = _chat(entry, place, messages, skipped)
+        chat = _chat(entry, place, messages, earlier, skipped)
         if chat.hashes:
             chats.append(chat)
         else:
@@ -76,55 +77,30 @@ def _entries(data: Any) -> list[Any]:
     return [{"messages": one} if isinstance(one, list) else one for one in given]
 
 
-def _chat(entry: dict[str, Any], place: str, messages: dict[str, _First], skipped: Counter[str]) -> _Chat:
-    request, response = _request(entry, place), _response(entry)
+def _chat(
+    entry: dict[str, Any], place: str, messages: dict[str, _First], earlier: dict[str, Any], skipped: Counter[str]
+) -> _Chat:
+    exchange = request_shapes.read(entry, place, earlier, skipped)
+    request, response = exchange.request, exchange.response
     places = [entry, request, entry.get("metadata"), request.get("metadata")]
     session_id, user_id = _first_id(places, _SESSIONS), _first_id(places, _USERS)
-    sent = request.get("messages")
-    if not isinstance(sent, list):
-        raise InputError(f"{place}: messages must be a list, not {json_kind(sent)}")
     times = (part[name] for part in (response, entry, request) for name in _TIMES if part.get(name) is not None)
     at = foreign.timestamp(next(times, None), f"{place}: time")
     roles, hashes = [], []
     before = content_hash(session_id, user_id)
-    raws = [*sent, *_reply(response, skipped)]
+    raws = [*exchange.sent, *exchange.reply]
     for index, (where, raw) in enumerate(foreign.objects(raws, place, "message"), 1):
         message = _check_message(raw, where)
         if message is None:
             skipped["empty"] += 1
             continue
         before = content_hash(before, [message.get(key) for key in _CONTENT_KEYS])
-        model = _first_id([response, request], ("model",)) if index > len(sent) else None
+        model = _first_id([response, request], ("model",)) if index > len(exchange.sent) else None
         own = foreign.timestamp(raw.get("created_at", raw.get("timestamp")), f"{where}: created_at")
         messages.setdefault(before, _First(message, own or at, identifier(raw.get("model")) or model))
         roles.append(message["role"])
         hashes.append(before)
     return _Chat(session_id, user_id, roles, hashes)
-
-
-def _request(entry: dict[str, Any], place: str) -> dict[str, Any]:
-    """The part of an entry that has the messages."""
-    for outer in (entry, entry.get("request"), entry.get("body")):
-        for part in (outer, outer.get("body") if isinstance(outer, dict) else None):
-            if isinstance(part, dict) and "messages" in part:
-                return part
-    raise InputError(f"{place} has no messages; an entry has {_SHAPES}")
-
-
-def _response(entry: dict[str, Any]) -> dict[str, Any]:
-    """The part of an entry that has the reply, if there is one."""
-    response = foreign.object_at(entry, "response")
-    parts = (foreign.object_at(response, "body"), response, entry)
-    return next((part for part in parts if "choices" in part), {})
-
-
-def _reply(response: dict[str, Any], skipped: Counter[str]) -> list[Any]:
-    choices = response.get("choices")
-    if not isinstance(choices, list) or not choices:
-        return []
-    skipped["another choice of reply"] += len(choices) - 1
-    message = choices[0].get("message") if isinstance(choices[0], dict) else None
-    return [] if message is None else [message]
 
 
 def _first_id(places: Sequence[Any], names: Sequence[str]) -> str | None:
