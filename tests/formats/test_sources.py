@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lamina import BadRecords, InputError, Memory
+from lamina import BadRecords, Conflict, InputError, Memory
 from lamina.formats import json_items, sources
 from lamina.formats.json_items import ItemReader, Position
 from tests.formats.test_foreign import FOLDER
@@ -84,7 +84,7 @@ def test_half_a_file_is_imported_and_said(memory: Memory, tmp_path: Path) -> Non
         "the other conversations of the file were imported (4)",
     )
     (tmp_path / "cut.json").write_text(json.dumps(conversations(9))[:-300])
-    with pytest.raises(InputError, match=r"ends in the middle of item 9 .*8 came before it.*were imported \(8\)"):
+    with pytest.raises(InputError, match=r"ends in the middle of item 9; 8 came before it.*were imported \(8\)"):
         memory.import_(tmp_path / "cut.json")
     assert len(memory.sessions()) == 8
     with pytest.raises(BadRecords, match="conversation 3"):
@@ -187,7 +187,7 @@ def test_items_are_read_piece_by_piece(written: Callable[[Any], str], tmp_path: 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        pytest.param(b'[{"a": 1}, {"b": ', "ends in the middle of item 2 .*1 came before", id="cut"),
+        pytest.param(b'[{"a": 1}, {"b": ', "ends in the middle of item 2; 1 came before", id="cut"),
         pytest.param(b'[{"a": 1} {"b": 2}]', "a comma is missing", id="comma"),
         pytest.param(b'[{"a": 1}', "a comma is missing", id="no-end"),
         pytest.param(b'[{"a": 1}] []', "something follows", id="more"),
@@ -278,3 +278,22 @@ def test_an_empty_file_in_an_archive_is_left_out(memory: Memory, tmp_path: Path)
     path = archive(tmp_path / "c.zip", conversations_json=text("claude_conversations.json"), memories_json="[]")
     done = memory.import_(path)
     assert (done.problems, done.skipped["c.zip/memories.json: empty"]) == ((), 1)
+
+
+def test_an_archive_in_an_archive_is_to_be_unpacked(memory: Memory, tmp_path: Path) -> None:
+    """The error says so, instead of asking whether it is the right one."""
+    archive(tmp_path / "inner.zip", conversations_json=json.dumps(conversations(1)))
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as outer:
+        outer.write(tmp_path / "inner.zip", "inner.zip")
+    with pytest.raises(InputError, match=r"outer.zip has no file .*unpack it, and import the archive that is in it"):
+        memory.import_(tmp_path / "outer.zip")
+
+
+def test_a_conversation_of_another_user_says_what_would_work(memory: Memory, tmp_path: Path) -> None:
+    """Ids are the file's, so choosing another is no advice."""
+    (tmp_path / "a.json").write_text(json.dumps(conversations(1)))
+    memory.import_(tmp_path / "a.json", user_id="ann")
+    with pytest.raises(Conflict, match="is taken by another user of this memory; import it for that user") as found:
+        memory.import_(tmp_path / "a.json", user_id="bob")
+    assert "ann" not in str(found.value)
+    assert "choose" not in str(found.value)

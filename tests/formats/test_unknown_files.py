@@ -105,7 +105,7 @@ def test_a_transcript_with_lines_that_cannot_be_read(memory: Memory, tmp_path: P
     assert done.messages == expected
     total = len(lines) + 2
     assert done.problems == (
-        f"{name}: 2 of {total} lines cannot be read (4, {total}): line 4 is not JSON: Expecting value at column 9",
+        f"{name}: 2 of {total} lines cannot be read (4, {total}): line 4 is cut: it ends in the middle",
         f"the other lines of the file were imported ({len(lines)})",
     )
 
@@ -118,6 +118,32 @@ def test_chat_messages_with_a_line_that_is_cut(memory: Memory, tmp_path: Path) -
     with pytest.raises(InputError, match=r"and nothing was: chat.jsonl: 1 of 3 lines cannot be read: line 3"):
         memory.import_(path, whole=True)
     assert memory.users() == []
-    with pytest.raises(InputError, match=r"1 of 3 lines cannot be read: line 3 is not JSON.*were imported \(2\)"):
+    with pytest.raises(InputError, match=r"1 of 3 lines cannot be read: line 3 is cut.*were imported \(2\)"):
         memory.import_(path)
     assert [one.text for one in memory.messages(memory.sessions()[0].id)] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param({"name": "Jo", "type": "personal_chat", "id": 1, "messages": [{"from": "Jo", "text": "hi"}]},
+                     "a chat of Telegram", id="telegram"),
+        pytest.param([{"type": "message", "user": "U1", "ts": "17.0", "text": "hi"}], "a channel of Slack", id="slack"),
+        pytest.param([{"header": "Gemini Apps", "title": "hi", "time": "2025-01-01", "products": []}],
+                     "an activity log of Google", id="gemini"),
+        pytest.param({"guild": {}, "channel": {}, "messages": [{"content": "hi"}]},
+                     "a channel of Discord", id="discord"),
+    ],
+)  # fmt: skip
+def test_exports_of_tools_that_are_not_read_are_named(memory: Memory, tmp_path: Path, content, words: str) -> None:
+    """The error says whose export it is, and what it can be written as."""
+    (tmp_path / "result.json").write_text(json.dumps(content))
+    with pytest.raises(UnknownFormat, match=rf"^result.json seems to be {words}.*: write it as chat messages: .*role"):
+        memory.import_(tmp_path / "result.json")
+
+
+def test_a_log_with_a_name_and_a_type_is_no_chat_of_another_tool(memory: Memory, tmp_path: Path) -> None:
+    """Messages with roles are chat messages, whatever stands beside them."""
+    messages = [{"role": "user", "content": "hi"}]
+    (tmp_path / "a.json").write_text(json.dumps({"name": "a", "type": "chat", "id": 1, "messages": messages}))
+    assert memory.import_(tmp_path / "a.json").messages == 1

@@ -97,10 +97,11 @@ def _import_lines(done: Imported) -> list[str]:
     if done.problems and not (done.sessions or done.facts):
         lines.append("[red]nothing was imported[/]")
         return [*lines, *_left_out(done)]
-    lines.append(f"{_said(done)}, {done.duplicates:,} already stored")
-    others = ((done.facts, "fact"), (done.episodes, "episode"), (done.links, "link"))
-    if any(number for number, _ in others):
-        lines.append(", ".join(count(number, noun) for number, noun in others if number))
+    others = [(done.facts, "fact"), (done.episodes, "episode"), (done.links, "link")]
+    derived = ", ".join(count(number, noun) for number, noun in others if number)
+    if done.sessions or done.duplicates or not derived:
+        lines.append(f"{_said(done)}, {done.duplicates:,} already stored" if done.sessions else "nothing new")
+    lines += [derived] if derived else []
     lines += _left_out(done)
     if done.problems:
         failed = sum(bool(file.problems) for file in done.files)
@@ -122,7 +123,8 @@ def _file_lines(file: ImportedFile) -> Iterator[str]:
         yield f"[red]not imported[/] {name}"
     else:
         mark = "[yellow]in part[/]" if file.problems else "[green]imported[/]"
-        what = _said(file) if file.sessions or not file.facts else count(file.facts, "new fact")
+        facts = count(file.facts, "new fact") if file.facts else "nothing new"
+        what = _said(file) if file.sessions else facts
         yield f"{mark} {name} ({escape(file.format)}): {what}"
     yield from (f"  [red]{escape(problem)}[/]" for problem in file.problems)
     yield from (f"  {escape(note)}" for note in file.notes)
@@ -210,9 +212,7 @@ def backup(
 
 def _backup_text(done: Backup) -> str:
     counted = f"{count(done.messages, 'message')} in {count(done.sessions, 'session')}"
-    return (
-        f"wrote {count(done.size, 'byte')} to {escape(done.path)}; read again: the file is whole and has all {counted}"
-    )
+    return f"wrote {count(done.size, 'byte')} to {escape(done.path)}; read again: the file is whole, with {counted}"
 
 
 @commands.command("grants")

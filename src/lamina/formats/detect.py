@@ -18,7 +18,8 @@ from lamina.formats import (
     sharegpt,
 )
 from lamina.formats.json_lines import KINDS, Conversion, Record
-from lamina.formats.unknown_files import CAN_BE_IMPORTED
+from lamina.formats.unknown_files import CAN_BE_IMPORTED, describe
+from lamina.formats.unknown_files import json_kind as other_tool
 from lamina.values.codec import json_kind
 
 
@@ -48,6 +49,8 @@ def detect(data: Any, name: str) -> str:
     if isinstance(first, dict):
         if _FOLDER_FIELDS & first.keys():
             raise InputError(f"{name} is a file of a memory folder; import the folder that it is in")
+        if (other := other_tool(first)) is not None:
+            raise UnknownFormat(describe(name, other))
         found = next((known for known, (fits, _) in _FORMATS.items() if fits(first)), None)
         if found is not None:
             return found

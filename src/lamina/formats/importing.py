@@ -19,7 +19,15 @@ from lamina.knowledge.fact_words import describe_fact, slot_of
 from lamina.knowledge.projects import slot_in
 from lamina.log.append import Ingest
 from lamina.log.default_user import DEFAULT_USER
-from lamina.log.messages import check_id, check_title, draft, is_older_main, main_owner, own_session_id
+from lamina.log.messages import (
+    SessionTaken,
+    check_id,
+    check_title,
+    draft,
+    is_older_main,
+    main_owner,
+    own_session_id,
+)
 from lamina.log.pages import single
 from lamina.parts import Parts
 from lamina.values.fact import Episode, Fact, Link
@@ -35,6 +43,8 @@ Derived = TypeVar("Derived", Summary, Fact, Episode)
 _BATCH = 1_000
 _PROGRESS = 100  # records between two reports of progress
 _FIRST_VERSION = 1
+_OTHER_ID = "; choose another session_id"  # which is the file's, not the caller's to choose
+_OF_ANOTHER = " by another user of this memory; import it for that user, or forget the session first"
 _MAX_FAULTS = 100  # that are listed one by one
 
 
@@ -91,7 +101,8 @@ class Importer:
         except (InputError, Conflict) as error:
             await self._finish()
             done = "everything before it was imported, nothing after it" if number else "nothing was imported"
-            raise _reworded(error, f"{error}; {done}") from None
+            advice = _OF_ANOTHER if isinstance(error, SessionTaken) else ""
+            raise _reworded(error, f"{str(error).removesuffix(_OTHER_ID)}{advice}; {done}") from None
 
     @property
     def notes(self) -> list[str]:

@@ -80,7 +80,7 @@ class ItemReader:
             except json.JSONDecodeError as error:
                 cut = error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _NEAR_END
                 if not cut or self._ended or len(self._text) - self._at > _MAX_ITEM:
-                    raise self._broken(number, error.msg) from None
+                    raise self._broken(number, "" if cut else error.msg) from None
                 self._more()
                 continue
             except ValueError:  # Python reads no number of more than 4,300 digits
@@ -105,4 +105,5 @@ class ItemReader:
         ends = self._ended and self._at + _NEAR_END >= len(self._text.rstrip())
         where = "it ends" if ends or self._ended else "it is no JSON"
         before = "nothing came before it" if not number else f"{number:,} came before it"
-        return InputError(f"{where} in the middle of item {number + 1:,} ({reason}); {before}")
+        why = f" ({reason})" if reason else ""
+        return InputError(f"{where} in the middle of item {number + 1:,}{why}; {before}")

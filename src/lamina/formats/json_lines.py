@@ -91,10 +91,9 @@ def records(lines: Iterable[str]) -> Iterator[tuple[int, Record]]:
         try:
             found = json.loads(text.rstrip())
         except json.JSONDecodeError as error:
-            found = {
-                "type": "unreadable",
-                "reason": f"is not JSON: {error.msg.removesuffix(' at')} at column {error.colno:,}",
-            }
+            cut = error.msg.startswith("Unterminated string") or error.pos >= len(text.rstrip())
+            why = "is cut: it ends in the middle" if cut else f"is not JSON: {error.msg} at column {error.colno:,}"
+            found = {"type": "unreadable", "reason": why}
         except (ValueError, RecursionError) as error:
             found = {"type": "unreadable", "reason": f"is not JSON: {error}"}
         if not isinstance(found, dict):

@@ -31,7 +31,9 @@ def is_request(entry: dict[str, Any]) -> bool:
     return _find_request(entry) is not None
 
 
-def read(entry: dict[str, Any], place: str, earlier: dict[str, list[dict[str, Any]]], skipped: Counter[str]) -> Exchange:
+def read(
+    entry: dict[str, Any], place: str, earlier: dict[str, list[dict[str, Any]]], skipped: Counter[str]
+) -> Exchange:
     """The exchange of an entry; `earlier` has the messages up to each response that has an id, and gets this one's."""
     request, response = _find_request(entry), _find_response(entry)
     if request is None:
@@ -99,7 +101,7 @@ def _reply(response: dict[str, Any], place: str, skipped: Counter[str]) -> list[
 
 
 def _plain(message: Any, skipped: Counter[str]) -> dict[str, Any]:
-    """A message without its reasoning; parts that are all text as one text, so that a reply equals what is sent back."""
+    """A message without its reasoning; parts that are all text become one, so that a reply equals what is sent back."""
     parts = message.get("content")
     if not isinstance(parts, list):
         return {**message}

@@ -131,7 +131,9 @@ def _of_archive(path: Path, shown: str, left_out: Counter[str]) -> list[Source]:
     wanted = [one for one in seen if reasons[one.filename] is None]
     left_out.update(reason for reason in reasons.values() if reason)
     if not wanted:
-        raise InputError(f"{shown} has no file that can be imported, such as conversations.json; is it the right one?")
+        inner = any(PurePosixPath(one.filename).suffix.lower() == _ARCHIVE for one in seen)
+        advice = "unpack it, and import the archive that is in it" if inner else "is it the right one?"
+        raise InputError(f"{shown} has no file that can be imported, such as conversations.json; {advice}")
     _check_bomb(wanted, shown)
     return [
         Source(path=path, name=f"{shown}/{one.filename}", size=one.file_size, member=one.filename, is_named=False)

@@ -1,6 +1,8 @@
 """What a file seems to be that cannot be imported, by its first bytes and its name, and what can be."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 CAN_BE_IMPORTED = (
     "what can be imported: exports of ChatGPT and Claude.ai (.zip or .json), transcripts of Claude Code and Codex"
@@ -59,6 +61,15 @@ _TEXTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(r"BEGIN:VCALENDAR"), "a calendar", ""),
     (re.compile(r"From \S+@|(?:Received|Return-Path|Delivered-To|MIME-Version): "), "an e-mail", ""),
 )
+_AS_CHAT = 'write it as chat messages: a list of {"role": "user", "content": "…", "created_at": "…"}'
+_JSON: tuple[tuple[frozenset[str], str], ...] = (  # fields of the first object, and whose export it is then
+    (frozenset({"name", "type", "id", "messages"}), "a chat of Telegram"),
+    (frozenset({"personal_information", "chats"}), "an export of Telegram"),
+    (frozenset({"type", "ts", "text"}), "a channel of Slack"),
+    (frozenset({"header", "title", "time", "products"}), "an activity log of Google (Gemini)"),
+    (frozenset({"participants", "messages", "thread_path"}), "a chat of Messenger or Instagram"),
+    (frozenset({"guild", "channel", "messages"}), "a channel of Discord"),
+)
 DAMAGED = ("JSON that is cut or damaged", "download or copy it again")
 PLAIN = ("plain text", "")
 _TABLES = (".csv", ".tsv")
@@ -94,6 +105,15 @@ def text_kind(start: str, name: str) -> tuple[str, str]:
     if text.startswith(("{", "[")):
         return DAMAGED
     return PLAIN
+
+
+def json_kind(first: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Which other tool's export JSON is, by its first object, and what would work; None if it is none that is known."""
+    messages = first.get("messages")
+    if isinstance(messages, list) and messages and isinstance(messages[0], dict) and "role" in messages[0]:
+        return None
+    found = next((kind for fields, kind in _JSON if fields <= first.keys()), None)
+    return None if found is None else (found, _AS_CHAT)
 
 
 def describe(name: str, kind: tuple[str, str]) -> str:

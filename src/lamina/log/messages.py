@@ -30,6 +30,8 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 def as_list(messages: Any) -> list[Mapping[str, Any]]:
     """What the caller gave (text, one message, or several; also objects of an SDK) as a list of chat messages."""
+    if isinstance(messages, tuple) and messages and isinstance(messages[0], str) and messages[0] in ROLES:
+        raise InputError(f"({messages[0]!r}, …) is no message; give {{'role': {messages[0]!r}, 'content': '…'}}")
     several = isinstance(messages, Sequence) and not isinstance(messages, str | bytes | bytearray)
     return chat_messages(messages if several else [messages])
 
@@ -196,6 +198,10 @@ def own_session_id(session_id: str, user_id: str) -> str:
     return main_session(user_id, agent)
 
 
+class SessionTaken(Conflict):
+    """A session is another user's."""
+
+
 def check_main(session_id: str, user_id: str) -> None:
     """Leave the main sessions of others to them, also before they have one."""
     if main_owner(session_id) not in {None, user_id}:
@@ -204,7 +210,7 @@ def check_main(session_id: str, user_id: str) -> None:
 
 def session_conflict(session_id: str) -> Conflict:
     """What is said of a session that is not the caller's; it tells nothing of whose it is."""
-    return Conflict(f"session {session_id!r} is taken; choose another session_id")
+    return SessionTaken(f"session {session_id!r} is taken; choose another session_id")
 
 
 def check_project_id(value: Any) -> str:
@@ -223,7 +229,8 @@ def check_project(session: Session, project_id: str | None) -> None:
 
 def check_text(name: str, given: Any) -> None:
     if not isinstance(given, str):
-        raise InputError(f"{name} must be text, not {type(given).__name__}")
+        advice = "; give its content alone" if isinstance(given, Mapping | list | tuple) else ""
+        raise InputError(f"{name} must be text, not {type(given).__name__}{advice}")
 
 
 def check_title(value: Any, what: str = "title") -> str:
