@@ -1,10 +1,10 @@
 """Token counters: exact with tiktoken and the vocabulary in this package, an estimate without."""
 
-import base64
 import gzip
 import hashlib
 import importlib
 import threading
+from binascii import a2b_base64
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
@@ -27,6 +27,7 @@ _PATTERN = "|".join(  # noqa: FLY002 - one alternative a line
 
 # Longer texts are counted in slices, so that no text is slow to count; a slice's border costs at most a token or two.
 _SLICE = 100_000
+_WORDS = 10_000  # of the vocabulary's file at once: a token and its rank are two
 # Contexts count the same summaries and turns again and again: the counts of the last texts of some length are kept.
 _MIN_CACHED = 64
 _MAX_CACHED = 20_000
@@ -81,8 +82,11 @@ class ExactCounter:
 
 def _load(tiktoken: Any) -> Any:
     packed = resources.files("lamina.models").joinpath("vocabulary/o200k_base.tiktoken.gz").read_bytes()
-    lines = (line.split() for line in gzip.decompress(packed).splitlines())
-    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    words = gzip.decompress(packed).split()
+    ranks: dict[bytes, int] = {}
+    for at in range(0, len(words), _WORDS):  # in steps, between which other threads run
+        tokens, numbers = words[at : at + _WORDS : 2], words[at + 1 : at + _WORDS : 2]
+        ranks.update(zip(map(a2b_base64, tokens), map(int, numbers), strict=True))
     return tiktoken.Encoding(
         name="o200k_base", pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={}, explicit_n_vocab=len(ranks)
     )
