@@ -61,7 +61,7 @@ def test_without_a_command_the_help_is_shown(cli):
 @pytest.mark.parametrize("words", COMMANDS)
 def test_the_page_of_a_command_ends_with_examples(cli, words):
     """The options of every command are named in one line, and not described again."""
-    page = cli(*words.split(), "--help").stdout
+    page = cli(*words.split(), "-h").stdout
     assert page.startswith(f"Usage: lamina {words} ")
     assert examples(page) == list(EXAMPLES[words])
     assert page.rstrip().endswith(EXAMPLES[words][-1])

@@ -83,6 +83,13 @@ def test_the_width_is_that_of_columns(filled):
     assert max(map(len, lines)) <= 60
 
 
+def test_the_head_of_a_column_is_never_broken(filled):
+    """However long what stands beside it is."""
+    run(filled, "lamina forget --text Berta --user ana --yes")
+    head = run(filled, "lamina receipts", COLUMNS="80").stdout.splitlines()[0]
+    assert head.split() == ["id", "when", "what", "messages", "summaries", "facts", "hash"]
+
+
 def test_a_context_in_a_pipe_is_nothing_but_the_context(filled):
     """Its figures are on standard error."""
     done = run(filled, "lamina context 'where do I live?' -u ana -s s2")

@@ -160,3 +160,9 @@ def test_a_missing_framework_is_named_with_its_extra(adapter, package, extra, tm
     """An adapter whose framework is not installed says which extra brings it."""
     done = run("", f"import lamina.integrations.{adapter}", tmp_path)
     assert f"MissingExtra: {package} is not installed; get it with: pip install 'lamina[{extra}]'" in done.stderr
+
+
+def test_the_service_in_python_names_its_extra(tmp_path):
+    """As `lamina serve` does."""
+    done = run("", "from lamina.server.app import create_app", tmp_path)
+    assert "MissingExtra: fastapi is not installed; get it with: pip install 'lamina[server]'" in done.stderr

@@ -282,3 +282,11 @@ def test_an_answer_that_was_not_awaited_is_refused():
     with pytest.raises(InputError, match="coroutine"):
         as_list(forgotten_await)
     asyncio.run(forgotten_await)
+
+
+@pytest.mark.parametrize("given", [("user", "hi"), ("assistant", "Hello.")], ids=["user", "assistant"])
+def test_a_pair_of_a_role_and_a_text_is_refused(given):
+    """It would be two messages, of which the first says "user"."""
+    with pytest.raises(InputError, match=rf"\('{given[0]}', …\) is no message; give {{'role': '{given[0]}', 'content'"):
+        as_list(given)
+    assert [one["content"] for one in as_list(["user", "hi"])] == ["user", "hi"]

@@ -67,10 +67,13 @@ def test_a_file_that_is_there_stays(tmp_path):
             ("old.db", "is there already; give another name, or overwrite it"),
             (".", "is a folder; give the path of a file"),
             ("chat.db", "is this memory; give another place"),
-            ("none/a.db", "cannot be written: No such file"),
+            ("none/a.db", "none/a.db cannot be made: there is no folder .*none; make it, or give another path"),
         ):
             with pytest.raises(InputError, match=words):
                 memory.backup(tmp_path / target)
+        for target in ("postgresql://localhost/lamina", "sqlite:///a.db"):
+            with pytest.raises(InputError, match=r"a backup is a file, and .* is a database; `lamina copy` copies"):
+                memory.backup(target)
         with pytest.raises(InputError, match="is this memory"):
             memory.backup(tmp_path / "chat.db", overwrite=True)
         assert (tmp_path / "old.db").read_text() == "old"

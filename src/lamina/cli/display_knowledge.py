@@ -217,9 +217,9 @@ def receipts_table(found: Sequence[Receipt]) -> Listing:
             short(one.id),
             minute(one.at),
             one.target,
-            f"{len(one.messages) + len(one.redacted):,}",
-            f"{len(one.summaries) + len(one.digests):,}",
-            f"{len(one.facts):,}",
+            len(one.messages) + len(one.redacted),
+            len(one.summaries) + len(one.digests),
+            len(one.facts),
             one.digest[:12],
         )
         for one in found

@@ -61,7 +61,7 @@ app = typer.Typer(
     help="Layered memory for conversations with language models.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"max_content_width": 100},
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
 )
 for _part in _PARTS:
     _adopt(_part.commands)

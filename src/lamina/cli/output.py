@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.markup import escape
 from rich.padding import Padding
 from rich.panel import Panel
@@ -57,7 +57,8 @@ class Listing:
         for index, column in enumerate(self.columns):
             is_number = bool(self.rows) and all(isinstance(row[index], int) for row in self.rows)
             one_line = plain or column in self.one_line
-            found.add_column(column, justify="right" if is_number else "left", overflow="fold", no_wrap=one_line)
+            side: JustifyMethod = "right" if is_number else "left"
+            found.add_column(column, justify=side, overflow="fold", no_wrap=one_line, min_width=len(column))
         for row in self.rows:
             found.add_row(*(_cell(cell, plain=plain) for cell in row))
         return found

@@ -8,15 +8,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from lamina.errors import LaminaError, MissingExtra
+
+try:
+    from fastapi import FastAPI, Request
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import Response
+except ModuleNotFoundError as error:
+    raise MissingExtra("fastapi", "server") from error
 from starlette.exceptions import HTTPException
 from starlette.routing import Route, compile_path
 from starlette.types import ASGIApp
 
 from lamina import __version__
-from lamina.errors import LaminaError
 from lamina.server.auth import Service
 from lamina.server.inspector.page_files import PACKAGED
 from lamina.server.inspector.page_routes import page_routes

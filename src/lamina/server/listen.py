@@ -26,7 +26,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
             except OSError as error:
                 if sockets and error.errno == errno.EADDRNOTAVAIL:  # e.g. no IPv6 here
                     continue
-                raise LaminaError(_explain(host, port, error)) from error
+                raise LaminaError(explain_port(host, port, error)) from error
             sockets.append(one)
         opened.pop_all()
     return sockets
@@ -46,7 +46,8 @@ def _bind(family: int, address: tuple[object, ...]) -> socket.socket:
     return one
 
 
-def _explain(host: str, port: int, error: OSError) -> str:
+def explain_port(host: str, port: int, error: OSError) -> str:
+    """Why a port cannot be listened on, and what would work."""
     if error.errno == errno.EADDRINUSE:
         other = port + 1 if port < _MAX_PORT else port - 1
         return (

@@ -38,7 +38,8 @@ def openai_advice(path: str, origin: str) -> str:
     if path.rstrip("/") == PREFIX:
         return f"this is the base_url itself; there are {', '.join(sorted(PASSTHROUGH))} below it"
     below = _below(path)
-    if any(below == name or below.startswith(f"{name}/") for name in PASSTHROUGH) or "/chat/completions" in path:
+    known = any(below == name or below.startswith(f"{name}/") for name in PASSTHROUGH)
+    if known or "/chat/completions" in path or path.rstrip("/").endswith(tuple(f"/{name}" for name in PASSTHROUGH)):
         return f"the OpenAI API is not at {path[:_MAX_COMPARED]}: set the client's base_url to {base}"
     return f"the proxy at {base} has {', '.join(sorted(PASSTHROUGH))}; ask the endpoint itself for anything else"
 

@@ -598,7 +598,7 @@ def test_an_address_that_others_can_reach_needs_a_long_token(cli, words, said):
 def test_a_port_that_is_taken_is_named(cli, address):
     port = address[0].rpartition(":")[2].partition("/")[0]
     done = cli("mcp", "--http", "--port", port)
-    assert (done.code, f"cannot listen on 127.0.0.1, port {port}" in done.err) == (1, True)
+    assert (done.code, f"port {port} of 127.0.0.1 is in use" in done.err) == (1, True)
 
 
 # The process

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lamina.errors import InputError, LaminaError
 from lamina.memory import AsyncMemory
+from lamina.server.listen import explain_port
 from lamina.server.mcp.handlers import ToolHandlers
 from lamina.server.mcp.protocol import server_for
 from lamina.server.uvicorn_config import uvicorn_config
@@ -94,7 +95,7 @@ class HttpAddress:
                 listening.close()
                 raise
         except OSError as error:
-            raise LaminaError(f"cannot listen on {self.host}, port {self.port}: {error.strerror or error}") from error
+            raise LaminaError(explain_port(self.host, self.port, error)) from error
         return listening
 
     def url(self, port: int) -> str:

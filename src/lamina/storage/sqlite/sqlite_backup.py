@@ -47,8 +47,12 @@ def back_up(source: Path | sqlite3.Connection, target: Path, *, overwrite: bool,
 
 
 def _check_target(source: Path | sqlite3.Connection, target: Path, *, overwrite: bool) -> None:
+    if "://" in str(target) or str(target).startswith(("postgresql:/", "postgres:/", "sqlite:/")):
+        raise InputError(f"a backup is a file, and {target} is a database; `lamina copy` copies a memory to a database")
     if target.is_dir():
         raise InputError(f"{target} is a folder; give the path of a file, e.g. {target / 'lamina-backup.db'}")
+    if not target.parent.is_dir():
+        raise InputError(f"{target} cannot be made: there is no folder {target.parent}; make it, or give another path")
     if isinstance(source, Path) and target.exists() and source.exists() and target.samefile(source):
         raise InputError(f"{target} is this memory; give another place for its backup")
     if target.exists() and not overwrite:
