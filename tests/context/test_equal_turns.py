@@ -67,6 +67,15 @@ def test_an_exchange_that_comes_again_is_one(memory: Memory) -> None:
     assert context.to_anthropic()["messages"][0]["role"] == "user"
 
 
+def test_case_spaces_and_the_last_sign_make_no_difference(memory: Memory) -> None:
+    """As for hits; the newest wording is shown."""
+    said = ["I live in Ghent", "i live in ghent.", " I live  in Ghent!", GHENT]
+    context = ask(memory, [user(text) for text in said] + [user("Fine."), assistant("Good.")])
+    assert chat(context)[0] == ("user", f"{GHENT} [said 4 times]")
+    hits = [hit for hit in memory.search("Ghent", user_id="ann") if hit.kind == "message"]
+    assert [hit.count for hit in hits if "ghent" in hit.text.casefold()] == [4]
+
+
 def test_a_question_that_got_no_answer_is_one_with_its_repetition(memory: Memory) -> None:
     """A client that tries again leaves the same question without a reply."""
     context = ask(memory, [user(ASK), user(ASK), user(ASK), assistant("Yes."), user("Fine."), assistant("Good.")])
@@ -79,6 +88,7 @@ def test_a_question_that_got_no_answer_is_one_with_its_repetition(memory: Memory
         pytest.param([user(ASK), assistant("Yes."), user(ASK), assistant("No.")], id="another-answer"),
         pytest.param([user("Yes."), user("Is it on?"), user("Yes.")], id="a-short-answer-to-something-else"),
         pytest.param([user(ASK, name="Bo"), user(ASK, name="Al")], id="another-speaker"),
+        pytest.param([user("You live in Ghent?"), user("You live in Ghent.")], id="a-question"),
         pytest.param([user("if x:\n  y()"), user("if x:\n    y()")], id="other-spaces"),
         pytest.param([user([{"type": "text", "text": ASK}])] * 2, id="parts"),
     ],

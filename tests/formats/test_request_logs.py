@@ -142,7 +142,7 @@ def test_log_errors(data: Any, error: str) -> None:
 SEEN = "You are brief.", "Where is Gouda?", "In South Holland.", "And Porto?", "In Portugal."
 
 
-def anthropic_entry(asked: list[dict[str, Any]], answered: str) -> dict[str, Any]:
+def anthropic_entry(asked: list[Any], answered: str) -> dict[str, Any]:
     """A request to Anthropic's API and its reply, which thinks before it answers."""
     content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": answered, "citations": None}]
     reply = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-a", "content": content}

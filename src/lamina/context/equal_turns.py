@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lamina.context.items import Item
+from lamina.knowledge.fact_words import spoken_words
 from lamina.values.message import Message
 
 _MIN_LENGTH = 12  # characters of what means the same wherever it is said; "yes" and "go on" do not
@@ -44,8 +45,14 @@ def _find(shown: Sequence[tuple[Item, Key]], key: Key) -> int | None:
 
 def _key(messages: Sequence[Message]) -> Key:
     """By what turns are compared; () if one of their messages is more than text."""
-    found = tuple((one.role, one.name, one.text.strip()) for one in messages if _is_plain(one))
+    found = tuple((one.role, one.name, _words(one.text)) for one in messages if _is_plain(one))
     return found if len(found) == len(messages) else ()
+
+
+def _words(text: str) -> str:
+    """What is compared: of one line its words, as for hits; of several, where spaces may count, the text as it is."""
+    stripped = text.strip()
+    return stripped if "\n" in stripped else spoken_words(stripped)
 
 
 def _is_plain(message: Message) -> bool:
@@ -57,9 +64,8 @@ def _with_count(turn: Item, equal: Sequence[Message], count: Callable[[str], int
     if not equal:
         return turn
     first = turn.messages[0]
-    times = (
-        f" [said {1 + sum(one.role == first.role and one.text.strip() == first.text.strip() for one in equal)} times]"
-    )
+    words = _words(first.text)
+    times = f" [said {1 + sum(one.role == first.role and _words(one.text) == words for one in equal)} times]"
     return replace(turn, equal=tuple(reversed(equal)), times=times, tokens=turn.tokens + count(times))
 
 

@@ -45,6 +45,12 @@ def plain_text(text: str) -> str:
     return " ".join(normalise("NFKC", normalise("NFKC", text).casefold()).split())
 
 
+def spoken_words(text: str) -> str:
+    """By what messages are found to say the same: also without a full stop or exclamation mark at the end."""
+    plain = plain_text(text).replace("\u2019", "'")
+    return plain.rstrip(".! ") or plain
+
+
 def normalise_value(text: str) -> str:
     """Text made comparable: folded, without punctuation at its ends."""
     return strip_punctuation(plain_text(text))

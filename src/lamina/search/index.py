@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lamina.knowledge.fact_words import normalise_value, plain_text
+from lamina.knowledge.fact_words import normalise_value, spoken_words
 from lamina.language.dates import windows
 from lamina.search.bm25 import NUMBER as _NUMBER
 from lamina.search.bm25 import WordIndex, WordVectors
@@ -86,8 +86,8 @@ def text_of(item: Item) -> str:
 
 
 def hash_words(entry: Entry) -> int:
-    """A number that messages share if the same speaker says the same in them, whatever case and spaces."""
-    words = (entry.kind, entry.role, entry.speaker, plain_text(entry.text) if entry.kind == "message" else entry.id)
+    """A number that messages share if the same speaker says the same in them, whatever case, spaces and last sign."""
+    words = (entry.kind, entry.role, entry.speaker, spoken_words(entry.text) if entry.kind == "message" else entry.id)
     found = hashlib.blake2b(repr(words).encode("utf-8", "backslashreplace"), digest_size=8)
     return int.from_bytes(found.digest(), signed=True)
 
