@@ -1,7 +1,8 @@
 """Sessions, milestones and settings."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from lamina.errors import NotFound
@@ -22,6 +23,13 @@ from lamina.values.session import Milestone, Session, Status
 
 _SESSION, _MESSAGE = SESSION.split(", "), MESSAGE.split(", ")
 
+# the session, and its first and last message's times, which have the zone in which they were said
+_ZONED = f"{SESSION}, " + ", ".join(
+    "(select created_at from messages as m where m.tenant = sessions.tenant and m.session_id = sessions.id"
+    f" order by m.seq {order} limit 1)"
+    for order in ("asc", "desc")
+)
+
 _POSITION = Sql(sqlite="instr", postgres="strpos")
 
 
@@ -31,8 +39,8 @@ async def note_tenant(tx: Transaction) -> None:
 
 
 async def session(tx: Transaction, session_id: str) -> Session | None:
-    found = await tx.row(f"select {SESSION} from sessions where tenant = ? and id = ?", (tx.tenant, session_id))
-    return None if found is None else session_value(found)
+    found = await tx.row(f"select {_ZONED} from sessions where tenant = ? and id = ?", (tx.tenant, session_id))
+    return None if found is None else _zoned(found)
 
 
 async def require_session(tx: Transaction, session_id: str) -> Session:
@@ -135,7 +143,7 @@ async def sessions(
     where += " and turns > 0" if newest else ""
     order = "started_us desc, id desc" if newest else "id"
     found = await tx.rows(
-        f"select {SESSION} from sessions where tenant = :tenant{where} order by {order} limit :limit",
+        f"select {_ZONED} from sessions where tenant = :tenant{where} order by {order} limit :limit",
         {
             "tenant": tx.tenant,
             "after": after,
@@ -146,7 +154,18 @@ async def sessions(
             "limit": limit,
         },
     )
-    return [session_value(row) for row in found]
+    return [_zoned(row) for row in found]
+
+
+def _zoned(row: Row) -> Session:
+    """A session that begins and ends in the zones of its first and last message."""
+    found = session_value(row[: len(_SESSION)])
+    first, last = (None if said is None else datetime.fromisoformat(said).tzinfo for said in row[len(_SESSION) :])
+    return replace(
+        found,
+        started_at=found.started_at.astimezone(first or UTC),
+        last_at=found.last_at.astimezone(last or UTC),
+    )
 
 
 async def newest_messages(

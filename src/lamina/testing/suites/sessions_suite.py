@@ -1,6 +1,7 @@
 """Sessions, milestones and settings."""
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta, timezone
 
 import pytest
 
@@ -53,6 +54,15 @@ class Sessions(Suite):
         with pytest.raises(Stale):
             await store.update_session("s1", at(6), status="paused", expect=second.tag)
         assert single(await store.sessions(ids=["s1"])) == third
+
+    async def test_a_session_begins_and_ends_in_the_zones_of_its_messages(self, store: Store) -> None:
+        """Said before midnight in the west and after it in the east: each day is the one that was said there."""
+        west, east = timezone(timedelta(hours=-7)), timezone(timedelta(hours=5, minutes=30))
+        said = [at().replace(hour=23, tzinfo=west), at().replace(hour=0, tzinfo=east) + timedelta(days=9)]
+        drafts = [a_draft(f"m{number}")._replace(created_at=moment) for number, moment in enumerate(said)]
+        await store.append(an_append("s1", *drafts))
+        for found in (await store.sessions(ids=["s1"]), await store.sessions(user_id="ann", newest=True)):
+            assert [found[0].started_at.isoformat(), found[0].last_at.isoformat()] == [one.isoformat() for one in said]
 
     async def test_newest_sessions_began_last(self, store: Store) -> None:
         """By the time of their first message, whatever came later; of one user."""
