@@ -394,3 +394,14 @@ def test_nothing_overlaps_or_sticks_out(page_of, demo, width):
     assert_laid_out(page)
     opened(page, one(facts_of(demo, ENDLESS), "Lisbon"))
     assert_laid_out(page)
+
+
+def test_a_bar_without_room_has_its_words_beside_it(page_at, empty):
+    """In the first hour everything is of today: still one can read what is known."""
+    post(empty, "sessions/s1/messages", user_id="noor", messages="I live in Porto. I am allergic to peanuts.")
+    post(empty, "settle")
+    for width in (DESK, PHONE):
+        page = page_at(empty, "facts", "noor", width=width)
+        expect(page.get_by_test_id("gantt").locator(".bar-words")).to_have_count(2)
+        expect(page.get_by_test_id("gantt").locator(".bar-words").filter(has_text="Porto")).to_be_visible()
+        assert_laid_out(page)

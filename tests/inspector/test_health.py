@@ -62,6 +62,15 @@ def test_what_fades_is_gone_through_by_keyboard_and_read_as_a_table(page_of, dem
     expect(panel.get_by_role("cell", name="would be archived")).to_have_count(len(going))
 
 
+def test_what_is_fresh_is_drawn_whole(page_of):
+    """Points that would lie on each other at the right edge are set beside it, inside of the picture."""
+    panel = page_of("health").get_by_test_id("fading")
+    expect(panel.locator(".point .sign").first).to_be_visible()
+    wide = panel.locator("svg.points").bounding_box()
+    ends = panel.locator(".point .sign").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert max(ends) <= wide["x"] + wide["width"]
+
+
 def test_who_did_what_the_newest_first_and_more_on_request(page_of, demo):
     for _ in range(30):
         read(demo, "sessions")

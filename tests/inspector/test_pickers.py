@@ -84,3 +84,12 @@ def test_the_open_list_can_be_used_by_everybody(page_at, zones, width):
     assert options(page).locator("bdi").evaluate("one => getComputedStyle(one).direction") == "rtl"
     assert_accessible(page)
     assert_laid_out(page)
+
+
+def test_a_title_that_has_the_words_as_they_were_typed_comes_first(picker):
+    """Before sessions that have them somewhere, as in a date."""
+    page, field = picker
+    field.fill("harbour 12")
+    expect(options(page).first).to_contain_text("Notes on harbour 12")
+    expect(options(page).first).not_to_contain_text("harbour 120")
+    assert options(page).count() > 20

@@ -142,3 +142,17 @@ def test_words_are_in_no_address_and_in_no_log(page_at, tmp_path):
         assert "kingfisher" not in page.evaluate("JSON.stringify([localStorage, sessionStorage])")
         page.context.close()
     assert "kingfisher" not in (tmp_path / "quiet.db.log").read_text("utf-8")
+
+
+def test_all_screens_are_in_one_line_on_a_phone(page_at, nothing):
+    """Whichever is shown, nothing moves."""
+    page = page_at(nothing, "health", width=PHONE)
+    lines = page.get_by_role("navigation").locator("a").evaluate_all("all => all.map(one => one.offsetTop)")
+    assert len(lines) == len(SCREENS)
+    assert len(set(lines)) == 1
+
+
+def test_without_a_key_the_page_says_so(page_at, nothing):
+    page = page_at(nothing, "health")
+    page.get_by_role("button", name="No key").click()
+    expect(page.get_by_role("dialog")).to_contain_text("No key is needed")

@@ -53,11 +53,17 @@ def chatgpt():
     return json.dumps([{**talk, "mapping": nodes, "current_node": last}])
 
 
-def drop(page, *files):
-    """Drop files, each a name and its text."""
-    target = page.get_by_test_id("drop")
+def drop(page, *files, at=None):
+    """Drop files, each a name and its text, at a place or where the page asks for them."""
+    target = at or page.get_by_test_id("drop")
     expect(target).to_be_visible()
     page.evaluate(DROP, [target.element_handle(), files])
+
+
+def name_owner(page, owner):
+    """Say whose history it is, where the file does not."""
+    page.get_by_text("Whose history it is").click()
+    page.get_by_label("Name of the user").fill(owner)
 
 
 def choose(page, name, body):
@@ -120,7 +126,7 @@ def test_a_dropped_export_of_chatgpt_is_imported(page_at, empty):
     """What came in is told in words, with the ways to look at it; a second time adds nothing."""
     page = page_at(empty, "timeline")
     expect(page.get_by_test_id("door-import")).to_contain_text("up to 32 MB each")
-    page.get_by_label("Whose history it is").fill("dara")
+    name_owner(page, "dara")
     drop(page, ("conversations.json", chatgpt()))
     expect(page.get_by_test_id("file")).to_contain_text("4 messages in 1 conversation came in.")
     drop(page, ("conversations.json", chatgpt()))
@@ -128,6 +134,38 @@ def test_a_dropped_export_of_chatgpt_is_imported(page_at, empty):
     page.get_by_test_id("imported").get_by_role("link", name="Timeline").click()
     expect(page.get_by_test_id("messages")).to_contain_text("I moved to Porto.")
     assert read(empty, "users")["items"] == ["dara"]
+
+
+def test_what_is_dropped_beside_the_door_is_taken_too(page_at, empty):
+    """The browser would leave the page for it. The headline then no longer says that the memory is empty."""
+    page = page_at(empty, "timeline")
+    drop(page, ("conversations.json", chatgpt()), at=page.get_by_role("heading", name="This memory is empty"))
+    expect(page.get_by_test_id("file")).to_contain_text("4 messages in 1 conversation came in.")
+    expect(page.get_by_role("heading", name="Add to this memory")).to_be_visible()
+
+
+def test_where_there_are_several_users_the_page_asks_whose_history_it_is(page_at, empty):
+    """Once for all files that name nobody; the way on then leads to that user."""
+    for user in ("anna", "bert"):
+        post(empty, f"sessions/of-{user}/messages", user_id=user, messages="Hello.")
+    page = page_at(empty, "start")
+    drop(page, ("conversations.json", chatgpt()), ("again.json", chatgpt()))
+    asked = page.get_by_test_id("whose")
+    expect(asked).to_have_count(2)
+    asked.first.get_by_label("Which user gets it?").fill("dara")
+    asked.first.get_by_role("button", name="Import it").click()
+    expect(page.get_by_test_id("file").first).to_contain_text("4 messages in 1 conversation came in.")
+    expect(page.get_by_test_id("file").last).to_contain_text("4 messages were here already.")
+    page.get_by_test_id("imported").get_by_role("link", name="You, as Lamina knows you").click()
+    expect(page).to_have_url(re.compile("#/you/dara$"))
+
+
+def test_doors_are_of_one_height_and_their_buttons_in_one_line(page_at, nothing):
+    page = page_at(nothing, "start")
+    expect(page.locator(".door")).to_have_count(3)
+    for inner in (".door", ".door .foot"):
+        bottoms = page.locator(inner).evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
+        assert max(bottoms) - min(bottoms) < 1
 
 
 def test_files_are_imported_one_after_the_other_and_each_says_what_became_of_it(page_at, empty):
@@ -153,13 +191,15 @@ CHAT = "".join(
 def test_a_chat_of_several_people_asks_which_of_them_you_are(page_at, empty):
     """The names are buttons; the file is sent again by itself, and its times are of the zone of who looks."""
     page = page_at(empty, "start", timezone="Europe/Stockholm")
-    page.get_by_label("Whose history it is").fill("mara")
+    name_owner(page, "mara")
     drop(page, ("WhatsApp Chat with Cat.txt", CHAT))
     asked = page.get_by_test_id("speakers")
     expect(asked).to_contain_text("Which of these are you?")
     expect(asked.get_by_role("button")).to_have_text(["Mara Lindqvist", "Cat O'Hara"])
     asked.get_by_role("button", name="Mara Lindqvist").click()
     expect(page.get_by_test_id("file")).to_contain_text("3 messages in 1 conversation came in.")
+    expect(page.get_by_test_id("file")).to_contain_text("times are taken as those of Europe/Stockholm")
+    expect(page.get_by_test_id("file")).not_to_contain_text("--zone")
     (session,) = read(empty, "sessions", user_id="mara")["items"]
     said = read(empty, f"sessions/{quote(session['id'], safe='')}/messages")["items"]
     assert [one["role"] for one in said] == ["user", "assistant", "user"]

@@ -67,3 +67,22 @@ def test_the_machine_s_own_clock_is_told_with_its_zone(page_at, zones):
     """When the figures were read is a time of the machine that shows them."""
     page = page_at(zones, "health", timezone="Asia/Kolkata")
     expect(page.get_by_test_id("as-read")).to_contain_text("UTC+5:30")
+
+
+@pytest.mark.parametrize("timezone", PLACES)
+def test_a_session_has_the_days_on_which_it_was_held(page_at, zones, timezone):
+    """In the list, on the timeline, and where it is told what a person is known from."""
+    page = page_at(zones, "timeline", TRAVELLER, "on tour", timezone=timezone)
+    expect(page.locator("main")).to_contain_text("last 2025-08-20 23:45 UTC-7")
+    page.get_by_role("combobox", name="Session").click()
+    found = page.get_by_role("listbox").get_by_role("option")
+    for number, days in enumerate(("at work2025-09-03", "on tour2025-08-20", "at home2025-07-26")):
+        expect(found.nth(number)).to_contain_text(days)
+    page = page_at(zones, "you", TRAVELLER, timezone=timezone)
+    expect(page.get_by_test_id("person")).to_contain_text("26 July 2025 to 3 September 2025")
+
+
+def test_when_the_service_did_something_is_told_in_the_zone_of_who_looks(page_at, zones):
+    """Nobody said it; so it is the time on the clock at the wall."""
+    page = page_at(zones, "health", timezone="Asia/Kolkata")
+    expect(page.get_by_test_id("audit").locator("tbody td").first).to_contain_text("UTC+5:30")

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from lamina.testing.llm_server import Fault, LlmServer
-from tests.inspector.browser import PHONE
+from tests.inspector.browser import PHONE, assert_laid_out
 from tests.inspector.memories import USER
-from tests.inspector.service import read, serving
+from tests.inspector.service import post, read, serving
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker has the browser, and makes each memory once
@@ -38,6 +38,7 @@ def test_an_echo_answers_and_memory_forms_live(page_at, empty):
     """Without a model: what is said is kept, facts appear by events; the echo is marked, and not remembered."""
     page = page_at(empty, "try")
     expect(page.get_by_test_id("live").get_by_text("listening", exact=True)).to_be_visible()
+    page.get_by_text("Have a model answer").click()
     expect(page.get_by_test_id("no-model")).to_contain_text("LAMINA_PROXY_BASE_URL")
     say(page, "I'm Alex. I live in Porto and my favourite drink is green tea.")
     expect(page.get_by_test_id("said")).to_contain_text("A model would have seen nothing yet")
@@ -154,7 +155,7 @@ def test_an_answer_that_does_not_come_is_waited_for_and_can_be_stopped(page_at, 
     page = page_at(address, "try", "dan")
     page.get_by_label("Model").fill("any")
     say(page, "Are you there?")
-    expect(page.get_by_test_id("said")).to_contain_text("Waiting for the model")
+    expect(page.get_by_test_id("said")).to_contain_text("Waiting for the answer")
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_test_id("said").get_by_role("alert")).to_contain_text("You stopped it.")
     expect(page.get_by_label("Your message")).to_have_value("Are you there?")
@@ -173,3 +174,59 @@ def test_what_is_suggested_overwrites_nobodys_facts(page_at, demo, empty):
     other = page_at(empty, "try")
     other.get_by_test_id("suggestions").get_by_role("button").first.click()
     expect(other.get_by_label("Your message")).to_have_value(re.compile("^I'm Alex"))
+
+
+LONG = "We drove from Lisbon to Utrecht in three days, with the cat on the back seat and no heating."
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [(" Hi,  I'm Noor. ", "Hi, I'm Noor."), (LONG, "We drove from Lisbon to Utrecht in three days, with the cat…")],
+)
+def test_a_chat_is_named_by_how_it_began_and_has_the_time_of_who_talks(page_at, empty, words, title):
+    """The whole beginning, or as many words as fit; the zone is the one of the browser."""
+    page = page_at(empty, "try", "noor", timezone="Asia/Tokyo")
+    say(page, words)
+    expect(page.get_by_test_id("seen")).to_have_count(1)
+    say(page, "And one thing more.")
+    expect(page.get_by_test_id("seen")).to_have_count(2)
+    (session,) = read(empty, "sessions", user_id="noor")["items"]
+    assert session["title"] == title
+    assert session["started_at"].endswith("+09:00")
+    said = read(empty, f"sessions/{session['id']}/messages")["items"]
+    assert [one["created_at"][-6:] for one in said] == ["+09:00", "+09:00"]
+
+
+def test_a_piece_that_the_model_saw_is_told_by_its_words(page_at, empty):
+    """Recent messages and passages by what they say, with their place beside it."""
+    page = page_at(empty, "try", "noor")
+    say(page, "The ferry leaves at noon.")
+    expect(page.get_by_test_id("seen")).to_have_count(1)
+    say(page, "When does it leave?")
+    expect(page.get_by_test_id("seen")).to_have_count(2)
+    page.get_by_test_id("seen").last.locator("summary").first.click()
+    recent = page.get_by_test_id("pieces").get_by_label("recent")
+    expect(recent.get_by_role("button", name="user: The ferry leaves at noon.")).to_be_visible()
+    expect(recent.locator(".reason")).to_contain_text("message 1, ")
+
+
+def test_what_is_asked_is_asked_as_people_ask(page_at, empty):
+    post(empty, "sessions/s1/messages", user_id="noor", messages="I live in Porto. I work at Acme.")
+    post(empty, "settle")
+    page = page_at(empty, "try", "noor")
+    asked = page.get_by_test_id("suggestions")
+    expect(asked).to_contain_text("Where do I live?")
+    expect(asked).to_contain_text("Where do I work?")
+
+
+def test_a_chat_stays_where_it_is_while_the_service_is_away(page_at, tmp_path):
+    """What was said and what is in the box are not lost; it is told what is wrong."""
+    with serving(tmp_path / "away.db") as address:
+        page = page_at(address, "try", expected=["Failed to load", "ERR_", "status of"])
+        say(page, "The ferry leaves at noon.")
+        expect(page.get_by_test_id("seen")).to_have_count(1)
+    say(page, "When does it leave?")
+    expect(page.get_by_test_id("said").get_by_role("alert")).to_contain_text("does not answer")
+    expect(page.get_by_test_id("said")).to_contain_text("The ferry leaves at noon.")
+    expect(page.get_by_label("Your message")).to_have_value("When does it leave?")
+    assert_laid_out(page)

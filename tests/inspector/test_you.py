@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.inspector.browser import PHONE
+from tests.inspector.browser import PHONE, assert_laid_out
 from tests.inspector.memories import USER
 from tests.inspector.service import post, read
 
@@ -180,3 +180,36 @@ def test_what_belongs_to_a_project_is_shown_too(page_at, empty, screen):
     page = page_at(empty, screen, f"dina-{screen}")
     expect(page.locator("main")).to_contain_text("PostgreSQL")
     expect(page.locator("main")).to_contain_text("Ghent")
+
+
+def test_what_is_true_now_comes_last_among_the_values_of_a_change(page_at, empty):
+    """Also where it began before the older value was told: then no day of the older one is known."""
+    for words in ("I live in Ghent.", "I moved to Porto last week."):
+        post(empty, "sessions/s1/messages", user_id="dara", messages=words)
+    post(empty, "settle")
+    page = page_at(empty, "you", "dara")
+    values = page.get_by_test_id("change").locator("ol > li")
+    expect(values).to_have_text([re.compile("^Ghent.*before$"), re.compile("^Porto.*20")])
+    expect(values.nth(1)).to_have_class("now")
+    expect(page.get_by_test_id("person")).to_contain_text("location Porto")
+
+
+def test_a_relative_is_told_under_a_name_as_other_values_are(page_at, empty):
+    """In the list and at the top; what has no day of its own was said on a day."""
+    post(empty, "sessions/s1/messages", user_id="dara", messages="My sister Mia is getting married on 12 June.")
+    post(empty, "settle")
+    page = page_at(empty, "you", "dara")
+    expect(group(page, "Who you are").get_by_role("button", name="Sister Mia", exact=True)).to_be_visible()
+    expect(group(page, "Who you are").locator(".origin")).to_have_text(re.compile("said \\d+ "))
+    expect(page.get_by_test_id("person").locator(".brief")).to_have_text("sister Mia")
+
+
+def test_a_name_that_is_longer_than_a_line_keeps_the_page_in_shape(page_at, empty):
+    name = "Featherstonehaugh" * 12
+    for key, value in (("name", name), ("location", name)):
+        post(empty, "users/dara/facts", key=key, text=value, category="identity")
+    page = page_at(empty, "you", "dara", width=PHONE)
+    expect(page.get_by_test_id("person").get_by_role("heading")).to_contain_text("Featherstonehaugh")
+    expect(page.get_by_test_id("person")).not_to_contain_text(name)
+    expect(group(page, "Who you are").get_by_role("button", name=f"Name {name}"[:60])).to_be_visible()
+    assert_laid_out(page)

@@ -83,8 +83,8 @@ export function App() {
             </a>
           ) : null}
           {about.value ? (
-            <button type="button" class="quiet" onClick={() => setAsking(true)}>
-              {about.value.tenant} · {about.value.role}
+            <button type="button" class="quiet" title="The key of this page" onClick={() => setAsking(true)}>
+              {showing ? `${about.value.tenant} · ${about.value.role}` : "No key"}
             </button>
           ) : null}
           <ThemeButton />

@@ -3,7 +3,7 @@
 import { all, at, get } from "./api";
 import type { Told } from "./events";
 import { spanned, times } from "./parts/format";
-import { factLine, sessionName } from "./parts/names";
+import { factLine } from "./parts/names";
 import type { Fact, FactStatus, Message, Page, Receipt, Session, Summary } from "./shapes";
 
 export interface Entry {
@@ -98,7 +98,7 @@ function counted(statuses: ReadonlyMap<string, FactStatus>): Entry[] {
 
 async function sessionNamed(id: string, signal: AbortSignal): Promise<string> {
   const [session] = await still([get<Session>(at`/v1/sessions/${id}`, undefined, signal)]);
-  return session ? sessionName(session) : id;
+  return session?.title ? `“${session.title}”` : id;
 }
 
 const spanOf = (data: Data) => ({ first: Number(data.first), last: Number(data.last) });

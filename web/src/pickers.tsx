@@ -60,12 +60,15 @@ export function Pickers({
   if (users.value && (user === null || place.session !== null || own || sessions.error)) {
     shown.current = { user, session };
   }
-  if (users.error) return <Notice error={users.error} again={users.again} />;
+  if (users.error && !shown.current) return <Notice error={users.error} again={users.again} />;
   if (!shown.current || needed) return <Waiting />;
   const screen = (
-    <SessionNames.Provider value={names}>
-      <Shown about={about} {...shown.current} />
-    </SessionNames.Provider>
+    <>
+      {users.error ? <Notice error={users.error} again={users.again} /> : null}
+      <SessionNames.Provider value={names}>
+        <Shown about={about} {...shown.current} />
+      </SessionNames.Provider>
+    </>
   );
   if (place.screen === "start" || place.screen === "try") return screen;
   return (

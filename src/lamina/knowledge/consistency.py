@@ -26,7 +26,7 @@ def divergences(facts: Sequence[Fact], summaries: Sequence[Summary]) -> Iterator
                 yield _divergence("stale", fact, summary, f"it has {describe_fact(fact)!r}; {_now(current)}")
             elif fact.status == "active" and _covers(summary, fact) and not _has(text, fact.value):
                 yield _divergence(
-                    "missing", fact, summary, f"it covers where {describe_fact(fact)!r} was said, and lacks it"
+                    "missing", fact, summary, f"it lacks {describe_fact(fact)!r}, said in messages that it covers"
                 )
 
 

@@ -148,8 +148,16 @@ export function Combobox({
   );
 }
 
-/** Those that have every word that was typed. */
+/** Those that have every word that was typed; first those whose name has just these words, as they were typed. */
 function matching(choices: readonly Choice[], typed: string): readonly Choice[] {
   const wanted = typed.toLocaleLowerCase().split(/\s+/).filter(Boolean);
-  return wanted.length ? choices.filter((one) => wanted.every((word) => one.words.includes(word))) : choices;
+  if (!wanted.length) return choices;
+  const phrase = wanted.join(" ");
+  const isNamed = (one: Choice) => {
+    const name = one.name.toLocaleLowerCase();
+    return name === phrase || name.endsWith(` ${phrase}`) ? 0 : name.includes(phrase) ? 1 : 2;
+  };
+  return choices
+    .filter((one) => wanted.every((word) => one.words.includes(word)))
+    .sort((a, b) => isNamed(a) - isNamed(b));
 }

@@ -46,9 +46,13 @@ export function now(at = new Date()): string {
   const [hours, minutes] = [Math.floor(Math.abs(ahead) / 60), Math.abs(ahead) % 60].map((part) =>
     String(part).padStart(2, "0"),
   );
-  const local = new Date(at.getTime() + ahead * 60_000).toISOString().slice(0, 19);
+  const local = new Date(at.getTime() + ahead * 60_000).toISOString().slice(0, 23);
   return `${local}${ahead < 0 ? "-" : "+"}${hours}:${minutes}`;
 }
+
+/** When this service did something, in the zone of who looks: nobody said it. */
+export const doneMinute = (time: string): string => minute(now(new Date(time)));
+export const doneSecond = (time: string): string => second(now(new Date(time)));
 
 export function ago(time: string, now = Date.now()): string {
   const seconds = Math.max(0, Math.round((now - Date.parse(time)) / 1000));

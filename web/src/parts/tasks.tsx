@@ -58,8 +58,16 @@ export function Confirm({
 }
 
 /** Words that come and go with a click. */
-export function More({ label, children }: { label: string; children: ComponentChildren }) {
-  const [open, setOpen] = useState(false);
+export function More({
+  label,
+  children,
+  open: begun = false,
+}: {
+  label: string;
+  children: ComponentChildren;
+  open?: boolean;
+}) {
+  const [open, setOpen] = useState(begun);
   return (
     <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{label}</summary>

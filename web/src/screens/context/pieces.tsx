@@ -1,4 +1,6 @@
 import { useState } from "preact/hooks";
+import { at, get } from "../../api";
+import { useLoad } from "../../load";
 import { count, spanned, times } from "../../parts/format";
 import { isWeighted, scoreLine } from "../../parts/score";
 import { bySection, SECTION_TERMS, sectionColour, sectionName } from "../../parts/sections";
@@ -7,7 +9,7 @@ import { type Found, kindOf } from "../../parts/source";
 import { More } from "../../parts/tasks";
 import { Term } from "../../parts/term";
 import { Id, Line, Words } from "../../parts/words";
-import type { Omission, Piece } from "../../shapes";
+import type { Message, Omission, Piece } from "../../shapes";
 
 const FEW = 8; // of a section that are shown at first
 
@@ -19,8 +21,8 @@ export interface Reading {
 }
 
 /** What a piece is called: by what it says or its place if that is known, else by its id. */
-export function PieceName({ found, reading }: { found: Found; reading: Reading }) {
-  const said = found.id === null ? undefined : reading.facts.get(found.id);
+export function PieceName({ found, reading, words }: { found: Found; reading: Reading; words?: string | undefined }) {
+  const said = words ?? (found.id === null ? undefined : reading.facts.get(found.id));
   const elsewhere = found.span && found.session_id && found.session_id !== reading.session;
   return (
     <button type="button" class="link" onClick={() => reading.open(found)}>
@@ -33,7 +35,7 @@ export function PieceName({ found, reading }: { found: Found; reading: Reading }
       ) : (
         kindOf(found)
       )}
-      {elsewhere && found.session_id ? (
+      {elsewhere && found.session_id && words === undefined ? (
         <>
           {" of "}
           <SessionName id={found.session_id} />
@@ -81,6 +83,7 @@ function Section({ section, pieces, reading }: { section: string; pieces: readon
   const [whole, setWhole] = useState(false);
   const shown = whole ? pieces : pieces.slice(0, FEW);
   const term = SECTION_TERMS[section];
+  const words = useWords(shown);
   return (
     <section aria-label={sectionName(section)}>
       <h4>
@@ -94,8 +97,9 @@ function Section({ section, pieces, reading }: { section: string; pieces: readon
         {shown.map((piece, place) => (
           <li key={piece.id ?? `${piece.session_id} ${piece.span?.first} ${place}`}>
             <span class="badge">{kindName(piece.kind)}</span>
-            <PieceName found={piece} reading={reading} />
+            <PieceName found={piece} reading={reading} words={words.get(firstOf(piece))} />
             <span class="reason">
+              {words.has(firstOf(piece)) ? <PlaceOf piece={piece} reading={reading} /> : null}
               <Words text={reasonOf(piece)} />
               {piece.cut ? ", cut" : ""}
             </span>
@@ -109,6 +113,44 @@ function Section({ section, pieces, reading }: { section: string; pieces: readon
         </button>
       ) : null}
     </section>
+  );
+}
+
+const SAID: ReadonlySet<string> = new Set(["message", "messages", "passage"]);
+const firstOf = (piece: Piece): string => (SAID.has(piece.kind) ? (piece.message_ids[0] ?? "") : "");
+
+/** What the first message of each piece says, by its id; of facts and summaries, nothing is asked. */
+function useWords(pieces: readonly Piece[]): ReadonlyMap<string, string> {
+  const wanted = pieces.map(firstOf).filter(Boolean);
+  const { value } = useLoad(
+    async (signal) => {
+      const found = await Promise.allSettled(
+        wanted.map((id) => get<Message>(at`/v1/messages/${id}`, undefined, signal)),
+      );
+      return new Map(found.flatMap((one) => (one.status === "fulfilled" ? [[one.value.id, wordsOf(one.value)]] : [])));
+    },
+    [wanted.join(" ")],
+  );
+  return value ?? NOTHING;
+}
+
+const NOTHING: ReadonlyMap<string, string> = new Map();
+const wordsOf = (message: Message): string => `${message.role}: ${message.text || "no text"}`;
+
+/** Where the words of a piece stand. */
+function PlaceOf({ piece, reading }: { piece: Piece; reading: Reading }) {
+  const session = piece.session_id !== reading.session ? piece.session_id : null;
+  return (
+    <>
+      {piece.span ? spanned(piece.span) : "message"}
+      {session ? (
+        <>
+          {" of "}
+          <SessionName id={session} />
+        </>
+      ) : null}
+      {", "}
+    </>
   );
 }
 

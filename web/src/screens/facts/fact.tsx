@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, at, get } from "../../api";
 import { useLoad } from "../../load";
 import { Dialog } from "../../parts/dialog";
-import { count, day, minute, percent, times } from "../../parts/format";
+import { count, day, doneMinute, minute, percent, times } from "../../parts/format";
 import { MessageRow } from "../../parts/messages";
 import { statusName } from "../../parts/names";
 import { Notice, Waiting } from "../../parts/panel";
@@ -140,7 +140,7 @@ function Standing({ fact }: { fact: Fact }) {
         <dt>Used</dt>
         <dd>
           {times(fact.accesses, "time")}
-          {fact.accessed_at === null ? "" : `, last ${minute(fact.accessed_at)}`}
+          {fact.accessed_at === null ? "" : `, last ${doneMinute(fact.accessed_at)}`}
         </dd>
         {fact.tags.length ? (
           <>

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { send } from "../../api";
 import { useDoing, useLoad } from "../../load";
 import { Dialog } from "../../parts/dialog";
-import { minute, times } from "../../parts/format";
+import { doneMinute, times } from "../../parts/format";
 import { mayWrite, NEEDS_WRITE } from "../../parts/may";
 import { Notice, Waiting } from "../../parts/panel";
 import { Action, More } from "../../parts/tasks";
@@ -130,7 +130,7 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
             <dt>Scrubbed</dt>
             <dd>{receipt.scrubbed ? "✓ no old bytes are left in the files" : "old bytes may still be in the files"}</dd>
             <dt>When</dt>
-            <dd>{minute(receipt.at)}</dd>
+            <dd>{doneMinute(receipt.at)}</dd>
             <dt>Asked for</dt>
             <dd>
               <Words text={receipt.target} />

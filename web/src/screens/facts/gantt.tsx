@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { day, dayAt, percent } from "../../parts/format";
 import { statusName, valueLine } from "../../parts/names";
@@ -8,7 +9,7 @@ import type { Fact } from "../../shapes";
 import { Slider } from "./asof";
 import { type Bar, inSight, isPoint, LANE, type Row, ticks, type Window } from "./rows";
 import { STATUSES } from "./signs";
-import { arrow, asideOf, type Place, taken, zigzag } from "./ties";
+import { arrow, asideOf, type Place, roomBeside, taken, zigzag } from "./ties";
 
 const BEYOND = 200; // pixels that are drawn above and below what is in sight
 const EDGE = 16; // pixels at the right, for the tips of what has no end
@@ -16,6 +17,10 @@ const LEAST = 14; // pixels of a bar
 const POINT = 8; // pixels, half of what bears out another
 const TIPPED = 24; // pixels from which on a bar without an end has a tip
 const ROOMY = 34; // pixels from which on a bar has words
+const WIDEST = 260; // pixels of words that a bar is asked to have room for
+const SIGN = 6; // pixels of a letter, about
+const WORDY = 60; // pixels from which on words stand beside a bar
+const GAP = 5; // pixels between a bar and words beside it
 const MONTHS = 90 * 86_400_000;
 
 export const labels = (width: number): number => (width < 600 ? 104 : 190);
@@ -155,18 +160,49 @@ function GanttRow({
           );
         })}
       </svg>
-      {row.bars.map((bar) => (
-        <BarButton
-          key={bar.fact.id}
-          bar={bar}
-          place={place(bar)}
-          early={bar.from < window.from}
-          free={taken(rivals.length)}
-          open={open}
-        />
-      ))}
+      {row.bars.map((bar) => {
+        const [own, beside] = [place(bar), besideOf(row, bar, place, label, width)];
+        return (
+          <Fragment key={bar.fact.id}>
+            {beside ? (
+              <span class="bar-words" aria-hidden="true" style={{ ...beside, top: `${own.middle - LANE / 2}px` }}>
+                <Line text={valueLine(bar.fact)} most={80} />
+              </span>
+            ) : null}
+            <BarButton
+              bar={bar}
+              place={own}
+              early={bar.from < window.from}
+              free={taken(rivals.length)}
+              wordless={beside !== null}
+              open={open}
+            />
+          </Fragment>
+        );
+      })}
     </div>
   );
+}
+
+interface Beside {
+  right?: string;
+  left?: string;
+  maxWidth: string;
+}
+
+/** Where the words of a bar stand that has no room for them: beside it, if there is more; else null. */
+function besideOf(row: Row, bar: Bar, place: (bar: Bar) => Place, from: number, to: number): Beside | null {
+  const own = place(bar);
+  const inside = own.right - own.left;
+  const tied = row.ties.some((tie) => tie.from === bar || tie.to === bar);
+  const wanted = Math.min(WIDEST, valueLine(bar.fact).length * SIGN + ROOMY);
+  if (tied || isPoint(bar) || inside >= wanted) return null;
+  const { left, right } = roomBeside(own, row.bars.filter((one) => one !== bar && one.lane === bar.lane).map(place));
+  const [before, after] = [own.left - Math.max(from, left) - GAP * 2, Math.min(to, right) - own.right - GAP * 2];
+  const room = Math.max(before, after);
+  if (room < Math.max(WORDY, inside)) return null;
+  const side = before > after ? { right: `${to - own.left + GAP}px` } : { left: `${own.right + GAP}px` };
+  return { ...side, maxWidth: `${room}px` };
 }
 
 function BarButton({
@@ -174,11 +210,13 @@ function BarButton({
   place,
   early,
   free,
+  wordless,
   open,
 }: {
   bar: Bar;
   place: Place;
   early: boolean;
+  wordless: boolean; // its words stand beside it
   free: number; // pixels at its right end that words leave alone, where there is room
   open: (fact: Fact) => void;
 }) {
@@ -208,7 +246,7 @@ function BarButton({
       <span aria-hidden="true" class="sign">
         {STATUSES[fact.status].sign}
       </span>
-      <span class={width >= ROOMY ? "" : "hidden-label"}>
+      <span class={width >= ROOMY && !wordless ? "" : "hidden-label"}>
         <Line text={valueLine(fact)} most={80} />
       </span>
       <span class="hidden-label">

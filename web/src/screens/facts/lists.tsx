@@ -3,7 +3,7 @@ import { all, at, get } from "../../api";
 import { erased } from "../../feed";
 import { useLoad } from "../../load";
 import { Dialog } from "../../parts/dialog";
-import { minute } from "../../parts/format";
+import { doneMinute } from "../../parts/format";
 import { Notice, Panel, Waiting } from "../../parts/panel";
 import { Scroll } from "../../parts/scroll";
 import { Term } from "../../parts/term";
@@ -98,7 +98,7 @@ export function Receipts({
             <tbody>
               {items.slice(0, most).map((one) => (
                 <tr key={one.id} data-testid="receipt-row">
-                  <td class="still">{minute(one.at)}</td>
+                  <td class="still">{doneMinute(one.at)}</td>
                   <td class="text">
                     <Words text={one.target} />
                   </td>

@@ -75,3 +75,11 @@ export function zigzag(from: Place, to: Place, number: number): Line {
 
 /** The pixels at the right end of a row's bars that its zig-zags take. */
 export const taken = (zigzags: number): number => (zigzags ? TIP + STEP * 2 + zigzags * BESIDE : 0);
+
+/** From where to where nothing else lies at the height of a bar. */
+export function roomBeside(own: Place, others: readonly Place[]): { left: number; right: number } {
+  return {
+    left: Math.max(0, ...others.map((one) => one.right).filter((right) => right <= own.left)),
+    right: Math.min(Number.POSITIVE_INFINITY, ...others.map((one) => one.left).filter((left) => left >= own.right)),
+  };
+}

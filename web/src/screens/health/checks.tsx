@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { get, send } from "../../api";
 import { useDoing, useLoad } from "../../load";
-import { count, second, times } from "../../parts/format";
+import { count, doneSecond, times } from "../../parts/format";
 import { mayRule, NEEDS_ADMIN } from "../../parts/may";
 import { Notice, Panel, Waiting } from "../../parts/panel";
 import { Scroll } from "../../parts/scroll";
@@ -100,7 +100,7 @@ export function AuditLog({ about, round }: { about: About; round: number }) {
             <tbody>
               {items.map((one, place) => (
                 <tr key={`${one.at} ${one.request} ${place}`}>
-                  <td class="still">{second(one.at)}</td>
+                  <td class="still">{doneSecond(one.at)}</td>
                   <td class="still">{one.key === null ? <i>none</i> : <Id id={one.key} />}</td>
                   <td class="still">
                     <Line text={one.verb} />

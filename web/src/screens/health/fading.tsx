@@ -14,7 +14,8 @@ import { apart, type Fate, fate, limit } from "./series";
 const MOST = 2000; // points that are drawn
 const ROWS = 100; // of the table, at first
 const HEIGHT = 320;
-const EDGE = { left: 40, right: 14, top: 12, bottom: 36 };
+const EDGE = { left: 40, right: 64, top: 12, bottom: 36 };
+const POINT = 6; // pixels, half of a point
 const STEPS: Record<string, number> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 const TOLD: Record<Fate, string> = {
   fresh: "stays, as it is above the line",
@@ -95,7 +96,11 @@ function Scatter({ items }: { items: readonly Fading[] }) {
   const across = (value: number) => EDGE.left + value * Math.max(1, width - EDGE.left - EDGE.right);
   const down = (value: number) => HEIGHT - EDGE.bottom - value * (HEIGHT - EDGE.top - EDGE.bottom);
   const places = useMemo(
-    () => apart(items.map((one) => ({ x: across(one.decay), y: down(one.importance) }))),
+    () =>
+      apart(
+        items.map((one) => ({ x: across(one.decay), y: down(one.importance) })),
+        width - POINT,
+      ),
     [items, width],
   );
   const shown = current === null ? undefined : items[current];

@@ -111,13 +111,14 @@ export function limit(items: readonly Fading[]): { x: number; y: number }[] {
 const APART = 11; // pixels
 const FARTHEST = 12; // steps
 
-/** Places in pixels, those that would lie on each other set side by side. */
-export function apart(places: readonly { x: number; y: number }[]): { x: number; y: number }[] {
+/** Places in pixels, those that would lie on each other set side by side, as far as there is room at the right. */
+export function apart(places: readonly { x: number; y: number }[], right: number): { x: number; y: number }[] {
   const taken = new Set<string>();
   const cell = (x: number, y: number) => `${Math.round(x / APART)} ${Math.round(y / APART)}`;
   return places.map(({ x, y }) => {
+    const most = Math.min(FARTHEST, Math.floor((right - x) / APART));
     let step = 0;
-    while (step < FARTHEST && taken.has(cell(x + step * APART, y))) step++;
+    while (step < most && taken.has(cell(x + step * APART, y))) step++;
     taken.add(cell(x + step * APART, y));
     return { x: x + step * APART, y };
   });

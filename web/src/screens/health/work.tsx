@@ -1,6 +1,6 @@
 import { send } from "../../api";
 import { useDoing } from "../../load";
-import { ago, count, minute } from "../../parts/format";
+import { ago, count, doneMinute } from "../../parts/format";
 import { mayWrite, NEEDS_WRITE } from "../../parts/may";
 import { Figure, Notice, Panel } from "../../parts/panel";
 import { Scroll } from "../../parts/scroll";
@@ -71,7 +71,7 @@ export function Work({ backlog, about, again }: { backlog: Backlog; about: About
                     <Words text={one.reason} />
                   </td>
                   <td class="right">{count(one.attempts)}</td>
-                  <td>{one.retry_at === null ? "set aside" : minute(one.retry_at)}</td>
+                  <td>{one.retry_at === null ? "set aside" : doneMinute(one.retry_at)}</td>
                   <td title={mayWrite(about) ? undefined : NEEDS_WRITE}>
                     <Action doing={doing} disabled={!mayWrite(about)} work={retry(one.session_id)}>
                       Retry

@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import { get, send } from "../../api";
 import type { ScreenProps } from "../../app";
 import { useJob } from "../../jobs";
@@ -10,13 +11,19 @@ import { changed } from "../../pickers";
 import { addressOf, goTo } from "../../place";
 import type { About, Job, Page } from "../../shapes";
 import "../../style/start.css";
+import { Files } from "./files";
 import { Import } from "./import";
+import { useImports } from "./importing";
 import { Layers, Talkers } from "./pictures";
 
 /** Three doors into a memory: a demo to look at, a chat, and a history that is brought along. */
 export default function Start({ about }: ScreenProps) {
   const users = useLoad((signal) => get<Page<string>>("/v1/users", { limit: 1 }, signal), []);
   const empty = users.value?.items.length === 0;
+  useEffect(() => {
+    addEventListener("lamina:changed", users.again);
+    return () => removeEventListener("lamina:changed", users.again);
+  }, [users.again]);
   return (
     <div class="start">
       <header>
@@ -27,16 +34,30 @@ export default function Start({ about }: ScreenProps) {
             : "Your key may only read, and adding needs another. Enter one at the top right, or come back later."}
         </p>
       </header>
-      {mayWrite(about) ? (
+      {mayRule(about) ? (
+        <Doors about={about} />
+      ) : mayWrite(about) ? (
         <div class="doors">
-          {mayRule(about) ? <Demo /> : null}
           <Talk />
-          {mayRule(about) ? <Import about={about} /> : null}
         </div>
       ) : null}
       {mayWrite(about) && !mayRule(about) ? <NeedsAdmin about={about} /> : null}
       {mayWrite(about) ? <ProxyAddress about={about} /> : null}
     </div>
+  );
+}
+
+function Doors({ about }: { about: About }) {
+  const imports = useImports(about);
+  return (
+    <>
+      <div class="doors">
+        <Demo />
+        <Talk />
+        <Import about={about} imports={imports} />
+      </div>
+      <Files about={about} imports={imports} />
+    </>
   );
 }
 
@@ -65,7 +86,7 @@ function Demo() {
       <h3>Look at a demo</h3>
       <p>
         Eight months of one person's conversations, 758 messages: in sessions, and as one long session with its layers.
-        It has users of its own, <code>mara</code> and <code>mara-in-one</code>.
+        Its users are <code>mara</code> and <code>mara-in-one</code>.
       </p>
       <div class="foot">
         {job ? (

@@ -1,4 +1,4 @@
-import { count, minute, spanned, times } from "../../parts/format";
+import { count, doneMinute, spanned, times } from "../../parts/format";
 import { Line, Words } from "../../parts/words";
 import type { Block } from "../../shapes";
 import { layerName, shorter } from "./names";
@@ -34,7 +34,7 @@ export function BlockCard({
       </header>
       <p class="numbers">
         {spanned(block.covers)} · {times(block.tokens, "token")} for {count(block.covered_tokens)} ({shorter(block)})
-        {block.due ? ` · due at message ${count(block.due)}` : ""} · written {minute(block.created_at)}
+        {block.due ? ` · due at message ${count(block.due)}` : ""} · written {doneMinute(block.created_at)}
       </p>
       <p class="beginning">{text === null ? "…" : <Line text={text} most={260} />}</p>
     </div>

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { at, send } from "../../api";
 import { useDoing } from "../../load";
 import { Dialog } from "../../parts/dialog";
-import { count, minute, spanned, times } from "../../parts/format";
+import { count, doneMinute, minute, spanned, times } from "../../parts/format";
 import { NEEDS_WRITE } from "../../parts/may";
 import { Messages } from "../../parts/messages";
 import { Notice, Waiting } from "../../parts/panel";
@@ -83,7 +83,7 @@ function Numbers({ summary, block }: { summary: Summary; block: Block | null }) 
     ],
     ["Read", summary.reads ? spanned(summary.reads) : summary.inputs.length ? "earlier summaries only" : null],
     ["Due", block?.due ? `at message ${count(block.due)}` : null],
-    ["Written", `${minute(summary.created_at)}; its newest message is of ${minute(summary.updated_at)}`],
+    ["Written", `${doneMinute(summary.created_at)}; its newest message is of ${minute(summary.updated_at)}`],
     ["Profile", `${recipe.profile}, ${recipe.kind}`],
     ["Model", recipe.model],
     ["Prompt", recipe.prompt],
@@ -174,7 +174,7 @@ function Earlier({ summary, summaries }: { summary: Summary; summaries: Readonly
       {earlier.slice(0, most).map((other) => (
         <More
           key={other.id}
-          label={`Version ${other.version}, ${spanned(other.covers)}, ${minute(other.created_at)}: what changed since`}
+          label={`Version ${other.version}, ${spanned(other.covers)}, ${doneMinute(other.created_at)}: what changed since`}
         >
           <Differences before={other.text} after={summary.text} />
         </More>

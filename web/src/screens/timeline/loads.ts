@@ -48,7 +48,7 @@ export function useTimeline(id: string, { round, texts, drawn }: { round: number
       : null,
     [id, ready, round],
   );
-  const digest = useDigest(user, context.value);
+  const digest = useDigest(user, session?.project_id ?? null, context.value);
   const pinned = useLoad(
     ready
       ? async (signal) => {
@@ -100,12 +100,12 @@ export function useTimeline(id: string, { round, texts, drawn }: { round: number
   return { begun, outline, context, pinned, proposals, every, digest, rows, blocks, pins, summaries };
 }
 
-/** The digest over sessions, asked for only when the context says that there is one. */
-function useDigest(user: string, context: Context | null): Summary | null {
+/** The digest over the sessions of a project, or of none, asked for only when the context says that there is one. */
+function useDigest(user: string, project_id: string | null, context: Context | null): Summary | null {
   const id = context
     ? [...context.manifest.items, ...context.manifest.omitted].find((piece) => piece.kind === "digest")?.id
     : undefined;
-  const found = useLoad(id ? (signal) => get<Summary>(at`/v1/users/${user}/digest`, undefined, signal) : null, [
+  const found = useLoad(id ? (signal) => get<Summary>(at`/v1/users/${user}/digest`, { project_id }, signal) : null, [
     id,
     context,
   ]);

@@ -1,6 +1,6 @@
 import { at, send } from "../../api";
 import { useDoing } from "../../load";
-import { minute, percent, spanned, times } from "../../parts/format";
+import { doneMinute, percent, spanned, times } from "../../parts/format";
 import { NEEDS_WRITE } from "../../parts/may";
 import { Notice } from "../../parts/panel";
 import { Action, More } from "../../parts/tasks";
@@ -34,7 +34,7 @@ export function Proposed({
       <header>
         <span class={`badge ${LOOK[proposal.status]}`}>{STATUS[proposal.status]}</span>
         <span>
-          made {minute(proposal.created_at)} by <Words text={proposal.recipe} />
+          made {doneMinute(proposal.created_at)} by <Words text={proposal.recipe} />
         </span>
         <span>
           {times(differing, "change")}, <Term of="drift">drift</Term> {percent(proposal.drift)}

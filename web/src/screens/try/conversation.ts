@@ -3,7 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 import { changed } from "../../pickers";
 import type { About, Context } from "../../shapes";
-import { BrokenOff, say, type Talk, type Turn } from "./talking";
+import { BrokenOff, giveTitle, say, type Talk, type Turn } from "./talking";
 
 export type Said =
   | { is: "mine"; text: string }
@@ -36,13 +36,17 @@ export function useConversation(about: About, user: string): Conversation {
   const going = useRef<AbortController | null>(null);
   const add = (one: Said) => setSaid((before) => [...before, one]);
 
+  const last = said.findLast((one) => one.is === "answer");
+
   const speak = async (words: string, failed: () => void) => {
     const asked = new AbortController();
     going.current = asked;
     add({ is: "mine", text: words });
     setComing("");
     try {
-      add({ is: "answer", turn: await say(about, talk, words, setComing, asked.signal) });
+      const turn = await say(about, talk, words, setComing, asked.signal);
+      if (!last) await giveTitle(talk, words);
+      add({ is: "answer", turn });
     } catch (error) {
       const why = asked.signal.aborted ? "You stopped it." : error instanceof Error ? error.message : String(error);
       add({ is: "failed", part: error instanceof BrokenOff ? error.reply : "", why });
@@ -53,7 +57,6 @@ export function useConversation(about: About, user: string): Conversation {
       changed();
     }
   };
-  const last = said.findLast((one) => one.is === "answer");
   return {
     talk,
     said,

@@ -5,6 +5,7 @@ import { useLoad } from "../../load";
 import { mayWrite, NEEDS_WRITE } from "../../parts/may";
 import { Empty, Panel } from "../../parts/panel";
 import { ProxyAddress } from "../../parts/proxy";
+import { More } from "../../parts/tasks";
 import { Id, Words } from "../../parts/words";
 import { usePlace } from "../../place";
 import "../../style/pieces.css";
@@ -160,10 +161,12 @@ function NoModel() {
   return (
     <div class="no-model" data-testid="no-model">
       <p>
-        <b>No model is configured, so an echo answers.</b> It says what a model would have seen, and is not remembered;
-        what you say is. To have a model answer, start the service with the address of an API like OpenAI's:
+        <b>No model is configured, so an echo answers.</b> It is not remembered; what you say is.
       </p>
-      <pre>LAMINA_PROXY_BASE_URL=… LAMINA_PROXY_API_KEY=… lamina serve</pre>
+      <More label="Have a model answer">
+        <p>Start the service with the address of an API like OpenAI's:</p>
+        <pre>LAMINA_PROXY_BASE_URL=… LAMINA_PROXY_API_KEY=… lamina serve</pre>
+      </More>
     </div>
   );
 }

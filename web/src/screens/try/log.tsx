@@ -75,7 +75,7 @@ function Awaited() {
   }, []);
   return (
     <p class="assistant coming" role="status">
-      {seconds < SLOW_S ? "…" : `Waiting for the model, ${times(seconds, "second")}…`}
+      {seconds < SLOW_S ? "…" : `Waiting for the answer, ${times(seconds, "second")}…`}
     </p>
   );
 }

@@ -8,6 +8,7 @@ const TELLS = [
   "I'm Alex. I live in Porto and my favourite drink is green tea.",
   "My name is Sam, and I am allergic to nuts.",
 ];
+const ASKED: Record<string, string> = { location: "Where do I live?", employer: "Where do I work?" };
 const PLAIN = /^\p{L}[\p{L} ]{2,30}$/u; // a key that can be asked for in a sentence
 
 /**
@@ -42,6 +43,6 @@ export function questions(facts: readonly Fact[]): string[] {
   const keys = facts.flatMap((fact) =>
     fact.key && fact.text.startsWith(`${fact.key}: `) && PLAIN.test(fact.key) ? [fact.key] : [],
   );
-  const asked = [...new Set(keys)].slice(0, SOME - 1).map((key) => `What is my ${key}?`);
+  const asked = [...new Set(keys)].slice(0, SOME - 1).map((key) => ASKED[key] ?? `What is my ${key}?`);
   return [...asked, "What do you know about me?"];
 }

@@ -2,7 +2,7 @@
 
 import { ask, at, send } from "../../api";
 import { eventsIn } from "../../events";
-import { count, times } from "../../parts/format";
+import { count, now, times } from "../../parts/format";
 import type { About, Context } from "../../shapes";
 
 export interface Talk {
@@ -51,8 +51,20 @@ export async function say(
   const context = await send<Context>("POST", "/v1/context", { ...asked, record_access: !about.proxy }, signal);
   if (about.proxy) return { ...(await answered(talk, words, heard, signal)), isEcho: false, context };
   const messages = at`/v1/sessions/${talk.session}/messages`;
-  await send("POST", messages, { user_id: talk.user, messages: { role: "user", content: words } }, signal);
+  const message = { role: "user", content: words, created_at: now() }; // in the zone of who says it
+  await send("POST", messages, { user_id: talk.user, messages: message }, signal);
   return { reply: echo(words, context), isEcho: true, context, sent: null, fault: null };
+}
+
+const LONGEST_TITLE = 60;
+
+/** Give a new session a title: how it began, up to the end of a word. */
+export async function giveTitle(talk: Talk, words: string): Promise<void> {
+  const signs = Array.from(words.replace(/\s+/g, " ").trim());
+  const begin = signs.slice(0, LONGEST_TITLE).join("");
+  const end = begin.lastIndexOf(" ");
+  const title = signs.length <= LONGEST_TITLE ? begin : `${end > 0 ? begin.slice(0, end) : begin}…`;
+  await send("PATCH", at`/v1/sessions/${talk.session}`, { title }).catch(() => undefined); // then its id names it
 }
 
 export function echo(words: string, context: Context): string {

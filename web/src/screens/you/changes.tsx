@@ -1,6 +1,6 @@
 import { Line } from "../../parts/words";
 import type { Fact } from "../../shapes";
-import { briefDay, type Change } from "./person";
+import { briefDay, type Change, sinceIn } from "./person";
 import { Origin } from "./sections";
 
 /** What was one thing and became another: each value with the day from which it was true. */
@@ -35,7 +35,7 @@ export function Changes({
                     <button type="button" class="value" title="Source and history" onClick={() => open(fact)}>
                       <Line text={fact.value} most={80} />
                     </button>
-                    <time dateTime={fact.valid_from}>{briefDay(fact.valid_from)}</time>
+                    <Since since={sinceIn(change, fact)} />
                   </li>
                 ))}
               </ol>
@@ -46,4 +46,8 @@ export function Changes({
       </ul>
     </section>
   );
+}
+
+function Since({ since }: { since: string | null }) {
+  return since === null ? <small>before</small> : <time dateTime={since}>{briefDay(since)}</time>;
 }

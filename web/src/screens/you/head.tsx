@@ -4,7 +4,7 @@ import { placeOf, times } from "../../parts/format";
 import { mayRule, NEEDS_ADMIN } from "../../parts/may";
 import { Notice } from "../../parts/panel";
 import { Action } from "../../parts/tasks";
-import { Words } from "../../parts/words";
+import { Line } from "../../parts/words";
 import { addressOf } from "../../place";
 import type { About, Fact, Session } from "../../shapes";
 import { lineOf, longDay } from "./person";
@@ -40,14 +40,14 @@ export function Head({
       <div>
         <small>You, as Lamina knows you</small>
         <h2>
-          <Words text={name} />
+          <Line text={name} most={80} />
         </h2>
         {brief.length ? (
           <p class="brief">
             {brief.map((line, place) => (
               <span key={place}>
                 {line.name ? <small>{line.name.toLowerCase()} </small> : null}
-                <Words text={line.words} />
+                <Line text={line.words} most={60} />
               </span>
             ))}
           </p>

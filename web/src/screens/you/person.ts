@@ -77,7 +77,12 @@ const byWeight = (a: Fact, b: Fact): number =>
 export function lineOf(fact: Fact): { name: string | null; words: string } {
   const text = without(fact.text, fact.about);
   const words = without(text, fact.key);
-  return words === text ? { name: null, words: capital(text) } : { name: capital(fact.key ?? ""), words };
+  if (words !== text) return { name: capital(fact.key ?? ""), words };
+  // a key may say more than the line shows: `sister mia` for `sister: Mia`
+  const name = text.endsWith(`: ${fact.value}`) ? text.slice(0, -fact.value.length - 2) : "";
+  return name && fact.key?.startsWith(name.toLowerCase())
+    ? { name: capital(name), words: fact.value }
+    : { name: null, words: capital(text) };
 }
 
 const without = (text: string, begin: string | null): string =>
@@ -102,15 +107,40 @@ export function changesOf(facts: readonly Fact[], until: number): Change[] {
   }
   return [...found]
     .map(([id, some]) => {
-      const values = some.sort((a, b) => placeOf(a.valid_from) - placeOf(b.valid_from));
+      const values = some.sort(byEnd);
       return {
         id,
-        name: [values[0]?.about, capital(values[0]?.key ?? "")].filter(Boolean).join(": "),
+        name: [values[0]?.about, changedName(values)].filter(Boolean).join(": "),
         values: values.filter(isOther),
       };
     })
     .filter((change) => change.values.length > 1)
     .sort((a, b) => lastOf(b) - lastOf(a));
+}
+
+const endOf = (fact: Fact): number =>
+  fact.valid_until === null ? Number.POSITIVE_INFINITY : placeOf(fact.valid_until);
+
+/** What is true now comes last, also where an older value was told on a later day than the one from which it changed. */
+function byEnd(a: Fact, b: Fact): number {
+  if (endOf(a) !== endOf(b)) return endOf(a) - endOf(b);
+  return placeOf(a.valid_from) - placeOf(b.valid_from) || placeOf(a.learnt_at) - placeOf(b.learnt_at);
+}
+
+const changedName = ([first]: readonly Fact[]): string =>
+  first ? (lineOf(first).name ?? capital(first.key ?? "")) : "";
+
+/** The day from which a value of a change was true; null where only its end is known. */
+export function sinceIn(change: Change, fact: Fact): string | null {
+  const next = change.values[change.values.indexOf(fact) + 1];
+  return next && placeOf(next.valid_from) <= placeOf(fact.valid_from) ? null : fact.valid_from;
+}
+
+/** Since when a fact is true, in words: one without a day of its own was said on a day. */
+export function sinceWords(fact: Fact): string {
+  const verb = fact.valid_from !== fact.learnt_at ? "since" : fact.quote ? "said" : "on";
+  const until = fact.valid_until === null ? "" : `, until ${briefDay(fact.valid_until)}`;
+  return `${verb} ${briefDay(fact.valid_from)}${until}`;
 }
 
 /** Whether a value is another than the one before it. */

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { times } from "../../parts/format";
-import { Line, Words } from "../../parts/words";
+import { Line } from "../../parts/words";
 import { addressOf } from "../../place";
 import type { Fact } from "../../shapes";
-import { briefDay, type Group, isQuote, lineOf } from "./person";
+import { type Group, isQuote, lineOf, sinceWords } from "./person";
 
 const STEP = 80; // that a click adds
 
@@ -99,7 +99,6 @@ export function Origin({
   user: string;
   read: (fact: Fact) => void;
 }) {
-  const until = fact.valid_until === null ? "" : ` until ${briefDay(fact.valid_until)}`;
   return (
     <p class="origin">
       {fact.quote ? (
@@ -110,7 +109,7 @@ export function Origin({
           onClick={() => read(fact)}
         >
           {isQuote(fact) ? (
-            `said ${briefDay(fact.valid_from)}`
+            sinceWords(fact)
           ) : (
             <q>
               <Line text={fact.quote} />
@@ -120,15 +119,12 @@ export function Origin({
       ) : (
         "told by hand"
       )}{" "}
-      <time dateTime={fact.valid_from}>
-        {isQuote(fact) ? "" : `since ${briefDay(fact.valid_from)}`}
-        {until}
-      </time>
+      {isQuote(fact) ? null : <time dateTime={fact.valid_from}>{sinceWords(fact)}</time>}
       {fact.session_id === null ? null : (
         <>
           {" · "}
           <a href={addressOf({ screen: "timeline", user, session: fact.session_id })}>
-            <Words text={titles.get(fact.session_id) ?? fact.session_id} />
+            <Line text={titles.get(fact.session_id) ?? fact.session_id} most={60} />
           </a>
         </>
       )}

@@ -1,0 +1,1 @@
+import{et as e,it as t}from"./index-DIMVrxZb.js";function n(n,r){let[i,a]=t(n),o=JSON.stringify(n);return e(()=>{let e=setTimeout(()=>a(n),r);return()=>clearTimeout(e)},[o,r]),i}export{n as t};

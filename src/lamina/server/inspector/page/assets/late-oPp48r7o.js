@@ -1,1 +1,0 @@
-import{Q as e,nt as t}from"./index-3go76lBK.js";function n(n,r){let[i,a]=t(n),o=JSON.stringify(n);return e(()=>{let e=setTimeout(()=>a(n),r);return()=>clearTimeout(e)},[o,r]),i}export{n as t};

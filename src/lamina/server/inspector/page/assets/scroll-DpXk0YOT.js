@@ -1,1 +1,0 @@
-import{B as e}from"./index-3go76lBK.js";function t({label:t,kind:n=``,children:r}){return e(`div`,{class:`scroll ${n}`,tabIndex:0,role:`region`,"aria-label":t,children:r})}export{t};

@@ -1,0 +1,1 @@
+import{H as e}from"./index-DIMVrxZb.js";function t({label:t,kind:n=``,children:r}){return e(`div`,{class:`scroll ${n}`,tabIndex:0,role:`region`,"aria-label":t,children:r})}export{t};

@@ -1,0 +1,1 @@
+import{it as e,tt as t}from"./index-DIMVrxZb.js";function n(n){let[r,i]=e(0);return t(()=>{let e=n.current;if(!e)return;i(Math.floor(e.getBoundingClientRect().width));let t=new ResizeObserver(([e])=>{e&&i(Math.floor(e.contentRect.width))});return t.observe(e),()=>t.disconnect()},[n]),r}export{n as t};

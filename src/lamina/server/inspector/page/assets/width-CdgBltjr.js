@@ -1,1 +1,0 @@
-import{$ as e,nt as t}from"./index-3go76lBK.js";function n(n){let[r,i]=t(0);return e(()=>{let e=n.current;if(!e)return;i(Math.floor(e.getBoundingClientRect().width));let t=new ResizeObserver(([e])=>{e&&i(Math.floor(e.contentRect.width))});return t.observe(e),()=>t.disconnect()},[n]),r}export{n as t};
