@@ -1,14 +1,14 @@
 """What is true now comes first: `python -m benchmarks.changes [--unseen] [--misses]`.
 
 `labels/changes` has changes: what was said first, what was said or told (in the third person) 30 sessions later, one
-question about now, and for some one about before. Between them stand sessions of OASST (`--chats`), if its file is there.
+question about now, and for some one about before. Between them stand sessions of OASST (`--chats`), if it is there.
 Counted are the questions whose best hit has the value that is asked for, for questions about before without the newer
 one, and those for which a context of 400 tokens has it.
 
 `beside*.jsonl` has pairs that end nothing: another person or thing, a plan, a question, "also". Counted are those whose
 first part is marked as ended, or put behind the second.
 
-`thirty.jsonl` has thirty facts about one user. Counted are the questions for which a context of 300 tokens has the fact.
+`thirty.jsonl` has thirty facts about one user. Counted are the questions for which a context of 300 tokens has it.
 
 Files with `unseen` in their name are only counted, with `--unseen`: nothing was changed after their first count but
 what the other files had shown.

@@ -15,6 +15,8 @@ CASES = [
     json.loads(line)
     for line in (Path(__file__).parents[1] / "data" / "search" / "changes.jsonl").read_text("utf-8").splitlines()
 ]
+LABELS = Path(__file__).parents[2] / "benchmarks" / "labels" / "changes" / "beside.jsonl"
+BESIDE = [json.loads(line) for line in LABELS.read_text("utf-8").splitlines()]
 USER = "ann"
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)
 LATER = START + timedelta(days=60)
@@ -211,3 +213,61 @@ def test_words_that_are_true_again_have_no_end(memory: Memory) -> None:
     context = memory.context("Where do I live?", user_id=USER, session_id="new", at=LATER)
     assert "Lisbon (until" not in context.text
     assert "Porto (until" in context.text
+
+
+@pytest.mark.parametrize(
+    ("first_said", "then_said", "question", "new"),
+    [
+        ("The grant proposal is due on 9 June.", "Scratch that, the grant proposal is due on 14 June.",
+         "When is the grant proposal due?", "14 June"),
+        ("We're painting the nursery yellow.", "We decided on sage green for the nursery after all.",
+         "Which colour are we painting the nursery?", "sage green"),
+        ("I get up at 7.", "With the baby I get up at 5:30.", "When do I get up?", "5:30"),
+        ("My GP is Dr. Maes.", "Dr. Maes retired, Dr. Okafor took over as my GP.", "Who is my GP?", "Okafor"),
+    ],
+)  # fmt: skip
+def test_a_newer_statement_that_says_otherwise_is_first(
+    memory: Memory, first_said: str, then_said: str, question: str, new: str
+) -> None:
+    say(memory, first_said, 0)
+    say(memory, then_said, 40)
+    assert new in first(memory, question)
+
+
+@pytest.mark.parametrize("pair", BESIDE, ids=lambda pair: pair["then"])
+def test_what_stands_beside_is_neither_ended_nor_put_behind(memory: Memory, pair: dict[str, str]) -> None:
+    """Other people and things, plans, questions, quotes and "also" end nothing."""
+    say(memory, pair["first"], 0)
+    known = {fact.id for fact in memory.facts(USER)}
+    say(memory, pair["then"], 40)
+    assert known <= {fact.id for fact in memory.facts(USER)}
+    hits = memory.search(pair["asked"], user_id=USER, top_k=10, at=LATER)
+    assert not any("validity" in hit.parts for hit in hits)
+    assert not any(hit.until for hit in hits if pair["first"] in hit.text)
+
+
+def test_a_told_fact_is_found_by_the_words_of_what_it_replaced(memory: Memory) -> None:
+    """The word "drive" stands in the older memory only; its old name leads to nothing."""
+    tell(memory, "User drives a Volvo", 0)
+    tell(memory, "User traded in the Volvo for a Kia", 40)
+    hits = memory.search("What car do I drive?", user_id=USER, kinds=["fact"], at=LATER)
+    assert [hit.text for hit in hits] == ["User traded in the Volvo for a Kia"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["List all places where I worked", "Which companies have I worked for?", "Where have I worked?"],
+)
+def test_a_list_over_time_has_facts_that_ended(memory: Memory, question: str) -> None:
+    say(memory, "I work at Globex.", 0)
+    say(memory, "I work at Hooli now.", 40)
+    texts = {hit.text for hit in memory.search(question, user_id=USER, kinds=["fact"], at=LATER)}
+    assert "employer: Hooli" in texts
+    assert any(text.startswith("employer: Globex (until 2025-02-15") for text in texts)
+
+
+@pytest.mark.parametrize("question", ["Where do I work?", "Who employs me?", "What's my job at?"])
+def test_the_names_of_a_key_find_its_current_value(memory: Memory, question: str) -> None:
+    say(memory, "I work at Globex.", 0)
+    say(memory, "I work at Hooli now.", 40)
+    assert "Hooli" in first(memory, question)

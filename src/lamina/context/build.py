@@ -159,17 +159,19 @@ class ContextBuilder:
         profile = draft.profile
         if all(step.section != "recalled" for step in profile.steps):
             return [], ()
+        kinds = frozenset(profile.recalled_kinds)
+        told = "fact" not in kinds and candidates.shows_told_facts(draft)
         found = await self._search.search(
             replace(
                 request,
                 top_k=min(profile.retrieval_top_k, max(10, draft.budget // _SHORTEST)),
-                kinds=frozenset(profile.recalled_kinds),
+                kinds=kinds | {"fact"} if told else kinds,
                 min_score=profile.relevance_threshold,
                 strict=profile.weights is not None,
                 room=draft.budget if profile.weights is None else None,
             )
         )
-        return found.hits, found.ended
+        return [one for one in found.hits if not told or one[0].kind != "fact" or not one[0].message_ids], found.ended
 
     async def _find_near(self, draft: Draft, request: Request) -> tuple[NearSummary, ...] | None:
         """The summaries of all sessions of the user, nearest first, if the profile orders them so."""

@@ -150,6 +150,12 @@ def facts(draft: Draft) -> list[Item]:
     return items
 
 
+def shows_told_facts(draft: Draft) -> bool:
+    """Whether facts are shown that are in no message, so that only a search among facts finds those asked for."""
+    shown = any(step.section == "facts" for step in draft.profile.steps)
+    return shown and any(fact.origin == "told" for fact in draft.view.facts)
+
+
 def _fact_line(draft: Draft, fact: Fact) -> tuple[str, int]:
     """How a fact is shown, and its tokens."""
     key = (draft.profile.layout, fact)

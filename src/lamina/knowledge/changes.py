@@ -6,13 +6,21 @@ the slot of the old one; which of them holds then follows as it does for every s
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from lamina.knowledge.conflicts import order, place_of
-from lamina.knowledge.fact_words import describe_fact, fact_label
+from lamina.knowledge.fact_words import describe_fact, fact_label, normalise_value
 from lamina.knowledge.restatements import are_others, names_in
 from lamina.language import date_words
-from lamina.language.changes import Changes, are_opposites, changes_in, other_subject, without_time
+from lamina.language.changes import (
+    Changes,
+    are_opposites,
+    are_other_things,
+    changes_in,
+    other_subject,
+    without_time,
+)
 from lamina.language.words import STOP_WORDS, stem, terms, words
 from lamina.values.fact import Fact
 
@@ -24,6 +32,7 @@ def _stems(text: str) -> frozenset[str]:
 
 
 _MAX_MORE = 2  # words of a fact beside what is said to have ended: "drive" of "drive a Volvo"
+_MAX_MORE_SWAPPED = 5  # the same, of what something else was taken for
 _MAX_SPAN = 5  # words in which two statements of one form may differ
 _MAX_TERMS = 5  # of a statement that a noun alone may name: "on the free plan"
 _TIMES = frozenset(stem(word) for word in (*date_words.MONTHS, *date_words.WEEKDAYS, *date_words.UNITS))
@@ -46,7 +55,8 @@ _SYNONYMS = {
     for word in others.split()
 }  # fmt: skip
 _PADDING = _stems("new address number current own field type")
-_AGENTS = _stems("doctor gp physician psychiatrist boss manager company employer landlord vet school")
+# Who may change what is the user's: a doctor a dose, a landlord a rent.
+AGENTS = _stems("doctor gp physician psychiatrist boss manager company employer landlord vet school")
 _ATTRIBUTE = re.compile(
     r"(?:my|our|the)\s+(?:new\s+|current\s+)?(?P<topic>.{2,40}?)\s+"
     r"(?:is|are|will\s+be|(?:was|were|got|has\s+been|have\s+been)\s+\w+ed\s+(?:to|for))\s+",
@@ -58,6 +68,7 @@ _NEGATION = re.compile(
 _LISTS = re.compile(r",|;|\band\b|\bbut\b")
 _KINDS = _stems("membership subscription account contract class course lesson lessons job job's goal plan")
 _EXACT = re.compile(r"\d|@")
+_MEASURE = re.compile(r"\d\s?(?P<unit>[^\W\d_]+|[%€$£])")
 _MEASURES = re.compile(r"i (?:am|weigh|earn|pay|make|measure|sleep|wake|need|spend)\b", re.IGNORECASE)
 _LIGHT = STOP_WORDS | {"i", "we"}
 # What somebody is as long as they have none of something: who has an employer is not unemployed.
@@ -97,6 +108,7 @@ def place_changes(fresh: Sequence[Fact], known: Iterable[Fact], in_first_person:
     """New facts, of which those that change a known one have its slot; what else they say to have ended is ended."""
     current = [fact for fact in sorted(known, key=order) if fact.holds and fact.status in {"active", "conflicted"}]
     places = {place_of(fact) for fact in current}
+    values = {(*place_of(fact), normalise_value(fact.value)) for fact in current}
     every = [_read_new(fact, current, in_first_person) for fact in fresh]
     taken = {place_of(fact) for fact in fresh if fact.key is not None and fact.holds} & places
     placed: dict[str, list[Fact]] = {}
@@ -104,7 +116,7 @@ def place_changes(fresh: Sequence[Fact], known: Iterable[Fact], in_first_person:
         ended = [one for other in every if _is_one_saying(other.fact, new.fact) for one in other.ended]
         changed = [one for one in _changed(new, ended) if place_of(one) not in taken]
         is_said = new.changes.only_ends and bool(new.ended) and not changed and new.fact.key is None
-        placed[new.fact.id] = [] if is_said else list(_take_place(new, changed, places))
+        placed[new.fact.id] = [] if is_said else list(_take_place(new, changed, places, values))
         taken |= {place_of(one) for one in changed}
     return [fact for new in every for fact in placed[new.fact.id]]
 
@@ -124,13 +136,17 @@ def _read_new(fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerso
     ]
     if names := names_in(said):
         others = [one for one in others if not are_others(names, names_in(one.quote))]
-    readable = tuple(_read(one, in_first_person) for one in others)
+    read = (_read(one, in_first_person) for one in others)
+    readable = tuple(one for one in read if one.is_named or not are_other_things(said, one.text))
     ended = [
         one
         for phrase in changes.ended
-        for one in _ended(phrase, changes.subject, readable)
-        # what a person is has readers of its own: "stored UTC instead of Europe/Lisbon" does not tell where they live
-        if not (phrase in changes.passed_over and _is_identity(one))
+        for one in _ended(
+            phrase, changes.subject, readable, _MAX_MORE_SWAPPED if phrase in changes.swapped else _MAX_MORE
+        )
+        # what a person is has readers of its own: "stored UTC instead of Europe/Lisbon" does not tell where they live,
+        # and who leaves is still a brother
+        if not (phrase in changes.passed_over | changes.departed and _is_identity(one))
     ]
     return _New(fact, said, changes, tuple(ended), readable)
 
@@ -151,12 +167,15 @@ def _read(fact: Fact, in_first_person: InFirstPerson) -> _Known:
     return _Known(fact, text, frozenset(terms(text)))
 
 
-def _take_place(new: _New, changed: Sequence[Fact], places: set[tuple[str, str]]) -> Iterator[Fact]:
+def _take_place(
+    new: _New, changed: Sequence[Fact], places: set[tuple[str, str]], values: AbstractSet[tuple[str, str, str]]
+) -> Iterator[Fact]:
     """A fact in the place of what it changes, and an end for all else that it says to have ended."""
     fact, changes = new.fact, new.changes
     is_known = place_of(fact) in places
     if fact.key is not None and (not fact.holds or _names(changes.ended, fact)):
-        if is_known and fact.quote and not changes.only_denies:  # "my dog Rex died" is what is true now
+        is_said = (*place_of(fact), normalise_value(fact.value)) in values
+        if is_said and fact.quote and not changes.only_denies:  # "my dog Rex died" is what is true now
             fact = replace(fact, key=None, value=fact.quote, holds=True)
         yield replace(fact, holds=fact.holds and fact.key is None)
         return
@@ -192,6 +211,8 @@ def _changed(new: _New, ended: Iterable[_Known]) -> list[Fact]:
     gone = {one.fact.id for one in ended}
     if new.changes and not new.changes.adds:
         found += [one for topic in new.changes.topics for one in _with_topic(topic, new.others)]
+        found += [one for topic in new.changes.topics for one in _with_measure(topic, new.said, new.others)]
+        found += _with_most(new) if new.changes.revises else []
         found += _with_form(new, [one for one in new.others if new.changes.now or one.fact.id in gone], gone)
     if not new.changes.adds:
         found += _with_attribute(new.said, new.others)
@@ -203,14 +224,14 @@ def _changed(new: _New, ended: Iterable[_Known]) -> list[Fact]:
 # by what has ended
 
 
-def _ended(phrase: str, subject: str, current: Sequence[_Known]) -> list[_Known]:
+def _ended(phrase: str, subject: str, current: Sequence[_Known], max_more: int = _MAX_MORE) -> list[_Known]:
     """The facts that a phrase names: those whose value it is, else those that say little more."""
     named, who = frozenset(terms(phrase)), frozenset(terms(subject))
     if not named:
         return []
     own = [one for one in current if _is_affair_of(who, one)]
     exact = [one for one in own if one.is_named and _is_value(named, one)]
-    near = [one for one in own if one not in exact and _is_near(one, named)]
+    near = [one for one in own if one not in exact and _is_near(one, named, max_more)]
     if not exact and not near and named - _KINDS:
         near = [one for one in own if _is_near(one, named - _KINDS)]
     if sum(one.is_named for one in near) > 1:  # "my dog", where two are known
@@ -232,15 +253,15 @@ def _is_identity(one: _Known) -> bool:
 def _is_affair_of(who: frozenset[str], one: _Known) -> bool:
     """Whether somebody who did something, or the user, can have ended a fact."""
     other = frozenset(terms(other_subject(one.text))) if not one.is_named else frozenset()
-    if not who or who <= _AGENTS:
+    if not who or who <= AGENTS:
         return not other
     return bool(who & one.terms)
 
 
-def _is_near(one: _Known, named: frozenset[str]) -> bool:
+def _is_near(one: _Known, named: frozenset[str], max_more: int = _MAX_MORE) -> bool:
     said = frozenset(terms(f"{fact_label(one.fact)} {one.fact.value}")) if one.is_named else one.terms
     more = _more(one, named)
-    return named <= said and not more & _ATTITUDES and len(more) <= _MAX_MORE and not (more and _LISTS.search(one.text))
+    return named <= said and not more & _ATTITUDES and len(more) <= max_more and not (more and _LISTS.search(one.text))
 
 
 def _more(one: _Known, named: frozenset[str]) -> frozenset[str]:
@@ -264,7 +285,13 @@ def _with_topic(topic: str, current: Sequence[_Known]) -> list[_Known]:
     if not named:  # "raised the budget", where one is known, for the trip
         scoped = [one for one in current if one.fact.scope and one.fact.key and _topic(one.fact.key) == wanted]
         named = scoped if len(scoped) == 1 else []
-    return named or [one for one in current if _is_another(topic, one)]
+    return named or [one for one in current if _is_another(topic, one)] or _with_category(wanted, current)
+
+
+def _with_category(wanted: frozenset[str], current: Sequence[_Known]) -> list[_Known]:
+    """The one fact of the kind that a topic names: "my goal"."""
+    found = [one for one in current if not one.is_named and frozenset(terms(one.fact.category)) == wanted]
+    return found if len(found) == 1 else []
 
 
 def _topic_of(one: _Known) -> frozenset[str]:
@@ -289,6 +316,14 @@ def _is_another(topic: str, one: _Known) -> bool:
     if not kinds or not own or len(own) > _MAX_TERMS or kinds[-1] != own[-1] or _ATTITUDES & set(own):
         return False
     return frozenset(terms(topic)) - one.terms != frozenset() and len(set(terms(topic))) > 1
+
+
+def _with_most(new: _New) -> list[_Known]:
+    """The one fact that shares most of what it is about with a statement that takes back what was said."""
+    own = frozenset(terms(new.said))
+    plain = ((one, frozenset(term for term in one.terms - _TIMES if not term[0].isdigit())) for one in new.others)
+    found = [one for one, about in plain if len(about & own) >= _PAIR and 2 * len(about & own) >= len(about)]
+    return found if len(found) == 1 else []
 
 
 # by its form
@@ -338,6 +373,18 @@ def _with_attribute(said: str, current: Sequence[_Known]) -> list[_Known]:
     form = _form(said)
     measures = _MEASURES.match(said) is not None
     return [one for one in free if measures and _differ_in_number(form, _form(one.text))]
+
+
+def _with_measure(topic: str, said: str, current: Sequence[_Known]) -> list[_Known]:
+    """The facts that say how much there is of a topic, in the same unit: "take 20 mg of lisinopril"."""
+    wanted, units_ = frozenset(terms(topic)), _units(said)
+    if not wanted or not units_:
+        return []
+    return [one for one in current if not one.is_named and wanted <= one.terms and units_ & _units(one.text)]
+
+
+def _units(text: str) -> frozenset[str]:
+    return frozenset(stem(match["unit"].casefold()) for match in _MEASURE.finditer(text)) - _TIMES
 
 
 def _differ_in_number(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from lamina.knowledge.conflicts import order
 from lamina.knowledge.duplicates import NEGATIONS
+from lamina.language.changes import are_other_things, changes_in
 from lamina.language.words import STOP_WORDS, plain, terms, words
 from lamina.values.fact import Fact
 
@@ -75,7 +76,8 @@ def place(new: Sequence[Fact], known: Iterable[Fact], changes: Collection[str], 
     found = []
     for fact in new:
         if _is_statement(fact):
-            older = index.nearest(fact, changes=fact.id in changes, flags=flags)
+            is_change = fact.id in changes and not changes_in(fact.value).adds
+            older = index.nearest(fact, changes=is_change, flags=flags)
             if older is not None:
                 fact = replace(fact, slot=older.slot, category=older.category, type=older.type)  # noqa: PLW2901
             index.add(fact)
@@ -116,6 +118,8 @@ class _Index:
 
 def _meets(own: _Words, other: _Words, changes: bool, *, flags: bool) -> bool:
     if own.fact.about != other.fact.about or own.fact.slot == other.fact.slot or are_others(own.names, other.names):
+        return False
+    if are_other_things(own.fact.value, other.fact.value):
         return False
     common, every = len(own.terms & other.terms), len(own.terms | other.terms)
     shorter = min(len(own.terms), len(other.terms))

@@ -5,10 +5,11 @@ what has a new value, `%any` any phrase, `%stop` the end of one.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from lamina.language.words import stem
+from lamina.language.words import STOP_WORDS, stem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,8 @@ class ChangeWords:
     """How one language says that something changed."""
 
     ended: tuple[str, ...]
+    swapped: tuple[str, ...]  # like `ended`, where something else is named instead
+    departed: tuple[str, ...]  # like `ended`, of who or what is no longer there for what they did
     passed_over: tuple[str, ...]  # like `ended`, of what else might have been taken
     topics: tuple[str, ...]
     implied: tuple[tuple[str, str], ...]  # what is said, and what it is a new value of
@@ -28,7 +31,10 @@ class ChangeWords:
     now: str
     adds: str
     denies: str  # negations, which say that something ended and nothing else
-    hedges: str  # plans and questions: nothing has changed yet
+    plans: str  # nothing has changed yet, unless a plan is what has changed
+    hedges: str  # wishes and conditions
+    revises: str  # takes back what was said before
+    qualifiers: str  # words before a noun that do not tell one thing from another: "my new gym"
     opposites: tuple[str, ...]  # words of which a preference is for one only
 
 
@@ -69,11 +75,16 @@ _WAS = (
 )
 _MINE = "my|our|the"
 
+_LEFT = (
+    "retired|left|moved away|moved out|moved on|quit|resigned|stepped down|gave up the ghost|closed|closed down|"
+    "shut down|went bust|went downhill|broke|broke down|was sold|got sold|gave out|stopped working"
+)
+_PERSON = r"(?:(?:dr|mr|mrs|ms|prof)\.? )?[^,;.!?]{2,30}?"
+
 ENGLISH = ChangeWords(
     ended=(
-        rf"\b(?:{_MOVED})\b(?: \w+){{0,2}}? from %old",
-        r"\b(?:replaced|swapped|traded in|traded|exchanged|substituted|swapped out) %old",
         rf"\b(?:{_ENDED}) %old",
+        rf"\b(?:gave|given|giving) (?:{_MINE})? ?(?P<old>[^,;.!?]{{2,30}}?) (?:a rest|a miss|the boot|the push)\b",
         r"\b(?:no longer|not)\b %old(?= any ?more)",
         r"\bno longer %old",
         r"\b(?:let|had|got) (?P<old>[^,;.!?]{2,40}?) (?:lapse|expire|go|removed|taken out|cancelled|disconnected)\b",
@@ -82,6 +93,11 @@ ENGLISH = ChangeWords(
         rf"^(?P<old>[^,;.!?]{{2,30}}?) and (?:i|me|we) (?:have )?(?:{_PARTED})\b",
         rf"^(?P<old>[^\W\d_][\w-]+, (?:{_MINE}) [^,;.!?]{{2,30}}?), (?:{_GONE})\b",
     ),
+    swapped=(
+        rf"\b(?:{_MOVED})\b(?: \w+){{0,2}}? from %old",
+        r"\b(?:replaced|swapped|traded in|traded|exchanged|substituted|swapped out) %old",
+    ),
+    departed=(rf"^(?:{_MINE})? ?(?P<old>{_PERSON}) (?:has |have )?(?:{_LEFT})(?=\s*[,;:.]\s|\s+(?:and|so)\b)",),
     passed_over=(
         r"\b(?:instead of|rather than|in place of|in favou?r of dropping) %old",
         r"\bnow prefer [^,;.!?]{2,30}? (?:over|to) %old",
@@ -92,6 +108,9 @@ ENGLISH = ChangeWords(
         rf"(?:^|[,;.] |\band |\bbut )(?:{_MINE})? ?%topic(?= (?:{_ROSE})\b)",
         rf"\b(?:{_MOVED}) to (?:a |an |the |using )?%topic%stop",
         r"\b(?:moved|transferred|switched|assigned|upgraded|promoted) (?:me|us) (?:in)?to (?:a |an |the )?%topic%stop",
+        r"\b(?:moved|migrated|ported|shifted|transferred|switched) %topic(?= (?:from %any )?(?:over )?to\b)",
+        rf"\b(?:put|brought|took|turned) (?:{_MINE}) %topic(?= (?:up|down) to\b)",
+        r"\b(?:took over|takes over|stepped in|fills in|filled in) as (?:my|our|the) %topic%stop",
         r"\b(?:rewrote|rebuilt|redid|ported) (?:my|our|the) %topic(?= (?:in|with|on|from|to)\b)",
         rf"(?:^|[,;.] |\band |\bbut )(?:{_MINE})? ?%topic(?= (?:{_WAS})\b)",
         r"\b(?:switched|changed) %topic(?= to\b)",
@@ -130,10 +149,17 @@ ENGLISH = ChangeWords(
     ),
     adds="also|too|another|as well|additionally|in addition|besides|second|third|both|plus|on top of that|extra",
     denies="no longer|not|n't|never",
+    plans="going to|will|plan to|plans to|planning to|hope to|hopes to",
     hedges=(
-        "if|would like to|want to|wants to|plan to|plans to|planning to|going to|might|thinking about|thinking of|"
-        "considering|considers|hope to|hopes to|will|almost|nearly|could|should"
+        "if|would like to|want to|wants to|might|thinking about|thinking of|considering|considers|almost|nearly|could|"
+        "should"
     ),
+    revises=(
+        r"scratch that|strike that|(?:no|actually),? make (?:that|it)|change of plans?|after all(?! \w)|"
+        r"correction(?=[:,])|on second thoughts?|i misspoke|"
+        "chang(?:ed|ing) (?:my|our) minds?|i was wrong|we were wrong|my mistake|no,? wait|wait,? no|i take that back"
+    ),
+    qualifiers="new|old|current|former|previous|next|whole|entire|only|usual|regular|weekly|monthly|daily|own|dear",
     opposites=(
         "dark light",
         "window aisle middle",
@@ -171,27 +197,51 @@ class Changes:
     ended: tuple[str, ...] = ()  # phrases for what is no longer so: "the Volvo", "learning Spanish"
     endings: tuple[str, ...] = ()  # the words that say so: "sold the Volvo"
     passed_over: frozenset[str] = frozenset()  # those of them that something was done instead of
+    swapped: frozenset[str] = frozenset()  # those of them that something else was taken for
+    departed: frozenset[str] = frozenset()  # those of them who are no longer there for what they did
     topics: tuple[str, ...] = ()  # what has a new value: "email address", "the Pro plan"
     subject: str = ""  # who did what ended it, if not the user: "my sister"
     now: bool = False  # it says how something is now: "now", "these days"
+    revises: bool = False  # it takes back what was said before: "scratch that"
     adds: bool = False  # it says that something is so beside what was so: "also", "another"
     only_ends: bool = False  # it says nothing but that something has ended
     only_denies: bool = False  # it says so with a negation only: "no longer"
 
     def __bool__(self) -> bool:
-        return bool(self.ended or self.topics or self.now)
+        return bool(self.ended or self.topics or self.now or self.revises)
 
 
 def changes_in(text: str) -> Changes:
     """What a statement in the first person says to have changed."""
     found = [_changes_in(" ".join(text.split()), reader) for reader in _readers()]
-    return max(found, key=lambda one: (len(one.ended) + len(one.topics), one.now))
+    return max(found, key=lambda one: (len(one.ended) + len(one.topics), one.now or one.revises))
 
 
 def other_subject(text: str) -> str:
     """Whose affairs a statement in the first person tells, if not the user's own: "sister" of "my sister lives in"."""
     found = (reader.other.match(text) for reader in _readers())
     return next((match["who"] for match in found if match), "")
+
+
+def are_other_things(one: str, other: str) -> bool:
+    """Whether two statements begin with two things of one kind: "the book club", "the running club"."""
+    return any(_differ_in_kind(reader.thing.match(one), reader.thing.match(other), reader) for reader in _readers())
+
+
+def _differ_in_kind(one: re.Match[str] | None, other: re.Match[str] | None, reader: "_Reader") -> bool:
+    """Whether a noun that both share has another word before it, or another name behind it."""
+    if one is None or other is None:
+        return False
+    first, second = (match["thing"].split() for match in (one, other))
+    if first[0].casefold() == second[0].casefold():
+        return first[1] != second[1] and first[1].istitle() and second[1].istitle()
+    heads = [word.casefold() for word in second]
+    for at, word in enumerate(map(str.casefold, first)):
+        if at and word in heads[1:] and word not in STOP_WORDS:
+            kinds = first[at - 1].casefold(), heads[heads.index(word, 1) - 1]
+            plain = not any(kind in STOP_WORDS or reader.qualifier.fullmatch(kind) for kind in kinds)
+            return plain and kinds[0] != kinds[1]
+    return False
 
 
 def without_time(text: str) -> str:
@@ -214,13 +264,19 @@ def _opposites() -> tuple[frozenset[str], ...]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
     ended: tuple[re.Pattern[str], ...]
+    swapped: tuple[re.Pattern[str], ...]
+    departed: tuple[re.Pattern[str], ...]
     passed_over: tuple[re.Pattern[str], ...]
     topics: tuple[re.Pattern[str], ...]
     implied: tuple[tuple[re.Pattern[str], str], ...]
     now: re.Pattern[str]
     adds: re.Pattern[str]
     denies: re.Pattern[str]
+    plans: re.Pattern[str]
     hedges: re.Pattern[str]
+    revises: re.Pattern[str]
+    qualifier: re.Pattern[str]
+    thing: re.Pattern[str]  # what a statement begins with, as far as it may reach
     own: re.Pattern[str]
     other: re.Pattern[str]
 
@@ -247,13 +303,21 @@ def _reader(words: ChangeWords) -> _Reader:
 
     return _Reader(
         ended=tuple(map(pattern, words.ended)),
+        swapped=tuple(map(pattern, words.swapped)),
+        departed=tuple(map(pattern, words.departed)),
         passed_over=tuple(map(pattern, words.passed_over)),
         topics=tuple(map(pattern, words.topics)),
         implied=tuple((pattern(said), topic) for said, topic in words.implied),
         now=any_of(words.now),
         adds=any_of(words.adds),
         denies=any_of(words.denies),
+        plans=any_of(words.plans),
         hedges=any_of(words.hedges),
+        revises=any_of(words.revises),
+        qualifier=any_of(words.qualifiers),
+        thing=re.compile(
+            rf"(?:{words.mine}|the)\s+(?P<thing>[^\W\d_][\w-]*(?:\s+[^\W\d_][\w-]*){{1,3}})", re.IGNORECASE
+        ),
         own=re.compile(rf"(?:{words.own})\b|$", re.IGNORECASE),
         other=re.compile(
             rf"(?:{words.mine}) (?:(?:{words.adjectives}) ){{0,2}}(?P<who>{words.people})(?:\b|'s )", re.IGNORECASE
@@ -262,10 +326,20 @@ def _reader(words: ChangeWords) -> _Reader:
 
 
 def _changes_in(text: str, reader: _Reader) -> Changes:
-    if reader.hedges.search(text) or text.endswith("?"):
+    revises = reader.revises.search(text) is not None
+    is_plan = reader.plans.search(text) is not None and not revises
+    if is_plan or reader.hedges.search(text) or text.endswith("?"):
         return Changes()
-    passed_over = [match for one in reader.passed_over for match in one.finditer(text)]
-    ended = [match for one in reader.ended for match in one.finditer(text)] + passed_over
+    groups = {
+        name: [match for one in patterns for match in one.finditer(text)]
+        for name, patterns in (
+            ("ended", reader.ended),
+            ("swapped", reader.swapped),
+            ("departed", reader.departed),
+            ("passed_over", reader.passed_over),
+        )
+    }
+    ended = [match for found in groups.values() for match in found]
     topics = [match["topic"] for one in reader.topics for match in one.finditer(text)]
     topics += [topic for one, implied in reader.implied if one.search(text) for topic in implied.split("|")]
     start = min((match.start() for match in ended if match.start("old") != match.start()), default=0)
@@ -273,11 +347,18 @@ def _changes_in(text: str, reader: _Reader) -> Changes:
     return Changes(
         ended=tuple(dict.fromkeys(match["old"] for match in ended)),
         endings=tuple(match[0] for match in ended),
-        passed_over=frozenset(match["old"] for match in passed_over),
+        swapped=_olds(groups["swapped"]),
+        departed=_olds(groups["departed"]),
+        passed_over=_olds(groups["passed_over"]),
         topics=tuple(dict.fromkeys(topics)),
         subject="" if reader.own.match(subject) else subject,
         now=reader.now.search(text) is not None,
+        revises=revises,
         adds=reader.adds.search(text) is not None,
         only_ends=len(ended) == 1 and not text[ended[0].end() :].strip(" .!") and not topics,
         only_denies=bool(ended) and all(reader.denies.match(match[0]) for match in ended),
     )
+
+
+def _olds(matches: Iterable[re.Match[str]]) -> frozenset[str]:
+    return frozenset(match["old"] for match in matches)

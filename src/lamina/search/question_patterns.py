@@ -221,6 +221,9 @@ def seeks_help(form: str) -> bool:
 
 _DO = r"(?:do|did|am|are|was|were|can|could|have|should)"
 
+_WHICH = r"(?: that| which| where| at which| in which| for which)?"
+_I_HAVE = r"(?:i(?:'ve| have)?|have i|did i)(?: ever)?"
+
 # Ways to ask, and the keys of the facts that answer, as the extractors name them; `dog` also stands for `dog Rex`.
 _ASKED: Mapping[str, tuple[str, ...]] = {
     r"who (?:am|was) i|my (?:full |first |last |given |family |real )?names?|(?:what )?(?:am i|i am|i'm) called"
@@ -229,17 +232,21 @@ _ASKED: Mapping[str, tuple[str, ...]] = {
     ),
     rf"where {_DO} (?:i|we) (?:come )?from|where {_DO} (?:i|we) (?:grow up|raised|born)|my (?:home ?town|birthplace)"
     r"|woher komme ich|de d[oó]nde soy": ("hometown", "nationality", "birthplace"),
-    rf"where(?:abouts)? {_DO} (?:i|we)(?: (?:live|living|based|staying|located|reside|at home))?"
+    rf"where(?:abouts)? {_DO} (?:i|we)(?: (?:lived?|living|based|staying|located|reside|at home))?"
     r"|where(?:'s| is| are) my (?:home|house|flat|apartment|place)"
     rf"|(?:city|town|country|village|place|state|region) {_DO} (?:i|we) (?:live|living|based|reside|in)(?: in)?"
     r"|my (?:home |postal |current )?(?:address|city|residence|location)"
+    rf"|(?:places|cities|towns|countries|villages){_WHICH} {_I_HAVE} (?:lived?|stayed|resided|been living)(?: in| at)?"
     r"|wo wohnen? (?:ich|wir)|wo lebe ich|d[oó]nde vivo": ("location", "address", "city"),
     r"what do i do for (?:a living|work|money)|(?:what )?(?:kind of |sort of )?(?:work|job) do i (?:do|have)"
     r"|what do i work as|(?:how|what) do i earn my (?:living|money)|what am i by (?:profession|trade)"
     r"|my (?:current )?(?:job|job title|profession|occupation|trade|career|work)"
     r"|was arbeite ich|mein beruf|a qu[eé] me dedico": ("job", "occupation", "profession", "employer"),
-    rf"(?:who|whom|where|which company|what company|which firm) {_DO} i work(?:ing)?(?: for| at)?|employs? me"
-    r"|my (?:current )?(?:employer|workplace|firm)|wo arbeite ich|d[oó]nde trabajo": ("employer", "job", "company"),
+    rf"(?:who|whom|where|which company|what company|which firm) {_DO} i work(?:ing|ed)?(?: for| at)?"
+    r"|employ(?:s|ed)? me"
+    rf"|(?:places|companies|firms|employers|jobs){_WHICH} {_I_HAVE} (?:worked?|had|been employed)(?: at| for| in)?"
+    r"|my (?:current |old |former |previous |past )?(?:employers?|workplaces?|firms?)"
+    r"|wo arbeite ich|d[oó]nde trabajo": ("employer", "job", "company"),
     r"how old am i|my age|wie alt bin ich|cu[aá]ntos a[nñ]os tengo": ("age", "birthday"),
     r"when was i born|when(?:'s| is) my birthday|my (?:birth ?day|birth ?date|date of birth)|when do i turn \w+"
     r"|wann habe ich geburtstag|cu[aá]ndo es mi cumplea[nñ]os": ("birthday", "age"),
@@ -249,7 +256,8 @@ _ASKED: Mapping[str, tuple[str, ...]] = {
     r"|what do i (?:code|program) in|my (?:favou?rite |preferred )?programming language": (
         "language", "programming language",
     ),
-    r"(?:am i|are we) (?:married|single|divorced|widowed|engaged)|who am i (?:married to|dating|engaged to|with)"
+    r"(?:am i|are we) (?:married|single|divorced|widowed|engaged)"
+    r"|who (?:am|was) i (?:married to|dating|seeing|engaged to|with)|who (?:do|did) i date"
     r"|my (?:spouse|partner|better half|significant other)|who do i live with|my (?:marital|relationship) status": (
         "wife", "husband", "partner", "girlfriend", "boyfriend", "fiancé", "fiancée", "relationship status",
     ),
@@ -275,9 +283,9 @@ _ASKED: Mapping[str, tuple[str, ...]] = {
 _WAYS = tuple((re.compile(rf"\b(?:{ways})(?!\w)"), keys) for ways, keys in _ASKED.items())
 _NAMED = re.compile(r"\b(?:names? of my (?P<of>[\w -]+)|my (?P<my>[\w -]+?)(?:(?:'s|s') names?| called| named))(?!\w)")
 _WHOSE = {"mum": "mother", "mom": "mother", "dad": "father", "grandpa": "grandfather", "grandma": "grandmother"}
-_ADDS_NOTHING = (
-    STOP_WORDS | ASKING | {"currently", "now", "actually", "again", "name", "called", "know", "exactly", "nowadays"}
-)
+_MORE = frozenset(("currently", "now", "actually", "again", "name", "called", "know", "exactly", "nowadays"))
+_LISTING = frozenset(("list", "all", "every", "ever", "before"))
+_ADDS_NOTHING = STOP_WORDS | ASKING | _MORE | _LISTING
 _OTHERS = frozenset(("he", "him", "his", "she", "her", "hers", "they", "them", "their", "theirs", "your", "yours"))
 _MAX_LENGTH = 160  # characters
 _MIN_NAME = 2  # characters

@@ -106,7 +106,8 @@ class Search:
                 allowed = _allow(user, request, at, validity)
                 wider = request
                 if validity.applies:
-                    wider = replace(request, top_k=max(request.top_k, MAX_COMPARED), min_score=0.0)
+                    least = MAX_COMPARED + min(MAX_COMPARED, len(validity.ended()))
+                    wider = replace(request, top_k=max(request.top_k, least), min_score=0.0)
                 ranking = rank(user.index, query, wider, allowed, at, half_life_days, uses, space, around)
                 allowed_facts = _facts_among(user, allowed) if validity.applies else frozenset()
         marks.append(("rank", time.perf_counter()))

@@ -10,12 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple
 
+from lamina.knowledge.changes import AGENTS
 from lamina.knowledge.conflicts import place_of
-from lamina.language.changes import Changes, changes_in
+from lamina.language import date_words
+from lamina.language.changes import Changes, are_other_things, changes_in, other_subject
 from lamina.language.dates import Window
-from lamina.language.words import terms
+from lamina.language.words import stem, terms
 from lamina.search.explain import hit_of
 from lamina.search.question import Question
 from lamina.values.fact import Fact
@@ -26,7 +29,15 @@ WeightedHit = tuple[Hit, float]  # a hit, and how much it is worth beside the ot
 MAX_COMPARED = 25  # hits among which what is true is looked for
 _MAX_REORDERED = 12  # hits, the best, that may have to stand behind it
 _MAX_CHARACTERS = 200  # of a text that may announce a change
+_OVER_TIME = re.compile(  # of a list: what was, too
+    r"\b(?:ever|history|so far|before|previous(?:ly)?|past|former(?:ly)?|over the years|used to|been|had|did|was|were"
+    r"|(?:work|liv|stay|stud|resid|attend|employ|dat|own|us|play)i?ed)\b",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"\d")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_CLOCK = re.compile(r"\d:\d\d|\bat \d|\d ?[ap]m\b", re.IGNORECASE)
+_DAYS = frozenset(stem(word) for word in (*date_words.MONTHS, *date_words.WEEKDAYS))
 _ATTRIBUTE = re.compile(r"\b(?:my|our|the)\s+(?P<what>[^\W\d_]+(?: [^\W\d_]+)?)\s+(?:is|are)\b", re.IGNORECASE)
 _SlotKey = tuple[str, str, str | None, str | None]  # category, slot, person, project
 
@@ -39,11 +50,14 @@ class Validity:
         self._asked = frozenset(question.terms)
         self._windows = _past_windows(question, at)
         self._is_past = question.tense == "past" or bool(self._windows)
-        self.applies = applies and (question.tense is not None or self._is_past) and not question.asks_many
+        asks_keys = bool(question.fact_keys) and not self._is_past
+        self._lists = applies and (question.asks_many or asks_keys) and bool(_OVER_TIME.search(question.text))
+        is_timed = question.tense is not None or self._is_past
+        self.applies = applies and is_timed and not question.asks_many and not self._lists
         self._by_slot: dict[_SlotKey, list[Fact]] = defaultdict(list)
         self._by_message: dict[str, list[Fact]] = defaultdict(list)
         self._by_id: dict[str, Fact] = {}
-        for fact in facts if self.applies else ():
+        for fact in facts if self.applies or self._lists else ():
             is_known = fact.learnt_at <= at and fact.valid_from <= at
             if is_known and fact.holds and fact.status in {"active", "superseded", "conflicted"}:
                 self._by_slot[_slot_key(fact)].append(fact)
@@ -52,21 +66,43 @@ class Validity:
                     self._by_message[fact.message_id].append(fact)
 
     def ended(self) -> set[str]:
-        """The facts that are no longer true, and answer a question about the past."""
-        return {key for key, fact in self._by_id.items() if self._is_past and self._answers(fact)}
+        """The facts that are no longer true, and answer a question about the past or lead to what is true now."""
+        if self._lists:
+            return {fact.id for key in self._question.fact_keys for fact in self._with_key(key)}
+        if self._is_past:
+            return {key for key, fact in self._by_id.items() if self._answers(fact)}
+        return self._bridges
+
+    @cached_property
+    def _bridges(self) -> set[str]:
+        """Facts that ended and have a successor: whoever asks in their words wants that one."""
+        if self._is_past or not self.applies:
+            return set()
+        slots = [own for own in self._by_slot.values() if len(own) > 1 and any(map(self._answers, own))]
+        return {fact.id for own in slots for fact in own if self._is_over(fact)}
+
+    def _with_key(self, key: str) -> Iterator[Fact]:
+        """The facts with a key, or with one that begins with it, which ended."""
+        for fact in self._by_id.values():
+            if fact.key is not None and key in {fact.key, fact.key.partition(" ")[0]} and fact.about is None:
+                yield fact
 
     def order(self, hits: Sequence[WeightedHit], allowed: AbstractSet[str]) -> list[WeightedHit]:
         """What was true then before what was not; `allowed` are facts that may be shown though they were not found."""
         found = [(self._with_end(hit), weight) for hit, weight in hits]
         if not self.applies:
             return found
+        first: set[str] = set()
         for position in range(min(_MAX_REORDERED, len(found))):
             better = self._better(found, position)
             if better is not None:
                 found.insert(position, _raise(found.pop(better), found[position]))
+                first.add(found[position][0].id)
             elif (fact := self._missing(found, position, allowed)) is not None:
                 found.insert(position, _pull_in(fact, found[position]))
-        return found
+                first.add(fact.id)
+        found = [one for one in found if one[0].id not in self._bridges]
+        return sorted(found, key=lambda one: (-one[0].score, one[0].id not in first, _says_nothing(one[0])))
 
     def _better(self, found: Sequence[WeightedHit], position: int) -> int | None:
         """Where the hit is that has to stand before another one: what replaced it, or for the past what it replaced."""
@@ -124,6 +160,9 @@ class Validity:
         if self._question.fact_keys:
             return fact.key in self._question.fact_keys
         own = frozenset(terms(f"{fact.key or ''} {fact.quote} {fact.value}"))
+        if fact.id in self._bridges:  # who asks for the old name does not want the new one
+            own -= _terms_of(re.findall(r"(?<=\s)[A-Z][\w-]*", f"{fact.quote} {fact.value}"))
+            return bool(own & self._asked)
         return bool(own & self._asked) or 2 * len(fact.quote) >= len(hit.text)
 
     def _with_end(self, hit: Hit) -> Hit:
@@ -155,21 +194,29 @@ class Validity:
 
     def _is_changed(self, old: "_Statement", new: "_Statement") -> bool:
         """Whether the newer one announces that what the older one says, and what is asked, has changed."""
-        if not old.terms & self._asked:
+        if not old.terms & self._asked or are_other_things(old.hit.text, new.hit.text):
             return False
-        if _has_other_number(old, new):
-            return True
+        theirs, others = (_terms_of([other_subject(one.hit.text)]) for one in (old, new))
+        if not (theirs <= new.terms and others <= old.terms | AGENTS):
+            return False
         changes = changes_in(new.hit.text)
-        if not changes or changes.adds:
+        if changes.adds:
             return False
-        return self._is_one_matter(old, new, changes)
+        return _has_other_value(old, new) or bool(changes and self._is_one_matter(old, new, changes))
 
     def _is_one_matter(self, old: "_Statement", new: "_Statement", changes: Changes) -> bool:
-        if _terms_of(changes.ended) & old.terms or _terms_of(changes.topics) & old.terms & self._asked:
+        subject = _terms_of([changes.subject])
+        if subject and not subject & (old.terms | AGENTS) and not changes.subject.casefold().startswith("the "):
+            return False
+        if any(_is_named(phrase, old) for phrase in changes.ended):
+            return True
+        if _terms_of(changes.topics) & old.terms & self._asked:
+            return True
+        common = old.terms & new.terms
+        if changes.revises and common & self._asked:
             return True
         if changes.now and _attributes(old.hit.text) & _attributes(new.hit.text) & self._asked:
             return True
-        common = old.terms & new.terms
         return changes.now and bool(common & self._asked) and 2 * len(common) >= min(len(old.terms), len(new.terms))
 
 
@@ -181,6 +228,13 @@ class _Statement(NamedTuple):
     author: str | None
 
 
+def _says_nothing(hit: Hit) -> bool:
+    """Whether a hit only asks, or only says that something is over."""
+    if hit.kind == "fact":
+        return changes_in(hit.text).only_ends
+    return hit.kind == "message" and all(part.endswith("?") for part in _SENTENCE.split(hit.text.strip()))
+
+
 def _statement_of(hit: Hit) -> _Statement | None:
     """A hit as something that a person said; None for replies, summaries, questions and long texts."""
     if hit.kind == "summary" or hit.role not in {None, "user"} or len(hit.text) > _MAX_CHARACTERS:
@@ -188,11 +242,24 @@ def _statement_of(hit: Hit) -> _Statement | None:
     return None if hit.text.rstrip().endswith("?") else _Statement(hit, frozenset(terms(hit.text)), hit.name)
 
 
-def _has_other_number(old: _Statement, new: _Statement) -> bool:
-    """Whether the newer one says all that the older one says, with another number: a size, a price, a time."""
-    numbers, others = (frozenset(filter(_NUMBER.search, one.terms)) for one in (old, new))
-    plain = old.terms - numbers
-    return bool(numbers and others and not numbers & others) and len(plain) > 1 and plain <= new.terms
+def _is_named(phrase: str, old: _Statement) -> bool:
+    """Whether a phrase for what ended speaks of what a statement says: by its names, else by most of its words."""
+    names = _terms_of(word for word in phrase.split() if word[:1].isupper())
+    named = _terms_of([phrase])
+    return (bool(names) and names <= old.terms) or 2 * len(named & old.terms) > len(named)
+
+
+def _has_other_value(old: _Statement, new: _Statement) -> bool:
+    """Whether the newer one says all that the older one says, with another number or day: a size, a price, a time."""
+    values, others = (frozenset(filter(_is_value, one.terms)) for one in (old, new))
+    plain = old.terms - values
+    if not values - others or not others - values or not plain or not plain <= new.terms:
+        return False
+    return len(plain) > 1 or all(_CLOCK.search(one.hit.text) for one in (old, new))
+
+
+def _is_value(term: str) -> bool:
+    return _NUMBER.search(term) is not None or term in _DAYS
 
 
 def _attributes(text: str) -> frozenset[str]:
