@@ -94,7 +94,7 @@ def count_beside(pair: Row) -> Iterator[Counted]:
         _give(memory, pair["then"], "then", told=told)
         memory.settle()
         clock[0] += 2 * _DAY
-        ended = first - {fact.id for fact in memory.facts("u")}
+        ended = first & {fact.id for fact in memory.facts("u", statuses=["superseded"])}
         yield "nothing ended", not ended, f"{len(ended)} ended"
         hits = memory.search(pair["asked"], user_id="u", top_k=10)
         lines = memory.context(pair["asked"], user_id="u", session_id="new", budget=400).text.splitlines()

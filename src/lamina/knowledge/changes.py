@@ -43,6 +43,7 @@ _MANY = _stems(
     "like love enjoy dislike hate know speak read play own have use take eat drink learn watch visit collect avoid "
     "need listen follow see teach cook make prefer want try buy go"
 )
+_OFTEN = _stems("every once twice each daily weekly monthly times")
 _PREFER = stem("prefer")
 _PAIR = 2  # terms of "prefer tea"
 _SYNONYMS = {
@@ -338,12 +339,18 @@ def _with_form(new: _New, current: Sequence[_Known], gone: set[str]) -> list[_Kn
         one
         for one, other in forms
         if _differ_in_one_place(form, other, least=1 if one.fact.id in gone else 2)
+        and (one.fact.id in gone or not _is_one_of_many(one.fact))
         and not (one.is_named and frozenset(form) & frozenset(other) == frozenset(_form(one.fact.value)))
     ]  # to share the value of a key and nothing else is to speak of something else
     if not found and form[:1] == [_PREFER]:
         found = [one for one, other in forms if other[:1] == [_PREFER] and len(form) == len(other) == _PAIR]
         return found if len(found) == 1 else []
     return found
+
+
+def _is_one_of_many(fact: Fact) -> bool:
+    """Whether the key of a fact has its value, so that others stand beside it: "allergy kiwi"."""
+    return fact.key is not None and normalise_value(fact.value) in normalise_value(fact.key)
 
 
 def _form(text: str) -> list[str]:
@@ -359,6 +366,9 @@ def _differ_in_one_place(one: Sequence[str], other: Sequence[str], *, least: int
     spans = (len(one) - start - end, len(other) - start - end)
     if not 1 <= min(spans) <= max(spans) <= _MAX_SPAN:
         return False
+    here, there = one[start : len(one) - end], other[start : len(other) - end]
+    if set(here) & set(there) or (_OFTEN & set(here[1:]) and _OFTEN & set(there[1:])):
+        return False  # these differ in two places: in the thing, and in where or how often
     common = [term for term in (*one[:start], *one[len(one) - end :]) if term not in _LIGHT | _TIMES]
     return bool(common) and (common[0] not in _MANY or len(common) >= least)
 

@@ -67,7 +67,8 @@ _ROSE = (
     "lowered|increased|reduced|extended|updated|renamed|upgraded|downgraded|brought forward|pushed(?: back| out)?|"
     "shortened|slipped|delayed|set back|shifted|bumped) to|"
     "(?:has |have )?(?:went up|gone up|went down|gone down|rose|risen|fell|fallen|dropped|grew|grown|shrank) to|"
-    "(?:is|are|will be) now|(?:is|are) from now on|became"
+    "(?:is|are|will be) now|(?:is|are) from now on|became|"
+    "(?:has |have )?(?:gone over to|switched over to|changed over to|gone into|entered|advanced to|progressed to)"
 )
 _WAS = (
     "(?:was|were|got|has been|have been) (?:rescheduled|moved|postponed|delayed|changed|rebooked|renamed|replaced|"
@@ -75,6 +76,10 @@ _WAS = (
 )
 _MINE = "my|our|the"
 
+_ENDING = (
+    "leaving|dropping|quitting|cancelling|canceling|selling|closing|ditching|giving up|moving out of|parting with|"
+    "replacing|abandoning|finishing"
+)
 _LEFT = (
     "retired|left|moved away|moved out|moved on|quit|resigned|stepped down|gave up the ghost|closed|closed down|"
     "shut down|went bust|went downhill|broke|broke down|was sold|got sold|gave out|stopped working"
@@ -84,6 +89,7 @@ _PERSON = r"(?:(?:dr|mr|mrs|ms|prof)\.? )?[^,;.!?]{2,30}?"
 ENGLISH = ChangeWords(
     ended=(
         rf"\b(?:{_ENDED}) %old",
+        rf"\b(?:after|by|since) (?:{_ENDING}) %old",
         rf"\b(?:gave|given|giving) (?:{_MINE})? ?(?P<old>[^,;.!?]{{2,30}}?) (?:a rest|a miss|the boot|the push)\b",
         r"\b(?:no longer|not)\b %old(?= any ?more)",
         r"\bno longer %old",
@@ -122,6 +128,7 @@ ENGLISH = ChangeWords(
         (r"\b(?:moved|relocated) to \d", "address|location|live at|live in"),
         (r"\bmarried\b|\bdivorced\b|\bgot engaged\b|\bbroke up\b", "relationship status|engaged to|dating|married to"),
         (r"\bbought (?:a|an|our|my)(?: \w+)? (?:house|flat|apartment|home|condo)\b", "i rent|renting a"),
+        (r"\b(?:settled|gone to live|went to live) in (?!my|the|a|an|well|nicely)\w", "location|live in|address"),
         (r"\braise to\b", "salary|income|i earn|i make"),
         (r"\bgave birth\b", "i am pregnant"),
         (r"\btransferred to\b", "school|attend|study at"),

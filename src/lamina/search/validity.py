@@ -36,6 +36,9 @@ _OVER_TIME = re.compile(  # of a list: what was, too
 )
 _NUMBER = re.compile(r"\d")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_STATE = re.compile(  # how somebody says in what state something is since lately
+    r"\b(?:has|have) (?:now |since |just )?(?:gone|moved|switched|turned|come|passed|entered|reached)\b", re.IGNORECASE
+)
 _CLOCK = re.compile(r"\d:\d\d|\bat \d|\d ?[ap]m\b", re.IGNORECASE)
 _DAYS = frozenset(stem(word) for word in (*date_words.MONTHS, *date_words.WEEKDAYS))
 _ATTRIBUTE = re.compile(r"\b(?:my|our|the)\s+(?P<what>[^\W\d_]+(?: [^\W\d_]+)?)\s+(?:is|are)\b", re.IGNORECASE)
@@ -160,7 +163,7 @@ class Validity:
         if self._question.fact_keys:
             return fact.key in self._question.fact_keys
         own = frozenset(terms(f"{fact.key or ''} {fact.quote} {fact.value}"))
-        if fact.id in self._bridges:  # who asks for the old name does not want the new one
+        if fact.id in self._bridges and fact.id == hit.id:  # who asks for the old name does not want the new one
             own -= _terms_of(re.findall(r"(?<=\s)[A-Z][\w-]*", f"{fact.quote} {fact.value}"))
             return bool(own & self._asked)
         return bool(own & self._asked) or 2 * len(fact.quote) >= len(hit.text)
@@ -202,7 +205,10 @@ class Validity:
         changes = changes_in(new.hit.text)
         if changes.adds:
             return False
-        return _has_other_value(old, new) or bool(changes and self._is_one_matter(old, new, changes))
+        if _has_other_value(old, new) or (changes and self._is_one_matter(old, new, changes)):
+            return True
+        common = old.terms & new.terms
+        return bool(_STATE.search(new.hit.text) and common & self._asked) and _is_most(common, old, new)
 
     def _is_one_matter(self, old: "_Statement", new: "_Statement", changes: Changes) -> bool:
         subject = _terms_of([changes.subject])
@@ -217,7 +223,7 @@ class Validity:
             return True
         if changes.now and _attributes(old.hit.text) & _attributes(new.hit.text) & self._asked:
             return True
-        return changes.now and bool(common & self._asked) and 2 * len(common) >= min(len(old.terms), len(new.terms))
+        return changes.now and bool(common & self._asked) and _is_most(common, old, new)
 
 
 class _Statement(NamedTuple):
@@ -240,6 +246,11 @@ def _statement_of(hit: Hit) -> _Statement | None:
     if hit.kind == "summary" or hit.role not in {None, "user"} or len(hit.text) > _MAX_CHARACTERS:
         return None
     return None if hit.text.rstrip().endswith("?") else _Statement(hit, frozenset(terms(hit.text)), hit.name)
+
+
+def _is_most(common: AbstractSet[str], old: _Statement, new: _Statement) -> bool:
+    """Whether the shorter one says hardly more than what both say."""
+    return 2 * len(common) >= min(len(old.terms), len(new.terms))
 
 
 def _is_named(phrase: str, old: _Statement) -> bool:
