@@ -61,6 +61,8 @@ def test_plans_questions_and_conditions_change_nothing(text: str) -> None:
         ("The book club meets on Tuesdays.", "The running club meets on Thursdays now.", True),
         ("The staging server is heron.", "The production server is osprey now.", True),
         ("My project Atlas uses Postgres.", "My project Borealis moved to MySQL.", True),
+        ("I pay 40 euros for internet.", "I pay 15 euros for the phone now.", True),
+        ("I work for a bakery.", "I work for a bank now.", False),
         ("My email is a@b.example.", "My new email address is b@c.example.", False),
         ("My flight to Rome leaves at 9:15.", "The airline moved my Rome flight to 11:40.", False),
         ("My dentist is Dr. Alvarez.", "My new dentist is Dr. Boone.", False),

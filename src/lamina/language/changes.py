@@ -197,6 +197,10 @@ _PLAIN = r"[^\s,;:.!?()'\u2019/@-]+"
 _WORD = rf"{_PLAIN}(?:[.,'\u2019:/@-]{_PLAIN})*"  # also an address, a time, a number such as 3.9
 
 
+# What something is for, behind an object: "pay 40 euros for internet", and not "work for a bank".
+_PURPOSE = re.compile(r"(?:[^\s,;.!?]+ ){3,7}?for (?:the |my |our )?(?P<what>[a-z]{3,})(?=\s*[,;.!?]|\s*$| now\b)")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
     """What a statement says to have changed."""
@@ -231,7 +235,10 @@ def other_subject(text: str) -> str:
 
 
 def are_other_things(one: str, other: str) -> bool:
-    """Whether two statements begin with two things of one kind: "the book club", "the running club"."""
+    """Whether two statements are about two things of one kind: "the book club", "the running club"; "for the roof"."""
+    purposes = [match["what"] if (match := _PURPOSE.match(text)) else "" for text in (one, other)]
+    if all(purposes) and purposes[0] != purposes[1]:
+        return True
     return any(_differ_in_kind(reader.thing.match(one), reader.thing.match(other), reader) for reader in _readers())
 
 
