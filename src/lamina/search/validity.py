@@ -37,7 +37,10 @@ _OVER_TIME = re.compile(  # of a list: what was, too
 _NUMBER = re.compile(r"\d")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _STATE = re.compile(  # how somebody says in what state something is since lately
-    r"\b(?:has|have) (?:now |since |just )?(?:gone|moved|switched|turned|come|passed|entered|reached)\b", re.IGNORECASE
+    r"\b(?:has|have) (?:now |since |just )?(?:gone|moved|switched|turned|come|passed|entered|reached)\b"
+    r"|\b(?:rebooked|moved|put|switched|transferred|bumped) (?:me|us) (?:on|onto|to|into)\b"
+    r"|\bthis (?:season|term|semester|winter|spring|summer|autumn|fall)\b",
+    re.IGNORECASE,
 )
 _CLOCK = re.compile(r"\d:\d\d|\bat \d|\d ?[ap]m\b", re.IGNORECASE)
 _DAYS = frozenset(stem(word) for word in (*date_words.MONTHS, *date_words.WEEKDAYS))
@@ -105,7 +108,11 @@ class Validity:
                 found.insert(position, _pull_in(fact, found[position]))
                 first.add(fact.id)
         found = [one for one in found if one[0].id not in self._bridges]
-        return sorted(found, key=lambda one: (-one[0].score, one[0].id not in first, _says_nothing(one[0])))
+        return sorted(found, key=lambda one: (-one[0].score, *self._standing(one[0], first)))
+
+    def _standing(self, hit: Hit, first: AbstractSet[str]) -> tuple[bool, bool, bool]:
+        """What decides among hits of one score."""
+        return hit.until is not None and not self._is_past, _says_nothing(hit), hit.id not in first
 
     def _better(self, found: Sequence[WeightedHit], position: int) -> int | None:
         """Where the hit is that has to stand before another one: what replaced it, or for the past what it replaced."""
@@ -114,14 +121,14 @@ class Validity:
         before = {one.id for one, _ in found[:position]}
         if wanted:
             places = [at for at in range(position + 1, len(found)) if found[at][0].id in wanted]
-            return None if wanted & before or not places else max(places, key=lambda at: self._age(found[at][0]))
+            return None if wanted & before or not places else max(places, key=lambda at: self._how_new(found[at][0]))
         places = list(self._by_words(found, position))
         return max(places, key=lambda at: found[at][0].created_at) if places else None
 
-    def _age(self, hit: Hit) -> datetime:
-        """When what a hit says became known, by its newest fact."""
+    def _how_new(self, hit: Hit) -> tuple[datetime, bool]:
+        """When what a hit says became known, by its newest fact; of equals, not one that only says what is over."""
         own = self._facts_of(hit)
-        return max((fact.learnt_at for fact in own), default=hit.created_at)
+        return max((fact.learnt_at for fact in own), default=hit.created_at), not _says_nothing(hit)
 
     def _missing(self, found: Sequence[WeightedHit], position: int, allowed: AbstractSet[str]) -> Fact | None:
         """The fact that has to stand before a hit, and was not found."""
@@ -249,8 +256,9 @@ def _statement_of(hit: Hit) -> _Statement | None:
 
 
 def _is_most(common: AbstractSet[str], old: _Statement, new: _Statement) -> bool:
-    """Whether the shorter one says hardly more than what both say."""
-    return 2 * len(common) >= min(len(old.terms), len(new.terms))
+    """Whether the shorter one says hardly more than what both say, but for numbers and days."""
+    sizes = (sum(not _is_value(term) for term in one.terms) for one in (old, new))
+    return 2 * sum(not _is_value(term) for term in common) >= max(1, min(sizes))
 
 
 def _is_named(phrase: str, old: _Statement) -> bool:
