@@ -9,41 +9,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
+from lamina.knowledge.change_forms import EXACT, TIMES, differ_in_number, differ_in_one_place, form_of, stems, units
 from lamina.knowledge.conflicts import order, place_of
 from lamina.knowledge.fact_words import describe_fact, fact_label, normalise_value
 from lamina.knowledge.restatements import are_others, names_in
-from lamina.language import date_words
 from lamina.language.changes import (
     Changes,
     are_opposites,
     are_other_things,
     changes_in,
     other_subject,
-    without_time,
 )
-from lamina.language.words import STOP_WORDS, stem, terms, words
+from lamina.language.words import stem, terms, words
 from lamina.values.fact import Fact
 
 InFirstPerson = Callable[[str], str]
 
 
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in text.split())
-
-
 _MAX_MORE = 2  # words of a fact beside what is said to have ended: "drive" of "drive a Volvo"
 _MAX_MORE_SWAPPED = 5  # the same, of what something else was taken for
-_MAX_SPAN = 5  # words in which two statements of one form may differ
 _MAX_TERMS = 5  # of a statement that a noun alone may name: "on the free plan"
-_TIMES = frozenset(stem(word) for word in (*date_words.MONTHS, *date_words.WEEKDAYS, *date_words.UNITS))
 # What a fact may say of a thing that ended: one still likes what one has sold.
-_ATTITUDES = _stems("like likes love loves hate hates dislike enjoy miss recommend remember visited")
-# Verbs of which many values hold at a time: who plays padel now may still play tennis.
-_MANY = _stems(
-    "like love enjoy dislike hate know speak read play own have use take eat drink learn watch visit collect avoid "
-    "need listen follow see teach cook make prefer want try buy go"
-)
-_OFTEN = _stems("every once twice each daily weekly monthly times")
+_ATTITUDES = stems("like likes love loves hate hates dislike enjoy miss recommend remember visited")
 _PREFER = stem("prefer")
 _PAIR = 2  # terms of "prefer tea"
 _SYNONYMS = {
@@ -55,9 +42,9 @@ _SYNONYMS = {
     }.items()
     for word in others.split()
 }  # fmt: skip
-_PADDING = _stems("new address number current own field type")
+_PADDING = stems("new address number current own field type")
 # Who may change what is the user's: a doctor a dose, a landlord a rent.
-AGENTS = _stems("doctor gp physician psychiatrist boss manager company employer landlord vet school")
+AGENTS = stems("doctor gp physician psychiatrist boss manager company employer landlord vet school")
 _ATTRIBUTE = re.compile(
     r"(?:my|our|the)\s+(?:new\s+|current\s+)?(?P<topic>.{2,40}?)\s+"
     r"(?:is|are|will\s+be|(?:was|were|got|has\s+been|have\s+been)\s+\w+ed\s+(?:to|for))\s+",
@@ -67,11 +54,8 @@ _NEGATION = re.compile(
     r"\b(?:(?:do|does|did|am|is|are|have|has|can)\s*(?:not|n't|n\u2019t)|can(?:no|')t|not|never)\b", re.IGNORECASE
 )
 _LISTS = re.compile(r",|;|\band\b|\bbut\b")
-_KINDS = _stems("membership subscription account contract class course lesson lessons job job's goal plan")
-_EXACT = re.compile(r"\d|@")
-_MEASURE = re.compile(r"\d\s?(?P<unit>[^\W\d_]+|[%€$£])")
+_KINDS = stems("membership subscription account contract class course lesson lessons job job's goal plan")
 _MEASURES = re.compile(r"i (?:am|weigh|earn|pay|make|measure|sleep|wake|need|spend)\b", re.IGNORECASE)
-_LIGHT = STOP_WORDS | {"i", "we"}
 # What somebody is as long as they have none of something: who has an employer is not unemployed.
 _LACKS = {"job": ("unemployed", "jobless", "out of work", "between jobs"), "relationship status": ("single",)}
 _FILLED = {
@@ -129,7 +113,7 @@ def _is_one_saying(one: Fact, other: Fact) -> bool:
 def _read_new(fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerson) -> _New:
     said = in_first_person(fact.quote or fact.value)
     changes = changes_in(said)
-    is_compared = fact.key is None and (_EXACT.search(said) or _NEGATION.search(said))
+    is_compared = fact.key is None and (EXACT.search(said) or _NEGATION.search(said))
     if not (changes or is_compared or fact.key in _FILLED or fact.category == "preference"):
         return _New(fact, said, changes, (), ())
     others = [
@@ -243,7 +227,7 @@ def _ended(phrase: str, subject: str, current: Sequence[_Known], max_more: int =
 def _is_value(named: frozenset[str], one: _Known) -> bool:
     """Whether a phrase names a value and little else: to leave "the Lisbon office" is not to leave Lisbon."""
     value = frozenset(terms(one.fact.value))
-    more = named - value - _KINDS - _TIMES - frozenset(terms(fact_label(one.fact)))
+    more = named - value - _KINDS - TIMES - frozenset(terms(fact_label(one.fact)))
     return bool(value) and value <= named and len(more) <= (0 if _is_identity(one) else 1)
 
 
@@ -266,7 +250,7 @@ def _is_near(one: _Known, named: frozenset[str], max_more: int = _MAX_MORE) -> b
 
 
 def _more(one: _Known, named: frozenset[str]) -> frozenset[str]:
-    return frozenset(term for term in one.terms - named - _TIMES if not term[0].isdigit())
+    return frozenset(term for term in one.terms - named - TIMES if not term[0].isdigit())
 
 
 # by what has a new value
@@ -322,7 +306,7 @@ def _is_another(topic: str, one: _Known) -> bool:
 def _with_most(new: _New) -> list[_Known]:
     """The one fact that shares most of what it is about with a statement that takes back what was said."""
     own = frozenset(terms(new.said))
-    plain = ((one, frozenset(term for term in one.terms - _TIMES if not term[0].isdigit())) for one in new.others)
+    plain = ((one, frozenset(term for term in one.terms - TIMES if not term[0].isdigit())) for one in new.others)
     found = [one for one, about in plain if len(about & own) >= _PAIR and 2 * len(about & own) >= len(about)]
     return found if len(found) == 1 else []
 
@@ -333,14 +317,14 @@ def _with_most(new: _New) -> list[_Known]:
 def _with_form(new: _New, current: Sequence[_Known], gone: set[str]) -> list[_Known]:
     """The facts that differ in one place from a statement on how something is now."""
     as_value = new.fact.key is None and bool(new.fact.quote)
-    form = _form(new.fact.value if as_value else new.said)
-    forms = [(one, _form(one.fact.value if as_value and not one.is_named else one.text)) for one in current]
+    form = form_of(new.fact.value if as_value else new.said)
+    forms = [(one, form_of(one.fact.value if as_value and not one.is_named else one.text)) for one in current]
     found = [
         one
         for one, other in forms
-        if _differ_in_one_place(form, other, least=1 if one.fact.id in gone else 2)
+        if differ_in_one_place(form, other, least=1 if one.fact.id in gone else 2)
         and (one.fact.id in gone or not _is_one_of_many(one.fact))
-        and not (one.is_named and frozenset(form) & frozenset(other) == frozenset(_form(one.fact.value)))
+        and not (one.is_named and frozenset(form) & frozenset(other) == frozenset(form_of(one.fact.value)))
     ]  # to share the value of a key and nothing else is to speak of something else
     if not found and form[:1] == [_PREFER]:
         found = [one for one, other in forms if other[:1] == [_PREFER] and len(form) == len(other) == _PAIR]
@@ -353,57 +337,24 @@ def _is_one_of_many(fact: Fact) -> bool:
     return fact.key is not None and normalise_value(fact.value) in normalise_value(fact.key)
 
 
-def _form(text: str) -> list[str]:
-    every = [word for word in words(without_time(text)) if word not in {"i", "we", "am", "have", "the", "a", "an"}]
-    return [stem(word) for word in every]
-
-
-def _differ_in_one_place(one: Sequence[str], other: Sequence[str], *, least: int) -> bool:
-    """Whether two forms share all but one stretch; `least` terms where the verb may have many values at a time."""
-    shorter = min(len(one), len(other))
-    start = next((at for at in range(shorter) if one[at] != other[at]), shorter)
-    end = next((at for at in range(shorter - start) if one[-1 - at] != other[-1 - at]), shorter - start)
-    spans = (len(one) - start - end, len(other) - start - end)
-    if not 1 <= min(spans) <= max(spans) <= _MAX_SPAN:
-        return False
-    here, there = one[start : len(one) - end], other[start : len(other) - end]
-    if set(here) & set(there) or (_OFTEN & set(here[1:]) and _OFTEN & set(there[1:])):
-        return False  # these differ in two places: in the thing, and in where or how often
-    common = [term for term in (*one[:start], *one[len(one) - end :]) if term not in _LIGHT | _TIMES]
-    return bool(common) and (common[0] not in _MANY or len(common) >= least)
-
-
 def _with_attribute(said: str, current: Sequence[_Known]) -> list[_Known]:
     """The facts that give another number or address of the same thing: "my rent is 900"."""
-    free = [one for one in current if not one.is_named and _EXACT.search(one.text)]
+    free = [one for one in current if not one.is_named and EXACT.search(one.text)]
     match = _ATTRIBUTE.match(said)
-    if match is not None and _EXACT.search(said, match.end()):
+    if match is not None and EXACT.search(said, match.end()):
         wanted = _topic(match["topic"])
         return [one for one in free if wanted and _topic_of(one) == wanted]
-    form = _form(said)
+    form = form_of(said)
     measures = _MEASURES.match(said) is not None
-    return [one for one in free if measures and _differ_in_number(form, _form(one.text))]
+    return [one for one in free if measures and differ_in_number(form, form_of(one.text))]
 
 
 def _with_measure(topic: str, said: str, current: Sequence[_Known]) -> list[_Known]:
     """The facts that say how much there is of a topic, in the same unit: "take 20 mg of lisinopril"."""
-    wanted, units_ = frozenset(terms(topic)), _units(said)
+    wanted, units_ = frozenset(terms(topic)), units(said)
     if not wanted or not units_:
         return []
-    return [one for one in current if not one.is_named and wanted <= one.terms and units_ & _units(one.text)]
-
-
-def _units(text: str) -> frozenset[str]:
-    return frozenset(stem(match["unit"].casefold()) for match in _MEASURE.finditer(text)) - _TIMES
-
-
-def _differ_in_number(one: Sequence[str], other: Sequence[str]) -> bool:
-    differing = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
-    return (
-        len(one) == len(other) > 1
-        and len(differing) >= 1
-        and all(_EXACT.search(word) for pair in differing for word in pair)
-    )
+    return [one for one in current if not one.is_named and wanted <= one.terms and units_ & units(one.text)]
 
 
 # by what it denies
@@ -417,15 +368,15 @@ def _fills(fact: Fact, other: Fact) -> bool:
 
 def _with_opposite(said: str, current: Sequence[_Known]) -> list[_Known]:
     """The facts that say the same with a negation, or without one; or the opposite of one word of a preference."""
-    is_denial, form = _NEGATION.search(said) is not None, _form(_NEGATION.sub(" ", said))
+    is_denial, form = _NEGATION.search(said) is not None, form_of(_NEGATION.sub(" ", said))
     found = [
         one
         for one in current
-        if (_NEGATION.search(one.text) is not None) != is_denial and _form(_NEGATION.sub(" ", one.text)) == form
+        if (_NEGATION.search(one.text) is not None) != is_denial and form_of(_NEGATION.sub(" ", one.text)) == form
     ]
     if form[:1] != [_PREFER]:
         return found
-    forms = [(one, _form(one.text)) for one in current]
+    forms = [(one, form_of(one.text)) for one in current]
     return found + [
         one
         for one, other in forms
