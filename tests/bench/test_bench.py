@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from lamina import Memory
 from lamina.bench import measure, plots
 from lamina.bench.measure import Bounds
 from lamina.bench.readers import read, when
-from lamina.bench.recall_run import Plan, replay, stages
+from lamina.bench.recall_run import Plan, replay, stages, standing
 from lamina.errors import InputError
 from tests.waiting import wait_until
 
@@ -350,3 +351,15 @@ def test_other_commands_do_not_load_it():
     probe = "import sys, lamina.cli.main; print(*[m for m in sys.modules if 'bench' in m or 'matplotlib' in m])"
     with os.popen(f'{sys.executable} -c "{probe}"') as process:
         assert process.read().split() == ["lamina.cli.bench_commands"]
+
+
+def test_a_message_that_a_fact_shows_without_its_full_stop_is_in_the_context():
+    """What was said stands in the context word for word, though not as a passage; another message does not."""
+    told = {"m1": "Always answer with metric units when I ask about distances.", "m2": "We sailed to Arran on Sunday."}
+    with Memory(":memory:", worker=False) as memory:
+        memory.add([{"id": key, "role": "user", "content": text} for key, text in told.items()], user_id="ines")
+        memory.settle()
+        context = memory.context("How far is it to the harbour?", user_id="ines", session_id="new", budget=600)
+    assert told["m1"] not in context.text
+    assert "m1" in standing(context, told)
+    assert "m1" not in standing(context, {**told, "m1": "Always answer with metric units when I ask about ships."})

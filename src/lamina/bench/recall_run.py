@@ -20,6 +20,7 @@ BUDGETS = (500, 1000, 2000, 4000)
 TOP = 50
 _LATER = timedelta(minutes=1)  # how long after the last message a question without a date is asked
 _MILLI = 1000
+_CLOSING = ".!\u3002 "  # what may be missing at the end
 
 Tell = Callable[[], None]  # one more question is answered
 
@@ -172,10 +173,13 @@ def _context(memory: Memory, user_id: str, question: Question, asked_at: datetim
 
 
 def standing(context: Context, texts: Mapping[str, str]) -> tuple[str, ...]:
-    """The messages that the manifest names and whose whole text stands in the context, in its order."""
+    """The messages that the manifest names and whose words all stand in the context, in its order.
+
+    A fact shows words of a message without the full stop at their end, so that one may be missing.
+    """
     text = flat(context.text)
     named = dict.fromkeys(message for piece in context.manifest.items for message in piece.message_ids)
-    return tuple(message for message in named if texts.get(message) and texts[message] in text)
+    return tuple(message for message in named if (words := texts.get(message, "").rstrip(_CLOSING)) and words in text)
 
 
 def flat(text: str) -> str:
