@@ -132,7 +132,7 @@ class Reader:
     def _asked(self, question: Question, last: datetime, names: Sequence[str]) -> Query:
         read_ = understand(question.text, at=question.asked_at or last, names=names)
         words = comparable(read_.words, self._lexicon.word_vectors)
-        vector = self._embedder.vectors([nameless(question.text, read_.names)])[0]
+        vector = self._embedder.vectors([nameless(read_.subject, read_.names)])[0]
         one_space = self._embedder.name == self._lexicon.name
         return Query(question=read_, vector=vector, words=words, one_space=one_space)
 

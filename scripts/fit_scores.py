@@ -81,7 +81,7 @@ class Asker:
         question = understand(text, at=at, names=names)
         words = comparable(question.words, self.lexicon.word_vectors)
         for vectors in self._vectors:
-            vector = None if vectors == "none" else self.vector(nameless(text, question.names))
+            vector = None if vectors == "none" else self.vector(nameless(question.subject, question.names))
             one_space = vectors == "static"
             yield vectors, Query(question=question, vector=vector, words=words, one_space=one_space)
 

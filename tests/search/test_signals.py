@@ -121,6 +121,10 @@ TALK = [
         pytest.param("liking", "piano?", {"elsewhere"}, id="what-one-likes"),
         pytest.param("speaker", "What did Bob say?", {"answers"}, id="who-is-named"),
         pytest.param("other_speaker", "What did Bob say?", {"asks", "goes on", "elsewhere"}, id="who-is-not"),
+        pytest.param(
+            "other_gathers", "Which poems has Bob read?", {"asks", "goes on", "elsewhere"}, id="who-is-not-in-a-list"
+        ),
+        pytest.param("other_gathers", "What did Bob say?", set(), id="no-list"),
         pytest.param("speaker", "What did Ann and Bob say?", set(), id="all-named-tells-nothing"),
         pytest.param("dated", "What was said on 2 March 2025?", {"goes on"}, id="said-on-that-day"),
         pytest.param("dated", "What was said in July 2024?", set(), id="said-at-no-such-time"),

@@ -22,7 +22,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "session_share", "session_best", "session_three", "session_around", "session_near", "session_first",
         "many_session", "many_first", "opens",
     ),
-    "speaker": ("speaker", "other_speaker"),
+    "speaker": ("speaker", "other_speaker", "other_gathers"),
     "role": ("user", "user_asked_you", "user_many", "near_assistant", "meant_assistant", "length_assistant"),
     "shape": ("length", "length_usual", "asks", "number", "number_asked", "first_person", "many_length", "many_meant"),
     "standing": (

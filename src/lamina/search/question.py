@@ -11,6 +11,7 @@ from typing import Literal
 from lamina.language.dates import Window, windows
 from lamina.language.words import STOP_WORDS, is_unspaced, plain, query_terms, stem, words
 from lamina.search import question_patterns as patterns
+from lamina.search.answer_form import asks_by_now, looks_back, subject_of
 
 MAX_TERMS = 64
 _SEARCHED = 10_000  # characters that are looked at for terms, names and times, nearly 2,000 words
@@ -30,6 +31,8 @@ class Question:
     """A query and what it asks for."""
 
     text: str
+    subject: str
+    """The text without what it says of the form of its answer."""
     terms: tuple[str, ...]
     """Distinct stems to search for, without names and words that only ask."""
     words: tuple[str, ...]
@@ -45,6 +48,8 @@ class Question:
     """Whether one passage can hardly answer it."""
     follow_up: bool
     """Whether it needs the turns before it to be understood."""
+    gathers: bool = False
+    """Whether it wants all of something, many or what somebody has done by now."""
     request: bool = False
     """Whether it asks for help now, and not for what was."""
     tense: Literal["present", "past"] | None = None
@@ -58,12 +63,15 @@ def understand(query: str, *, at: datetime, names: Sequence[str] = (), own: Sequ
     text, form = _ends(query, _SEARCHED), _ends(query, _ASKED)
     found = windows(text, at)  # `recently, in May 2022` is May 2022
     mentioned, name_words = _find_names(text, names)
-    content = _content_of(text, name_words)
+    back, asks_many = looks_back(form), patterns.seeks_many(form)
+    subject = subject_of(text) if back else text
+    content = _content_of(subject, name_words)
     follow_up = patterns.follows_up(form, len(content), len(mentioned))
     if not content:
         content = {term: term for term in query_terms(text, MAX_TERMS)}
     return Question(
         text=query,
+        subject=subject,
         terms=tuple(content),
         words=tuple(content.values()),
         names=mentioned,
@@ -71,9 +79,10 @@ def understand(query: str, *, at: datetime, names: Sequence[str] = (), own: Sequ
         whose=patterns.speaker(form),
         order=patterns.order_of(form),
         asks_time=patterns.seeks_time(form),
-        asks_many=patterns.seeks_many(form),
+        asks_many=asks_many,
         follow_up=follow_up,
-        request=patterns.seeks_help(form),
+        gathers=asks_many or asks_by_now(patterns.questions_of(form)),
+        request=patterns.seeks_help(form) and not back,
         tense=patterns.tense_of(form),
         fact_keys=patterns.fact_keys(form, own),
     )

@@ -156,7 +156,7 @@ class Search:
         if embedder is None:
             return None
         try:
-            found = await embed_texts(embedder, [nameless(question.text[:_EMBEDDED], question.names)], _QUICK)
+            found = await embed_texts(embedder, [nameless(question.subject[:_EMBEDDED], question.names)], _QUICK)
         except ModelError as error:
             logger.warning("query_not_embedded", extra={"embedder": embedder.name, "reason": str(error)})
             return None

@@ -319,13 +319,15 @@ def _who(rows: _Candidates, question: Question, s: Mapping[str, Any]) -> dict[st
     named = [index.speakers[name] for name in question.names if name in index.speakers]
     telling = bool(named) and len(named) < len(index.speakers)
     is_named = np.isin(speaker, named) & telling
+    by_other = ~is_named & (speaker >= 0) & telling
     is_meant, is_other = _people(rows, question)
     user = (role == USER) * assisted
     assistant = (role == ASSISTANT) * assisted
     asked_you = np.float32(question.whose == "assistant")
     return {
         "speaker": np.maximum(is_named, _OF_PERSON * is_meant).astype(np.float32),
-        "other_speaker": np.maximum(~is_named & (speaker >= 0) & telling, _OF_PERSON * is_other).astype(np.float32),
+        "other_speaker": np.maximum(by_other, _OF_PERSON * is_other).astype(np.float32),
+        "other_gathers": (by_other * question.gathers).astype(np.float32),
         "user": user,
         "user_asked_you": user * asked_you,
         "assistant": assistant,
