@@ -95,4 +95,4 @@ def test_a_chat_asks_who_the_user_is(lamina, tmp_path):
     done = lamina("import", path, "--user", "mara", "--me", "mara", **HERE)
     assert "times are taken as those of this machine's zone, Europe/Stockholm (--zone)" in done.stdout
     (session,) = json.loads(lamina("sessions", "--json").stdout)
-    assert session["started_at"] == "2024-10-12T16:02:00+00:00"
+    assert session["started_at"] == "2024-10-12T18:02:00+02:00"

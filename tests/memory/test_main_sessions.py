@@ -70,7 +70,7 @@ def test_a_file_gives_nobody_the_main_session_of_another(tmp_path):
     squatting.write_text(json.dumps({**said, "user_id": "eve"}))
     plain.write_text(json.dumps(said))
     with Memory(tmp_path / "a.db", worker=False) as memory:
-        with pytest.raises(Conflict, match="session 'bob:main' is taken; choose another session_id"):
+        with pytest.raises(Conflict, match="session 'bob:main' is taken by another user"):
             memory.import_(squatting)
         assert memory.sessions() == []
         memory.import_(plain)

@@ -169,7 +169,7 @@ def test_a_chat_of_several_people_is_imported_for_one_of_them(service):
     given = {"user_id": "mara", "me": "mara", "zone": "Europe/Stockholm"}
     done = service.post("/v1/import", content=CHAT, headers=headers, params=given).json()
     (session,) = service.get("/v1/sessions", params={"user_id": "mara"}).json()["items"]
-    assert (session["title"], session["started_at"]) == ("WhatsApp: Tomas", "2024-10-12T16:02:00Z")
+    assert (session["title"], session["started_at"]) == ("WhatsApp: Tomas", "2024-10-12T18:02:00+02:00")
     again = ended(service, upload(service, CHAT, "WhatsApp Chat with Tomas.txt", **given))
     assert (again["imported"]["messages"], again["imported"]["duplicates"]) == (0, done["messages"])
 
