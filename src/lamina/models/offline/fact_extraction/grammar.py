@@ -101,6 +101,7 @@ class ClauseWords:
     links: frozenset[str]  # break only where a subject follows
     skipped: frozenset[str]
     reasons: frozenset[str]
+    conditions: frozenset[str]  # a clause that begins with one says when a rule before it holds
     question_words: frozenset[str]
     orders: frozenset[str]  # behind a question word they make it an order ("do not")
     openers: Mapping[str, tuple[tuple[str, ...], ...]]  # by first word, the longest first
@@ -269,7 +270,7 @@ def _elided(data: Table, classes: Mapping[str, str]) -> tuple[tuple[tuple[str, .
 
 _CLAUSE_LISTS = (
     "subjects", "verbs", "first_person", "others", "conjunctions", "breaks", "links", "skipped", "reasons",
-    "question_words", "orders", "preludes", "fillers", "beside", "changes", "never_elided",
+    "conditions", "question_words", "orders", "preludes", "fillers", "beside", "changes", "never_elided",
     "articles", "finite", "complements", "tags", "coming",
 )  # fmt: skip
 

@@ -183,7 +183,20 @@ def _clause_facts(clause: Clause, context: _SentenceContext, *, skip: bool) -> I
         steady = without_change(later or clause, words)
         if not found and steady:
             found = list(_match_templates(steady, "clause", context))
-    yield from found or _elided_facts(clause, context)
+    for draft, again in found or _elided_facts(clause, context):
+        yield _with_condition(draft, clause, context), again
+
+
+def _with_condition(draft: FactDraft, clause: Clause, context: _SentenceContext) -> FactDraft:
+    """A rule with the clause behind it that says when it holds: "the app must work when the wifi drops"."""
+    condition = context.following[0] if context.following else None
+    if draft.key or draft.category not in _RULES or condition is None or condition.asks or not condition.tokens:
+        return draft
+    start, end = clause.tokens[-1].end, condition.tokens[-1].end
+    is_whole = context.message.text[draft.start : start].endswith(draft.value)
+    if condition.lead not in context.grammar.clauses.conditions or not is_whole or end - draft.start > MAX_QUOTE:
+        return draft
+    return replace(draft, value=f"{draft.value}{context.message.text[start:end]}", end=end)
 
 
 def _with_prelude(draft: FactDraft, again: str, clause: Clause, context: _SentenceContext) -> tuple[FactDraft, str]:

@@ -9,6 +9,7 @@ from lamina.models.embeddings.static_vectors import vectors
 from lamina.models.offline.statement_extraction.clauses import Clause, clauses_of
 from lamina.models.offline.statement_extraction.cues import FALLBACK, all_cues
 from lamina.models.offline.statement_extraction.model import TYPES, weights
+from lamina.models.offline.statement_extraction.clause_words import has_passed_soon, is_plain_trigger, trigger_type
 from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
@@ -26,6 +27,7 @@ _PASTED = re.compile(
 )
 _SAID_SHARE = 0.5  # of a clause that facts already say
 _UNDER_CONDITIONS = frozenset(("health", "procedure", "commitment"))  # "if I am ill I stay at home" tells something
+_SAME_TYPES = {"instruction": "constraint", "health": "constraint", "commitment": "goal"}  # of the same memory type
 _IMPORTANCE: Mapping[str, float] = {
     "identity": 0.65, "relation": 0.6, "health": 0.75, "preference": 0.6, "constraint": 0.65, "instruction": 0.8,
     "goal": 0.6, "decision": 0.6, "procedure": 0.55, "commitment": 0.6, "event": 0.45, "entity": 0.45,
@@ -70,11 +72,16 @@ def statements_in(
     `own` is where the words end that are the writer's own.
     """
     clauses = [one for one in clauses_of(message.text, asked=question is not None) if one.end <= own]
-    judged = _with_neighbours(_judge(message.text, clauses))
+    judged = [_with_trigger(message.text, one) for one in _with_neighbours(_judge(message.text, clauses))]
     unsaid = [one for one in judged if not _is_said(message.text, one, facts) and not _is_supposed(one, judged)]
     asked = question is not None
     kept = [
-        one for one in unsaid if _is_kept(one) and (one.clauses[0].has_cues or asked) and not _is_pasted(message, one)
+        one
+        for one in unsaid
+        if _is_kept(one)
+        and (one.clauses[0].has_cues or asked)
+        and not _is_pasted(message, one)
+        and not _is_passing(message.text, one)
     ]
     found = _extend_all(list(_join(message.text, kept)), unsaid)
     drafts = [_draft(message, one, question) for one in found]
@@ -127,6 +134,11 @@ def _is_pasted(message: Message, one: _Judged) -> bool:
     return _PASTED.search(message.text, one.start, one.end) is not None
 
 
+def _is_passing(text: str, one: _Judged) -> bool:
+    """Whether it only says how somebody is at the moment: "I'm in a hurry today"."""
+    return one.clauses[0].language == FALLBACK and has_passed_soon(text[one.start : one.end])
+
+
 def _with_neighbours(judged: Sequence[_Judged]) -> list[_Judged]:
     """The clauses, each also typed by those beside it: people say things of one kind in a row."""
     found = []
@@ -134,6 +146,21 @@ def _with_neighbours(judged: Sequence[_Judged]) -> list[_Judged]:
         beside = [*judged[max(0, place - 1) : place], *judged[place + 1 : place + 2]]
         found.append(replace(one, shares=_mix([(1.0, one), *((_BESIDE * each.confidence, each) for each in beside)])))
     return found
+
+
+def _with_trigger(text: str, one: _Judged) -> _Judged:
+    """A clause with the type that its own words name; it is then at least a candidate."""
+    clause = one.clauses[0]
+    if clause.language != FALLBACK or clause.segment.asks or clause.hedges or clause.supposes:
+        return one
+    said = text[one.start : one.end]
+    name = trigger_type(said)
+    if name is None:
+        return one
+    one = replace(one, confidence=max(one.confidence, MIN_CONFIDENCE)) if is_plain_trigger(said) else one
+    if name in {one.type, _SAME_TYPES.get(one.type)}:
+        return one
+    return replace(one, shares=tuple(float(each == name) for each in TYPES[1:]))
 
 
 def _mix(weighted: Sequence[tuple[float, _Judged]]) -> tuple[float, ...]:
