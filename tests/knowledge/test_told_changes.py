@@ -8,7 +8,7 @@ import pytest
 from lamina import Memory
 from lamina.knowledge.fact_words import describe_fact
 from lamina.values.fact import Fact
-from tests.knowledge import told_pairs
+from tests.knowledge import told_forms, told_pairs
 from tests.knowledge.told_pairs import Beside, Change
 
 USER = "alex"
@@ -60,6 +60,55 @@ def right(tmp_path: Path, pairs: Sequence[Change], give: Callable[[Memory, str],
 def test_a_told_change_ends_as_one_value(tmp_path: Path, pair: Change) -> None:
     """Whatever the topic and the words, the older value ends and stays in the history."""
     assert fault(tmp_path / "chat.db", pair, tell) == ""
+
+
+@pytest.mark.parametrize("pair", told_forms.CHANGES, ids=lambda pair: pair[1])
+def test_a_change_in_a_form_of_models_ends_as_one_value(tmp_path: Path, pair: Change) -> None:
+    """Without a subject, as a line with a label, with "again" or "no longer"."""
+    assert fault(tmp_path / "chat.db", pair, tell) == ""
+
+
+@pytest.mark.parametrize(("text", "values"), told_forms.FORMS, ids=lambda one: one if isinstance(one, str) else "")
+def test_forms_of_models_are_read(tmp_path: Path, text: str, values: dict[str, str]) -> None:
+    """What models write of a user becomes facts with keys, and the text is not kept beside them."""
+    with Memory(tmp_path / "chat.db", worker=False) as memory:
+        tell(memory, text)
+        assert {fact.key: fact.value for fact in memory.facts(USER)} == values
+
+
+@pytest.mark.parametrize("text", told_forms.PLAIN)
+def test_other_lines_stay_as_they_are(tmp_path: Path, text: str) -> None:
+    """A note, a question or a thing is no property of the user's."""
+    with Memory(tmp_path / "chat.db", worker=False) as memory:
+        tell(memory, text)
+        assert [(fact.key, fact.value) for fact in memory.facts(USER)] == [(None, text)]
+
+
+def test_a_phone_and_its_number_stand_beside_each_other(tmp_path: Path) -> None:
+    """One label, two things."""
+    with Memory(tmp_path / "chat.db", worker=False) as memory:
+        tell(memory, "phone: Pixel 6")
+        tell(memory, "phone number: 0470 11 22 33")
+        assert {fact.value for fact in memory.facts(USER)} == {"Pixel 6", "0470 11 22 33"}
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("User is vegetarian", "User's wife eats meat again"),
+        ("User is vegetarian", "User would like to eat meat again"),
+        ("User follows a keto diet", "User eats meat again"),
+        ("favourite editor: Helix", "User also uses Neovim now"),
+        ("User is vegetarian", "User does not eat meat any more"),
+    ],
+)
+def test_what_does_not_rule_out_a_value_ends_nothing(tmp_path: Path, first: str, then: str) -> None:
+    """Somebody else's meals, a wish, or another diet."""
+    with Memory(tmp_path / "chat.db", worker=False) as memory:
+        tell(memory, first)
+        known = {fact.id for fact in memory.facts(USER)}
+        tell(memory, then)
+        assert known <= {fact.id for fact in memory.facts(USER)}
 
 
 def test_most_other_told_changes_end_as_one_value(tmp_path: Path) -> None:

@@ -51,13 +51,15 @@ _ATTRIBUTE = re.compile(
     re.IGNORECASE,
 )
 _NEGATION = re.compile(
-    r"\b(?:(?:do|does|did|am|is|are|have|has|can)\s*(?:not|n't|n\u2019t)|can(?:no|')t|not|never)\b", re.IGNORECASE
+    r"\b(?:(?:do|does|did|am|is|are|have|has|can)\s*(?:not|n't|n\u2019t)|can(?:no|')t|no\s+longer|not|never|no)\b",
+    re.IGNORECASE,
 )
 _LISTS = re.compile(r",|;|\band\b|\bbut\b")
 _KINDS = stems("membership subscription account contract class course lesson lessons job job's goal plan")
 _MEASURES = re.compile(r"i (?:am|weigh|earn|pay|make|measure|sleep|wake|need|spend)\b", re.IGNORECASE)
 # What somebody is as long as they have none of something: who has an employer is not unemployed.
 _LACKS = {"job": ("unemployed", "jobless", "out of work", "between jobs"), "relationship status": ("single",)}
+_FAVOURED = ("favourite", "preferred", "main")
 _FILLED = {
     "employer": "job",
     **dict.fromkeys(("partner", "wife", "husband", "girlfriend", "boyfriend", "spouse"), "relationship status"),
@@ -202,7 +204,8 @@ def _changed(new: _New, ended: Iterable[_Known]) -> list[Fact]:
     if not new.changes.adds:
         found += _with_attribute(new.said, new.others)
         found += _with_opposite(new.said, new.others)
-    found += [one for one in new.others if _fills(new.fact, one.fact)]
+    found += [one for one in new.others if _fills(new.fact, one.fact) or _is_ruled_out(one.fact, new)]
+    found += _with_preferred_key(new)
     return list({one.fact.id: one.fact for one in found}.values())
 
 
@@ -357,7 +360,21 @@ def _with_measure(topic: str, said: str, current: Sequence[_Known]) -> list[_Kno
     return [one for one in current if not one.is_named and wanted <= one.terms and units_ & units(one.text)]
 
 
+def _with_preferred_key(new: _New) -> list[_Known]:
+    """What was the favourite of its kind, where something else was taken: "favourite editor", "switched to Neovim"."""
+    fact, changes = new.fact, new.changes
+    if not fact.key or fact.scope or changes.adds or not (changes.topics or changes.swapped or changes.now):
+        return []
+    keys = {f"{word} {fact.key}" for word in _FAVOURED} | {fact.key.removeprefix(f"{word} ") for word in _FAVOURED}
+    return [one for one in new.others if one.fact.category == fact.category and one.fact.key in keys - {fact.key}]
+
+
 # by what it denies
+
+
+def _is_ruled_out(fact: Fact, new: _New) -> bool:
+    """Whether somebody does what a value denies: "vegetarian", and "eat meat again"."""
+    return bool(fact.key) and fact.value.casefold() in new.changes.ruled_out and not other_subject(new.said)
 
 
 def _fills(fact: Fact, other: Fact) -> bool:

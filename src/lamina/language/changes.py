@@ -22,6 +22,7 @@ class ChangeWords:
     passed_over: tuple[str, ...]  # like `ended`, of what else might have been taken
     topics: tuple[str, ...]
     implied: tuple[tuple[str, str], ...]  # what is said, and what it is a new value of
+    ruled_out: tuple[tuple[str, str], ...]  # what is said to be so now, and the values that then hold no more
     mine: str
     own: str  # how a statement begins that has the user as its subject
     after: str  # words that end a phrase
@@ -84,6 +85,8 @@ _LEFT = (
     "retired|left|moved away|moved out|moved on|quit|resigned|stepped down|gave up the ghost|closed|closed down|"
     "shut down|went bust|went downhill|broke|broke down|was sold|got sold|gave out|stopped working"
 )
+_EATS = r"\b(?:eat|eats|eating) (?:\w+ )??"
+_MEAT = "meat|chicken|beef|pork|steak|bacon|ham|lamb|turkey|poultry|burgers"
 _PERSON = r"(?:(?:dr|mr|mrs|ms|prof)\.? )?[^,;.!?]{2,30}?"
 
 ENGLISH = ChangeWords(
@@ -133,6 +136,12 @@ ENGLISH = ChangeWords(
         (r"\bgave birth\b", "i am pregnant"),
         (r"\btransferred to\b", "school|attend|study at"),
     ),
+    ruled_out=(
+        (rf"{_EATS}(?:{_MEAT})\b", "vegetarian|a vegetarian|strictly vegetarian|vegan|a vegan|pescatarian|plant-based"),
+        (rf"{_EATS}(?:fish|seafood|salmon|tuna)\b", "vegetarian|a vegetarian|strictly vegetarian|vegan|plant-based"),
+        (rf"{_EATS}(?:dairy|cheese|eggs|butter|animal products)\b", "vegan|a vegan|strictly vegan|plant-based"),
+        (r"\b(?:am |is )?(?:working|employed) again\b", "unemployed|jobless|retired|out of work|between jobs"),
+    ),
     mine="my|our",
     own="i|we|now|no longer|currently|recently|just|finally|sadly|unfortunately",
     after=(
@@ -152,7 +161,7 @@ ENGLISH = ChangeWords(
     adjectives="older|younger|best|new|old|little|big|elder|eldest|oldest|youngest|twin|half|close|former",
     now=(
         "right now|by now|from now on|as of now|now|these days|nowadays|instead|since then|lately|going forward|"
-        "at the moment|henceforth|from today|any ?more|has since|have since"
+        "at the moment|henceforth|from today|any ?more|has since|have since|once again|again"
     ),
     adds="also|too|another|as well|additionally|in addition|besides|second|third|both|plus|on top of that|extra",
     denies="no longer|not|n't|never",
@@ -211,6 +220,7 @@ class Changes:
     swapped: frozenset[str] = frozenset()  # those of them that something else was taken for
     departed: frozenset[str] = frozenset()  # those of them who are no longer there for what they did
     topics: tuple[str, ...] = ()  # what has a new value: "email address", "the Pro plan"
+    ruled_out: frozenset[str] = frozenset()  # values that hold no more: "vegetarian", of somebody who now eats meat
     subject: str = ""  # who did what ended it, if not the user: "my sister"
     now: bool = False  # it says how something is now: "now", "these days"
     revises: bool = False  # it takes back what was said before: "scratch that"
@@ -283,6 +293,7 @@ class _Reader:
     passed_over: tuple[re.Pattern[str], ...]
     topics: tuple[re.Pattern[str], ...]
     implied: tuple[tuple[re.Pattern[str], str], ...]
+    ruled_out: tuple[tuple[re.Pattern[str], str], ...]
     now: re.Pattern[str]
     adds: re.Pattern[str]
     denies: re.Pattern[str]
@@ -322,6 +333,7 @@ def _reader(words: ChangeWords) -> _Reader:
         passed_over=tuple(map(pattern, words.passed_over)),
         topics=tuple(map(pattern, words.topics)),
         implied=tuple((pattern(said), topic) for said, topic in words.implied),
+        ruled_out=tuple((pattern(said), values) for said, values in words.ruled_out),
         now=any_of(words.now),
         adds=any_of(words.adds),
         denies=any_of(words.denies),
@@ -356,6 +368,10 @@ def _changes_in(text: str, reader: _Reader) -> Changes:
     ended = [match for found in groups.values() for match in found]
     topics = [match["topic"] for one in reader.topics for match in one.finditer(text)]
     topics += [topic for one, implied in reader.implied if one.search(text) for topic in implied.split("|")]
+    is_now = reader.now.search(text) is not None
+    excluded = (
+        values for one, values in reader.ruled_out if is_now and not reader.denies.search(text) and one.search(text)
+    )
     start = min((match.start() for match in ended if match.start("old") != match.start()), default=0)
     subject = text[:start].strip()
     return Changes(
@@ -366,7 +382,8 @@ def _changes_in(text: str, reader: _Reader) -> Changes:
         passed_over=_olds(groups["passed_over"]),
         topics=tuple(dict.fromkeys(topics)),
         subject="" if reader.own.match(subject) else subject,
-        now=reader.now.search(text) is not None,
+        ruled_out=frozenset(value for values in excluded for value in values.split("|")),
+        now=is_now,
         revises=revises,
         adds=reader.adds.search(text) is not None,
         only_ends=len(ended) == 1 and not text[ended[0].end() :].strip(" .!") and not topics,

@@ -276,7 +276,8 @@ _CLAUSE_LISTS = (
 
 
 def _third_person(data: Table) -> ThirdPerson:
-    lists: dict[str, Any] = {name: _set(data.get(name, "")) for name in _PERSON_LISTS}
+    listed = {name: text for name, text in data.items() if name in _PERSON_LISTS}
+    lists: dict[str, Any] = {name: _set(_expand(text, listed)) for name, text in listed.items()}
     texts = {name: data.get(name, "") for name in ("first", "object", "own", "state")}
     tables = {
         name: data.get(name, {}) for name in ("own_articles", "contracted", "words", "before_nouns", "verbs", "labels")
@@ -287,6 +288,7 @@ def _third_person(data: Table) -> ThirdPerson:
         **tables,
         subjects=_phrases(data.get("subjects", "")),
         of_user=_phrases(data.get("of_user", "")),
+        fragments=tuple(part.strip() for part in data.get("fragments", "").split(",") if part.strip()),
         endings=tuple(data.get("endings", {}).items()),
         phrases={tuple(phrase.split()): new for phrase, new in data.get("phrases", {}).items()},
     )
@@ -294,6 +296,7 @@ def _third_person(data: Table) -> ThirdPerson:
 
 _PERSON_LISTS = (
     "pronouns", "finite", "past", "known", "states", "adverbs", "reports", "that", "joins", "others", "attributes",
+    "topics", "kinds",
 )  # fmt: skip
 
 

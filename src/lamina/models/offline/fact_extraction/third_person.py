@@ -13,8 +13,10 @@ from lamina.models.offline.fact_extraction.tokens import fold
 Phrase = tuple[str, ...]
 
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)?(?:-\w+)*|[^\w\s]")
+_AFTER_LABEL = frozenset((":", "=", "-", "\u2013"))
 _ENDS = frozenset(".!?;\n")
 _MAX_ADVERBS = 3
+_COMMA = ","
 _POSSESSIVE = "'s"
 
 
@@ -39,12 +41,15 @@ class ThirdPerson:
     known: frozenset[str] = frozenset()  # verbs of the third person that may stand without a subject
     states: frozenset[str] = frozenset()  # words that may stand without subject and verb: "allergic"
     state: str = ""  # what is put before them
+    fragments: tuple[str, ...] = ()  # what else may be left out at the beginning of a text: "I am a"
     adverbs: frozenset[str] = frozenset()
     reports: frozenset[str] = frozenset()  # "says", before what the user says of themselves
     that: frozenset[str] = frozenset()
     joins: frozenset[str] = frozenset()  # behind one of these, a verb may take over the subject
     others: frozenset[str] = frozenset()  # somebody else that a pronoun may mean from then on
     attributes: frozenset[str] = frozenset()  # what a user has that no pronoun means: "name"
+    topics: frozenset[str] = frozenset()  # labels that name something of the user: "car"
+    kinds: frozenset[str] = frozenset()  # the same behind another word: "shoe size"
     labels: Mapping[str, str] = field(default_factory=dict)  # "location" of "Location: Ghent" -> "I live in"
     phrases: Mapping[Phrase, str] = field(default_factory=dict)  # behind the subject: "wants to be called"
 
@@ -81,6 +86,12 @@ def speaks_of_user(text: str, table: ThirdPerson, names: Sequence[str] = ()) -> 
     return any(rewriting.matches(at, phrase) for at in range(len(rewriting.words)) for phrase in phrases) or any(
         rewriting.owner_at(at) for at in range(len(rewriting.words))
     )
+
+
+def begins_with_verb(text: str, table: ThirdPerson) -> bool:
+    """Whether the text begins with a verb of the third person, and leaves out who does it."""
+    spoken = (word for match in _WORD.finditer(text) if (word := fold(match.group())) not in table.adverbs)
+    return next(spoken, "") in table.known
 
 
 def _apply(text: str, edits: Sequence[tuple[int, int, str]]) -> Rewritten:
@@ -186,7 +197,9 @@ class _Rewriting:
             if self.matches(at, phrase) or self.matches(at, (*phrase[:-1], phrase[-1] + _POSSESSIVE)):
                 begin = at + len(phrase)
                 break
-        colon = next((place for place in range(begin, min(begin + 4, len(self.words))) if self.words[place] == ":"), 0)
+        colon = next(
+            (place for place in range(begin, min(begin + 4, len(self.words))) if self.words[place] in _AFTER_LABEL), 0
+        )
         if not colon or colon + 1 >= len(self.words):
             return 0
         label = " ".join(self.words[begin:colon])
@@ -255,9 +268,11 @@ class _Rewriting:
 
     def _joined(self, at: int) -> int:
         """A verb that takes over the user as its subject: "lives in Ghent and works at Acme"."""
-        if not self._subject or self.words[at] not in self._table.joins:
+        if not self._subject or self.words[at] not in {*self._table.joins, _COMMA}:
             return 0
         place = self._verb_place(at + 1)
+        if self.words[at] == _COMMA and not self._is_said_of_user(place):
+            return 0
         if place < len(self.words) and (
             self.words[place] in self._table.known or self.words[place] in self._table.verbs
         ):
@@ -266,6 +281,16 @@ class _Rewriting:
             self._edit(at + 1, place + 1, " ".join(said if shares_object else [self._table.first, *said]).strip())
             return place + 1
         return 0
+
+    def _is_said_of_user(self, place: int) -> bool:
+        """Whether a verb behind a comma says one more thing, and is no item of a list: "likes films, plays, books"."""
+        behind = self.words[place + 1] if place + 1 < len(self.words) else ""
+        return (
+            self.words[place : place + 1] != []
+            and self.words[place] in self._table.known
+            and behind[:1].isalnum()
+            and behind not in self._table.joins
+        )
 
     def _word(self, at: int) -> None:
         table, word = self._table, self.words[at]

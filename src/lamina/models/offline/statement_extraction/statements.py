@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lamina.models.embeddings.static_vectors import vectors
+from lamina.models.offline.statement_extraction.clause_words import has_passed_soon, is_plain_trigger, trigger_type
 from lamina.models.offline.statement_extraction.clauses import Clause, clauses_of
 from lamina.models.offline.statement_extraction.cues import FALLBACK, all_cues
 from lamina.models.offline.statement_extraction.model import TYPES, weights
-from lamina.models.offline.statement_extraction.clause_words import has_passed_soon, is_plain_trigger, trigger_type
 from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
