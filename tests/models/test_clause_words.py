@@ -183,3 +183,9 @@ def test_what_is_done_only_at_times_is_not_what_is_liked(text: str) -> None:
 def test_company_is_no_choice(text: str) -> None:
     """Who went along was not chosen from among others."""
     assert not [draft for draft in drafts(text) if draft.value.startswith("go with")]
+
+
+@pytest.mark.parametrize("text", ["I want to visit Iceland someday.", "We'd love to see Japan one day."])
+def test_a_wish_for_some_day_is_a_goal(text: str) -> None:
+    """A day that is far and open makes a wish a goal."""
+    assert [draft.category for draft in drafts(text)] == ["goal"]
