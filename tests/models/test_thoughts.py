@@ -281,3 +281,54 @@ def test_sections_get_what_belongs_in_them(said, section):
     """Each of the four sections gets its own kind of statement."""
     parts = dict(zip(FOUR, summary(said, sections=FOUR).split("## ")[1:], strict=True))
     assert said in parts[FOUR[section]]
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        pytest.param("That is the tree pose.", "I typically hold it for fifty seconds in Utrecht.", id="adverb"),
+        pytest.param("Fever burned for eleven days in Girona.", "The girl went deaf because of it.", id="person"),
+        pytest.param(
+            "The tool reads clicks in the shop.", "We train a deep network in Delft to do this.", id="do-this"
+        ),
+        pytest.param("The courier comes from Ghent.", "So calls only in Madras and Goa until then.", id="until-then"),
+        pytest.param("The forecast model counts referrals.", "The existing one has a bug in Leeds.", id="the-one"),
+        pytest.param("The barn floor has fresh lime.", "Is it supposed to stay wet all week?", id="supposed"),
+        pytest.param("Odile carved an owl from cedar.", "I had a little doll like this in Skye.", id="like-this"),
+        pytest.param("Compress both photographs.", "Then upload them to the Umbra gallery.", id="then"),
+    ],
+)
+def test_an_anaphor_comes_with_what_it_means(head, tail):
+    """A sentence whose "it", "this" or "then" means something before it is never there without it."""
+    for cap in range(12, 140, 4):
+        text = summary(*FILLER, f"{head} {tail}", cap=cap)
+        assert tail not in text or head in text, text
+
+
+def test_words_inside_a_quotation_come_with_its_beginning():
+    """What is quoted is not taken for what the speaker says of themselves."""
+    said = 'My friend wrote this advert: "Analyst from Umbra. I live in Zagreb and own a castle. Call me in Girona."'
+    for cap in range(12, 140, 4):
+        text = summary(*FILLER, said, cap=cap)
+        assert "Zagreb" not in text or "My friend wrote this advert" in text, text
+
+
+def test_a_question_is_not_shown_with_what_was_said_before_it():
+    """The words in front of a line are of a question that all of the line came after."""
+    said = summary("I sold my boat in Skye.", "A: Good. What do you want next?", "Peanuts and kiwi.", cap=200)
+    assert not any("I sold" in line and "What do you want" in line for line in said.splitlines())
+
+
+def test_who_is_meant_comes_with_what_they_did():
+    """A "he" is bound to the words that name a person, though a question stands between."""
+    said = (*FILLER, "Dr Okafor the surgeon retires in June.", "A: Noted.", "He found a rash from plasters in Leeds.")
+    for cap in range(12, 160, 4):
+        text = summary(*said, cap=cap)
+        assert "He found" not in text or "Okafor" in text, text
+
+
+def test_how_to_answer_is_a_preference():
+    """An instruction for how to answer stands under preferences, not under the situation."""
+    sections = ("Current Situation & Context", "Preferences & Patterns")
+    said = SUMMARISER.write(task(talk("Please talk to me plainly, no metaphors."), cap=300, sections=sections)).text
+    assert said.index("no metaphors") > said.index("## Preferences")

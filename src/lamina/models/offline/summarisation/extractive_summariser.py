@@ -327,6 +327,9 @@ def _lines(items: Sequence[Scored], days: Sequence[str] = ()) -> list[str]:
         key = (one.source, one.line, one.speaker, one.open)
         if key not in places and not (lines and _goes_on(one, lines[-1])):
             lines.append([])
+        elif one.question and lines[places[key]][0].line != one.line:  # what stands there was said before it was asked
+            lines.append([])
+            places[key] = len(lines) - 1
         lines[places.setdefault(key, len(lines) - 1)].append(one)
     labels = [f"[{days[said[0].source]}] {_label(said)}" if days else _label(said) for said in lines]
     return [f"- {label}{_join(said)}" for label, said in zip(labels, lines, strict=True)]

@@ -1,5 +1,6 @@
 """How a sentence shows that it cannot be understood without the words before it. Pure."""
 
+import re
 from collections.abc import Sequence
 
 from lamina.language.words import WORD, fold
@@ -13,14 +14,25 @@ _NEAR = 6  # words within which an empty "it" is filled: "it is hard to say"
 _MIN_ASKED = 2  # content words with which a question tells what was spoken of
 _MIN_ADDED = 3  # content words with which a sentence that begins with "but" stands alone
 _MIN_TOLD = 5  # content words with which a sentence with "this plan" says enough of the plan
+_UNTIL = frozenset(("until", "till", "by", "before", "since"))
+_TIMELY = frozenset(("when", "if", "after", "once", "tomorrow", "tonight", "today", "yesterday", "while", "as", "next"))
+_ANIMALS = frozenset(("dog", "cat", "puppy", "kitten", "horse", "baby", "character", "book"))
 _TITLE = 90  # characters in which the words before a colon say what a sentence is about
-_CONJUNCTIONS = frozenset(("and", "or", "but", "then", "so", "plus", "also"))
+_CONJUNCTIONS = frozenset(("and", "or", "but", "so", "plus", "also"))
 _SOFT = frozenset(("but", "however", "though", "although", "yet"))
 _ADDING = frozenset(("also", "anyway", "besides"))
 _POINTERS = frozenset(("this", "these", "those", "that"))
+_VERBAL = ("ed", "ing")
 _PERSONAL = ("ist", "ian", "er", "or", "ess", "'s")  # how words for people end
 _ADVERBS = frozenset(("just", "really", "so", "also", "always", "still", "such", "only", "very", "all", "not", "like"))
 _SUBJECTED = frozenset(("why", "how", "if", "because", "when", "since", "and", "but", "what", "where"))
+_RAISING = frozenset(
+    ("supposed", "going", "meant", "likely", "ready", "able", "due", "about", "allowed", "made", "used")
+)
+_MODALS = frozenset(("will", "would", "won't", "wouldn't", "can", "could", "may", "might", "should"))
+_TAKING = frozenset(("take", "help", "mean", "depend"))
+_DOES_SO = re.compile(r"\b(?:do|does|did|doing|done) (?:this|that|so|these|those)\b")
+_CLAUSE = re.compile(r"[,;:—\u2013(]|\b(?:and|but|if|when|because)\b")
 _PREPOSITIONS = frozenset(("of", "about", "with", "for", "from", "to", "by", "on", "in", "at"))
 _PLACING = frozenset(("in", "at", "near", "around", "of"))  # a name behind these is no person's, as a rule
 _ONES = frozenset(("one", "ones", "some", "several"))
@@ -29,6 +41,8 @@ _ONES = frozenset(("one", "ones", "some", "several"))
 def leans(one: Statement) -> bool:
     """Whether a sentence cannot be understood without the words before it."""
     tokens = one.tokens
+    if _means_what_was_done(one.text) or _means_earlier(tokens):
+        return True
     while len(tokens) > 1 and tokens[0] in _CONJUNCTIONS:
         tokens = tokens[1:]
     if not tokens:
@@ -86,21 +100,43 @@ def is_fragment(one: Statement) -> bool:
 def _refers_back(one: Statement, tokens: Sequence[str]) -> bool:
     """A pronoun with nothing before it in the sentence that it could stand for."""
     lex = lexicon()
-    at = next((at for at, token in enumerate(tokens) if token in lex.pronouns), None)
+    at = next((at for at, token in enumerate(tokens) if token in lex.pronouns and not _is_filled(tokens, at)), None)
     if at is None:
+        if not lex.pronouns.isdisjoint(tokens):
+            return False
         return tokens[-1] in lex.trailing and not _has_noun(tokens, len(tokens))
-    if _means_nobody(one.text):
+    if means_nobody(one.text):
         return True
-    if tokens[at] in lex.persons or labels(tokens, lex.settled) or _is_filled(tokens, at):
+    if tokens[at] in lex.persons or labels(tokens, lex.settled):
         return False
     subject = "'" in tokens[at]  # it's, they're: what it stands for may be the word just before
+    thing = tokens[at].startswith("it")
     return not any(
-        _could_be_meant(tokens, place) or ((subject or at - place > 1) and has_content(tokens[place]))
+        _may_stand_for(tokens[place], thing=thing)
+        and (_could_be_meant(tokens, place) or ((subject or at - place > 1) and has_content(tokens[place])))
         for place in range(at)
     )
 
 
-def _means_nobody(text: str) -> bool:
+def _may_stand_for(word: str, *, thing: bool) -> bool:
+    """Whether a pronoun may mean a word: no adverb, and an "it" no person."""
+    return not word.endswith("ly") and not (thing and word in lexicon().people and word not in _ANIMALS)
+
+
+def _means_what_was_done(text: str) -> bool:
+    """Whether a "do this" stands for something that no clause before it says."""
+    said = _DOES_SO.search(text.lower())
+    return said is not None and not _CLAUSE.search(text.lower(), 0, said.start())
+
+
+def _means_earlier(tokens: Sequence[str]) -> bool:
+    """Whether a "then" in "until then" has no time before it that it could mean."""
+    lex = lexicon()
+    at = next((at for at, word in enumerate(tokens) if word == "then" and tokens[at - 1] in _UNTIL and at), None)
+    return at is not None and not any(word in lex.periods or word in _TIMELY for word in tokens[:at])
+
+
+def means_nobody(text: str) -> bool:
     """Whether there is a "he" or "she", and before it no name and no word for a person."""
     lex = lexicon()
     before = ""
@@ -116,6 +152,24 @@ def _means_nobody(text: str) -> bool:
     return False
 
 
+def names_person(text: str) -> bool:
+    """Whether a "he" or "she" after these words may stand for somebody in them."""
+    lex = lexicon()
+    words = [(word, fold(word)) for word in WORD.findall(text)]
+    return any(
+        token in lex.people or token in lex.persons or (at and word[0].isupper() and has_content(token))
+        for at, (word, token) in enumerate(words)
+    )
+
+
+def lacks_verb(one: Statement) -> bool:
+    """Whether a sentence has no verb and no figure, and names nothing before a colon: "A lovely contrast indeed."."""
+    verbs = lexicon().verbs
+    if ":" in one.text or any(map(str.isdigit, one.text)):
+        return False
+    return not any(token in verbs or "'" in token or token.endswith(_VERBAL) for token in one.tokens)
+
+
 def _is_filled(tokens: Sequence[str], at: int) -> bool:
     """Whether, as in "It's hard to say goodbye", the pronoun stands for what comes after it."""
     if not tokens[at].startswith("it"):
@@ -128,6 +182,8 @@ def _is_filled(tokens: Sequence[str], at: int) -> bool:
     described = [word for word in after[0 if "'" in tokens[at] else 1 :] if word not in _ADVERBS]
     if described and (described[0] in lex.determiners or described[0] in _ONES):
         return False
+    if described and (described[0] in _RAISING or (after[0] in _MODALS and described[0] not in lex.copulas | _TAKING)):
+        return False
     if any(word in {"to", "that", "when", "if", "how"} for word in described):
         return True
     return any(word.endswith("ing") for word in tokens[at + 1 : -1][:_NEAR])  # "it was fun painting with them"
@@ -139,7 +195,7 @@ def _points_back(one: Statement) -> bool:
     if ":" in one.text[:_TITLE] or labels(tokens, lexicon().settled):
         return False
     return any(
-        _points(tokens, at) and not _has_noun(tokens, at)
+        _points(tokens, at) and (_is_no_noun_before(tokens, at) or not _has_noun(tokens, at))
         for at, word in enumerate(tokens)
         if word in _POINTERS or word in _ONES or word == "there"
     )
@@ -152,17 +208,33 @@ def _points(tokens: Sequence[str], at: int) -> bool:
     if word == "there":
         return bare and not any(map(has_content, tokens[: max(0, at - 1)]))
     if word in _ONES:
-        return bare and bool(before) and before not in lex.counted
+        chosen = word == "one" and "the" in tokens[max(0, at - 2) : at] and after in lex.verbs | lex.copulas
+        return (bare or (chosen and after not in lex.selves)) and bool(before) and before not in lex.counted
     few = sum(map(has_content, tokens)) < _MIN_TOLD
     if word == "that":
         subject = before in _SUBJECTED and after in lex.verbs | lex.copulas
-        return bare or subject or (few and before in _PREPOSITIONS and has_content(after))
+        return (
+            bare
+            or subject
+            or (before == "like" and not has_content(after))
+            or (few and before in _PREPOSITIONS and has_content(after))
+        )
     if after in lex.periods or (word == "those" and after in {"who", "that", "with", "of"}):
         return False
     if not has_content(after):
         return True
     named = _tells_which(tokens, at) or before in lex.introductions
-    return not named and (few or before in _PREPOSITIONS)
+    return not named and (few or word == "these" or before in _PREPOSITIONS)
+
+
+def _is_no_noun_before(tokens: Sequence[str], at: int) -> bool:
+    """Whether a "this" is not the noun before it: "the direction this is headed", "a doll like this"."""
+    after = tokens[at + 1] if at + 1 < len(tokens) else ""
+    if tokens[at] in _POINTERS and tokens[at - 1] == "like" and at:
+        return not has_content(after)
+    if tokens[at] == "one":
+        return tokens[0] == "the" and tokens[:at] == tokens[max(0, at - 2) : at]  # "the existing one has a bug"
+    return tokens[at] == "this" and at > 1 and tokens[at - 2] in lexicon().determiners and after in lexicon().copulas
 
 
 def _tells_which(tokens: Sequence[str], at: int) -> bool:

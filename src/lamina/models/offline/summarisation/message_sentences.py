@@ -22,6 +22,9 @@ _BOLD = re.compile(r"\*\*[^*\n]{1,80}\*\*:?|__[^_\n]{1,80}__:?")
 _CELLS = re.compile(r"\A\s*\|.*\|\s*\Z|\t.*\t|\|[^|\n]*\|[^|\n]*\|")
 _BOUND = re.compile(r"[.!?…][\"'”\u2019)]*\s|\n|[。\uff01\uff1f]")
 _MARKED = re.compile(r"\s*(?:[-*+•‣◦▪\u2013—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))\s+\Z")
+_BROKEN = re.compile(
+    r"(?<=[a-z,] (?:of|to|in|my|or|by|on|an|at))[ ]?\n(?=[a-z\d])|(?<= (?:the|our|and|for|are))[ ]?\n(?=[a-z\d])"
+)
 _MIN_WRAPPED = 5  # lines of a paragraph before their length tells that they were wrapped
 _WRAPPED_WIDTH = 30  # characters
 _EVEN = 0.7  # length of a wrapped line, of the longest
@@ -83,7 +86,8 @@ def _goes_on(before: Sentence, sentence: Sentence) -> bool:
 
 def unwrap(text: str) -> str:
     """The text with lines joined that were broken at a width, as in what is copied from a page."""
-    return "\n\n".join(_unwrap_paragraph(part) for part in text.split("\n\n"))
+    parts = text.split("\n\n")
+    return "\n\n".join(_unwrap_paragraph(part if "```" in text else _BROKEN.sub(" ", part)) for part in parts)
 
 
 def _unwrap_paragraph(text: str) -> str:

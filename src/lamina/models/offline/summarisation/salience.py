@@ -68,6 +68,7 @@ _MIN_LINES = 8
 _MAX_LINE_SHARE = 0.35  # share of the lines that makes a word frequent
 _MIN_WORDS = 4
 _MIN_ESSENTIAL = 2  # content words
+_MAX_POLITE = 3  # content words with which an assistant's small talk says nothing
 _MAX_BARE_TERMS = 2  # content words with which a sentence only announces the next
 _VERSION = re.compile(r"\b[vV]?\d+(?:\.\d+)+\b|\b[a-z]+_[a-z_]+\b|[a-z][A-Z]|\w+\.(?:py|js|ts|json|toml|yml|sql|md)\b")
 _CAPITAL = re.compile(r"(?<=[^.!?:\s] )[^\W\d_a-z]\w*")  # not at the beginning of a sentence
@@ -180,9 +181,9 @@ def _is_essential(statement: Statement, cues: Sequence[str], own: Sequence[str],
 
 def _is_barred(statement: Statement, cues: Sequence[str]) -> bool:
     """Whether a line of it alone would tell a reader nothing; what a summary has already stays."""
-    if statement.old or statement.open:
+    if statement.old or (statement.open and not statement.unclear):
         return False
-    if _is_verse(statement) or (statement.speaker == SPEAKERS["assistant"] and _is_courtesy(statement)):
+    if _is_verse(statement) or (statement.speaker == SPEAKERS["assistant"] and _is_courtesy(statement, cues)):
         return True
     if statement.question:
         return False
@@ -190,9 +191,16 @@ def _is_barred(statement: Statement, cues: Sequence[str]) -> bool:
     return statement.unclear or not told
 
 
-def _is_courtesy(statement: Statement) -> bool:
+def _is_courtesy(statement: Statement, cues: Sequence[str]) -> bool:
     """Whether an assistant only cheers, or asks what the user wants next."""
-    return statement.asks or (statement.text.endswith("!") and not any(map(str.isdigit, statement.text)))
+    if statement.asks or any(map(str.isdigit, statement.text)):
+        return statement.asks
+    polite = (
+        not {"pleasantry", "meta"}.isdisjoint(cues)
+        and not statement.head
+        and sum(map(has_content, statement.tokens)) <= _MAX_POLITE
+    )
+    return polite or statement.text.endswith("!")
 
 
 def _is_verse(statement: Statement) -> bool:

@@ -188,7 +188,7 @@ def _line_statements(raw: str, source: int, line: int, heading: str) -> Iterator
             old=True,
             asks=asks,
             open=is_open and asks,
-            joined=listed and joined,
+            joined=listed and place > 0 and (joined or speaker == SPEAKERS["assistant"]),
             heading=heading,
             question="" if place else asked,
             tokens=tokens,

@@ -12,10 +12,14 @@ from lamina.models.offline.summarisation.leaning import (
     is_fragment,
     is_slight,
     is_vague,
+    lacks_verb,
     leans,
+    means_nobody,
+    names_person,
     turns_back,
 )
 from lamina.models.offline.summarisation.lexicon import labels, lexicon
+from lamina.models.offline.summarisation.quotations import join_quotations
 from lamina.models.offline.summarisation.statements import SPEAKERS, Statement
 from lamina.models.offline.summarisation.wording import ANSWERS, has_content
 
@@ -26,6 +30,7 @@ _ON_TOPIC = 2  # words of a request with which an answer tells itself what it an
 _ENGLISH = 0.2  # share of English stop words from which a talk is in English
 _LOOK_BACK = 3  # messages
 _CODE = re.compile(r";\s*\Z|\w\(\S*\)|[{}=<>]|\w\.\w+\(")
+_ASKING = frozenset((word,) for word in ("please", "pls", "now", "so", "ok", "and", "also", "re"))
 _QUOTES = "\"“”'\u2018\u2019 "
 
 
@@ -54,6 +59,7 @@ class _Talk:
 
 def bind(statements: Sequence[Statement]) -> Thoughts:
     """The statements with what each of them needs; `unclear` where nothing was found that it leans on."""
+    statements = join_quotations(statements)
     talk = _Talk(
         said=statements,
         starts=_line_starts(statements),
@@ -93,7 +99,8 @@ def _alone(talk: _Talk, at: int, *, english: bool) -> Statement:
     one = talk.said[at]
     if not english or one.old or turns_back(one):
         return one
-    return replace(one, unclear=talk.is_helpless(at) or (at > 0 and is_slight(one)))
+    title = one.speaker == SPEAKERS["assistant"] and not one.head and lacks_verb(one)
+    return replace(one, unclear=talk.is_helpless(at) or title or (at > 0 and is_slight(one)))
 
 
 def _open_together(found: Sequence[Statement], needs: Sequence[tuple[int, ...]]) -> list[Statement]:
@@ -115,17 +122,50 @@ def _support(talk: _Talk, at: int) -> tuple[int | None, Statement | None]:
     if talk.parts[at]:
         head = _list_head(talk, at)
         return (head, None) if head is not None else (None, _with_question(talk, at))
-    before = next((place for place in range(at - 1, talk.starts[at] - 1, -1) if talk.tells[place]), None)
+    before = _before(talk, at)
     if not (talk.is_helpless(at) or back):
         if before is not None and is_vague(one):
             return before, None
         return None, _with_question(talk, at) if at == talk.starts[at] and _begins_bare(one) else None
-    if before is not None:
-        return before, None
-    if one.old or not (talk.tells[at] or back or _is_answer(one)):
+    if means_nobody(one.text) and not one.old:
+        return _person_before(talk, at, before)
+    return (before, None) if before is not None else _elsewhere(talk, at)
+
+
+def _before(talk: _Talk, at: int) -> int | None:
+    """The sentence that a sentence goes on from; for an item of a list in a summary, the first words of its line."""
+    one, begin = talk.said[at], talk.starts[at]
+    if one.old and one.joined and begin < at and ": " in talk.said[begin].text:
+        return begin
+    return next((place for place in range(at - 1, begin - 1, -1) if talk.tells[place]), None)
+
+
+def _elsewhere(talk: _Talk, at: int) -> tuple[int | None, Statement | None]:
+    """What the first words of a message lean on: the question before it, or the speaker's own words."""
+    one = talk.said[at]
+    if one.old or not (talk.tells[at] or turns_back(one) or _is_answer(one)):
         return None, None
     answer = _with_question(talk, at)
     return (None, answer) if answer is not None else (_own_head(talk, at), None)
+
+
+def _person_before(talk: _Talk, at: int, before: int | None) -> tuple[int | None, Statement | None]:
+    """What says whom a "he" or "she" means: a sentence of the same speaker, or the question."""
+    one = talk.said[at]
+    begin = talk.starts[at]
+    head = next((place for place in range(at - 1, begin - 1, -1) if names_person(talk.said[place].text)), None)
+    if head is not None:
+        return head, None
+    answer = _with_question(talk, at)
+    if answer is not None and names_person(answer.question):
+        return None, answer
+    for place in range(begin - 1, -1, -1):
+        other = talk.said[place]
+        if other.old or other.source != one.source or one.line - other.line > _LOOK_BACK:
+            break
+        if other.speaker == one.speaker and talk.tells[place] and names_person(other.text):
+            return place, None
+    return (before, None) if before is not None else (None, answer)
 
 
 def closures(needs: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -170,6 +210,8 @@ def _with_question(talk: _Talk, at: int) -> Statement | None:
     if not talk.leans[at] or _goes_on_from_own(one):
         return None
     plain = [other for other in said if not (other.asks or other.head) and _fits(other, _MAX_REMARK)]
+    clear = [other for other in plain if not leans(other)]
+    plain = clear if clear or one.speaker == SPEAKERS["assistant"] else plain
     return replace(one, question=plain[-1].text.strip(_QUOTES)) if plain else None
 
 
@@ -189,11 +231,15 @@ def _on_request(talk: _Talk, at: int) -> Statement | None:
 
 def _last_request(talk: _Talk, at: int) -> Statement | None:
     """What the user asked for last before an answer, in words that can be understood alone."""
-    one = talk.said[at]
+    one, latest = talk.said[at], None
     for place in range(talk.starts[at] - 1, -1, -1):
         other = talk.said[place]
         if other.old or other.source != one.source or one.line - other.line > _LOOK_BACK:
             return None
+        if other.role == "user" and talk.tells[place]:
+            latest = other.line if latest is None else latest
+            if other.line != latest:
+                return None  # something else has been said since
         clear = other.role == "user" and talk.tells[place] and not talk.leans[place]
         if clear and _requests(other) and _fits(other, _MAX_REQUEST):
             return other
@@ -201,7 +247,10 @@ def _last_request(talk: _Talk, at: int) -> Statement | None:
 
 
 def _requests(one: Statement) -> bool:
-    return one.asks or (bool(one.tokens) and one.tokens[0] in lexicon().requests)
+    if not any(has_content(token) and token not in lexicon().requests for token in one.tokens):
+        return False  # "please continue"
+    first = one.tokens[1:2] if one.tokens[:1] in _ASKING else one.tokens[:1]
+    return one.asks or not lexicon().requests.isdisjoint(first)
 
 
 def _fits(one: Statement, characters: int) -> bool:
@@ -227,7 +276,7 @@ def _own_head(talk: _Talk, at: int) -> int | None:
         if head.old or head.source != one.source or one.line - head.line > _LOOK_BACK:
             return None
         if talk.tells[before] and head.speaker == one.speaker:
-            return before
+            return None if head.asks and one.role == "assistant" else before
         if talk.tells[before] and not goes_on:
             return None
     return None
