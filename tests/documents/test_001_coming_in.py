@@ -142,7 +142,7 @@ def test_an_imported_old_talk_is_as_young_as_its_import(opened: Opener, clock: C
     memory.import_(write_folder(tmp_path / "folder"))
     memory.settle()
     texts = {fact.text for fact in memory.facts(project_id="shop")}
-    assert texts == {"Use PostgreSQL", "use Redis"}
+    assert texts == {"Use PostgreSQL", "decided to use Redis"}
     assert memory.consolidate().archived == ()
     clock.ahead(days=29)
     assert memory.consolidate().archived == ()

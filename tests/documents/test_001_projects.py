@@ -49,9 +49,9 @@ def told(memory: Memory, project_id: str | None) -> set[str]:
     return {fact.text for fact in memory.facts(USER, project_id=project_id)}
 
 
-PERSON = {"name: Ann", "location: Ghent", "allergic to peanuts", "prefers dark mode", "learn the piano"}
-OF_ATLAS = {"use PostgreSQL for the backend", "budget: 50,000 euros", "The API must respond in under 200 ms"}
-OF_BOREA = {"use MySQL for the backend", "budget: 9,000 euros", "wants to launch in March"}
+PERSON = {"name: Ann", "location: Ghent", "allergic to peanuts", "prefers dark mode", "decided to learn the piano"}
+OF_ATLAS = {"decided to use PostgreSQL for the backend", "budget: 50,000 euros", "The API must respond in under 200 ms"}
+OF_BOREA = {"decided to use MySQL for the backend", "budget: 9,000 euros", "wants to launch in March"}
 
 
 @pytest.mark.also_postgres
@@ -149,7 +149,7 @@ def test_a_project_is_forgotten(projects: Memory) -> None:
     projects.remember("The budget is 70,000 euros", user_id=USER, project_id=ATLAS)
     receipt = projects.forget(user_id=USER, project_id=ATLAS)
     assert not receipt.empty
-    assert told(projects, "*") == {"learn the piano"} | OF_BOREA
+    assert told(projects, "*") == {"decided to learn the piano"} | OF_BOREA
     assert {one.id for one in projects.sessions(USER)} == {f"of {BOREA}", "of None"}
     left = projects.search("PostgreSQL", user_id=USER, project_id="*", top_k=50)
     assert not any("PostgreSQL" in hit.text for hit in left)

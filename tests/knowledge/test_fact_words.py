@@ -38,7 +38,7 @@ def fact(key: str | None, value: str, **more: object) -> Fact:
         ("I like dark mode.", "likes dark mode"),
         ("The deadline is 14 March.", "deadline: 14 March"),
         ("Please answer in French.", "answer in French"),
-        ("We decided to use Postgres because of pgvector.", "use Postgres (because of pgvector)"),
+        ("We decided to use Postgres because of pgvector.", "decided to use Postgres (because of pgvector)"),
         ("Ich bin allergisch gegen Nüsse.", "allergic to Nüsse"),
         ("Ich esse kein Schweinefleisch.", "does not eat Schweinefleisch"),
         ("Hablo catalán.", "speaks catalán"),
@@ -173,7 +173,11 @@ def test_people_and_scopes_have_slots_of_their_own(key: str | None) -> None:
         ("bees", "we keep bees", "keeps bees"),
         ("ThinkPad", "My laptop is a ThinkPad", "laptop is a ThinkPad"),
         ("flat in Leith", "I rent a flat in Leith", "rents a flat in Leith"),
+        ("stop taking cash", "we decided to stop taking cash", "decided to stop taking cash"),
+        ("hire", "We agreed not to hire", "agreed not to hire"),
+        ("order paper", "remind me to order paper", "wants to be reminded to order paper"),
+        ("call Ana", "don't let me forget to call Ana", "must not forget to call Ana"),
     ],
 )
-def test_a_thing_says_what_it_is_to_the_user(value, quote, line):
+def test_a_value_says_what_it_is_to_the_user(value, quote, line):
     assert statement_line(value, quote, answers=False) == line

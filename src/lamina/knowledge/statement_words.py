@@ -10,6 +10,10 @@ _WANT = (
 _USE = "drive|ride|rent|keep|breed|raise|run|manage|operate|use|tend|own|play|co-own"
 _BEFORE = {  # what stands before the cut in its sentence -> what to say for it
     r"promised\s+to": "promised to",
+    r"(decided|agreed|chose|opted)\s+not\s+to": "{} not to",
+    r"(decided|agreed|chose|opted)\s+to": "{} to",
+    r"remind\s+me\s+to": "wants to be reminded to",
+    r"(?:do\s+not|don['\u2019]t)\s+(?:let\s+me\s+)?forget\s+to": "must not forget to",
     r"promised": "promised",
     r"(?:need|have|has|got)\s+to": "has to",
     rf"{_WANT}\s+to": "wants to",
