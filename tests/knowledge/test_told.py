@@ -123,3 +123,19 @@ def test_dates_in_what_is_told_say_since_when(tmp_path) -> None:
         assert (home.value, home.valid_from.year, home.valid_from.month) == ("Porto", 2024, 5)
         late = memory.remember("User lives in Faro", user_id="ana", valid_from="2025-02-01T00:00:00Z")
         assert late.valid_from.year == 2025
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("job", "nurse at St. Olav", "nurse at St. Olav"),
+        ("location", "Oslo, Norway", "Oslo, Norway"),
+        ("location", "User moved to Porto and works at Acme", "Porto"),
+        ("diet", "vegan since May", "vegan"),
+    ],
+)
+def test_a_value_that_is_told_with_its_key_is_kept_whole(key, text, value):
+    """Also where a part of it would be a fact of its own; a sentence is read."""
+    with Memory(":memory:", worker=False) as memory:
+        memory.remember(text, user_id="ana", key=key)
+        assert [(fact.key, fact.value) for fact in memory.facts("ana")] == [(key, value)]

@@ -101,7 +101,7 @@ def facts_of(
 
     `ended` are words of known facts that the text says to have ended: they need not be kept with it.
     """
-    drafts = [] if statement is None else list(_usable(told, statement.drafts, known))
+    drafts = [] if statement is None else list(_usable(told, statement, known))
     plain = (
         statement is None
         or len(drafts) < len(statement.drafts)
@@ -114,17 +114,27 @@ def facts_of(
     return facts if drafts and not plain else [*facts, _plain(told, known, now, new_id())]
 
 
-def _usable(told: Told, drafts: Sequence[FactDraft], known: Sequence[Fact]) -> Iterable[FactDraft]:
+def _usable(told: Told, statement: Statement, known: Sequence[Fact]) -> Iterable[FactDraft]:
     """The drafts that say as much as the text does."""
-    for draft in drafts:
+    for draft in statement.drafts:
         if told.category not in {None, draft.category}:
             continue
         if told.key is not None and slot_of(told.key, "") != family_of(draft_slot(draft)):
+            continue
+        if told.key is not None and _is_part(draft, told, statement):
             continue
         if draft.key is None and (draft.category == "entity" or told.type is not None):
             continue
         if draft.holds or _ends_one(draft, known):
             yield draft
+
+
+def _is_part(draft: FactDraft, told: Told, statement: Statement) -> bool:
+    """Whether a value told with its key begins with the one that was read, and says more: "nurse at St. Olav"."""
+    value = normalise_value(draft.value)
+    others = {term for other in statement.drafts if other is not draft for term in terms(other.value)}
+    left_out = ({*terms(told.text)} - {*terms(value)}) & (others | statement.unread)
+    return normalise_value(told.text).startswith(value) and bool(left_out)
 
 
 def _before(drafts: Sequence[FactDraft], known: Sequence[Fact]) -> frozenset[str]:
