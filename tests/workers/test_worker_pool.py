@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import socket
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -182,6 +183,28 @@ def failing(patch, store, verb, error=StoreBusy):
 
     patch.setattr(store, verb, tried)
     return calls
+
+
+@pytest.mark.parametrize("verb", ["claim", "leases", "note_worker"])
+async def test_a_worker_ends_though_its_store_did_not_hear_that_it_should(opened, monkeypatch, verb):
+    """Before Python 3.12, a driver may lose a cancellation in `asyncio.wait_for`; an import waited for ever then."""
+    memory = await opened(FakeSummariser(), patience=Patience(poll_seconds=60))
+    store, began = memory._parts.store, asyncio.Event()
+    real = getattr(store, verb)
+
+    async def deaf(*args, **options):
+        if not began.is_set():
+            began.set()
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        return await real(*args, **options)
+
+    monkeypatch.setattr(store, verb, deaf)
+    running = asyncio.create_task(memory._worker.run())
+    await began.wait()
+    async with asyncio.timeout(CEILING):
+        await memory._worker.stop(running)
+    assert running.cancelled()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from lamina.coroutines import raise_if_cancelled
 from lamina.errors import LaminaError
 from lamina.log.pages import every_session
 from lamina.protocols.store import Store
@@ -138,6 +139,7 @@ class Watch:
     async def _run(self) -> None:
         idle = 0.0
         while idle < _LINGER_S:
+            raise_if_cancelled()
             await asyncio.sleep(self._look_s)
             idle = 0.0 if self._listeners else idle + self._look_s
             try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from lamina.coroutines import raise_if_cancelled
 from lamina.errors import LaminaError, ModelError, StoreError
 from lamina.folding.digest import Digester
 from lamina.folding.due import read_before
@@ -101,6 +102,7 @@ class Worker:
                 self._wakened.clear()
                 await self._guard(self._round())
                 await self._slots[0].report()
+                raise_if_cancelled()
                 if self._wakened.is_set():  # new work came in the meantime: let its vectors be a batch
                     await asyncio.sleep(_GATHER_SECONDS)
                 await self._wait()
@@ -141,6 +143,7 @@ class Worker:
                 signal.clear()
                 await self._guard(self._drain(slot))
                 await slot.report()
+                raise_if_cancelled()
 
     async def _guard(self, work: Awaitable[None]) -> None:
         """Log whatever goes wrong; the worker goes on."""
@@ -173,6 +176,7 @@ class Worker:
                     return
                 self._signal_free_slot()
                 await self._process(claim, _Task(), slot)
+            raise_if_cancelled()
 
     async def _embed(self) -> int:
         """Give vectors to what has none yet; how many. Without them words still find everything."""
@@ -440,6 +444,7 @@ class Worker:
         while True:
             if slot is not None:
                 await slot.report()
+            raise_if_cancelled()
             await asyncio.sleep(seconds / 3)
             try:
                 if not await self._parts.store.renew(claim, self._parts.now() + timedelta(seconds=seconds)):

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import psycopg
 from psycopg import sql
 
+from lamina.coroutines import raise_if_cancelled
 from lamina.errors import StoreError
 from lamina.storage.postgres.postgres_connection import Connection
 from lamina.storage.postgres.postgres_errors import Pooled
@@ -42,6 +43,7 @@ class Listener:
     async def _listen(self) -> None:
         again = False
         while not self._deaf:
+            raise_if_cancelled()
             try:
                 await self._pass_on(again=again)
             except Pooled as error:
@@ -59,6 +61,7 @@ class Listener:
             for notice in self._notices.values() if again else ():  # some may have been missed
                 notice.set()
             async for message in connection.notifies():
+                raise_if_cancelled()
                 if message.payload in self._notices:
                     self._notices[message.payload].set()
         finally:
