@@ -38,7 +38,7 @@ quick: .venv/tests  ## in 90 seconds: static checks; the tests of the subjects, 
 quick-tests: .venv/tests
 	$(PYTEST) -m "not full and not postgres" $(addprefix tests/,$(QUICK))
 
-test: .venv/tests  ## every behaviour once, in about 8 minutes; what lands has passed this
+test: .venv/tests  ## every behaviour once, in about 20 minutes; what lands has passed this
 	$(PROGRAMS) chromium pgbouncer
 	$(PYTEST)
 
