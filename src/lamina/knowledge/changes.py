@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cache
 
 from lamina.knowledge.change_forms import EXACT, TIMES, differ_in_number, differ_in_one_place, form_of, stems, units
 from lamina.knowledge.conflicts import order, place_of
@@ -73,6 +74,7 @@ class _Known:
     fact: Fact
     text: str
     terms: frozenset[str]
+    names: frozenset[tuple[str, str]]  # in its quote, each with its number
 
     @property
     def is_named(self) -> bool:
@@ -96,7 +98,8 @@ def place_changes(fresh: Sequence[Fact], known: Iterable[Fact], in_first_person:
     current = [fact for fact in sorted(known, key=order) if fact.holds and fact.status in {"active", "conflicted"}]
     places = {place_of(fact) for fact in current}
     values = {(*place_of(fact), normalise_value(fact.value)) for fact in current}
-    every = [_read_new(fact, current, in_first_person) for fact in fresh]
+    read_known = cache(lambda place: _read(current[place], in_first_person))  # each once, whatever it is compared with
+    every = [_read_new(fact, current, in_first_person, read_known) for fact in fresh]
     taken = {place_of(fact) for fact in fresh if fact.key is not None and fact.holds} & places
     placed: dict[str, list[Fact]] = {}
     for new in sorted(every, key=lambda one: one.changes.only_ends):
@@ -112,19 +115,22 @@ def _is_one_saying(one: Fact, other: Fact) -> bool:
     return (one.message_id, one.learnt_at) == (other.message_id, other.learnt_at)
 
 
-def _read_new(fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerson) -> _New:
+def _read_new(
+    fact: Fact, current: Sequence[Fact], in_first_person: InFirstPerson, read_known: Callable[[int], _Known]
+) -> _New:
     said = in_first_person(fact.quote or fact.value)
     changes = changes_in(said)
     is_compared = fact.key is None and (EXACT.search(said) or _NEGATION.search(said))
     if not (changes or is_compared or fact.key in _FILLED or fact.category == "preference"):
         return _New(fact, said, changes, (), ())
     others = [
-        one for one in current if one.about == fact.about and (one.category, one.slot) != (fact.category, fact.slot)
+        read_known(place)
+        for place, one in enumerate(current)
+        if one.about == fact.about and (one.category, one.slot) != (fact.category, fact.slot)
     ]
     if names := names_in(said):
-        others = [one for one in others if not are_others(names, names_in(one.quote))]
-    read = (_read(one, in_first_person) for one in others)
-    readable = tuple(one for one in read if one.is_named or not are_other_things(said, one.text))
+        others = [one for one in others if not are_others(names, one.names)]
+    readable = tuple(one for one in others if one.is_named or not are_other_things(said, one.text))
     ended = [
         one
         for phrase in changes.ended
@@ -151,7 +157,7 @@ def changed_words(text: str, known: Iterable[Fact], in_first_person: InFirstPers
 
 def _read(fact: Fact, in_first_person: InFirstPerson) -> _Known:
     text = in_first_person(describe_fact(fact))
-    return _Known(fact, text, frozenset(terms(text)))
+    return _Known(fact, text, frozenset(terms(text)), names_in(fact.quote))
 
 
 def _take_place(

@@ -117,10 +117,14 @@ class _Index:
 
 
 def _meets(own: _Words, other: _Words, changes: bool, *, flags: bool) -> bool:
-    if own.fact.about != other.fact.about or own.fact.slot == other.fact.slot or are_others(own.names, other.names):
+    if own.fact.about != other.fact.about or own.fact.slot == other.fact.slot:
         return False
-    if are_other_things(own.fact.value, other.fact.value):
+    if not _is_alike(own, other, changes, flags=flags) or are_others(own.names, other.names):
         return False
+    return not are_other_things(own.fact.value, other.fact.value)
+
+
+def _is_alike(own: _Words, other: _Words, changes: bool, *, flags: bool) -> bool:
     common, every = len(own.terms & other.terms), len(own.terms | other.terms)
     shorter = min(len(own.terms), len(other.terms))
     alike = own.numbers == other.numbers and own.denies == other.denies
@@ -153,6 +157,8 @@ def names_in(text: str) -> frozenset[tuple[str, str]]:
 
 def are_others(one: AbstractSet[tuple[str, str]], other: AbstractSet[tuple[str, str]]) -> bool:
     """Whether two texts with such names are about two things of one kind: server 3 and server 4."""
+    if not one or not other or one == other:
+        return False
     kinds = {kind for kind, _ in one} & {kind for kind, _ in other}
     return any(kind in kinds for kind, _ in one ^ other)
 
