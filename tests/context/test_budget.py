@@ -31,7 +31,7 @@ def filled(chosen: Profile, items: Sequence[Item], budget: int, *, spent: int = 
     candidates: dict[str, list[Item]] = {}
     for one in items:
         candidates.setdefault(one.section, []).append(one)
-    return fill(chosen, candidates, budget, spent, cursor, words)
+    return fill(chosen, candidates, budget, spent, cursor, words).result()
 
 
 def ids(found: Filled) -> list[str | None]:

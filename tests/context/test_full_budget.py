@@ -69,5 +69,7 @@ def test_a_day_is_paid_for_once():
 def test_what_is_spare_is_for_passages_alone():
     fact = Item(section="facts", kind="fact", tokens=60, reason="", id="fact")
     candidates = {"recalled": [passage(1, 60), passage(2, 60)], "facts": [fact]}
-    assert [item.id for item in fill(PROFILES["default"], candidates, 100, 0, 0, len).taken] == ["1"]
-    assert [item.id for item in fill(PROFILES["default"], candidates, 100, 0, 0, len, 60).taken] == ["1", "2"]
+    filling = fill(PROFILES["default"], candidates, 100, 0, 0, len)
+    assert [item.id for item in filling.taken()] == ["1"]
+    assert [item.id for item in filling.with_spare(60).taken()] == ["1", "2"]
+    assert [item.id for item in filling.taken()] == ["1"]  # which is as it was

@@ -3,7 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from lamina.context.items import Item
@@ -25,9 +26,14 @@ class Filled:
     warnings: tuple[str, ...] = ()
     price: int = 0  # what the taken items cost, with their headings
 
-    def lacks(self, section: str) -> bool:
-        """Whether something of a section did not fit."""
-        return any(item.section == section and why == _OVER for item, why in self.left)
+
+@dataclass(slots=True)
+class _Checked:
+    """The items beside which passages were looked at, what these say, and which items say something new beside them."""
+
+    others: Sequence[Item] = ()
+    said: Said = field(default_factory=lambda: Said((), None))
+    new: set[int] = field(default_factory=set)
 
 
 class Reserve(NamedTuple):
@@ -53,32 +59,30 @@ def fill(
     spent: int,
     cursor: int,
     count: Callable[[str], int],
-    spare: int = 0,
     asked: str | None = None,
     wording: Wording | None = None,
-) -> Filled:
+) -> "Filling":
     """Take items by the profile's steps until the budget is spent. Required items are always taken.
 
     `spent` is what the system prompt, sources and the current message cost; candidates are in order of preference.
-    What would say again what stands in the context is left out, and its room is used. `spare` tokens more are for
-    passages alone, where the profile takes these as far as they fit. `asked` is the current message.
+    What would say again what stands in the context is left out, and its room is used. `asked` is the current message.
     """
     available = max(0, budget - max(spent, sum(reserve(profile, budget))))
-    filling = _Filling(profile, candidates, available, cursor, count, wording or Wording())
+    filling = Filling(profile, candidates, available, cursor, count, asked, wording or Wording())
     again = True
     while again:
         for step in profile.steps:
             filling.take(step)
-        again = filling.drop_repeated(asked)
-    for step in profile.steps:
-        if spare and step.section == "recalled" and step.share is None:
-            filling.take(step, spare)
-            filling.drop_repeated(asked)
-            break
-    return filling.result()
+        again = filling.drop_repeated()
+    return filling
 
 
-class _Filling:
+_GROWING = frozenset(("_waiting", "_taken", "_number", "_repeated", "_used", "_headings", "_cut"))
+
+
+class Filling:
+    """What is taken so far, and what waits."""
+
     def __init__(
         self,
         profile: Profile,
@@ -86,9 +90,12 @@ class _Filling:
         available: int,
         cursor: int,
         count: Callable[[str], int],
+        asked: str | None,
         wording: Wording,
     ) -> None:
+        self._asked = asked
         self._wording = wording
+        self._checked = _Checked()
         self._profile = profile
         self._waiting = {
             section: [item for item in items if not item.required] for section, items in candidates.items()
@@ -106,6 +113,17 @@ class _Filling:
             for item in items:
                 if item.required:
                     self._put(section, item)
+
+    def with_spare(self, tokens: int) -> "Filling":
+        """The same with so many tokens more for passages alone, where the profile takes these as far as they fit."""
+        more = copy(self)
+        vars(more).update({name: copy(value) for name, value in vars(self).items() if name in _GROWING})
+        for step in self._profile.steps:
+            if step.section == "recalled" and step.share is None:
+                more.take(step, tokens)
+                more.drop_repeated()
+                break
+        return more
 
     def take(self, step: Step, spare: int = 0) -> None:
         """Take what a step allows, with `spare` tokens more."""
@@ -155,18 +173,25 @@ class _Filling:
         text = cut_text(item.text, room - overhead, self._count)
         return replace(item, text=text, tokens=self._count(text) + overhead, cut=True) if text else None
 
-    def drop_repeated(self, asked: str | None) -> bool:
+    def drop_repeated(self) -> bool:
         """Take out what is said already; whether there was any."""
         shorter = self._profile.window.fill and (self._drop_recent_statements() | self._shorten_summaries())
-        said = Said(self._taken, asked, self._wording)
-        recent = [item for item in self._taken if item.section == "recent"]
+        others = [item for item in self._taken if item.kind != "passage"]
+        if [*map(id, others)] != [*map(id, self._checked.others)]:
+            self._checked = _Checked(others, Said(others, self._asked, self._wording))
+        said, new = self._checked.said, self._checked.new
+        recent = [item for item in others if item.section == "recent"]
         here = {(item.session_id, one.seq) for item in recent for one in (*item.messages, *item.equal)}
         repeated = []
-        for item in sorted(self._taken, key=lambda one: one.kind == "passage"):  # these may stand in others
+        for item in (*others, *(one for one in self._taken if one.kind == "passage")):  # these may stand in others
+            if id(item) in new:
+                continue
             whole = Repeated("its messages are here word for word") if self._stands_whole(item, here) else None
             if (found := whole or said.find(item)) is not None:
                 repeated.append((item, found))
                 said.drop(item)
+            else:
+                new.add(id(item))
         for item, found in repeated:
             self._drop(item, found)
         return shorter or bool(repeated)
@@ -216,7 +241,26 @@ class _Filling:
             return False
         return all((item.session_id, seq) in here for seq in range(item.span.first, item.span.last + 1))
 
-    def _with_quoted(self) -> list[Item]:
+    @property
+    def price(self) -> int:
+        """What the taken items cost, with their headings."""
+        return sum(self._used.values())
+
+    def lacks(self, section: str) -> bool:
+        """Whether something of a section did not fit."""
+        return bool(self._waiting.get(section)) and not self._is_complete(section)
+
+    def _is_complete(self, section: str) -> bool:
+        """Whether as many of a section are taken as the profile shows."""
+        limits = [step.limit for step in self._profile.steps if step.section == section]
+        return None not in limits and self._number[section] >= self._shown(section)
+
+    def _shown(self, section: str) -> int:
+        """How many of a section the profile shows at the most, where it says so."""
+        limits = (step.limit for step in self._profile.steps if step.section == section)
+        return max((limit for limit in limits if limit is not None), default=0)
+
+    def taken(self) -> list[Item]:
         """What was taken, each with the messages whose words stand in it."""
         quoted: dict[int, list[str]] = {}
         for item, found in self._repeated:
@@ -234,22 +278,15 @@ class _Filling:
         warnings = []
         for section, items in self._waiting.items():
             number = self._number[section]
-            limits = [step.limit for step in self._profile.steps if step.section == section]
-            shown = max((limit for limit in limits if limit is not None), default=0)
-            if None not in limits and number >= shown:
-                left += [(item, f"beyond the {shown} that the profile shows") for item in items]
+            if self._is_complete(section):
+                left += [(item, f"beyond the {self._shown(section)} that the profile shows") for item in items]
                 continue
             left += [(item, _OVER) for item in items]
             if missed := sum(not item.spare for item in items):
                 warnings.append(f"{section}: {missed} of {missed + number} did not fit the budget")
         left += [(item, found.reason) for item, found in self._repeated]
         warnings += [f"{section}: cut to fit the budget" for section in self._cut]
-        return Filled(
-            taken=tuple(self._with_quoted()),
-            left=tuple(left),
-            warnings=tuple(warnings),
-            price=sum(self._used.values()),
-        )
+        return Filled(taken=tuple(self.taken()), left=tuple(left), warnings=tuple(warnings), price=self.price)
 
 
 def cut_text(text: str, tokens: int, count: Callable[[str], int]) -> str:

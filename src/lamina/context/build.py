@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from lamina.context import candidates
-from lamina.context.budget import Filled, fill, reserve
+from lamina.context.budget import Filling, fill, reserve
 from lamina.context.candidates import MESSAGE_OVERHEAD, REPLY_OVERHEAD, Draft, Hits, NearSummary, Omitted
 from lamina.context.ended import SUMMARIES, told_of, with_ends
 from lamina.context.items import Item
@@ -17,7 +17,7 @@ from lamina.context.rendering import Blocks, Rendered, Selection, render
 from lamina.errors import BudgetTooSmall, InputError
 from lamina.knowledge import projects
 from lamina.knowledge.accesses import Accesses
-from lamina.knowledge.conflicts import holding
+from lamina.knowledge.conflicts import by_importance, true_at
 from lamina.language.times import moment
 from lamina.log.erased import is_dropped
 from lamina.log.messages import EVERY_PROJECT, check_id, check_text, main_session, message_tokens
@@ -105,7 +105,7 @@ class ContextBuilder:
                 now=asked_at or self._parts.now(),
                 seen_from=seen_from,
                 counter=self._parts.counter,
-                fact_lines={} if known is None else known.lines,
+                shown_facts={} if known is None else known.shown,
             )
             draft = await self._read_past_repetition(draft, user_id, session_id, project_id)
             hits: Hits = []
@@ -127,12 +127,18 @@ class ContextBuilder:
     async def read(
         self, user_id: str, session_id: str, profile: Profile, budget: int, *, min_messages: int = 0
     ) -> View:
-        """What a context is built from, in one read, with at least so many of the newest messages."""
+        """What a context is built from, in one read, with at least so many of the newest messages.
+
+        The most important facts come first.
+        """
         reach = replace(_reach(profile, budget), min_messages=min_messages)
         if (known := self._search.standing_facts(user_id)) is None:
-            return await self._parts.store.view(user_id, session_id, reach)
-        view = await self._parts.store.view(user_id, session_id, replace(reach, facts_at=known.at))
-        return replace(view, facts=known.facts) if view.count == known.at else view
+            view = await self._parts.store.view(user_id, session_id, reach)
+        else:
+            view = await self._parts.store.view(user_id, session_id, replace(reach, facts_at=known.at))
+            if view.count == known.at:
+                return replace(view, facts=known.facts)
+        return replace(view, facts=tuple(sorted(view.facts, key=by_importance)))
 
     async def _read_past_repetition(self, draft: Draft, user_id: str, session_id: str, project_id: str | None) -> Draft:
         """A draft that reaches further back, by as much as turns take that say the same."""
@@ -152,7 +158,7 @@ class ContextBuilder:
 
     def facts_in(self, view: View) -> set[str]:
         """The ids of the facts that are true now."""
-        return {fact.id for fact in holding(view.facts, self._parts.now())}
+        return {fact.id for fact in true_at(view.facts, self._parts.now())}
 
     async def _find(self, draft: Draft, request: Request) -> tuple[Hits, Sequence[Fact]]:
         """What may answer the current message, as far as the profile shows such things, and the facts that ended."""
@@ -270,7 +276,8 @@ async def _assemble_beside_loop(draft: Draft, hits: Hits) -> Built:
 class _Trial(NamedTuple):
     """A context as filled and rendered, and what it takes."""
 
-    filled: Filled
+    filling: Filling
+    taken: Sequence[Item]
     rendered: Rendered
     tokens: int
 
@@ -299,8 +306,9 @@ def assemble(draft: Draft, hits: Hits) -> Built:
             trial = _fit(draft, sections | {"recent": candidates.recent(draft, equal, whole=False)})
         except BudgetTooSmall as split:
             raise BudgetTooSmall(draft.budget, min(whole.smallest, split.smallest)) from None
-    context = finish(draft, trial.filled, trial.rendered, trial.tokens, [*omitted, *equal])
-    dropped = [item.section for item, _ in trial.filled.left]
+    filled = trial.filling.result()
+    context = finish(draft, filled, trial.rendered, trial.tokens, [*omitted, *equal])
+    dropped = [item.section for item, _ in filled.left]
     logger.info(
         "context_built",
         extra={
@@ -309,7 +317,7 @@ def assemble(draft: Draft, hits: Hits) -> Built:
             "tokens": trial.tokens,
             "tail_dropped": dropped.count("recent"),
             "summaries_dropped": dropped.count("summaries"),
-            "summary_cut": any(item.cut for item in trial.filled.taken if item.section == "summaries"),
+            "summary_cut": any(item.cut for item in filled.taken if item.section == "summaries"),
             "blind_messages": context.manifest.coverage.blind_messages,
         },
     )
@@ -319,18 +327,22 @@ def assemble(draft: Draft, hits: Hits) -> Built:
 def _fit(draft: Draft, sections: Mapping[str, Sequence[Item]]) -> _Trial:
     """Fill, render and count exactly; while it is too long, fill again with so much less room."""
     room = draft.budget
-    while (trial := _try(draft, sections, room)).tokens > draft.budget:
-        if all(item.required for item in trial.filled.taken):
+    while (trial := _try(draft, _fill(draft, sections, room))).tokens > draft.budget:
+        if all(item.required for item in trial.taken):
             raise BudgetTooSmall(draft.budget, trial.tokens)
-        room = min(room, draft.base_tokens + trial.filled.price) - (trial.tokens - draft.budget)
+        room = min(room, draft.base_tokens + trial.filling.price) - (trial.tokens - draft.budget)
     # more passages, since all together take less than each counted alone
-    spare, limit = 0, draft.budget - max(0, sum(reserve(draft.profile, draft.budget)) - draft.base_tokens)
+    filling, spare, limit = (
+        trial.filling,
+        0,
+        draft.budget - max(0, sum(reserve(draft.profile, draft.budget)) - draft.base_tokens),
+    )
     for _ in range(_TOP_UPS):
         left = limit - trial.tokens
-        if left < _SHORTEST or not trial.filled.lacks("recalled"):
+        if left < _SHORTEST or not trial.filling.lacks("recalled"):
             break
         spare += left
-        more = _try(draft, sections, room, spare)
+        more = _try(draft, filling.with_spare(spare))
         if more.tokens <= limit:
             trial = more
         else:
@@ -338,14 +350,17 @@ def _fit(draft: Draft, sections: Mapping[str, Sequence[Item]]) -> _Trial:
     return trial
 
 
-def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare: int = 0) -> _Trial:
+def _fill(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int) -> Filling:
+    cursor = draft.view.session.counters.cursor if draft.view.session else 0
     count = draft.counter.count
-    messages, cursor = (s.counters.messages, s.counters.cursor) if (s := draft.view.session) else (0, 0)
-    filled = fill(
-        draft.profile, sections, room, draft.base_tokens, cursor, count, spare, draft.query, wording=draft.wording
-    )
+    return fill(draft.profile, sections, room, draft.base_tokens, cursor, count, draft.query, draft.wording)
+
+
+def _try(draft: Draft, filling: Filling) -> _Trial:
+    count, chosen = draft.counter.count, filling.taken()
+    messages = draft.view.session.counters.messages if draft.view.session else 0
     taken: dict[str, list[Item]] = {}
-    for item in sorted(filled.taken, key=lambda item: _reading_order(item, by_distance=draft.near is not None)):
+    for item in sorted(chosen, key=lambda item: _reading_order(item, by_distance=draft.near is not None)):
         taken.setdefault(item.section, []).append(with_ends(item, draft.ended))
     selection = Selection(
         sections=taken,
@@ -356,7 +371,9 @@ def _try(draft: Draft, sections: Mapping[str, Sequence[Item]], room: int, spare:
     )
     rendered = render(draft.profile.layout, selection)
     chat = sum(MESSAGE_OVERHEAD + message_tokens(message, count) for message in rendered.messages)
-    return _Trial(filled, rendered, max(count(rendered.text), chat + REPLY_OVERHEAD if rendered.messages else 0))
+    return _Trial(
+        filling, chosen, rendered, max(count(rendered.text), chat + REPLY_OVERHEAD if rendered.messages else 0)
+    )
 
 
 def _reading_order(item: Item, *, by_distance: bool) -> tuple[str, str, int]:

@@ -11,7 +11,7 @@ from lamina.context.rendering import fact_day, fact_line
 from lamina.context.repetition import Wording
 from lamina.context.summary_excerpts import summary_excerpt
 from lamina.folding.layouts import unframe
-from lamina.knowledge.conflicts import holding
+from lamina.knowledge.conflicts import true_at
 from lamina.language.trim import trim
 from lamina.log.records import head_hash
 from lamina.log.transcript import line
@@ -55,7 +55,9 @@ class Draft:
     now: datetime
     seen_from: int | None  # the model sees the session from this message on anyway
     counter: TokenCounter
-    fact_lines: dict[tuple[str, Fact], tuple[str, int]] = field(default_factory=dict)  # that were rendered before
+    shown_facts: dict[tuple[str, str], tuple[Fact, Item]] = field(
+        default_factory=dict
+    )  # layout and id -> as shown before
     ended: Sequence[Fact] = ()  # facts of the user that were true once
     near: tuple[NearSummary, ...] | None = None  # nearest first; None: no summary was looked for
 
@@ -129,25 +131,8 @@ def _why(draft: Draft, last: Message, start: int, cursor: int) -> str | None:
 
 def facts(draft: Draft) -> list[Item]:
     """The facts that are true now, the user's own before those about others, the most important first."""
-    items = []
-    for fact in sorted(holding(draft.view.facts, draft.now), key=lambda fact: fact.about is not None):
-        if fact.importance >= draft.profile.shown_importance:
-            text, tokens = _fact_line(draft, fact)
-            item = Item(
-                section="facts",
-                kind="fact",
-                text=text,
-                tokens=tokens + 3,
-                reason=f"{fact.category}, importance {fact.importance:g}, {fact.status}",
-                id=fact.id,
-                session_id=fact.session_id,
-                message_ids=(fact.message_id,) if fact.message_id else (),
-                quote=fact.quote,
-                verbatim=fact.key is None and fact.about is None,
-                heading=fact_day(draft.profile.layout, fact),
-            )
-            items.append(item)
-    return items
+    shown = [fact for fact in true_at(draft.view.facts, draft.now) if fact.importance >= draft.profile.shown_importance]
+    return [_fact(draft, fact) for fact in sorted(shown, key=lambda fact: fact.about is not None)]
 
 
 def shows_told_facts(draft: Draft) -> bool:
@@ -156,13 +141,28 @@ def shows_told_facts(draft: Draft) -> bool:
     return shown and any(fact.origin == "told" for fact in draft.view.facts)
 
 
-def _fact_line(draft: Draft, fact: Fact) -> tuple[str, int]:
-    """How a fact is shown, and its tokens."""
-    key = (draft.profile.layout, fact)
-    if (found := draft.fact_lines.get(key)) is None:
-        text = fact_line(draft.profile.layout, fact)
-        found = draft.fact_lines[key] = text, draft.counter.count(text)
-    return found
+def _fact(draft: Draft, fact: Fact) -> Item:
+    """How a fact is shown: as before, if it is the same."""
+    layout = draft.profile.layout
+    known, item = draft.shown_facts.get((layout, fact.id), (None, None))
+    if item is not None and known is fact:
+        return item
+    text = fact_line(layout, fact)
+    item = Item(
+        section="facts",
+        kind="fact",
+        text=text,
+        tokens=draft.counter.count(text) + 3,
+        reason=f"{fact.category}, importance {fact.importance:g}, {fact.status}",
+        id=fact.id,
+        session_id=fact.session_id,
+        message_ids=(fact.message_id,) if fact.message_id else (),
+        quote=fact.quote,
+        verbatim=fact.key is None and fact.about is None,
+        heading=fact_day(layout, fact),
+    )
+    draft.shown_facts[layout, fact.id] = fact, item
+    return item
 
 
 def summaries(draft: Draft, omitted: Omitted) -> list[Item]:

@@ -46,7 +46,7 @@ def passages(draft: Draft, hits: Hits) -> list[Item]:
             section="recalled",
             kind="passage" if hit.kind == "message" else hit.kind,
             text=" ".join(text.split("\n")),
-            tokens=tokens + lengths[who] + _LINE_TOKENS + count(times) + count(end),
+            tokens=tokens + lengths[who] + _LINE_TOKENS + sum(count(mark) for mark in (times, end) if mark),
             reason="",  # in the manifest, of what is taken
             id=hit.id,
             session_id=hit.session_id,

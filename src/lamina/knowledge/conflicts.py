@@ -333,8 +333,17 @@ def _without_later_verdict(fact: Fact, at: datetime) -> Fact:
 
 def holding(facts: Iterable[Fact], as_of: datetime) -> list[Fact]:
     """Those that hold at a time, the most important first."""
-    found = [fact for fact in facts if fact.status in _HOLDING and fact.holds and _valid(fact, as_of)]
-    return sorted(found, key=lambda fact: (-fact.importance, *order(fact)))
+    return sorted(true_at(facts, as_of), key=by_importance)
+
+
+def true_at(facts: Iterable[Fact], at: datetime) -> list[Fact]:
+    """Those that are true at a time, in the order given."""
+    return [fact for fact in facts if fact.status in _HOLDING and fact.holds and _valid(fact, at)]
+
+
+def by_importance(fact: Fact) -> tuple[object, ...]:
+    """The most important first; of equals, in the order in which they were learnt."""
+    return -fact.importance, *order(fact)
 
 
 def _valid(fact: Fact, at: datetime) -> bool:

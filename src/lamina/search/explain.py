@@ -32,13 +32,18 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def hit_of(item: Item, score: float, parts: Mapping[str, float], count: int = 1, others: Sequence[str] = ()) -> Hit:
-    """Something that was found, with its score and the parts of it; of messages, also the others that say the same."""
+_NO_PARTS: Mapping[str, float] = {}
+
+
+def hit_of(
+    item: Item, score: float = 0.0, parts: Mapping[str, float] = _NO_PARTS, project_id: str | None = None
+) -> Hit:
+    """Something that was found, with its score and the parts of it."""
     found: dict[str, Any]
     if isinstance(item, Message):
         found = {
             "kind": "message", "text": item.text, "created_at": item.created_at, "role": item.role, "name": item.name,
-            "message_ids": (item.id, *others), "span": Span(first=item.seq, last=item.seq), "count": count,
+            "message_ids": (item.id,), "span": Span(first=item.seq, last=item.seq),
         }  # fmt: skip
     elif isinstance(item, Fact):
         found = {
@@ -55,4 +60,37 @@ def hit_of(item: Item, score: float, parts: Mapping[str, float], count: int = 1,
         found = {
             "kind": "summary", "text": item.text, "created_at": item.updated_at, "message_ids": (), "span": item.covers,
         }  # fmt: skip
-    return Hit(id=item.id, session_id=item.session_id, score=score, parts=parts, tokens=item.tokens, **found)
+    return Hit(
+        id=item.id,
+        session_id=item.session_id,
+        score=score,
+        parts=parts,
+        tokens=item.tokens,
+        project_id=project_id,
+        **found,
+    )
+
+
+def with_score(
+    hit: Hit, score: float, parts: Mapping[str, float], project_id: str | None, count: int, others: Sequence[str]
+) -> Hit:
+    """A message as a hit for one question; `others` say the same.
+
+    Written out, since `dataclasses.replace` takes five times as long, and this is done for each passage of a context.
+    """
+    return Hit(
+        kind=hit.kind,
+        id=hit.id,
+        session_id=hit.session_id,
+        message_ids=(hit.id, *others),
+        span=hit.span,
+        text=hit.text,
+        score=score,
+        parts=parts,
+        created_at=hit.created_at,
+        role=hit.role,
+        name=hit.name,
+        tokens=hit.tokens,
+        project_id=project_id,
+        count=count,
+    )

@@ -8,12 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lamina.knowledge.conflicts import order
+from lamina.knowledge.conflicts import by_importance
 from lamina.knowledge.fact_words import names
 from lamina.log.erased import says_something
 from lamina.parts import Parts, beside_loop, on_loop
 from lamina.protocols.models import Embedder
 from lamina.protocols.store import Changes, VectorRow
+from lamina.search.fact_table import FactTable
+from lamina.search.hit_cache import HitCache, size_of
 from lamina.search.index import Index, entry_of, hash_words, marks_of
 from lamina.values.fact import Episode, Fact
 from lamina.values.message import Message, Span
@@ -33,11 +35,11 @@ _COPIES = 3  # messages with the same words around which others are read
 
 
 class Standing(NamedTuple):
-    """The facts of a user that may be true, as of a count of changes, in the order in which they were learnt."""
+    """The facts of a user that may be true, as of a count of changes, the most important first."""
 
     at: int
     facts: tuple[Fact, ...]
-    lines: dict[tuple[str, Fact], tuple[str, int]]  # layout and fact -> how it is shown, and its tokens; filled in use
+    shown: dict[tuple[str, str], Any]  # layout and fact -> how a context shows it; filled in use
 
 
 @dataclass(slots=True)
@@ -52,14 +54,21 @@ class UserIndex:
     read: dict[str, int] = field(default_factory=dict)  # session -> messages read
     items: dict[str, Fact | Episode | Summary] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
+    fact_table: FactTable = field(default_factory=lambda: FactTable(()))
     standing: Standing | None = None
     episodes: dict[str, Episode] = field(default_factory=dict)
     summaries: dict[str, Summary] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  # of the items
+    hits: HitCache = field(default_factory=HitCache)
     names: tuple[str, ...] = ()  # of the user
     archived: frozenset[str] = frozenset()  # sessions
     projects: Mapping[str, str] = field(default_factory=dict)  # session -> its project
     lock: Any = field(default_factory=threading.Lock)
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes, with the most that the hits may come to take."""
+        return self.index.nbytes + size_of(len(self.index), int(self.index.size.all.sum()))
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
@@ -112,8 +121,9 @@ class UserIndex:
         self.texts = texts
         self.items = {item.id: item for item in items}
         self.facts = {item.id: item for item in items if isinstance(item, Fact)}
+        self.fact_table = FactTable(self.facts.values())
         may_be_true = (fact for fact in self.facts.values() if fact.status in {"active", "conflicted"})
-        self.standing = Standing(read.count, tuple(sorted(may_be_true, key=order)), {})
+        self.standing = Standing(read.count, tuple(sorted(may_be_true, key=by_importance)), {})
         self.episodes = {item.id: item for item in items if isinstance(item, Episode)}
         self.summaries = {item.id: item for item in items if isinstance(item, Summary)}
         self.index.mark(marks_of(self.facts.values()))
@@ -135,7 +145,7 @@ class IndexCache:
     @property
     def nbytes(self) -> int:
         with self._lock:
-            return sum(user.index.nbytes for user in self._kept.values())
+            return sum(user.nbytes for user in self._kept.values())
 
     def standing_facts(self, user_id: str) -> Standing | None:
         """The facts of a user that may be true, if they are kept."""
@@ -187,7 +197,7 @@ class IndexCache:
         changes = await store.changes(user_id, -1, items=True, embedder=user.embedder, after=user.place)
         async for pages in self._pages(user, changes):
             await _add(user, pages)
-            if not self._make_room(user_id, user.index.nbytes, changes):
+            if not self._make_room(user_id, user.nbytes, changes):
                 return None
         user.set_items(changes)
         user.add_vectors(changes.vectors)
@@ -256,7 +266,7 @@ class IndexCache:
             yield pages
 
     def _keep(self, user_id: str, user: UserIndex, changes: Changes) -> UserIndex | None:
-        size = user.index.nbytes
+        size = user.nbytes
         if not self._make_room(user_id, size, changes):
             return None
         with self._lock:

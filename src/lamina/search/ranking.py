@@ -14,12 +14,16 @@ from lamina.search.filters import WEIGHT_NAMES, Request
 from lamina.search.index import Index
 from lamina.search.signals import NAMES, Query, Signals, fit_context, gather, is_related
 from lamina.search.tfidf import tfidf
+from lamina.search.validity import MAX_COMPARED
 from lamina.search.vectors import Flags, Floats, Whole
 
 _DAY = 86_400.0
 _USE = 0.1  # what each use counts, up to all of it
 _LIFT = 1.0  # of the logarithm of the odds of what fits the context wholly
 _SPARE = 5  # more than asked for are found, since some may be gone by now
+_CHARACTERS, _OVERHEAD = 4, 4  # of a token; tokens that a text takes beside its words
+_LARGE = 240  # tokens: longer texts are cut
+_MORE = 2  # times the room that is read, since some of it is said already
 MAX_EQUALS = 100  # ids of messages that say the same
 
 
@@ -175,6 +179,8 @@ def rank(
         order = order[np.lexsort((np.arange(len(order)), -likely[order]))]
     rounded = np.round(likely.astype(np.float64), 6)
     best = order[rounded[order] >= request.min_score][: request.top_k + _SPARE]
+    if request.room is not None:
+        best = best[_worth_reading(index.size.all[signals.rows[best]], values[best], request.room)]
     equals = _equals(index, signals.rows[best], allowed)
     columns = (
         [index.ids[row] for row in signals.rows[best]],
@@ -190,6 +196,15 @@ def rank(
         for key, score, value, parts, cosine, lift, same in zip(*columns, strict=True)
     ]
     return Ranking(found, considered, int(np.count_nonzero(related)))
+
+
+def _worth_reading(characters: Whole, values: Floats, room: int) -> Flags:
+    """Of the best, those that are worth most for their size, up to some more than there is room for."""
+    sizes = np.minimum(characters / _CHARACTERS, max(_LARGE, room / 2)) + _OVERHEAD
+    order = np.argsort(-values.astype(np.float64) / sizes, kind="stable")
+    kept = np.arange(len(values)) < MAX_COMPARED
+    kept[order[np.cumsum(sizes[order]) <= _MORE * room]] = True
+    return kept
 
 
 def _lift(scores: Floats, fits: Floats) -> Floats:

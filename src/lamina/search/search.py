@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamina.errors import ModelError
-from lamina.knowledge.conflicts import holding
+from lamina.knowledge.conflicts import true_at
 from lamina.knowledge.fact_filter import Filter
 from lamina.knowledge.projects import is_seen, seen
 from lamina.language.words import STOP_WORDS
@@ -22,9 +22,9 @@ from lamina.protocols.models import Embedder
 from lamina.search.bm25 import comparable
 from lamina.search.embed import embed_texts
 from lamina.search.episode_distance import NEAR, Nearest, by_sentence, by_words, sentences_of
-from lamina.search.explain import hit_of
+from lamina.search.explain import hit_of, with_score
 from lamina.search.filters import Request
-from lamina.search.index import KINDS, OTHER, ROLES, Index, Item
+from lamina.search.index import KINDS, OTHER, ROLES, Item
 from lamina.search.index_cache import IndexCache, UserIndex
 from lamina.search.question import EMPTY, Question, nameless, understand, with_context
 from lamina.search.question_patterns import ASKS_BACK
@@ -40,9 +40,6 @@ logger = logging.getLogger("lamina.recall")
 
 _EMBEDDED = 4_000  # characters of a query that are embedded
 _ANY = Filter()  # restricts nothing
-_CHARACTERS, _OVERHEAD = 4, 4  # of a token; tokens that a text takes beside its words
-_LARGE = 240  # tokens: longer texts are cut
-_MORE = 2  # times the room that is read, since some of it is said already
 _QUICK = 2.0  # seconds that a query waits for its vector; then words answer alone
 
 
@@ -100,7 +97,7 @@ class Search:
         half_life_days = self._parts.profile.half_life_days
         around = await self._context(request, embedder, at)
         is_open = request.as_of is None and request.wanted.until is None  # else the time is given
-        validity = Validity(question, user.facts.values(), at, applies=is_open)
+        validity = Validity(question, user.fact_table, at, applies=is_open)
         async with user.alone():
             with one_thread():
                 allowed = _allow(user, request, at, validity)
@@ -111,8 +108,7 @@ class Search:
                 ranking = rank(user.index, query, wider, allowed, at, half_life_days, uses, space, around)
                 allowed_facts = _facts_among(user, allowed) if validity.applies else frozenset()
         marks.append(("rank", time.perf_counter()))
-        best = ranking.best if request.room is None else _worth_reading(user.index, ranking.best, request.room)
-        hits = await self._hits(user, best)
+        hits = await self._hits(user, ranking.best)
         hits = validity.order(hits, allowed_facts)
         hits = [one for one in hits if one[0].score >= request.min_score][: request.top_k]
         marks.append(("read", time.perf_counter()))
@@ -179,32 +175,38 @@ class Search:
 
     async def _hits(self, user: UserIndex, best: Sequence[Best]) -> list[tuple[Hit, float]]:
         """Hits with their words, as they stand in the store now, and what each is worth."""
-        ids = [one.id for one in best if one.id not in user.texts]
-        messages = {message.id: message for message in (await self._parts.store.messages(ids=ids) if ids else ())}
-        found = ((user.items.get(one.id) or messages.get(one.id), one) for one in best)
-        return [
-            (
-                replace(hit_of(item, one.score, one.parts, one.copies, one.others), project_id=_project_of(item, user)),
-                one.value,
-            )
-            for item, one in found
-            if item is not None
-        ]
+        messages = await self._messages(user, [one.id for one in best if one.id not in user.texts])
+        hits = []
+        for one in best:
+            if (message := messages.get(one.id)) is not None:
+                project_id = user.projects.get(message.session_id or "")
+                hit = with_score(message, one.score, one.parts, project_id, one.copies, one.others)
+            elif (item := user.items.get(one.id)) is not None:
+                hit = hit_of(item, one.score, one.parts, _project_of(item, user))
+            else:
+                continue
+            hits.append((hit, one.value))
+        return hits
 
+    async def _messages(self, user: UserIndex, ids: Sequence[str]) -> dict[str, Hit]:
+        """Messages as hits without a score; those that were not found lately are read from the store.
 
-def _worth_reading(index: Index, best: Sequence[Best], room: int) -> Sequence[Best]:
-    """Of the best, those that are worth most for their size, up to some more than there is room for."""
-    rows = [index.rows.get(one.id, -1) for one in best]
-    sizes = np.minimum(index.size.all[rows] / _CHARACTERS, max(_LARGE, room / 2)) + _OVERHEAD
-    order = np.argsort(-np.asarray([one.value for one in best]) / sizes, kind="stable")
-    kept = set(order[np.cumsum(sizes[order]) <= _MORE * room].tolist())
-    return [one for place, one in enumerate(best) if place < MAX_COMPARED or place in kept]
+        What is at hand is as the store has it: once words are taken away, the whole index of the user is made anew.
+        """
+        async with user.alone():
+            found = user.hits.find(ids)
+        if missing := [key for key in ids if key not in found]:
+            read = [hit_of(message) for message in await self._parts.store.messages(ids=missing)]
+            async with user.alone():
+                user.hits.add(read)
+            found |= {hit.id: hit for hit in read}
+        return found
 
 
 def _ended(user: UserIndex, at: datetime) -> list[Fact]:
     """The facts with words of their own that were true once; not those whose words a fact that is true has, too."""
     over = [fact for fact in user.facts.values() if fact.quote and fact.valid_until and fact.valid_until <= at]
-    true = {fact.quote for fact in holding(user.facts.values(), at)} if over else frozenset()
+    true = {fact.quote for fact in true_at(user.facts.values(), at)} if over else frozenset()
     return [fact for fact in over if fact.status == "superseded" and fact.quote not in true]
 
 
@@ -262,7 +264,7 @@ def _asked_in(user: UserIndex, request: Request) -> str | None:
 def _hidden(user: UserIndex, request: Request, asked: str | None, at: datetime, validity: Validity) -> AbstractSet[str]:
     """Items that the request does not ask for: by default facts that are not true, or are of another project."""
     own = [fact for fact in user.facts.values() if is_seen(fact.project_id, asked)]
-    valid = {fact.id for fact in seen(holding(own, request.as_of or at), asked)}
+    valid = {fact.id for fact in seen(true_at(own, request.as_of or at), asked)}
     valid |= validity.ended() & {fact.id for fact in own}
     if request.archived:
         valid |= {fact.id for fact in own if fact.status == "archived"}

@@ -5,21 +5,20 @@ texts on one matter: "the launch has moved to 2 April".
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from lamina.knowledge.changes import AGENTS
-from lamina.knowledge.conflicts import place_of
 from lamina.language import date_words
 from lamina.language.changes import Changes, are_other_things, changes_in, other_subject
 from lamina.language.dates import Window
 from lamina.language.words import stem, terms
 from lamina.search.explain import hit_of
+from lamina.search.fact_table import FactTable, slot_key
 from lamina.search.question import Question
 from lamina.values.fact import Fact
 from lamina.values.hit import Hit
@@ -45,14 +44,14 @@ _STATE = re.compile(  # how somebody says in what state something is since latel
 _CLOCK = re.compile(r"\d:\d\d|\bat \d|\d ?[ap]m\b", re.IGNORECASE)
 _DAYS = frozenset(stem(word) for word in (*date_words.MONTHS, *date_words.WEEKDAYS))
 _ATTRIBUTE = re.compile(r"\b(?:my|our|the)\s+(?P<what>[^\W\d_]+(?: [^\W\d_]+)?)\s+(?:is|are)\b", re.IGNORECASE)
-_SlotKey = tuple[str, str, str | None, str | None]  # category, slot, person, project
 
 
 class Validity:
     """Which of the known facts answer a question, by when they were true."""
 
-    def __init__(self, question: Question, facts: Iterable[Fact], at: datetime, *, applies: bool = True) -> None:
-        self._question, self._at = question, at
+    def __init__(self, question: Question, facts: FactTable, at: datetime, *, applies: bool = True) -> None:
+        self._question, self._facts, self._at = question, facts, at
+        self._changes_in, self._terms_in = cache(changes_in), cache(_terms_in)  # each text is compared many times
         self._asked = frozenset(question.terms)
         self._windows = _past_windows(question, at)
         self._is_past = question.tense == "past" or bool(self._windows)
@@ -60,36 +59,34 @@ class Validity:
         self._lists = applies and (question.asks_many or asks_keys) and bool(_OVER_TIME.search(question.text))
         is_timed = question.tense is not None or self._is_past
         self.applies = applies and is_timed and not question.asks_many and not self._lists
-        self._by_slot: dict[_SlotKey, list[Fact]] = defaultdict(list)
-        self._by_message: dict[str, list[Fact]] = defaultdict(list)
-        self._by_id: dict[str, Fact] = {}
-        for fact in facts if self.applies or self._lists else ():
-            is_known = fact.learnt_at <= at and fact.valid_from <= at
-            if is_known and fact.holds and fact.status in {"active", "superseded", "conflicted"}:
-                self._by_slot[_slot_key(fact)].append(fact)
-                self._by_id[fact.id] = fact
-                if fact.message_id:
-                    self._by_message[fact.message_id].append(fact)
+
+    def _known(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Those that were learnt by then, and had begun."""
+        return [fact for fact in facts if fact.learnt_at <= self._at and fact.valid_from <= self._at]
 
     def ended(self) -> set[str]:
         """The facts that are no longer true, and answer a question about the past or lead to what is true now."""
         if self._lists:
             return {fact.id for key in self._question.fact_keys for fact in self._with_key(key)}
         if self._is_past:
-            return {key for key, fact in self._by_id.items() if self._answers(fact)}
+            return {fact.id for fact in self._all if self._answers(fact)}
         return self._bridges
+
+    @cached_property
+    def _all(self) -> list[Fact]:
+        return self._known(self._facts.by_id.values()) if self.applies or self._lists else []
 
     @cached_property
     def _bridges(self) -> set[str]:
         """Facts that ended and have a successor: whoever asks in their words wants that one."""
         if self._is_past or not self.applies:
             return set()
-        slots = [own for own in self._by_slot.values() if len(own) > 1 and any(map(self._answers, own))]
+        slots = [own for own in map(self._known, self._facts.shared) if len(own) > 1 and any(map(self._answers, own))]
         return {fact.id for own in slots for fact in own if self._is_over(fact)}
 
     def _with_key(self, key: str) -> Iterator[Fact]:
         """The facts with a key, or with one that begins with it, which ended."""
-        for fact in self._by_id.values():
+        for fact in self._all:
             if fact.key is not None and key in {fact.key, fact.key.partition(" ")[0]} and fact.about is None:
                 yield fact
 
@@ -143,9 +140,17 @@ class Validity:
 
     def _facts_of(self, hit: Hit) -> list[Fact]:
         if hit.kind == "summary":
-            return [fact for fact in self._by_id.values() if self._is_over(fact) and fact.quote in hit.text]
-        own = [self._by_id[hit.id]] if hit.id in self._by_id else []
-        return own + [fact for key in hit.message_ids for fact in self._by_message.get(key, ())]
+            return [fact for fact in self._all if self._is_over(fact) and fact.quote in hit.text]
+        return [*self._fact_of(hit), *(fact for key in hit.message_ids for fact in self._said_in(key))]
+
+    def _fact_of(self, hit: Hit) -> list[Fact]:
+        """The fact that a hit is, if it is one."""
+        fact = self._facts.by_id.get(hit.id)
+        return self._known([fact]) if fact is not None and (self.applies or self._lists) else []
+
+    def _said_in(self, message_id: str) -> list[Fact]:
+        found = self._facts.by_message.get(message_id) if self.applies or self._lists else None
+        return self._known(found) if found else []
 
     def _instead_of(self, hit: Hit) -> list[Fact]:
         """The facts that answer where a hit does not, if it is about the same."""
@@ -154,7 +159,8 @@ class Validity:
             asked = [fact for fact in asked if fact.key == keys[0]]  # where one works is the employer before the job
         if not asked or any(self._answers(fact) for fact in asked):
             return []
-        return [fact for one in asked for fact in self._by_slot[_slot_key(one)] if self._answers(fact)]
+        slots = (self._known(self._facts.by_slot[slot_key(one)]) for one in asked)
+        return [fact for slot in slots for fact in slot if self._answers(fact)]
 
     def _is_over(self, fact: Fact) -> bool:
         return fact.valid_until is not None and fact.valid_until <= self._at
@@ -177,7 +183,7 @@ class Validity:
 
     def _with_end(self, hit: Hit) -> Hit:
         """A hit with the time until which it was true, if all that is known of it has ended."""
-        own = [self._by_id[hit.id]] if hit.id in self._by_id else self._by_message.get(hit.id, [])
+        own = self._fact_of(hit) or self._said_in(hit.id)
         if hit.kind != "fact" and any(fact.status != "superseded" for fact in own):
             return hit  # what ended by itself says so in its words: "the launch is on 12 May"
         ends = [fact.valid_until for fact in own if fact.valid_until is not None and self._is_over(fact)]
@@ -191,16 +197,24 @@ class Validity:
 
     def _by_words(self, found: Sequence[WeightedHit], position: int) -> Iterator[int]:
         """Where texts on the same matter are that announce a change; for the past, those that were changed."""
-        first = _statement_of(found[position][0])
+        first = self._statement(found[position][0])
         if first is None or self._windows:
             return
         for at in range(position + 1, min(MAX_COMPARED, len(found))):
-            other = _statement_of(found[at][0])
+            other = self._statement(found[at][0])
             if other is None or other.author != first.author:
                 continue
             old, new = (other, first) if self._is_past else (first, other)
             if old.hit.created_at < new.hit.created_at and self._is_changed(old, new):
                 yield at
+
+    def _statement(self, hit: Hit) -> "_Statement | None":
+        """A hit as something that a person said; None for replies, summaries, questions and long texts."""
+        if hit.kind == "summary" or hit.role not in {None, "user"} or len(hit.text) > _MAX_CHARACTERS:
+            return None
+        if hit.text.rstrip().endswith("?"):
+            return None
+        return _Statement(hit, self._terms_in(hit.text), hit.name)
 
     def _is_changed(self, old: "_Statement", new: "_Statement") -> bool:
         """Whether the newer one announces that what the older one says, and what is asked, has changed."""
@@ -209,7 +223,7 @@ class Validity:
         theirs, others = (_terms_of([other_subject(one.hit.text)]) for one in (old, new))
         if not (theirs <= new.terms and others <= old.terms | AGENTS):
             return False
-        changes = changes_in(new.hit.text)
+        changes = self._changes_in(new.hit.text)
         if changes.adds:
             return False
         if _has_other_value(old, new) or (changes and self._is_one_matter(old, new, changes)):
@@ -246,13 +260,6 @@ def _says_nothing(hit: Hit) -> bool:
     if hit.kind == "fact":
         return changes_in(hit.text).only_ends
     return hit.kind == "message" and all(part.endswith("?") for part in _SENTENCE.split(hit.text.strip()))
-
-
-def _statement_of(hit: Hit) -> _Statement | None:
-    """A hit as something that a person said; None for replies, summaries, questions and long texts."""
-    if hit.kind == "summary" or hit.role not in {None, "user"} or len(hit.text) > _MAX_CHARACTERS:
-        return None
-    return None if hit.text.rstrip().endswith("?") else _Statement(hit, frozenset(terms(hit.text)), hit.name)
 
 
 def _is_most(common: AbstractSet[str], old: _Statement, new: _Statement) -> bool:
@@ -303,7 +310,7 @@ def _raise(better: WeightedHit, hit: WeightedHit) -> WeightedHit:
 def _pull_in(fact: Fact, hit: WeightedHit) -> WeightedHit:
     """A fact as a hit, as good as the one that it stands before."""
     other, weight = hit
-    made = replace(hit_of(fact, 0.0, dict.fromkeys(other.parts, 0.0)), project_id=fact.project_id)
+    made = hit_of(fact, 0.0, dict.fromkeys(other.parts, 0.0), fact.project_id)
     return _scored(made, other.score), weight
 
 
@@ -312,12 +319,12 @@ def _scored(hit: Hit, score: float) -> Hit:
     return replace(hit, score=score, parts={**hit.parts, "validity": more}) if more else hit
 
 
+def _terms_in(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
 def _terms_of(phrases: Iterable[str]) -> frozenset[str]:
     return frozenset(term for phrase in phrases for term in terms(phrase))
-
-
-def _slot_key(fact: Fact) -> _SlotKey:
-    return (*place_of(fact), fact.about, fact.project_id)
 
 
 def _overlaps(fact: Fact, window: Window) -> bool:
