@@ -1,5 +1,6 @@
 """`lamina serve` and `lamina keys` as their users run them."""
 
+import asyncio
 import errno
 import json
 import os
@@ -12,6 +13,7 @@ import pytest
 
 from lamina.errors import LaminaError
 from lamina.server.listen import listen
+from lamina.server.mcp.mcp_process import HttpAddress
 from tests.command_line import service_process
 from tests.waiting import CEILING, wait_until
 
@@ -120,6 +122,28 @@ def test_all_addresses_of_a_host_have_one_port():
     finally:
         for one in sockets:
             one.close()
+
+
+@pytest.mark.parametrize("opened", [lambda: listen("127.0.0.1", 0)[0], HttpAddress(host="127.0.0.1", port=0).open])
+def test_a_reply_is_sent_at_once(opened):
+    """asyncio sends small writes at once only on sockets that say that they are TCP."""
+
+    async def accepted() -> int:
+        option: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            own = writer.get_extra_info("socket")
+            option.set_result(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        one = opened()
+        async with await asyncio.start_server(connected, sock=one):
+            _, writer = await asyncio.open_connection(*one.getsockname())
+            found = await option
+            writer.close()
+        return found
+
+    assert asyncio.run(accepted())
 
 
 def banner(**environ):

@@ -5,6 +5,7 @@ texts on one matter: "the launch has moved to 2 April".
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -105,11 +106,21 @@ class Validity:
                 found.insert(position, _pull_in(fact, found[position]))
                 first.add(fact.id)
         found = [one for one in found if one[0].id not in self._bridges]
-        return sorted(found, key=lambda one: (-one[0].score, *self._standing(one[0], first)))
+        number = Counter(hit.score for hit, _ in found)
+        return sorted(
+            found,
+            key=lambda one: (-one[0].score, *(self._standing(one[0], first) if number[one[0].score] > 1 else ())),
+        )
 
     def _standing(self, hit: Hit, first: AbstractSet[str]) -> tuple[bool, bool, bool]:
         """What decides among hits of one score."""
-        return hit.until is not None and not self._is_past, _says_nothing(hit), hit.id not in first
+        return hit.until is not None and not self._is_past, self._says_nothing(hit), hit.id not in first
+
+    def _says_nothing(self, hit: Hit) -> bool:
+        """Whether a hit only asks, or only says that something is over."""
+        if hit.kind == "fact":
+            return self._changes_in(hit.text).only_ends
+        return hit.kind == "message" and all(part.endswith("?") for part in _SENTENCE.split(hit.text.strip()))
 
     def _better(self, found: Sequence[WeightedHit], position: int) -> int | None:
         """Where the hit is that has to stand before another one: what replaced it, or for the past what it replaced."""
@@ -125,7 +136,7 @@ class Validity:
     def _how_new(self, hit: Hit) -> tuple[datetime, bool]:
         """When what a hit says became known, by its newest fact; of equals, not one that only says what is over."""
         own = self._facts_of(hit)
-        return max((fact.learnt_at for fact in own), default=hit.created_at), not _says_nothing(hit)
+        return max((fact.learnt_at for fact in own), default=hit.created_at), not self._says_nothing(hit)
 
     def _missing(self, found: Sequence[WeightedHit], position: int, allowed: AbstractSet[str]) -> Fact | None:
         """The fact that has to stand before a hit, and was not found."""
@@ -253,13 +264,6 @@ class _Statement(NamedTuple):
     hit: Hit
     terms: frozenset[str]
     author: str | None
-
-
-def _says_nothing(hit: Hit) -> bool:
-    """Whether a hit only asks, or only says that something is over."""
-    if hit.kind == "fact":
-        return changes_in(hit.text).only_ends
-    return hit.kind == "message" and all(part.endswith("?") for part in _SENTENCE.split(hit.text.strip()))
 
 
 def _is_most(common: AbstractSet[str], old: _Statement, new: _Statement) -> bool:

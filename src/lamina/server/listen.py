@@ -33,7 +33,9 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 
 def _bind(family: int, address: tuple[object, ...]) -> socket.socket:
-    one = socket.socket(family, socket.SOCK_STREAM)
+    one = socket.socket(
+        family, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )  # or asyncio leaves each reply waiting for 40 ms
     try:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:

@@ -87,7 +87,7 @@ class HttpAddress:
         """A socket that listens."""
         try:
             found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)[0]
-            listening = socket.socket(found[0], socket.SOCK_STREAM)
+            listening = socket.socket(found[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
             try:
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listening.bind(found[4])
