@@ -13,11 +13,8 @@ _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SPACES = {"b": " ", "f": " ", "n": " ", "r": " ", "t": " "}
 _CODE = 2  # where the digits of an escape begin
-# Signs that are written for each other: dotless and dotted i, dashes, apostrophes and quotes.
-_ALIKE = str.maketrans(
-    {"\u0131": "i", "\u2212": "-", **dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4", "'"),
-     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'), **dict.fromkeys(map(chr, range(0x2010, 0x2016)), "-")}
-)  # fmt: skip
+# Dotless i and dotted i are written for each other.
+_ALIKE = str.maketrans({"\u0131": "i"})
 _DOTTED = "i\u0307"
 # Latin, Greek, Cyrillic, Armenian, digits: what has a letter of theirs beside it is a part of a longer word.
 _SET_APART = re.compile("[\u0000-\u058f\u1e00-\u1fff]")

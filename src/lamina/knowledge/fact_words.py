@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from lamina.knowledge.statement_words import statement_line
-from lamina.language.unicode import normalise
+from lamina.language.unicode import normalise, plain_marks
 from lamina.values.fact import Fact, FactType, Stands
 
 TYPES: Mapping[str, FactType] = {
@@ -39,15 +39,15 @@ _EDGES = " \t\n.,;:!?\"'()[]{}«»\u201c\u201d\u2018\u2019"
 
 
 def plain_text(text: str) -> str:
-    """Text without what does not count: width, case and the number of spaces; signs of every script stay."""
+    """Text without what does not count: width, case, spaces, and how apostrophes, quotes and dashes are written."""
     if text.isascii():
         return " ".join(text.casefold().split())
-    return " ".join(normalise("NFKC", normalise("NFKC", text).casefold()).split())
+    return " ".join(normalise("NFKC", normalise("NFKC", plain_marks(text)).casefold()).split())
 
 
 def spoken_words(text: str) -> str:
     """By what messages are found to say the same: also without a full stop or exclamation mark at the end."""
-    plain = plain_text(text).replace("\u2019", "'")
+    plain = plain_text(text)
     return plain.rstrip(".! ") or plain
 
 

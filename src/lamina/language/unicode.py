@@ -17,6 +17,12 @@ _UNSEEN = re.compile(
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
 
+# Signs that are written for each other: apostrophes, quotes, dashes.
+_ALIKE = str.maketrans(
+    {"\u2212": "-", **dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4", "'"),
+     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'), **dict.fromkeys(map(chr, range(0x2010, 0x2016)), "-")}
+)  # fmt: skip
+
 
 def normalise(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
     """A text in a form of Unicode. Of a run of combining marks, no more than 30 are kept: sorting them is slow."""
@@ -30,6 +36,11 @@ def normalise(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
 def without_unseen(text: str) -> str:
     """A text without the signs that do not show: joiners, selectors, fillers, marks of direction, tags."""
     return text if text.isascii() else _UNSEEN.sub("", text)
+
+
+def plain_marks(text: str) -> str:
+    """A text with straight apostrophes and quotes, and hyphens for dashes; every character keeps its place."""
+    return text if text.isascii() else text.translate(_ALIKE)
 
 
 @cache

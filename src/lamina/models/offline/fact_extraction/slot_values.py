@@ -11,6 +11,7 @@ from lamina.models.offline.fact_extraction.tokens import MASK, Token, join_words
 
 Value = tuple[Token, ...]
 
+_CURLY = str.maketrans("", "", "“”„")  # quotation marks
 _PRONOUN = re.compile(r"\bI\b")  # in English, a capital that says nothing
 
 
@@ -45,7 +46,14 @@ def surface(value: Sequence[Token], text: str) -> str:
     starts = [0, *(at for at in range(1, len(value)) if value[at].start < value[at - 1].start), len(value)]
     runs = (value[first:past] for first, past in pairwise(starts))  # what was moved to the end is a run of its own
     inner = " ".join(" ".join(text[run[0].start : run[-1].end].split()) for run in runs)
-    return (inner.replace('"', "") if inner.count('"') % 2 else inner).strip("“”„«»`*_ \u2018")
+    return _without_single_quotation_mark(inner).strip("“”„«»`*_ \u2018")
+
+
+def _without_single_quotation_mark(text: str) -> str:
+    """A text whose quotation marks are in pairs: "call me “Boss" has none."""
+    if text.count('"') % 2:
+        text = text.replace('"', "")
+    return text.translate(_CURLY) if sum(map(text.count, "“”„")) % 2 else text
 
 
 def _cut(tokens: Sequence[Token], kind: SlotKind, grammar: Grammar) -> list[Token]:

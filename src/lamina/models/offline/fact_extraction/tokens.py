@@ -9,10 +9,10 @@ MASK = "\ufffc"  # stands for each character of what is not the writer's own
 _TOKEN = re.compile(
     rf"[A-Z]\w{{0,2}}\.(?=\s[A-Z])|\d{{1,2}}\.(?=\s[^\W\d_])|[$€£¥]?\d(?:\w|[.,:/'\u2019+-](?=\w))*[%€£$]?"
     r"|[^\W_](?:\w|[^\w\s\ufffc](?<=[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0dff])"
-    r"|[-.'\u2019&/@_](?=\w)|\+(?=\d))*(?:[+#]{1,2}+(?!\w))?"
+    r"|[-.'\u2019\u2010\u2011&/@_](?=\w)|\+(?=\d))*(?:[+#]{1,2}+(?!\w))?"
     rf"|\.(?=[A-Za-z])\w+|{MASK}+|[^\s\w{MASK}]"
 )
-_PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'"})
+_PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'", "\u2010": "-", "\u2011": "-"})
 
 
 class Token(NamedTuple):
@@ -28,7 +28,7 @@ Merges = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
 
 
 def fold(word: str) -> str:
-    """The word in lower case with plain apostrophes."""
+    """The word in lower case with plain apostrophes and hyphens."""
     return word.lower().translate(_PLAIN)
 
 
