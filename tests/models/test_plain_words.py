@@ -51,6 +51,7 @@ def sayings(drafts: Sequence[FactDraft]) -> set[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("kind", "least"),
     [
+        pytest.param("employer", 0.9, id="work-told-with-be"),
         pytest.param("marks", 0.9, id="apostrophes-quotes-and-dashes"),
     ],
 )

@@ -70,6 +70,7 @@ class Template:
     timeless: bool = False  # dates around it do not say since when
     stands: Stands = "alone"
     swaps: bool = False  # of many values: with a word of change it takes the place of all of them
+    needs: str = ""  # a word that must be said beside it, though it is none of the pattern: "nowadays"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +165,7 @@ def markers() -> Markers:
 
 def grammar(data: Table) -> Grammar:
     """A grammar from its table."""
-    words = data["words"]
+    words = {**data["words"], "first_names": _first_names(data["language"])}
     classes = {name: _expand(text, words) for name, text in words.items()}
     slots = {name: _slot(kind, classes) for name, kind in data["slots"].items()}
     full_forms, merges = data.get("contractions", {}), data.get("merges", {})
@@ -190,6 +191,12 @@ def grammar(data: Table) -> Grammar:
         guards=_guards(data["guards"], classes),
         third_person=_third_person(data.get("third_person", {})),
     )
+
+
+def _first_names(language: str) -> str:
+    """Names that are seldom anything but a person's, as a list of words; empty where none are known."""
+    file = resources.files(__package__).joinpath(f"people_{language}.toml")
+    return str(tomllib.loads(file.read_text("utf-8"))["names"]) if file.is_file() else ""
 
 
 def _by_first_word(entries: Iterable[tuple[tuple[str, ...], T]]) -> Mapping[str, tuple[T, ...]]:
@@ -343,7 +350,7 @@ def _require_slot_words(pattern: Pattern, slots: Mapping[str, SlotKind]) -> Patt
     return replace(pattern, needed=(*pattern.needed, *known))
 
 
-_TEMPLATE_OPTIONS = ("holds", "negatable", "again", "asks", "timeless", "stands", "swaps")
+_TEMPLATE_OPTIONS = ("holds", "negatable", "again", "asks", "timeless", "stands", "swaps", "needs")
 
 
 def _template(entry: Table, importance: Mapping[str, float]) -> Template:

@@ -238,6 +238,8 @@ def _match_templates(
     for pattern, template in likely:
         if (clause.asks and not (template.asks or scope == "anywhere")) or (negated and not template.negatable):
             continue
+        if template.needs and template.needs not in _spoken(context):
+            continue
         if negated:
             template = replace(template, holds=False)  # noqa: PLW2901 - the same template, of what is not so
         if scope == "anywhere":
@@ -331,6 +333,13 @@ def _stands(template: Template, clause: Clause, context: _SentenceContext) -> St
     if template.swaps and words & marks.changes:
         return "instead"
     return "beside" if words & marks.beside and not words & marks.changes else "alone"
+
+
+def _spoken(context: _SentenceContext) -> set[str]:
+    """The words of a clause up to the next, with those that patterns do not see, such as "nowadays"."""
+    behind = context.following[0].tokens if context.following else ()
+    end = behind[0].start if behind else context.sentence.end
+    return {token.word for token in context.tokens if context.after <= token.start < end}
 
 
 def _period(emission: Emission, clause: Clause, context: _SentenceContext) -> tuple[datetime | None, datetime | None]:
