@@ -52,6 +52,7 @@ def sayings(drafts: Sequence[FactDraft]) -> set[tuple[str, str, str]]:
     ("kind", "least"),
     [
         pytest.param("employer", 0.9, id="work-told-with-be"),
+        pytest.param("whose", 0.9, id="reported-speech"),
         pytest.param("marks", 0.9, id="apostrophes-quotes-and-dashes"),
     ],
 )

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from lamina.language.sentences import Sentence
+from lamina.models.offline.fact_extraction.reported_speech import ReportedSpeech, reported_speech
 from lamina.models.offline.fact_extraction.third_person import ThirdPerson, rewrite
 from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
@@ -38,6 +39,7 @@ class People:
     breaks: re.Pattern[str]  # where a clause may begin or end
     opener: re.Pattern[str]
     relative: re.Pattern[str]  # "who", behind somebody who is the subject of what follows
+    reports: ReportedSpeech | None
     stops: frozenset[str]
     names: frozenset[str]
     not_names: frozenset[str]
@@ -50,6 +52,7 @@ class _Subject:
     about: str
     start: int
     end: int
+    says: bool = False  # what follows is what they say of themselves
 
 
 @cache
@@ -75,8 +78,11 @@ def people_of(language: str) -> People | None:
             re.IGNORECASE,
         ),
         pronoun=re.compile(rf"(?:{one['pronouns']})\b", re.IGNORECASE) if one["pronouns"] else None,
-        breaks=re.compile(rf"\s*[,;:]\s+|\s+[-\u2013\u2014]\s+|\s+(?:{one['breaks']})\s+", re.IGNORECASE),
+        breaks=re.compile(
+            rf"\s*[,;:]\s+(?:(?:{one['breaks']})\s+)?|\s+[-\u2013\u2014]\s+|\s+(?:{one['breaks']})\s+", re.IGNORECASE
+        ),
         relative=re.compile(rf",?[ ](?:{one['relative']})\b", re.IGNORECASE),
+        reports=reported_speech(words),
         opener=re.compile(rf"(?:(?:{one['openers']})\b[,:]?\s+)+", re.IGNORECASE),
         stops=frozenset(words["stops"]),
         names=frozenset(words["names"]),
@@ -142,10 +148,30 @@ def _join(text: str, subjects: Sequence[_Subject], people: People) -> list[_Subj
             joined[-1].append(subject)
         else:
             joined.append([subject])
-    return [_Subject(one.about, group[0].start, group[-1].end) for group in joined for one in group]
+    return [replace(one, start=group[0].start, end=group[-1].end) for group in joined for one in group]
 
 
 def _subject_at(text: str, start: int, people: People, known: set[str], last: str | None) -> _Subject | None:
+    """Who is the subject of the clause that begins here, or says what follows of themselves."""
+    reports = people.reports
+    if reports is None:
+        return _named_at(text, start, people, known, last)
+    first = reports.source_end(text, start)
+    is_source = first > start
+    name = people.named.match(text, first)
+    if name is not None and name["name"].casefold() in people.not_names:
+        return None if is_source else _named_at(text, start, people, known, last)
+    if name is not None and reports.end(text, name.end(), name["name"], is_source=is_source) > 0:
+        known.add(name["name"].casefold())  # only people say "she" of themselves
+    subject = _named_at(text, first, people, known, last)
+    end = 0 if subject is None else reports.end(text, subject.end, subject.about, is_source=is_source)
+    if subject is None or end <= 0:
+        return None if is_source or end < 0 else subject
+    return replace(subject, start=start, end=end, says=True)
+
+
+def _named_at(text: str, start: int, people: People, known: set[str], last: str | None) -> _Subject | None:
+    """Somebody who is named here."""
     if match := people.subject.match(text, start):
         name = match["name"]
         if name is not None and name.casefold().split()[0] in people.not_names:
@@ -221,14 +247,15 @@ def _drafts(
     stand_in = " ".join(table.subjects[0]) if table.subjects else ""
     if not stand_in:
         return
-    said = stand_in + text[subject.end : end]
-    rewritten = rewrite(said, table)
+    if subject.says and people.reports is not None:
+        stand_in = f"{stand_in} {people.reports.verb}"
+    rewritten = rewrite(stand_in + text[subject.end : end], table)
     if rewritten.text.casefold().startswith(stand_in):
         return  # no verb that is known follows
     shift = offset + subject.end - len(stand_in)
     for draft in read(replace(message, text=rewritten.text)):
         first, behind = rewritten.place(draft.start), rewritten.place(draft.end, end=True)
-        start = offset + subject.start if first < len(stand_in) else first + shift
+        start = offset + subject.start if subject.says or first < len(stand_in) else first + shift
         stop = behind + shift
         if draft.key in _NAMES or draft.category in _OF_NOBODY or not start < stop <= len(message.text):
             continue

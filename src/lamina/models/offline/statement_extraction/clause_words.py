@@ -1,7 +1,7 @@
 """What the words of an English clause tell without any weights.
 
-Verbs and nouns that name its type, whoever its subject is: "went with", "prefer", "must", "our goal is". And states
-that have passed by tomorrow: "I'm in a hurry today".
+Verbs and nouns that name its type, whoever its subject is: "went with", "prefer", "must", "our goal is". States
+that have passed by tomorrow: "I'm in a hurry today". And hearsay: "some guy told me he's from Chile".
 """
 
 import re
@@ -80,6 +80,27 @@ def trigger_type(clause: str) -> str | None:
     if _OPEN.search(said) or _NO_NEED.match(said):
         return None
     return next((name for name, pattern in _PATTERNS if pattern.match(said)), None)
+
+
+_SAYS = r"(?:says?|said|tells?|told|mentioned|mentions|claims?|claimed|reckons?|thinks?|thought|heard|reckoned|swears?)"
+_NOBODY_KNOWN = (
+    r"(?:some ?(?:one|body)|any ?(?:one|body)|people|folks|every ?(?:one|body)|"
+    r"(?:some|a|this|that|one) (?:random )?"
+    r"(?:guy|man|woman|person|lady|girl|boy|kid|dude|bloke|stranger|colleague of a friend)s?)"
+)
+_HEARSAY = (
+    _pattern(rf"(?:[\w'\u2019]+,? ){{0,2}}?{_NOBODY_KNOWN} (?:[\w'\u2019]+ ){{0,4}}?{_SAYS}\b.*\b(?:he|she|they)\b"),
+    _pattern(
+        r"(?:and |but |so )?(?:rumou?r has it|rumou?rs say|word is|the word is|i(?:['\u2019]ve)? heard a rumou?r)\b"
+    ),
+    _pattern(rf"(?:let['\u2019]s |just )?(?:suppose|imagine|say|pretend|assume|what if)\b.*\b{_SAYS}\b"),
+)
+
+
+def is_hearsay(clause: str) -> bool:
+    """Whether it is what unknown people say, or what somebody might say."""
+    said = " ".join(clause.split())
+    return any(pattern.match(said) for pattern in _HEARSAY)
 
 
 _I_AM = r"(?:sorry,? )?(?:i['\u2019]?m|i am|we['\u2019]?re|we are|i feel|we feel|feeling) "

@@ -6,7 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lamina.models.embeddings.static_vectors import vectors
-from lamina.models.offline.statement_extraction.clause_words import has_passed_soon, is_plain_trigger, trigger_type
+from lamina.models.offline.statement_extraction.clause_words import (
+    has_passed_soon,
+    is_hearsay,
+    is_plain_trigger,
+    trigger_type,
+)
 from lamina.models.offline.statement_extraction.clauses import Clause, clauses_of
 from lamina.models.offline.statement_extraction.cues import FALLBACK, all_cues
 from lamina.models.offline.statement_extraction.model import TYPES, weights
@@ -135,8 +140,9 @@ def _is_pasted(message: Message, one: _Judged) -> bool:
 
 
 def _is_passing(text: str, one: _Judged) -> bool:
-    """Whether it only says how somebody is at the moment: "I'm in a hurry today"."""
-    return one.clauses[0].language == FALLBACK and has_passed_soon(text[one.start : one.end])
+    """Whether it only says how somebody is at the moment ("I'm in a hurry today"), or what nobody known says."""
+    said = text[one.start : one.end]
+    return one.clauses[0].language == FALLBACK and (has_passed_soon(said) or is_hearsay(said))
 
 
 def _with_neighbours(judged: Sequence[_Judged]) -> list[_Judged]:
