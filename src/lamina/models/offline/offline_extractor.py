@@ -48,7 +48,14 @@ def drafts_in(message: Message, before: Message | None = None) -> list[FactDraft
     asked = last_question(before.text) if before is not None and before.role == "assistant" else None
     question = Question(text=asked, message_id=before.id) if asked and before is not None else None
     statements = statements_in(message, reading.own, reading.facts, question)
-    return [*reading.facts, *(replace(one, about=reading.subjects.get(one.start)) for one in statements)]
+    facts = [fact for fact in reading.facts if not any(_says_more(one, fact) for one in statements)]
+    return [*facts, *(replace(one, about=reading.subjects.get(one.start)) for one in statements)]
+
+
+def _says_more(statement: FactDraft, fact: FactDraft) -> bool:
+    """Whether a statement has all the words of a fact without a key, and more: one of them is enough."""
+    inside = statement.start <= fact.start and fact.end <= statement.end
+    return fact.key is None and inside and fact.holds and statement.confidence >= fact.confidence
 
 
 def last_question(text: str) -> str | None:

@@ -86,9 +86,16 @@ def read_own(message: Message, grammar: Grammar | None = None) -> Reading:
         if not isinstance(likely, PhraseBook):
             read.append((sentence, likely[0]))
         above = sentence.end if scope == "below" else above
-    ends = [min(draft.end, draft.start + MAX_QUOTE) for draft in found]
+    ends = [min(_with_closing_mark(text, draft.start, draft.end), draft.start + MAX_QUOTE) for draft in found]
     facts = [replace(draft, end=end, quote=text[draft.start : end]) for draft, end in zip(found, ends, strict=True)]
     return Reading(facts, read, own, {})
+
+
+def _with_closing_mark(text: str, start: int, end: int) -> int:
+    """The end of a quote, with the mark that closes a quotation in it."""
+    own, behind = text[start:end], text[end : end + 1]
+    is_open = (behind == '"' and own.count('"') % 2) or (behind == "”" and own.count("“") > own.count("”"))
+    return end + 1 if is_open else end
 
 
 def _read(

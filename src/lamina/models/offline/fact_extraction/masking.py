@@ -70,6 +70,11 @@ def mask(text: str, quoted: frozenset[str]) -> str:
     return _QUOTED.sub(mask_quote, text)
 
 
+def quotations(text: str) -> list[tuple[int, int]]:
+    """Where quotations stand, with their marks."""
+    return [match.span() for match in _QUOTED.finditer(text)]
+
+
 def own_sentences(text: str, markers: Markers, longest: int = MAX_SENTENCE * 4) -> Iterator[Sentence]:
     """The sentences of the writer, as far as the layout tells them from pasted text; those over `longest` in pieces."""
     text = text[: _paste_start(text, markers)]

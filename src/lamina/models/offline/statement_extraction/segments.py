@@ -11,6 +11,8 @@ from lamina.models.offline.statement_extraction.cues import Split
 _HARD = re.compile(r";|\s[-\u2013]{1,2}\s|—|\.{2,}|…|[\uff1b]|\s\+\s|\s->\s|\s/\s")
 _COMMA = re.compile(r"[,、،\uff0c]")
 _QUESTION = re.compile(r"[?\uff1f؟;][\"'”\u2019»)\]」』*\s]*\Z")
+_OPENING = '([{"“\u2018„«$€£'
+_CLOSING = ")]}\"'”\u2019»%!€$"
 _MIN_WORDS = 3  # of a clause; shorter ones stay with their neighbour
 _MAX_QUESTION_WORDS = 3
 
@@ -34,20 +36,26 @@ class _Word:
     end: int
 
 
-def segments(text: str, sentence: Sentence, number: int, split: Split) -> list[Segment]:
-    """The clauses of a sentence in order."""
+def segments(
+    text: str, sentence: Sentence, number: int, split: Split, quoted: Sequence[tuple[int, int]] = ()
+) -> list[Segment]:
+    """The clauses of a sentence in order; none ends inside one of the `quoted` places of the text."""
     tokens = list(_tokens(sentence))
     if not tokens:
         return []
-    starts = [0, *_boundaries(text, tokens, split)]
+    own = [one for one in quoted if one[0] < sentence.end and one[1] > sentence.start]
+    begins = _boundaries(text, tokens, split)
+    starts = [0, *(at for at in begins if not any(first < tokens[at].start - 1 < last for first, last in own))]
     pieces = _join_short([tokens[first:last] for first, last in zip(starts, [*starts[1:], len(tokens)], strict=True)])
     question = _QUESTION.search(sentence.text) is not None
     asking = [_opens(piece, split.questions) for piece in pieces]
     whole = question and not any(asking)
     found = []
     for place, piece in enumerate(pieces):
-        start = sentence.start if place == 0 else piece[0].start
-        end = sentence.end if place == len(pieces) - 1 else _trim(text, piece[-1].end, pieces[place + 1][0].start)
+        start = _with_opening(text, piece[0].start if place else sentence.start)
+        last = place == len(pieces) - 1
+        end = sentence.end if last else piece[-1].end
+        end = _with_closing(text, end, len(text) if last else pieces[place + 1][0].start, own)
         found.append(
             Segment(
                 start=start,
@@ -133,8 +141,18 @@ def _join_short(pieces: Sequence[list[_Word]]) -> list[list[_Word]]:
     return found
 
 
-def _trim(text: str, end: int, limit: int) -> int:
-    """The end of a piece, with the closing mark behind its last word."""
-    while end < limit and text[end] in ")]}\"'”\u2019»%!€$":
+def _with_opening(text: str, start: int) -> int:
+    """The start of a piece, with the opening mark before its first word."""
+    while start and text[start - 1] in _OPENING:
+        start -= 1
+    return start
+
+
+def _with_closing(text: str, end: int, limit: int, quoted: Sequence[tuple[int, int]]) -> int:
+    """The end of a piece, with the closing mark or the quotation behind its last word."""
+    for first, last in quoted:
+        if end <= first and last <= limit and not any(map(str.isalnum, text[end:first])):
+            end = last
+    while end < limit and text[end] in _CLOSING:
         end += 1
     return end

@@ -12,9 +12,10 @@ from lamina.models.offline.statement_extraction.clause_words import (
     is_plain_trigger,
     trigger_type,
 )
-from lamina.models.offline.statement_extraction.clauses import Clause, clauses_of
+from lamina.models.offline.statement_extraction.clauses import SAID_SHARE, Clause, Span, clauses_of, said_share
 from lamina.models.offline.statement_extraction.cues import FALLBACK, all_cues
 from lamina.models.offline.statement_extraction.model import TYPES, weights
+from lamina.models.offline.statement_extraction.standing_alone import explains_nothing, is_fragment, leans
 from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
@@ -23,14 +24,12 @@ _MIN_HEDGED = 0.6  # the same, of a clause that begins with "maybe"
 MAX_STATEMENTS = 12  # of one message
 MAX_QUOTE = 400  # characters
 _MAX_JOINED = 200
-_MIN_ALONE = 4  # words that a clause must have to be understood alone
-_SHORT = 8  # words; a clause no longer needs the one before if any word points back
 _BESIDE = 0.3  # how much the type of a clause counts for the one beside it
 _DOUBT = 0.01  # added to a share, so that one clause alone rules out no type
 _PASTED = re.compile(
     r"\b[A-Za-z.]*(?:Error|Exception|Warning)\b\s?(?::|\()|\berror\[\w+\]|\bTraceback\b|\bFile \"[^\"]+\", line"
+    r"|\bpanicked at\b|\b[a-z_]+(?:\.[a-z_]+)+\.[A-Z]\w+:\s|\bindex out of (?:bounds|range):"
 )
-_SAID_SHARE = 0.5  # of a clause that facts already say
 _UNDER_CONDITIONS = frozenset(("health", "procedure", "commitment"))  # "if I am ill I stay at home" tells something
 _SAME_TYPES = {"instruction": "constraint", "health": "constraint", "commitment": "goal"}  # of the same memory type
 _IMPORTANCE: Mapping[str, float] = {
@@ -76,9 +75,11 @@ def statements_in(
 
     `own` is where the words end that are the writer's own.
     """
-    clauses = [one for one in clauses_of(message.text, asked=question is not None) if one.end <= own]
+    said = [(fact.start, fact.end) for fact in facts]
+    keyed = [(fact.start, fact.end) for fact in facts if fact.key is not None]
+    clauses = [one for one in clauses_of(message.text, asked=question is not None, facts=keyed) if one.end <= own]
     judged = [_with_trigger(message.text, one) for one in _with_neighbours(_judge(message.text, clauses))]
-    unsaid = [one for one in judged if not _is_said(message.text, one, facts) and not _is_supposed(one, judged)]
+    unsaid = [one for one in judged if not _is_said(message.text, one, said) and not _is_supposed(one, judged)]
     asked = question is not None
     kept = [
         one
@@ -88,8 +89,8 @@ def statements_in(
         and not _is_pasted(message, one)
         and not _is_passing(message.text, one)
     ]
-    found = _extend_all(list(_join(message.text, kept)), unsaid)
-    drafts = [_draft(message, one, question) for one in found]
+    found = _extend_all(message.text, list(_join(message.text, kept)), unsaid)
+    drafts = [_draft(message, one, question) for one in found if not _is_bare(one) or _answers(one, question)]
     best = sorted(drafts, key=lambda draft: -draft.confidence)[:MAX_STATEMENTS]
     return [draft for draft in drafts if draft in best]
 
@@ -135,8 +136,9 @@ def _is_supposed(one: _Judged, judged: Sequence[_Judged]) -> bool:
 
 
 def _is_pasted(message: Message, one: _Judged) -> bool:
-    """Whether it is what a program printed: an error, a trace."""
-    return _PASTED.search(message.text, one.start, one.end) is not None
+    """Whether it stands in a line that a program printed: an error, a trace."""
+    line = message.text.rfind("\n", 0, one.start) + 1
+    return _PASTED.search(message.text, line, one.end) is not None
 
 
 def _is_passing(text: str, one: _Judged) -> bool:
@@ -178,15 +180,9 @@ def _mix(weighted: Sequence[tuple[float, _Judged]]) -> tuple[float, ...]:
     return tuple(share / sum(mixed) for share in mixed)
 
 
-def _is_said(text: str, one: _Judged, facts: Sequence[FactDraft]) -> bool:
+def _is_said(text: str, one: _Judged, said: Sequence[Span]) -> bool:
     """Whether facts say most of a clause already."""
-    letters = sum(map(str.isalnum, text[one.start : one.end]))
-    spans = sorted((max(fact.start, one.start), min(fact.end, one.end)) for fact in facts)
-    said, at = 0, one.start
-    for start, end in spans:
-        said += sum(map(str.isalnum, text[max(start, at) : end]))
-        at = max(at, end)
-    return said >= _SAID_SHARE * letters
+    return said_share(text, one.start, one.end, said) >= SAID_SHARE
 
 
 def _join(text: str, kept: Sequence[_Judged]) -> Iterator[_Judged]:
@@ -218,46 +214,46 @@ def _belongs(text: str, last: _Judged, one: _Judged) -> bool:
     return is_next and not clause.subject and one.end - last.start <= _MAX_JOINED
 
 
-def _extend_all(found: Sequence[_Judged], judged: Sequence[_Judged]) -> list[_Judged]:
+def _extend_all(text: str, found: Sequence[_Judged], judged: Sequence[_Judged]) -> list[_Judged]:
     """Statements that can be understood alone; those that then have the same words are one."""
     whole: list[_Judged] = []
     for one in found:
-        longer = _extend(one, judged)
+        longer = _extend(text, one, judged)
         if whole and longer.start < whole[-1].end:
             longer = _merge(whole.pop(), one)
         whole.append(longer)
     return whole
 
 
-def _extend(one: _Judged, judged: Sequence[_Judged]) -> _Judged:
+def _extend(text: str, one: _Judged, judged: Sequence[_Judged]) -> _Judged:
     """A statement with the clause before it, where it cannot be understood without."""
     first = one.clauses[0]
     place = next(place for place, other in enumerate(judged) if other.clauses[0] is first)
-    if not place or not _leans(first):
+    if not place or not leans(first):
         return one
     before = judged[place - 1].clauses[0]
     near = before.segment.sentence >= first.segment.sentence - 1 and not before.segment.asks
+    near = near and not any(map(str.isalnum, text[before.end : first.start])) and not explains_nothing(before)
     if near and one.end - before.start <= _MAX_JOINED:
         return replace(one, clauses=(before, *one.clauses))
     return one
 
 
-def _leans(clause: Clause) -> bool:
-    """Whether a clause needs the one before: it is a fragment, or opens with a word that points back."""
-    words = clause.segment.words
-    split = all_cues()[clause.language].split
-    heads = [word for word in words[:3] if (word,) not in split.joints]
-    if len(words) < _MIN_ALONE or (bool(heads) and heads[0] in split.pointers):
-        return True
-    return len(words) <= _SHORT and not split.pointers.isdisjoint(words)
+def _is_bare(one: _Judged) -> bool:
+    """Whether it is a fragment that nothing explains."""
+    return all(is_fragment(clause) for clause in one.clauses)
+
+
+def _answers(one: _Judged, question: Question | None) -> bool:
+    """Whether the question asked before explains it."""
+    first = one.clauses[0]
+    return question is not None and not first.segment.sentence and (not first.segment.subject or leans(first))
 
 
 def _draft(message: Message, one: _Judged, question: Question | None) -> FactDraft:
     start, end = _trim(message.text, one)
     quote = message.text[start:end]
-    first = one.clauses[0]
-    if first.segment.sentence or (first.segment.subject and not _leans(first)):
-        question = None
+    question = question if _answers(one, question) else None
     return FactDraft(
         message_id=message.id,
         category=one.type,
@@ -275,6 +271,7 @@ def _draft(message: Message, one: _Judged, question: Question | None) -> FactDra
 
 
 _WORD = re.compile(r"[\w'\u2019]+[\s,]*")
+_PAIRS = (('"', '"'), ("“", "”"), ("«", "»"), ("(", ")"), ("[", "]"))
 
 
 def _trim(text: str, one: _Judged) -> tuple[int, int]:
@@ -290,4 +287,16 @@ def _trim(text: str, one: _Judged) -> tuple[int, int]:
         start += 1
     while end > start and text[end - 1] in " \t\n.,;:-\u2013—…":
         end -= 1
+    return _without_single_marks(text, start, end)
+
+
+def _without_single_marks(text: str, start: int, end: int) -> tuple[int, int]:
+    """The same without a mark at its beginning or end whose other half is not there."""
+    for opening, closing in _PAIRS:
+        own = text[start:end]
+        single = own.count(opening) % 2 if opening == closing else own.count(opening) != own.count(closing)
+        if single and own.startswith(opening):
+            start += 1
+        elif single and own.endswith(closing):
+            end -= 1
     return start, end
