@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from lamina.knowledge import conflicts, draft_selection, fact_drafts, fact_words, projects, restatements, speakers
 from lamina.knowledge.changes import place_changes
+from lamina.knowledge.restated_facts import end_restated
 from lamina.knowledge.speakers import Speakers
 from lamina.log.erased import is_emptied, is_emptied_episode
 from lamina.log.pages import cuts_of
@@ -132,7 +133,9 @@ class Reader:
             return ()
         known = projects.said_in(await self._parts.store.facts(session.user_id, current=True), session.project_id)
         placed = place_changes(facts, known, str)
-        placed = restatements.place(placed, known, changes, flags=self.rule.conflicts == "flag")
+        flags = self.rule.conflicts == "flag"
+        placed = restatements.place(placed, known, changes, flags=flags)
+        placed = end_restated(placed, known, flags=flags)
         return tuple(projects.place(placed, session.project_id))
 
     async def _select(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lamina.knowledge import changes, conflicts, told
+from lamina.knowledge.restated_facts import end_restated
 from lamina.knowledge.told import MAX_VALUE, Told
 from lamina.language.dates import windows
 from lamina.language.words import terms
@@ -43,6 +44,7 @@ def read_telling(
     if reads:
         placed = changes.place_changes(facts, known, in_first_person)
         facts = placed if given.valid_from else [_dated(fact, known, now) for fact in placed]
+    facts = end_restated(facts, known, flags=False)
     changed, rests = told.leftovers(facts, known, now=now, new_id=new_id)
     return Telling(facts=tuple(facts), rests=tuple(rests), changed=tuple(changed))
 
