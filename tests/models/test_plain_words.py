@@ -53,6 +53,8 @@ def sayings(drafts: Sequence[FactDraft]) -> set[tuple[str, str, str]]:
     [
         pytest.param("employer", 0.9, id="work-told-with-be"),
         pytest.param("whose", 0.9, id="reported-speech"),
+        pytest.param("safety", 0.85, id="allergies-and-prohibitions-of-others"),
+        pytest.param("fragment", 0.75, id="fragments-and-jokes"),
         pytest.param("marks", 0.9, id="apostrophes-quotes-and-dashes"),
     ],
 )

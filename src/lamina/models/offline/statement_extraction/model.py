@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILE = "statements.npz"
-SHA256 = "cd240d49c040550650f433a02d96448f2218a88d6107fb1e0bd373aa7a007a79"  # of the file
+SHA256 = "d96f317e961a071968f563f722c3a5dac13d99d8a57b2f733554a2e62baef2a5"  # of the file
 TYPES = (
     "none", "identity", "relation", "health", "preference", "constraint", "instruction", "goal", "decision",
     "procedure", "commitment", "event", "entity",

@@ -20,7 +20,7 @@ from lamina.protocols.models import FactDraft
 from lamina.values.message import Message
 
 MIN_CONFIDENCE = 0.4  # under which a clause is not even a candidate
-_MIN_HEDGED = 0.6  # the same, of a clause that begins with "maybe"
+_MIN_HEDGED = 0.6  # the same, of a clause that begins with "maybe", or in other languages than English with "if"
 MAX_STATEMENTS = 12  # of one message
 MAX_QUOTE = 400  # characters
 _MAX_JOINED = 200
@@ -122,7 +122,9 @@ def _judge(text: str, clauses: Sequence[Clause]) -> list[_Judged]:
 
 
 def _is_kept(one: _Judged) -> bool:
-    return one.confidence >= (_MIN_HEDGED if one.clauses[0].hedges else MIN_CONFIDENCE)
+    clause = one.clauses[0]
+    is_unsure = clause.hedges or (clause.supposes and clause.language != FALLBACK)
+    return one.confidence >= (_MIN_HEDGED if is_unsure else MIN_CONFIDENCE)
 
 
 def _is_supposed(one: _Judged, judged: Sequence[_Judged]) -> bool:
