@@ -43,13 +43,18 @@ def _drafts(messages: Sequence[Message]) -> Iterator[FactDraft]:
 
 
 def drafts_in(message: Message, before: Message | None = None) -> list[FactDraft]:
-    """The facts and then the statements of one message; `before` is the message before it."""
+    """The facts and then the statements of one message; `before` is the message before it.
+
+    A statement that says all that a fact without a key does takes its place, and its category.
+    """
     reading = read_message(message)
     asked = last_question(before.text) if before is not None and before.role == "assistant" else None
     question = Question(text=asked, message_id=before.id) if asked and before is not None else None
     statements = statements_in(message, reading.own, reading.facts, question)
-    facts = [fact for fact in reading.facts if not any(_says_more(one, fact) for one in statements)]
-    return [*facts, *(replace(one, about=reading.subjects.get(one.start)) for one in statements)]
+    inside = {fact: one for fact in reading.facts for one in statements if _says_more(one, fact)}
+    typed = {one: replace(one, category=fact.category, importance=fact.importance) for fact, one in inside.items()}
+    facts = [fact for fact in reading.facts if fact not in inside]
+    return [*facts, *(replace(typed.get(one, one), about=reading.subjects.get(one.start)) for one in statements)]
 
 
 def _says_more(statement: FactDraft, fact: FactDraft) -> bool:

@@ -38,10 +38,10 @@ def is_fragment(clause: Clause) -> bool:
     words, cues = clause.segment.words, all_cues()[clause.language]
     if not cues.predicates or explains_nothing(clause):
         return bool(cues.predicates)
-    if _has_verb(words, cues) or sum(1 for _ in _content(words, cues)) >= _FEW:
+    features, content = clause.features, sum(1 for _ in _content(words, cues))
+    if _has_verb(words, cues) or content >= _FEW or not _TELLING.isdisjoint(features):
         return False
-    features = clause.features
-    return _begins_with_place(words, cues) or (_FIGURES.isdisjoint(features) and _TELLING.isdisjoint(features))
+    return _FIGURES.isdisjoint(features) or (content == 1 and _begins_with_place(words, cues))
 
 
 def explains_nothing(clause: Clause) -> bool:
