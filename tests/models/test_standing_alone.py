@@ -83,3 +83,30 @@ def test_a_longer_statement_takes_the_place_of_a_decision_inside_it():
 )
 def test_what_a_program_printed_is_no_statement(text):
     assert active(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I'm typing this from the kitchen floor", "I'm just staring at the wall", "sorry, I'm off to bed"],
+)
+def test_what_somebody_does_at_the_moment_is_no_statement(text):
+    assert active(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["I'm sitting my driving test on 4 May", "I'm testing for coeliac disease on Monday 12 May"]
+)
+def test_what_is_dated_is_kept(text):
+    assert len(active(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "some guy at the bus stop told me he's moving to Chile",
+        "rumour has it she's pregnant",
+        "imagine my boss says he quits",
+    ],
+)
+def test_hearsay_is_no_statement(text):
+    assert active(text) == []

@@ -113,9 +113,15 @@ _MOOD = (
     r"call)|busy|tired|hungry|thirsty|late|exhausted|stressed|bored|cold|hot|on the (?:train|bus|phone|road|way)|"
     r"at the \w+)"
 )
+_DOING = (
+    r"(?:(?:just|still|now|currently) )?(?:typing|testing|debugging|tearing up|staring|sitting|lying|crying|laughing|"
+    r"shaking|yawning|blushing|smiling|scrolling|going to (?:bed|sleep)|off to (?:bed|sleep)|"
+    r"heading (?:to bed|out|off|home))"
+)
 _STATES = (
     _pattern(rf"{_I_AM}(?![\w-]+ing\b)[^,;]{{2,40}}? {_THIS_DAY}[\s.!]*$"),
     _pattern(rf"{_I_AM}(?:(?:working|dialling in|calling) from [\w ]{{2,20}}|running late) {_THIS_DAY}[\s.!]*$"),
+    _pattern(rf"{_I_AM}{_DOING}\b(?! (?:for|as)\b)[^,;]*$"),
     _pattern(rf"{_I_AM}{_MOOD} (?:right now|at the moment|just now|now)[\s.!]*$"),
 )
 _LASTING = re.compile(
