@@ -1,4 +1,4 @@
-"""What a context costs beside the least that it could: `python -m benchmarks.contexts [--sizes 1000 10000] [--budget 2000]`.
+"""What a context costs beside the least that it could: `python -m benchmarks.contexts [--sizes 1000] [--budget 2000]`.
 
 The least is bare: one query for the messages that are shown, one product of the user's vectors with that of the
 question, and one exact count of the tokens of the final text. Both are measured in turns, in CPU time, after a few
