@@ -1,8 +1,9 @@
 """Files of conversations with questions, read into values.
 
 What a file is shows in its first row, not in its name. LoCoMo, BEAM and RealMem have a conversation a row: `conv_id`,
-`turns` (`id, sess, date, speaker, text`) and `questions` (`qid, cat, q, gold, gold_sess, date, upto`). LongMemEval has
-two files, questions with their `haystack` of sessions, and the sessions.
+`turns` (`id, sess, date, speaker, text`) and `questions` (`qid, cat, q, gold, gold_sess, date, upto`, and of the right
+answer what `gold` reads). LongMemEval has two files, questions with their `haystack` of sessions, and the sessions.
+`published` reads the sets as their authors publish them.
 """
 
 import gzip
@@ -10,18 +11,23 @@ import json
 import random
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from lamina.bench.gold import Gold, read_gold
+from lamina.bench.published import LOCOMO, LONGMEMEVAL, beam_rows, locomo_row, longmemeval_rows
 from lamina.errors import InputError
 
 FORMATS = (
     "a file of LoCoMo, BEAM or RealMem (.jsonl or .jsonl.gz, a conversation a line: conv_id, turns, questions), "
-    "or LongMemEval as two files with a comma between them: questions.jsonl.gz,sessions.jsonl.gz"
+    "or LongMemEval as two files with a comma between them: questions.jsonl.gz,sessions.jsonl.gz, "
+    "or as published: locomo10.json, longmemeval_s.json, BEAM's folder chats/100K"
 )
+Kind = Literal["conversations", "questions", "sessions", "locomo", "longmemeval", "unknown"]
+
 _DATES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d (%A)", "%B-%d-%Y", "%Y-%m-%d")
 _BETWEEN = timedelta(seconds=5)  # two messages of the same date
 _GZIP = b"\x1f\x8b"
@@ -59,6 +65,7 @@ class Question:
     after: int | None  # how many messages were said before it; None: all
     gold: frozenset[str]
     gold_sessions: frozenset[str]
+    answer: Gold | None = None  # None: the set does not say what is right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +82,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSet:
-    """What a file, or a pair of files, holds; only questions that can be scored."""
+    """What a file, a pair of files or a folder holds."""
 
     name: str
     format: str
@@ -83,6 +90,20 @@ class DataSet:
 
     def questions(self) -> int:
         return sum(len(one.questions) for one in self.conversations)
+
+    def with_evidence(self) -> "DataSet":
+        """Only the questions with gold messages; of a set that has none, those with gold sessions."""
+        asked = [question for one in self.conversations for question in one.questions]
+        by_message = any(question.gold for question in asked)
+        return self._only(lambda question: bool(question.gold if by_message else question.gold_sessions))
+
+    def with_answers(self) -> "DataSet":
+        """Only the questions of which it is known what is right."""
+        return self._only(lambda question: question.answer is not None)
+
+    def _only(self, wanted: Callable[[Question], bool]) -> "DataSet":
+        kept = (replace(one, questions=tuple(filter(wanted, one.questions))) for one in self.conversations)
+        return replace(self, conversations=tuple(one for one in kept if one.questions))
 
     def sample(self, limit: int | None, seed: int) -> "DataSet":
         """At most `limit` conversations with at most `limit` questions each, chosen by chance, in their order."""
@@ -103,12 +124,22 @@ def _sample(chance: random.Random, all_of_them: Sequence[T], limit: int) -> tupl
 
 
 def read(named: str) -> DataSet:
-    """The data in a file, or in two with a comma between them; raises InputError with what would work."""
+    """What `read_all` reads, of which only questions with evidence: the messages or sessions that answer them."""
+    return read_all(named).with_evidence()
+
+
+def read_all(named: str) -> DataSet:
+    """The data in a file, two with a comma between them, or a folder; raises InputError with what would work."""
+    if Path(named).is_dir():
+        return _beam(Path(named))
     paths = [Path(part) for part in named.split(",")] if not Path(named).exists() else [Path(named)]
     files = [_File.of(path) for path in paths]
     kinds = tuple(file.kind for file in files)
-    if kinds == ("conversations",):
+    if kinds in {("conversations",), ("locomo",)}:
         return _conversations(files[0])
+    if kinds == ("longmemeval",):
+        found = files[0].rows(lambda row: _haystack(*longmemeval_rows(row)))
+        return DataSet(name=_name(paths[0]), format="LongMemEval", conversations=tuple(found))
     if sorted(kinds) == ["questions", "sessions"]:
         return _longmemeval(files[kinds.index("questions")], files[kinds.index("sessions")])
     if kinds in {("questions",), ("sessions",)}:
@@ -116,10 +147,20 @@ def read(named: str) -> DataSet:
     raise InputError(f"{named} cannot be read as a set of questions; there must be {FORMATS}")
 
 
+def _beam(folder: Path) -> DataSet:
+    try:
+        found = tuple(_conversation(row) for row in beam_rows(folder))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{folder} cannot be read as BEAM: {error}; there must be {FORMATS}") from None
+    if not found:
+        raise InputError(f"{folder} has no chat of BEAM (chat.json, probing_questions); there must be {FORMATS}")
+    return DataSet(name=f"beam_{folder.resolve().name}", format="BEAM", conversations=found)
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
     path: Path
-    kind: Literal["conversations", "questions", "sessions", "unknown"]
+    kind: Kind
 
     @classmethod
     def of(cls, path: Path) -> "_File":
@@ -129,6 +170,10 @@ class _File:
             return cls(path, "conversations")
         if {"qid", "haystack"} <= set(keys):
             return cls(path, "questions")
+        if set(keys) >= LOCOMO:
+            return cls(path, "locomo")
+        if set(keys) >= LONGMEMEVAL:
+            return cls(path, "longmemeval")
         return cls(path, "sessions" if {"id", "turns"} <= set(keys) else "unknown")
 
     def rows(self, reader: Callable[[Row], T]) -> list[T]:
@@ -148,6 +193,11 @@ def _rows(path: Path) -> Iterator[Any]:
         with path.open("rb") as file:
             packed = file.read(2) == _GZIP
         with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as lines:
+            if next((letter for letter in iter(lambda: lines.read(1), "") if not letter.isspace()), "") == "[":
+                lines.seek(0)
+                yield from json.load(lines)  # one list over many lines, as sets are published
+                return
+            lines.seek(0)
             yield from (json.loads(line) for line in lines if line.strip())
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; there must be {FORMATS}") from None
@@ -177,11 +227,11 @@ class _Times:
 
 
 def _conversations(file: _File) -> DataSet:
-    found = file.rows(_conversation)
+    found = file.rows(_conversation if file.kind == "conversations" else lambda row: _conversation(locomo_row(row)))
     people = any(message.name for one in found for session in one.sessions for message in session.messages)
     growing = any(question.after is not None for one in found for question in one.questions)
     kind = "LoCoMo" if people else "RealMem" if growing else "BEAM"
-    return DataSet(name=_name(file.path), format=kind, conversations=_answerable(found))
+    return DataSet(name=_name(file.path), format=kind, conversations=tuple(found))
 
 
 def _name(path: Path) -> str:
@@ -224,6 +274,7 @@ def _question(row: Row, prefix: str) -> Question:
         after=None if after is None else int(after),
         gold=frozenset(f"{prefix}{turn}" for turn in row["gold"] if answered),
         gold_sessions=frozenset(f"{prefix}{session}" for session in row["gold_sess"] if answered),
+        answer=read_gold(row),
     )
 
 
@@ -237,7 +288,7 @@ def _longmemeval(questions: _File, sessions: _File) -> DataSet:
 
     found = questions.rows(conversation)
     name = _name(questions.path).removesuffix("questions").rstrip("_-")
-    return DataSet(name=name or "longmemeval", format="LongMemEval", conversations=_answerable(found))
+    return DataSet(name=name or "longmemeval", format="LongMemEval", conversations=tuple(found))
 
 
 def _session(row: Row) -> Row:
@@ -276,21 +327,6 @@ def _haystack(row: Row, stored: Mapping[str, Row]) -> Conversation:
         after=None,
         gold=frozenset(gold),
         gold_sessions=frozenset(answers),
+        answer=read_gold(row),
     )
     return Conversation(id=row["qid"], user_id=row["qid"], sessions=tuple(sessions), questions=(question,))
-
-
-def _answerable(found: Iterable[Conversation]) -> tuple[Conversation, ...]:
-    """Only the questions with gold messages; of a set that has none, those with gold sessions."""
-    all_of_them = tuple(found)
-    by_message = any(question.gold for one in all_of_them for question in one.questions)
-    kept = (
-        replace(
-            one,
-            questions=tuple(
-                question for question in one.questions if (question.gold if by_message else question.gold_sessions)
-            ),
-        )
-        for one in all_of_them
-    )
-    return tuple(one for one in kept if one.questions)
