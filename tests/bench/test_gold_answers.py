@@ -110,7 +110,8 @@ def test_locomo_is_read_as_published(tmp_path):
     assert conversation.sessions[0].messages[0].text == "Look! [shares a photo: a red canoe]"
     assert conversation.sessions[1].date == datetime(2024, 5, 3, 9, 5, tzinfo=UTC)
     first, second = conversation.questions
-    assert (first.id, first.category, first.gold) == ("conv-9#0", "multi-hop", {"conv-9/D1:1", "conv-9/D10:1"})
+    assert (first.id, first.category) == ("conv-9#0", "multi-hop")
+    assert first.gold == {"conv-9/D1:1", "conv-9/D10:1"}
     assert first.answer == Gold(form="answer", text="the canoe")
     assert second.answer is not None
     assert (second.category, second.answer.trap) == ("adversarial", "an exam")

@@ -94,7 +94,8 @@ def folder(cli, tmp_path):
         "utf-8",
     )
     turns = [{"id": 1, "sess": "a", "date": "2025-03-14", "speaker": "Ines", "text": "My canoe is called Heron."}]
-    asked = [{"qid": "q1", "cat": "names", "q": "What is the canoe called?", "gold": [1], "gold_sess": ["a"]}]
+    gold = {"answer": "Heron", "gold": [1], "gold_sess": ["a"]}
+    asked = [{"qid": "q1", "cat": "names", "q": "What is the canoe called?", **gold}]
     (tmp_path / "boats.jsonl").write_text(json.dumps({"conv_id": "c1", "turns": turns, "questions": asked}), "utf-8")
     for text in ("I live in Ghent. My editor is Helix.", "We fly on 12 May.", "Let's take the early flight.", "Good."):
         assert cli("add", text, "--user", "alex", "--session", "trip").code == 0

@@ -11,7 +11,10 @@ from lamina.cli.main import app
 
 ROOT: Any = typer.main.get_command(app)
 SHARED = ("--db", "--user", "--tenant", "--config")
-CALLS = {"add-episode": ["--kind", "decision_made"]}  # options that a command cannot do without
+CALLS = {
+    "add-episode": ["--kind", "decision_made"],
+    "qa": ["--reader", "r", "--judge", "j"],
+}  # options that a command cannot do without
 
 
 def calls(group, words=()):

@@ -29,27 +29,24 @@ class Journal:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             kept = self._load(settings) if resume and self._settings.exists() else []
-            _write(self._settings, [json.dumps(settings, indent=2)])
-            _write(self.predictions, [line for one in kept for line in _prediction_lines(one)])
-            _write(self._timings, map(_timing_line, kept))
+            write(self._settings, [json.dumps(settings, indent=2)])
+            write(self.predictions, [line for one in kept for line in _prediction_lines(one)])
+            write(self._timings, map(_timing_line, kept))
         except OSError as error:
             raise InputError(f"{self.folder} cannot be written: {error}; --out names another folder") from None
         return kept
 
     def _load(self, settings: dict[str, Any]) -> list[Replay]:
-        before = json.loads(self._settings.read_text("utf-8"))
-        if differing := sorted(name for name in settings if before.get(name) != settings[name]):
-            was = ", ".join(f"{name} {before.get(name)!r}" for name in differing)
-            raise InputError(f"{self.folder} is of a run with {was}; give the same, or another --out, to resume")
+        check_same(self._settings, settings)
         answers: dict[str, list[Answer]] = {}
-        for row in _rows(self.predictions):
+        for row in rows(self.predictions):
             answers.setdefault(row["conversation"], []).append(_answer(row))
-        return [Replay(answers=tuple(answers.get(row["conversation_id"], ())), **row) for row in _rows(self._timings)]
+        return [Replay(answers=tuple(answers.get(row["conversation_id"], ())), **row) for row in rows(self._timings)]
 
     def add(self, replay: Replay) -> None:
         """Keep what one conversation gave."""
-        _append(self.predictions, _prediction_lines(replay))
-        _append(self._timings, [_timing_line(replay)])
+        append(self.predictions, _prediction_lines(replay))
+        append(self._timings, [_timing_line(replay)])
 
 
 def _prediction_lines(replay: Replay) -> list[str]:
@@ -82,20 +79,28 @@ def _answer(row: dict[str, Any]) -> Answer:
     )
 
 
-def _rows(path: Path) -> Iterable[dict[str, Any]]:
+def check_same(path: Path, settings: dict[str, Any]) -> None:
+    """Raise InputError if the file has other settings than these."""
+    before = json.loads(path.read_text("utf-8"))
+    if differing := sorted(name for name in settings if before.get(name) != settings[name]):
+        was = ", ".join(f"{name} {before.get(name)!r}" for name in differing)
+        raise InputError(f"{path.parent} is of a run with {was}; give the same, or another --out, to resume")
+
+
+def rows(path: Path) -> Iterable[dict[str, Any]]:
     """The whole rows of a file; an incomplete last one is left out."""
     lines = path.read_text("utf-8").split("\n")
     return [json.loads(line) for line in lines[:-1]]
 
 
-def _write(path: Path, lines: Iterable[str]) -> None:
+def write(path: Path, lines: Iterable[str]) -> None:
     """Replace a file atomically."""
     beside = path.with_name(f"{path.name}.new")
     beside.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     beside.replace(path)
 
 
-def _append(path: Path, lines: Iterable[str]) -> None:
+def append(path: Path, lines: Iterable[str]) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)
         file.flush()

@@ -18,8 +18,8 @@ from lamina.values.manifest import Context
 
 BUDGETS = (500, 1000, 2000, 4000)
 TOP = 50
-_LATER = timedelta(minutes=1)  # how long after the last message a question without a date is asked
-_MILLI = 1000
+LATER = timedelta(minutes=1)  # how long after the last message a question without a date is asked
+MILLI = 1000
 _CLOSING = ".!\u3002 "  # what may be missing at the end
 
 Tell = Callable[[], None]  # one more question is answered
@@ -59,7 +59,7 @@ class Replay:
     answers: tuple[Answer, ...]
 
 
-class _Clock:
+class Clock:
     """The time within the conversation, so that results do not depend on the day of the run."""
 
     def __init__(self, at: datetime) -> None:
@@ -69,7 +69,7 @@ class _Clock:
         return self.at
 
 
-class _Watch:
+class Watch:
     """Seconds spent in pieces of work."""
 
     def __init__(self) -> None:
@@ -82,12 +82,16 @@ class _Watch:
     def __exit__(self, *_: object) -> None:
         self.seconds += time.perf_counter() - self._began
 
+    @property
+    def milliseconds(self) -> float:
+        return self.seconds * MILLI
+
 
 def replay(conversation: Conversation, plan: Plan, folder: Path, tell: Tell = lambda: None) -> Replay:
     """Add a conversation to a fresh memory and ask each question when it was asked."""
-    adding, settling = _Watch(), _Watch()
+    adding, settling = Watch(), Watch()
     answers: list[Answer] = []
-    clock = _Clock(conversation.sessions[0].date)
+    clock = Clock(conversation.sessions[0].date)
     texts: dict[str, str] = {}
     with (
         TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as own,
@@ -97,13 +101,13 @@ def replay(conversation: Conversation, plan: Plan, folder: Path, tell: Tell = la
             for session_id, messages in parts:
                 clock.at = messages[-1].said_at
                 texts |= {message.id: flat(message.text) for message in messages}
-                given = [_payload(message) for message in messages]
+                given = [payload(message) for message in messages]
                 with adding:
                     memory.add(given, user_id=conversation.user_id, session_id=session_id)
             with settling:
                 memory.settle()
             for question in questions:
-                asked_at = question.asked_at or clock.at + _LATER
+                asked_at = question.asked_at or clock.at + LATER
                 answers.append(_answer(memory, conversation.user_id, question, asked_at, plan.budgets, texts))
                 tell()
     return Replay(
@@ -132,7 +136,7 @@ def stages(conversation: Conversation) -> Iterator[tuple[list[Part], list[Questi
         known = end
 
 
-def _payload(message: Message) -> dict[str, Any]:
+def payload(message: Message) -> dict[str, Any]:
     given = {"id": message.id, "role": message.role, "content": message.text, "created_at": message.said_at}
     return given if message.name is None else {**given, "name": message.name}
 
@@ -145,20 +149,20 @@ def _answer(
     budgets: Iterable[int],
     texts: Mapping[str, str],
 ) -> Answer:
-    with _Watch() as searching:
+    with Watch() as searching:
         hits = memory.search(question.text, user_id=user_id, top_k=TOP, kinds=("message",), at=asked_at)
     contexts: dict[int, tuple[str, ...]] = {}
     took: dict[int, float] = {}
     for budget in budgets:
-        with _Watch() as building:
+        with Watch() as building:
             context = _context(memory, user_id, question, asked_at, budget)
         contexts[budget] = () if context is None else standing(context, texts)
-        took[budget] = building.seconds * _MILLI
+        took[budget] = building.milliseconds
     return Answer(
         question_id=question.id,
         ranked=tuple(hit.id for hit in hits),
         contexts=contexts,
-        search_ms=searching.seconds * _MILLI,
+        search_ms=searching.milliseconds,
         context_ms=took,
     )
 
@@ -192,8 +196,8 @@ def timing(replays: Sequence[Replay]) -> dict[str, float]:
     answers = [answer for one in replays for answer in one.answers]
     messages = max(1, sum(one.messages for one in replays))
     found = {
-        "add_ms_a_message": sum(one.add_s for one in replays) * _MILLI / messages,
-        "settle_ms_a_message": sum(one.settle_s for one in replays) * _MILLI / messages,
+        "add_ms_a_message": sum(one.add_s for one in replays) * MILLI / messages,
+        "settle_ms_a_message": sum(one.settle_s for one in replays) * MILLI / messages,
         "search_p50_ms": statistics.median(answer.search_ms for answer in answers),
         "search_p95_ms": sorted(answer.search_ms for answer in answers)[int(0.95 * len(answers))],
     }

@@ -112,6 +112,11 @@ def _align(scores: Scores, columns: Sequence[str]) -> str:
     for category, measures in scores.measures.items():
         cells = [f"{100 * measures[name]:.1f}" for name in columns]
         rows.append([category, f"{scores.questions[category]:,}", *cells])
+    return align(rows)
+
+
+def align(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells under each other: the first column to the left, the others to the right."""
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     return "\n".join(
         "  ".join(

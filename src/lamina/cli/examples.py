@@ -78,4 +78,5 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "config": ("lamina config",),
     "version": ("lamina version",),
     "bench recall": ("lamina bench recall boats.jsonl --out results",),
+    "bench qa": ("lamina bench qa boats.jsonl --reader gpt-5-mini --judge gpt-5 --limit 2 --dry-run",),
 }

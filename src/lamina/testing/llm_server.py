@@ -49,7 +49,7 @@ class LlmServer:
         self,
         brain: Brain | None = None,
         *,
-        refuses: Collection[str] = (),  # ways; also "responses", "hosted", "max_tokens", "temperature"
+        refuses: Collection[str] = (),  # ways; also "responses", "hosted", "max_tokens", "temperature", "seed"
         dimensions: int = 64,
         key: str | None = None,  # that callers must have
         models: Sequence[str] = ("test-model",),
@@ -110,7 +110,7 @@ class LlmServer:
             return Fault(status=404, body={"error": {"message": "no such path"}})
         if asked.body.get("prompt") and "hosted" in self.refuses:
             return Fault(status=404, body={"error": {"message": "Prompt not found"}})
-        for name in ("max_tokens", "temperature"):
+        for name in ("max_tokens", "temperature", "seed"):
             if name in asked.body and name in self.refuses:
                 other = " Use 'max_completion_tokens' instead." if name == "max_tokens" else ""
                 return Fault(status=400, body={"error": {"message": f"Unsupported parameter: '{name}'.{other}"}})

@@ -83,6 +83,7 @@ class _Capabilities:
     way: Way | None = None
     limits: tuple[str, ...] = ("max_tokens", "max_completion_tokens")  # names for the room of an answer, in turn
     temperature: bool = True
+    seed: bool = True
     hosted: bool = True
     dimensions: bool = True
 
@@ -211,6 +212,8 @@ class Endpoint:
             body[self._capabilities.limits[0]] = ask.room + self.llm.thinking_tokens
         if self.llm.temperature is not None and self._capabilities.temperature:
             body["temperature"] = self.llm.temperature
+        if ask.seed is not None and self._capabilities.seed:
+            body["seed"] = ask.seed
         return body | (response_format(ask.schema, way) if ask.schema else {})
 
     def _adapt(self, error: Refused) -> bool:
@@ -221,6 +224,8 @@ class Endpoint:
             ]  # it has another name there, or what was asked is too much
         elif "temperature" in error.body and self.llm.temperature is not None and self._capabilities.temperature:
             self._capabilities.temperature = False
+        elif re.search(r"\bseed\b", error.body) and self._capabilities.seed:
+            self._capabilities.seed = False
         else:
             return False
         return True

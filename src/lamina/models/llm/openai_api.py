@@ -58,6 +58,7 @@ class Ask:
     messages: tuple[tuple[str, str], ...]
     room: int
     schema: Schema | None = None
+    seed: int | None = None  # for servers that can answer the same twice
 
     @property
     def text(self) -> str:

@@ -8,7 +8,9 @@ from lamina.protocols.models import Prompt
 
 _NAME = re.compile(r"(?P<name>[a-z_]+)\.v(?P<version>\d+)\.md")
 
-_NO_SUMMARY = frozenset(("guard", "keep", "missing", "repair", "facts", "episodes"))  # prompts for other purposes
+_NO_SUMMARY = frozenset(  # prompts for other purposes
+    ("guard", "keep", "missing", "repair", "facts", "episodes", "read", "judge", "judge_unknown", "judge_rubric")
+)
 
 
 def summary_prompts() -> dict[str, Prompt]:

@@ -1,0 +1,1 @@
+"""Answers measured, not only evidence; loaded by `lamina bench qa` only."""
