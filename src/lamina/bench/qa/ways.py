@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from lamina import Memory
 from lamina.bench.readers import Conversation, Message, Question
 from lamina.bench.recall_run import Clock, Plan, flat, payload, standing
+from lamina.bench.user_memories import before_question
 from lamina.errors import BudgetTooSmall, InputError
 from lamina.models.embeddings.static import StaticEmbedder
 from lamina.protocols.models import TokenCounter
@@ -143,8 +144,7 @@ class Lamina:
             )
         except BudgetTooSmall:
             return Material(text="")
-        before = [str(message["content"]) for message in context.messages[:-1]]  # the last one is the question
-        return Material(text="\n\n".join(before), found=standing(context, self._texts))
+        return Material(text=before_question(context), found=standing(context, self._texts))
 
     def close(self) -> None:
         self._memory.close()
