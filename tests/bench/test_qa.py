@@ -315,9 +315,7 @@ def test_a_server_that_is_gone_ends_the_run_and_keeps_what_was_answered(small, t
 
     with LlmServer(brain(read=dying)) as server:
         plan = plan_for(server, seeds=2, check_judge=0)
-        with pytest.raises(
-            ModelError, match="10 answers in a row failed, the first with: reader: the server answers 500"
-        ):
+        with pytest.raises(ModelError, match="the reader failed 10 times in a row, first with: the server answers 500"):
             run(small, tmp_path / "out", plan)
     kept = {(one["question_id"], one["way"], one["seed"]) for one in rows(tmp_path / "out") if one["answer"]}
     assert len(kept) == 3

@@ -13,7 +13,16 @@ from lamina.bench.qa import estimate, official
 from lamina.bench.qa.journal import Answered, Checked, QaJournal
 from lamina.bench.qa.judge_check import Probe, probes
 from lamina.bench.qa.mem0_way import check_installed
-from lamina.bench.qa.models import CallLog, Judge, ModelChoice, Reader, check_answers, prompt_texts, reading_prompt
+from lamina.bench.qa.models import (
+    CallLog,
+    Judge,
+    ModelChoice,
+    Reader,
+    Role,
+    check_answers,
+    prompt_texts,
+    reading_prompt,
+)
 from lamina.bench.qa.prepare import Prepared, asked_at, history_texts, prepare
 from lamina.bench.qa.report import QaReport, calls_report, judge_report, notes_of, way_reports
 from lamina.bench.qa.ways import HISTORY, MEM0, Setting, check_ways
@@ -157,7 +166,7 @@ class _SetRun:
         self._journal = QaJournal(folder)
         self._reader = Reader(plan.reader.endpoint(CallLog(self._journal.calls, "reader")), plan.answer_tokens)
         self._judge = Judge(plan.judge.endpoint(CallLog(self._journal.calls, "judge")))
-        self._failures: list[str] = []  # in a row
+        self._failures: dict[Role, list[str]] = {"reader": [], "judge": []}  # in a row
         self._done = 0
         self._setting = Setting(
             plan=plan.plan,
@@ -247,15 +256,15 @@ class _SetRun:
                 one = await self._read(one, conversation, question, prepared)
                 self._journal.add_answer(replace(one, error=_UNJUDGED))  # it is paid for: a crash must not lose it
             one = await self._grade(one, question)
-            self._failures.clear()
         except ModelError as error:
-            one = replace(one, error=f"{'reader' if one.answer is None else 'judge'}: {error}")
+            role: Role = "reader" if one.answer is None else "judge"
+            self._journal.add_answer(replace(one, error=f"{role}: {error}"))
+            if prepared.error is None:
+                self._fail(role, error)
+            return
         self._journal.add_answer(one)
-        if one.error is None:
-            self._done += 1
-            self._tell(self._done)
-        elif prepared.error is None:
-            self._fail(one.error)
+        self._done += 1
+        self._tell(self._done)
 
     async def _read(
         self, one: Answered, conversation: Conversation, question: Question, prepared: Prepared
@@ -264,18 +273,24 @@ class _SetRun:
             raise ModelError(prepared.error or "it has no context")
         at = asked_at(conversation, question)
         reading = await self._reader.answer(question.text, prepared.text, at, seed=one.seed)
+        self._failures["reader"].clear()
         return replace(one, answer=reading.text, is_cut=reading.is_cut, reader_s=reading.seconds)
 
     async def _grade(self, one: Answered, question: Question) -> Answered:
         gold, answer = _gold(question), one.answer or ""
         verdict = await self._judge.grade(question.text, gold, answer)
+        self._failures["judge"].clear()
         return replace(one, score=verdict.score, reason=verdict.reason, judge_s=verdict.seconds)
 
-    def _fail(self, error: str) -> None:
-        """Note a failure; end the run where nothing succeeds any more."""
-        self._failures.append(error)
-        if len(self._failures) >= _MAX_FAILURES:
-            raise ModelError(f"{_MAX_FAILURES} answers in a row failed, the first with: {self._failures[0]}")
+    def _fail(self, role: Role, error: ModelError) -> None:
+        """Note a failure; end the run where a model does not answer any more."""
+        failures = self._failures[role]
+        failures.append(str(error))
+        if len(failures) >= _MAX_FAILURES:
+            raise ModelError(
+                f"the {role} failed {_MAX_FAILURES} times in a row, first with: {failures[0]}; what was answered is"
+                " kept, and --resume goes on from there"
+            )
 
     # the judge itself
 
@@ -289,9 +304,9 @@ class _SetRun:
         try:
             verdict = await self._judge.grade(probe.question.text, probe.gold, probe.answer)
         except ModelError as error:
-            self._fail(f"judge: {error}")
+            self._fail("judge", error)
             return
-        self._failures.clear()
+        self._failures["judge"].clear()
         self._journal.add_check(
             Checked(
                 question_id=probe.question.id,
