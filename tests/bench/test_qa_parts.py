@@ -19,7 +19,7 @@ from lamina.bench.qa.report import bootstrap
 from lamina.bench.qa.ways import check_ways
 from lamina.bench.readers import Question, read_all
 from lamina.models.llm.prompts import prompts, summary_prompts
-from lamina.testing.llm_server import LlmServer
+from lamina.testing.llm_server import Fault, LlmServer
 from tests.bench.qa_brain import CONVERSATION, QUESTIONS, brain, is_reading, write_set
 from tests.bench.test_gold_answers import LONGMEMEVAL, beam, written
 from tests.bench.test_qa import plan_for, run
@@ -230,6 +230,20 @@ def test_mem0_answers_with_what_its_own_model_keeps(tmp_path):
     assert mem0.score is not None
     assert mem0.score.mean == 0.5
     assert any(note.startswith("mem0: its own calls") for note in report.notes)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mem0") is None, reason="mem0ai is not installed")
+@pytest.mark.filterwarnings("ignore")  # of the package and what it imports
+def test_mem0_that_cannot_ask_its_model_fails_alone(tmp_path):
+    """Its answers count nowhere, the reason is in the report, and the other ways have their scores."""
+    plain = brain()
+    broken = Fault(status=400, body={"error": {"message": "no such format"}})
+    with LlmServer(lambda asked: broken if asked.way == "json_object" else plain(asked)) as server:
+        report = run(write_set(tmp_path / "set.jsonl"), tmp_path / "out", plan_for(server, baselines=("mem0",)))
+    lamina, mem0 = report.ways
+    assert lamina.score is not None
+    assert (lamina.score.mean, lamina.failed, mem0.score, mem0.failed) == (1, 0, None, 4)
+    assert mem0.failures[0].startswith("mem0 could not add a session: LLM extraction failed")
 
 
 def test_mem0_that_is_not_installed_is_said_before_anything_is_asked(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import logging
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -29,6 +30,7 @@ class Mem0(Simple):
     def __init__(self, setting: Setting, folder: Path) -> None:
         super().__init__(setting)
         os.environ.update(MEM0_TELEMETRY="False", MEM0_DIR=str(folder))  # before it is imported
+        logging.getLogger("mem0").setLevel(logging.CRITICAL)  # what fails is in the report
         self._memory = _open(setting, folder)
 
     def add(self, _session_id: str, messages: Sequence[Message]) -> None:

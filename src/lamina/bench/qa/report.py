@@ -237,29 +237,33 @@ def text(report: QaReport) -> str:
         f"{count(report.conversations, 'conversation')}, {count(report.messages, 'message')}\n"
         f"reader {report.settings['reader']}\njudge  {report.settings['judge']}"
     )
-    parts = [head, _way_table(report), _category_table(report), _judge_line(report), _calls_lines(report)]
+    tables = [_way_table(report, _SCORES), _way_table(report, _MATERIAL), _category_table(report)]
+    parts = [head, *tables, _judge_line(report), _calls_lines(report)]
     parts += ["\n".join(f"note: {note}" for note in report.notes)] if report.notes else []
     return "\n\n".join(part for part in parts if part)
 
 
-_COLUMNS: Mapping[str, Callable[[WayReport], str]] = {
+Columns = Mapping[str, Callable[[WayReport], str]]
+_SCORES: Columns = {
     "questions": lambda one: f"{one.questions:,}",
     "score": lambda one: _NONE if one.score is None else f"{_PER_CENT * one.score.mean:.1f}",
     "95 %": lambda one: _NONE if one.score is None else one.score.shown(),
     "lamina ahead": lambda one: "" if one.lead is None else f"{_PER_CENT * one.lead.mean:+.1f}",
     "95 % of that": lambda one: "" if one.lead is None else one.lead.shown(),
+    "failed": lambda one: f"{one.failed:,}",
+}
+_MATERIAL: Columns = {
     "evidence": lambda one: _NONE if one.evidence is None else f"{_PER_CENT * one.evidence:.1f}",
     "tokens": lambda one: f"{one.tokens:,.0f}",
     "add ms": lambda one: f"{one.add_ms:.2f}",
     "context ms": lambda one: f"{one.context_ms:.1f}",
     "answer s": lambda one: f"{one.answer_s:.2f}",
-    "failed": lambda one: f"{one.failed:,}",
 }
 
 
-def _way_table(report: QaReport) -> str:
-    rows = [[one.way, *(show(one) for show in _COLUMNS.values())] for one in report.ways]
-    return align([["", *_COLUMNS], *rows])
+def _way_table(report: QaReport, columns: Columns) -> str:
+    rows = [[one.way, *(show(one) for show in columns.values())] for one in report.ways]
+    return align([["", *columns], *rows])
 
 
 def _category_table(report: QaReport) -> str:

@@ -258,7 +258,7 @@ class _SetRun:
             one = await self._grade(one, question)
         except ModelError as error:
             role: Role = "reader" if one.answer is None else "judge"
-            self._journal.add_answer(replace(one, error=f"{role}: {error}"))
+            self._journal.add_answer(replace(one, error=prepared.error or f"{role}: {error}"))
             if prepared.error is None:
                 self._fail(role, error)
             return
