@@ -11,7 +11,9 @@ import pytest
 from lamina import InputError, ModelError, Price
 from lamina.bench.qa import run as running
 from lamina.bench.qa.models import ModelChoice
+from lamina.bench.qa.prepare import Stopped, prepare
 from lamina.bench.qa.report import text
+from lamina.bench.qa.ways import Setting
 from lamina.bench.recall_run import Plan
 from lamina.models.token_counters import best_counter
 from lamina.testing.llm_server import Fault, LlmServer, Said
@@ -400,6 +402,18 @@ def test_a_run_that_is_killed_goes_on_where_it_was(small, tmp_path):
     assert [way["failed"] for way in report["ways"]] == [0, 0, 0, 0]
     assert report["ways"][0]["score"]["mean"] == 1
     assert len(rows(tmp_path / "out")) == 16
+
+
+def test_preparation_ends_when_the_run_is_stopped(small, tmp_path):
+    """Its thread asks between two messages or questions whether anybody waits for it."""
+    with LlmServer(brain()) as server:
+        plan = plan_for(server)
+        (conversation,) = running.load([small], plan)[0].data.conversations
+        setting = Setting(plan=plan.plan, budget=400, window=4000, counter=best_counter(), mem0_llm={})
+        asked_whether = iter((False, False, True))
+        with pytest.raises(Stopped):
+            prepare(conversation, ("none", "history"), setting, lambda: next(asked_whether))
+        assert len(prepare(conversation, ("none",), setting)) == 4
 
 
 def test_resuming_with_other_models_is_refused(small, tmp_path):

@@ -1,6 +1,6 @@
 """What each way gives the reader for each question of a conversation, with its size, time and evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,17 +30,23 @@ class Prepared:
     error: str | None = None
 
 
-def prepare(conversation: Conversation, ways: Sequence[str], setting: Setting) -> list[Prepared]:
+class Stopped(Exception):
+    """Nobody waits for what is prepared any more."""
+
+
+def prepare(
+    conversation: Conversation, ways: Sequence[str], setting: Setting, is_stopped: Callable[[], bool] = lambda: False
+) -> list[Prepared]:
     """Add a conversation in each way, and collect what each gives for each question when it is asked."""
-    return [one for name in ways for one in _one_way(conversation, name, setting)]
+    return [one for name in ways for one in _one_way(conversation, name, setting, is_stopped)]
 
 
-def _one_way(conversation: Conversation, name: str, setting: Setting) -> list[Prepared]:
+def _one_way(conversation: Conversation, name: str, setting: Setting, is_stopped: Callable[[], bool]) -> list[Prepared]:
     with TemporaryDirectory(prefix="lamina-bench-", ignore_cleanup_errors=True) as folder, ExitStack() as stack:
         try:
             way = _open(name, setting, conversation, Path(folder))
             stack.callback(way.close)
-            return _ask(conversation, name, way, setting)
+            return _ask(conversation, name, way, setting, is_stopped)
         except ModelError as error:  # of a way that asks a model itself
             asked = conversation.questions
             return [Prepared(question_id=one.id, way=name, text=None, error=str(error)) for one in asked]
@@ -50,17 +56,21 @@ def _open(name: str, setting: Setting, conversation: Conversation, folder: Path)
     return Mem0(setting, folder) if name == MEM0 else open_way(name, setting, conversation, folder)
 
 
-def _ask(conversation: Conversation, name: str, way: Way, setting: Setting) -> list[Prepared]:
+def _ask(
+    conversation: Conversation, name: str, way: Way, setting: Setting, is_stopped: Callable[[], bool]
+) -> list[Prepared]:
     adding, added = Watch(), 0
     session_of = conversation.session_of()
     given: list[tuple[Question, Material, float]] = []
     for parts, questions in stages(conversation):
         with adding:
             for session_id, messages in parts:
+                _check_wanted(is_stopped)
                 way.add(session_id, messages)
                 added += len(messages)
             way.ready()
         for question in questions:
+            _check_wanted(is_stopped)
             with Watch() as building:
                 material = way.material(question, asked_at(conversation, question))
             given.append((question, material, building.milliseconds))
@@ -77,6 +87,11 @@ def _ask(conversation: Conversation, name: str, way: Way, setting: Setting) -> l
         )
         for question, material, took in given
     ]
+
+
+def _check_wanted(is_stopped: Callable[[], bool]) -> None:
+    if is_stopped():
+        raise Stopped
 
 
 def asked_at(conversation: Conversation, question: Question) -> datetime:

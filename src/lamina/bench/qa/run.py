@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -227,7 +228,7 @@ class _SetRun:
         ways = {way for question, way, _ in open_ones if not self._is_prepared(question.id, way)}
         if ways:
             chosen = [way for way in self._plan.ways if way in ways]
-            self._journal.add_contexts(await asyncio.to_thread(prepare, conversation, chosen, self._setting))
+            self._journal.add_contexts(await self._prepare(conversation, chosen))
         texts: Mapping[str, str] = {}
         if any(way == HISTORY for _, way, _ in open_ones):
             texts = await asyncio.to_thread(history_texts, conversation, self._setting)
@@ -237,6 +238,14 @@ class _SetRun:
             text = texts[question.id] if way == HISTORY else prepared.text
             jobs.append((question, replace(prepared, text=text), seed))
         return jobs
+
+    async def _prepare(self, conversation: Conversation, ways: Sequence[str]) -> list[Prepared]:
+        """Prepare in another thread, which ends soon where the run is stopped."""
+        stopped = threading.Event()
+        try:
+            return await asyncio.to_thread(prepare, conversation, ways, self._setting, stopped.is_set)
+        finally:
+            stopped.set()
 
     def _is_finished(self, question_id: str, way: str, seed: int) -> bool:
         known = self._journal.answers.get((question_id, way, seed))
