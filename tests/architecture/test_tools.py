@@ -20,7 +20,7 @@ def required() -> list[Requirement]:
     """Every package that the project or one of its extras names."""
     extras = PROJECT["project"]["optional-dependencies"].values()
     named = [Requirement(line) for lines in (PROJECT["project"]["dependencies"], *extras) for line in lines]
-    return [requirement for requirement in named if requirement.name != "lamina"]
+    return [requirement for requirement in named if requirement.name not in {"lamina", "lamina-minilm"}]
 
 
 @pytest.mark.parametrize("requirement", required(), ids=str)
@@ -30,6 +30,12 @@ def test_the_lock_pins_what_the_project_asks_for(requirement: Requirement) -> No
         canonicalize_name(found[1]): found[2] for found in re.finditer(r"^([\w.-]+)==([\w.]+)", LOCK, re.MULTILINE)
     }
     assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)])
+
+
+def test_the_extra_names_the_package_of_this_repository() -> None:
+    """It asks for the very version of the weights whose hash the code knows."""
+    package = tomllib.loads((ROOT / "packages/lamina-minilm/pyproject.toml").read_text("utf-8"))["project"]
+    assert PROJECT["project"]["optional-dependencies"]["minilm"] == [f"{package['name']}=={package['version']}"]
 
 
 def test_the_lock_names_no_host() -> None:

