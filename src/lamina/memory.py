@@ -112,7 +112,7 @@ class AsyncMemory:
         summariser: Summariser | None = None,
         extractor: Extractor | None = None,
         episode_extractor: EpisodeExtractor | None = None,
-        embedder: Embedder | Llm | str = "static",
+        embedder: Embedder | Llm | str = "auto",
         minilm_path: str | Path | None = None,
         counter: TokenCounter | None = None,
         worker: bool = True,
@@ -130,8 +130,9 @@ class AsyncMemory:
         - `tenant`: whose part of the store it is.
         - `llm`: writes summaries, finds facts and episodes, as its `use` says. None: all offline.
         - `summariser`, `extractor`, `episode_extractor`: models of your own for summaries, facts and episodes.
-        - `embedder`: "static", "minilm", an endpoint, or one of your own; "none": words alone are searched.
-        - `minilm_path`: folder or file of MiniLM's weights. None: the installed package has them.
+        - `embedder`: "static", "minilm", an endpoint, or one of your own; "none": words alone are searched. "auto":
+          MiniLM if `lamina[minilm]` is installed, else static.
+        - `minilm_path`: folder or file of MiniLM's weights, for "minilm". None: an installed package has them.
         - `counter`: counts tokens. None: exact.
         - `worker`: fold in the background of this process.
         - `durable`: wait for the disk at each append, which survives power loss too.

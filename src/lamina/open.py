@@ -1,6 +1,7 @@
 """The only place that names backends: opens a store, and builds the models and other parts of a memory."""
 
 import importlib
+import logging
 import os
 import re
 import socket
@@ -28,9 +29,12 @@ from lamina.values.report import Copied, FoldDone
 
 __all__ = ["EMBEDDERS", "OPENAI", "USES", "Llm", "Options", "Price", "grants", "new_id", "worker_alive"]
 
+logger = logging.getLogger("lamina.memory")
+
 _URLS = "sqlite:///path or postgresql://user@host/database"
 
-EMBEDDERS = {"static": ("static", "StaticEmbedder"), "minilm": ("minilm", "MiniLmEmbedder"), "none": ("", "")}
+_MINILM = "lamina.models.embeddings.minilm"
+EMBEDDERS = ("auto", "static", "minilm", "none")
 
 
 def shown_place(location: object) -> str:
@@ -66,7 +70,7 @@ class Options:
     summariser: Summariser | None = None  # None: that of the llm, or offline
     extractor: Extractor | None = None  # None: that of the llm, or offline
     episode_extractor: EpisodeExtractor | None = None  # finds episodes; None: that of the llm, or offline
-    embedder: Embedder | Llm | str = "static"  # "static", "minilm", an endpoint, one of your own; "none": words alone
+    embedder: Embedder | Llm | str = "auto"  # or "static", "minilm", an endpoint, one of your own; "none": words alone
     minilm_path: str | Path | None = None  # folder or file of MiniLM's weights; None: the installed package has them
     counter: TokenCounter | None = None  # None: exact
     worker: bool = True  # fold in the background of this process
@@ -109,6 +113,7 @@ class OpenStore:
         """What the engine of one tenant is built from; of an unfinished copy only for the copy itself."""
         if not unfinished:
             await _backend("lamina.maintenance.copy", "refuse_unfinished")(own)
+        await _warn_if_missing(own, self.chosen, self.embedder)
         parts = await _parts(own, self.embedder, replace(self.chosen, tenant=own.tenant, profile=profile))
         self.models += [parts.summariser, parts.extractor, parts.episode_extractor]
         return parts
@@ -186,10 +191,35 @@ def _embedder(chosen: Options) -> Embedder | None:
         return chosen.embedder
     if chosen.embedder == "none":
         return None
-    module, name = EMBEDDERS[chosen.embedder]
-    given = (chosen.minilm_path,) if chosen.embedder == "minilm" else ()
-    embedder: Embedder = _backend(f"lamina.models.embeddings.{module}", name)(*given)
+    return _minilm(chosen) or _static()
+
+
+def _static() -> Any:
+    return _backend("lamina.models.embeddings.static", "StaticEmbedder")()
+
+
+def _minilm(chosen: Options) -> Embedder | None:
+    """MiniLM, if it was chosen, or if nothing was and its package is installed."""
+    if chosen.embedder == "static" or (chosen.embedder == "auto" and _backend(_MINILM, "installed")() is None):
+        return None
+    path = chosen.minilm_path if chosen.embedder == "minilm" else None
+    embedder: Embedder = _backend(_MINILM, "MiniLmEmbedder")(path)
     return embedder
+
+
+def _interim(chosen: Options, embedder: Embedder | None, static: Embedder) -> Embedder | None:
+    """What embeds first: MiniLM, which is chosen by name, takes its time."""
+    slow = isinstance(chosen.embedder, str) and embedder is not None and embedder.name != static.name
+    return static if slow else None
+
+
+async def _warn_if_missing(store: Store, chosen: Options, embedder: Embedder | None) -> None:
+    """Say so if a memory is searched by MiniLM where its package is, and nobody chose to do without it."""
+    if chosen.embedder != "auto" or embedder is None:
+        return
+    noted = await store.setting("embedder")
+    if noted == _backend(_MINILM, "SMALL").name != embedder.name:
+        logger.warning("embedder_not_installed", extra={"embedder": noted, "instead": embedder.name})
 
 
 def _endpoint(llm: Llm, chosen: Options) -> Any:
@@ -234,7 +264,7 @@ def _remote(store: Store, chosen: Options, profile: Profile) -> dict[str, Any]:
 
 async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Parts:
     counter = chosen.counter or _backend("lamina.models.token_counters", "best_counter")()
-    static = _backend("lamina.models.embeddings.static", "StaticEmbedder")()
+    static = _static()
     offline = _backend("lamina.models.offline.summarisation.extractive_summariser", "OfflineSummariser")(counter)
     extractor = _backend("lamina.models.offline.offline_extractor", "OfflineExtractor")()
     episode_extractor = _backend(
@@ -255,6 +285,7 @@ async def _parts(store: Store, embedder: Embedder | None, chosen: Options) -> Pa
         embedder=embedder,
         lexicon=static,
         static=static,
+        interim=_interim(chosen, embedder, static),
         prompts=_backend("lamina.models.llm.prompts", "summary_prompts")(),
         profile=profile,
         on_fold=chosen.on_fold,

@@ -55,7 +55,7 @@ class Parts:
     episode_extractor: EpisodeExtractor | None
     embedder: Embedder | None  # None: words answer alone
     lexicon: Lexicon
-    static: Embedder | None  # searches until all has vectors of a newly chosen embedder
+    static: Embedder | None  # searches until all has vectors of a newly chosen embedder, if there are static ones
     prompts: Mapping[str, Prompt]
     profile: Profile
     now: Callable[[], datetime]
@@ -70,6 +70,7 @@ class Parts:
     offline_extractor: Extractor | None = None  # reads when the configured extractor cannot
     offline_episode_extractor: EpisodeExtractor | None = None
     statement_reader: StatementReader | None = None  # reads what is told of the user by hand
+    interim: Embedder | None = None  # gives vectors first, which answer until the embedder's are there
     cache_bytes: int = 256 * 2**20  # for what is kept at hand to search
     on_fold: Callable[[FoldDone], None] | None = None  # is told of each fold that was made here
 

@@ -141,11 +141,11 @@ class Settings:
     profile: Profile | None = field(  # unset: the one the file was made with
         default=None, metadata={"read": lambda given: profile_named(_text(given))}
     )
-    embedder: str = _setting("static", _embedder)  # a name, or the address of an endpoint
+    embedder: str = _setting("auto", _embedder)  # a name, or the address of an endpoint
     embedder_model: str | None = None  # model of that endpoint
     embedder_api_key: str | None = _secret()
     embedder_dimensions: int | None = None  # of its vectors; unset: it is asked
-    minilm_path: str | None = _setting(None, _path)  # folder or file of MiniLM's weights; unset: the package's
+    minilm_path: str | None = _setting(None, _path)  # folder or file of MiniLM's weights; unset: a package's
     cache_mb: int = 256  # megabytes for the search index in memory
     durable: bool = False  # wait for the disk at each append: survives power loss
     log_level: str = _setting("warning", _choice(LEVELS))

@@ -305,7 +305,7 @@ def test_an_unknown_option_is_refused_with_all_names(path):
     ("options", "words"),
     [
         pytest.param(
-            {"embedder": "glove"}, r"no embedder 'glove'; there are \['static', 'minilm', 'none'\]", id="name"
+            {"embedder": "glove"}, r"no embedder 'glove'; there are \['auto', 'static', 'minilm', 'none'\]", id="name"
         ),
         pytest.param({"embedder": 3}, "must have the verb `embed`.*int has not", id="no-embedder"),
         pytest.param({"embedder": "minilm", "minilm_path": 3}, "minilm_path must be a path, not 3", id="no-path"),

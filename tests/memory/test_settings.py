@@ -112,7 +112,7 @@ def test_a_knob_that_the_profile_lacks_is_a_problem():
 def test_recall_has_settings(tmp_path):
     """What makes vectors, where the weights of MiniLM are, how much is kept at hand; by variable and by file."""
     assert (load_settings({}).embedder, load_settings({}).minilm_path, load_settings({}).cache_mb) == (
-        "static",
+        "auto",
         None,
         256,
     )
@@ -130,7 +130,7 @@ def test_mistakes_about_recall_are_reported_at_once(tmp_path):
         load_settings(given)
     assert list(caught.value.problems) == [
         "LAMINA_CACHE_MB: takes a whole number above 0, not '0'",
-        "LAMINA_EMBEDDER: is one of static, minilm, none, not 'glove'",
+        "LAMINA_EMBEDDER: is one of auto, static, minilm, none, not 'glove'",
         f"LAMINA_MINILM_PATH: there is no {tmp_path / 'none'}",
     ]
 
@@ -258,7 +258,7 @@ def test_an_embedder_by_its_address():
         ({"LAMINA_LLM_SECONDS": "soon"}, "takes a number above 0"),
         ({"LAMINA_LLM_MODEL": " "}, "takes text"),
         ({"LAMINA_EMBEDDER": "http://a/v1"}, "set embedder_model too"),
-        ({"LAMINA_EMBEDDER": "stattic"}, "is one of static"),
+        ({"LAMINA_EMBEDDER": "stattic"}, "is one of auto, static"),
     ],
 )
 def test_wrong_models_are_reported(given, problem):

@@ -22,7 +22,7 @@ _FILES = "LoCoMo, BEAM or RealMem; LongMemEval as questions.jsonl.gz,sessions.js
 _BASELINES = ("history", "rag", "none")
 _STOPPED = "stopped; the answers so far are in {}; --resume continues from there"
 
-Embedder = Annotated[str | None, typer.Option("--embedder", help="static, minilm or none.")]
+Embedder = Annotated[str | None, typer.Option("--embedder", help="auto, static, minilm or none.")]
 Limit = Annotated[
     int | None, typer.Option("--limit", help="Maximum number of conversations, and of questions in each.")
 ]

@@ -20,21 +20,26 @@ BATCH = 32  # texts at once: a few milliseconds of static vectors
 _USERS = 1_000
 _SHARE = 16  # users taken on before looking again whom others have left
 TEXT = 20_000  # characters of a text that are embedded
+_MANY = 512  # texts of a user without vectors: some ten seconds of MiniLM
+_PORTION = 128  # texts that a slow embedder is given before other work has its turn
 
 
 class Embedding:
-    """Gives vectors to what has none."""
+    """Gives vectors to what has none. Those of an `interim` embedder answer until all has those of the other one."""
 
-    def __init__(self, parts: Parts, embedder: Embedder) -> None:
+    def __init__(self, parts: Parts, embedder: Embedder, interim: Embedder | None = None) -> None:
         self._parts = parts
         self._embedder = embedder
-        self._noted = False
+        self._interim = interim
+        self._noted = embedder is parts.interim  # never the one that was chosen
+        self.name = embedder.name
+        self.portion = None if interim is None else _PORTION  # texts to give it at once; None: any number
 
     async def users(self) -> AsyncIterator[str]:
         """Those without all vectors, as many as there are now; other workers are likely to be at other ones."""
         left = None
         while left is None or left > 0:
-            users = await self._parts.store.users(unembedded=self._embedder.name, limit=_USERS)
+            users = await self._parts.store.users(unembedded=self.name, limit=_USERS)
             left = len(users) if left is None else left
             if not users:
                 return
@@ -46,40 +51,53 @@ class Embedding:
     async def embed_all(self) -> int:
         """Give every user's memory its vectors; how many there were to give."""
         given = 0
-        while users := await self._parts.store.users(unembedded=self._embedder.name, limit=_USERS):
+        while users := await self._parts.store.users(unembedded=self.name, limit=_USERS):
             for user_id in users:
                 given += await self.embed_user(user_id)
             if len(users) < _USERS:
                 break
-        await self._note_complete()
+        await self._note(self.name)
         return given
 
-    async def _note_complete(self) -> None:
-        """Everything has its vectors: from now on they are the ones to search by."""
-        name = self._embedder.name
-        if self._noted or await self._parts.store.setting("embedder") == name:
-            self._noted = True
-            return
-        await self._parts.store.put_setting("embedder", name)
-        logger.info("embedder_changed", extra={"embedder": name})
-        self._noted = True
+    async def is_complete(self) -> bool:
+        """Whether nobody lacks a vector; if so, they are the ones to search by from now on."""
+        if await self._parts.store.users(unembedded=self.name, limit=1):
+            return False
+        await self._note(self.name)
+        return True
 
-    async def embed_user(self, user_id: str) -> int:
-        """Give a user's memory its vectors."""
+    async def _note(self, name: str) -> None:
+        """Have all searched by this embedder."""
+        if self._noted:
+            return
+        if await self._parts.store.setting("embedder") != name:
+            await self._parts.store.put_setting("embedder", name)
+            logger.info("embedder_changed", extra={"embedder": name})
+        self._noted = self._interim is None  # else that may change again, in other processes too
+
+    async def _note_incomplete(self, user_id: str) -> None:
+        """If much of a user's memory has no vectors, have all searched by the interim ones meanwhile."""
+        if self._interim and not (await self._parts.store.to_embed(user_id, self.name, _MANY)).done:
+            await self._note(self._interim.name)
+
+    async def embed_user(self, user_id: str, most: int | None = None) -> int:
+        """Give a user's memory its vectors; with `most`, about so many at the most."""
         given = 0
         while True:
-            lacking = await self._parts.store.to_embed(user_id, self._embedder.name, BATCH)
+            lacking = await self._parts.store.to_embed(user_id, self.name, BATCH)
+            if not given and not lacking.done:
+                await self._note_incomplete(user_id)
             texts, seconds = [text_of(item)[:TEXT] for item in lacking.items], self._parts.patience.model_seconds
             vectors = pack(await embed_texts(self._embedder, texts, seconds)) if texts else []
             stored = await self._parts.store.put_vectors(
                 user_id,
-                self._embedder.name,
+                self.name,
                 lacking.cuts,
                 dict(zip((item.id for item in lacking.items), vectors, strict=True)),
                 lacking.count if lacking.done else None,
             )
             given += len(vectors) if stored else 0
-            if stored and lacking.done:
+            if stored and (lacking.done or (most is not None and given >= most)):
                 return given
             if on_loop():
                 await asyncio.sleep(0)  # others have their turn

@@ -66,7 +66,6 @@ class Search:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._complete = False  # whether everything has vectors of the embedder that was chosen
         self.cache = IndexCache(parts)
 
     async def search(self, request: Request) -> Found:
@@ -141,11 +140,12 @@ class Search:
     async def _embedder(self) -> Embedder | None:
         """The embedder to search by: the one that was chosen, or static vectors until all has its vectors."""
         chosen, static = self._parts.embedder, self._parts.static
-        if chosen is None or static is None or self._complete or chosen.name == static.name:
+        if chosen is None or static is None or chosen.name == static.name:
             return chosen
         noted = await self._parts.store.setting("embedder")
-        self._complete = noted == chosen.name
-        return static if noted == static.name else chosen
+        if noted == chosen.name:
+            return chosen
+        return static if noted == static.name or self._parts.interim is not None else chosen
 
     async def _vector(self, question: Question, embedder: Embedder | None) -> Floats | None:
         """The question's vector without the names in it; None if the embedder cannot say in time."""

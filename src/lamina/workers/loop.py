@@ -52,7 +52,7 @@ class Worker:
         self._wakened = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._next_sweep = 0.0
-        self._embedding: Any = None
+        self._embeddings: list[Any] = []
         self._stopping = False
         self._polling: asyncio.Task[None] | None = None
         names = [parts.owner, *(f"{parts.owner}-{number}" for number in range(2, parts.slots + 1))]
@@ -165,7 +165,7 @@ class Worker:
         await self._accesses.flush()
         await self._drain(self._slots[0])
         if not self._stopping:
-            await self._embed()
+            await self._embed(thorough=False)
 
     async def _drain(self, slot: Slot) -> None:
         """Session after session until none is due; each takes a turn, so that others have theirs in between."""
@@ -178,26 +178,40 @@ class Worker:
                 await self._process(claim, _Task(), slot)
             raise_if_cancelled()
 
-    async def _embed(self) -> int:
-        """Give vectors to what has none yet; how many. Without them words still find everything."""
-        embedder = self._parts.embedder
+    async def _embed(self, *, thorough: bool) -> int:
+        """Give vectors to what has none yet; how many. Without them words still find everything.
+
+        Unless it is `thorough`, a slow embedder is given a portion, and the rest with the next round, which is now due.
+        """
+        embedder, interim = self._parts.embedder, self._parts.interim
         if embedder is None:
             return 0
-        if self._embedding is None:
+        if not self._embeddings:
             module = await beside_loop(lambda: importlib.import_module("lamina.search.embed"))  # numpy, above all
-            self._embedding = module.Embedding(self._parts, embedder)
-            await load_beside_loop(embedder)
+            first = [] if interim is None else [module.Embedding(self._parts, interim)]
+            self._embeddings = [*first, module.Embedding(self._parts, embedder, interim)]
+            await load_beside_loop(interim, embedder)
+        given = 0
+        for embedding in self._embeddings:
+            given = await self._embed_with(embedding, None if thorough else embedding.portion)
+        return given
+
+    async def _embed_with(self, embedding: Any, portion: int | None) -> int:
+        """Give one embedder's vectors to every user's memory, in turns with other work; how many."""
         given = 0
         try:
-            async for user_id in self._embedding.users():
+            async for user_id in embedding.users():
                 async with self._parts.turns:
-                    given += int(await self._embedding.embed_user(user_id))
-                if self._stopping:
-                    return given
-            async with self._parts.turns:
-                given += int(await self._embedding.embed_all())
+                    given += int(await embedding.embed_user(user_id, portion))
+                if self._stopping or (portion is not None and given >= portion):
+                    break
+            if portion is not None and not await embedding.is_complete():
+                self._wakened.set()
+            elif portion is None and not self._stopping:
+                async with self._parts.turns:
+                    given += int(await embedding.embed_all())
         except ModelError as error:
-            logger.warning("not_embedded", extra={"embedder": embedder.name, "reason": str(error)})
+            logger.warning("not_embedded", extra={"embedder": embedding.name, "reason": str(error)})
         return given
 
     async def _tidy(self) -> None:
@@ -215,7 +229,7 @@ class Worker:
         digests = await self._refresh_digests(timeout)
         await self._tidy()
         async with asyncio.timeout(timeout):
-            vectors = await self._embed()
+            vectors = await self._embed(thorough=True)
         failing = (await self._parts.store.backlog(self._parts.now())).failing
         aside = [one.session_id for one in failing if one.retry_at is None]
         return replace(
