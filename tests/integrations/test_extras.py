@@ -46,6 +46,14 @@ from lamina.settings import load_settings
 from lamina.cli import serve_commands
 assert list(serve_commands._mounts(load_settings({}))) == ["/mcp"]
 """
+MINILM = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "packages/lamina-minilm/src")!r})
+from lamina import Memory
+with Memory("a.db", worker=False) as memory:
+    memory.add("We got a puppy.", user_id="alex")
+    assert memory.settle().vectors and memory.search("young dog", user_id="alex")
+"""
 MCP = """
 import sys
 from lamina.cli.entry import main
@@ -57,6 +65,7 @@ except SystemExit as stop:
 """
 WORKS = {
     "": LIBRARY + COMMANDS,
+    "minilm": MINILM,
     "mcp": MCP,
     "server": SERVICE,
     "openai": "from lamina.models.llm.endpoint import require_sdk; require_sdk()",

@@ -5,7 +5,7 @@ import json
 import logging
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from lamina.models.embeddings.minilm import SMALL, MiniLmEmbedder
 from lamina.models.embeddings.static import StaticEmbedder
 from lamina.parts import Patience
 from lamina.search import embed
+from lamina.values.document import DocumentPut
 from tests.minilm_package import PACKAGE, Installation
 from tests.waiting import CEILING, until
 
@@ -214,6 +215,22 @@ async def test_a_choice_is_obeyed(
         cosine = (await best(memory))[1]
         assert cosine == (by_static()[1] if chosen == "static" else 0)
     assert "embedder_not_installed" not in caplog.text
+
+
+@pytest.mark.parametrize(("documents", "expected"), [(embed.BATCH, by_minilm), (embed.BATCH + 1, by_static)])
+async def test_documents(
+    minilm_package: Installation, tmp_path: Path, documents: int, expected: Callable[[], tuple[str, Any]]
+) -> None:
+    """Of documents without vectors, MiniLM reads a few when they are searched; many are compared by static vectors."""
+    async with AsyncMemory(tmp_path / "chat.db", worker=False) as memory:
+        texts = [SAID[0], *(f"Crate {n} holds lamps." for n in range(documents - 1))]
+        puts = [DocumentPut(name=f"a/{at}", user_id=USER, value=at, texts=(text,)) for at, text in enumerate(texts)]
+        await memory.documents.put(puts)
+        (score, first), *_ = await memory.documents.nearest("a/", ASKED)
+        assert (first.text, score) == expected()
+        await memory.settle()
+        (score, first), *_ = await memory.documents.nearest("a/", ASKED)
+        assert (first.text, score) == by_minilm()
 
 
 async def test_by_name(minilm_package: Installation, tmp_path: Path) -> None:

@@ -46,8 +46,9 @@ async def _texts(parts: Parts, documents: Sequence[Document]) -> dict[str, str]:
 async def _scores(parts: Parts, query: str, texts: dict[str, str], owners: dict[str, str]) -> list[float]:
     if parts.embedder is not None:
         try:
-            asked = unit((await embed_texts(parts.embedder, [query[:TEXT]], parts.patience.model_seconds))[0])
-            rows = await _vectors(parts, parts.embedder, texts, owners)
+            embedder, stored = await _searched_by(parts, parts.embedder, texts, owners)
+            asked = unit((await embed_texts(embedder, [query[:TEXT]], parts.patience.model_seconds))[0])
+            rows = await _vectors(parts, embedder, texts, stored)
         except ModelError as error:
             logger.warning("not_embedded", extra={"embedder": parts.embedder.name, "reason": str(error)})
         else:
@@ -56,17 +57,31 @@ async def _scores(parts: Parts, query: str, texts: dict[str, str], owners: dict[
     return _shares(query, list(texts.values()))
 
 
-async def _vectors(parts: Parts, embedder: Embedder, texts: dict[str, str], owners: dict[str, str]) -> Floats:
+async def _searched_by(
+    parts: Parts, embedder: Embedder, texts: dict[str, str], owners: dict[str, str]
+) -> tuple[Embedder, dict[str, bytes]]:
+    """Whose vectors are compared, and those that are stored: the interim ones where many others are not there yet."""
+    stored = await _stored(parts, embedder, texts, owners)
+    if parts.interim is None or len(texts) - len(stored) <= BATCH:
+        return embedder, stored
+    return parts.interim, await _stored(parts, parts.interim, texts, owners)
+
+
+async def _stored(parts: Parts, embedder: Embedder, texts: dict[str, str], owners: dict[str, str]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for user_id in sorted({owners[key] for key in texts}):
+        own = [key for key in texts if owners[key] == user_id]
+        rows = await parts.store.vectors(user_id, embedder.name, ids=own)
+        found |= {row.item_id: row.vector for row in rows}
+    return found
+
+
+async def _vectors(parts: Parts, embedder: Embedder, texts: dict[str, str], stored: dict[str, bytes]) -> Floats:
     """The vectors of texts: those that are stored, and those of what the worker has not come to yet."""
     rows = np.zeros((len(texts), embedder.dimensions), dtype=np.float32)
     places = {key: place for place, key in enumerate(texts)}
-    for user_id in sorted({owners[key] for key in texts}):
-        own = [key for key in texts if owners[key] == user_id]
-        stored = await parts.store.vectors(user_id, embedder.name, ids=own)
-        rows[[places[row.item_id] for row in stored]] = unpack([row.vector for row in stored], embedder.dimensions)
-        for row in stored:
-            del places[row.item_id]
-    lacking = list(places)
+    rows[[places[key] for key in stored]] = unpack(list(stored.values()), embedder.dimensions)
+    lacking = [key for key in texts if key not in stored]
     for first in range(0, len(lacking), BATCH):
         batch = lacking[first : first + BATCH]
         vectors = await embed_texts(embedder, [texts[key][:TEXT] for key in batch], parts.patience.model_seconds)
