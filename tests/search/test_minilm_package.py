@@ -175,6 +175,26 @@ async def test_the_worker_does_other_work_in_between(
         assert await count(memory, MINILM) == await count(memory, STATIC)
 
 
+async def test_others_who_go_on_talking_do_not_keep_static_vectors_for_ever(
+    minilm_package: Installation, monkeypatch: pytest.MonkeyPatch, static_file: Path
+) -> None:
+    """Where somebody adds something with each batch, MiniLM's vectors are searched after a pass over all."""
+    real = MiniLmEmbedder.embed
+
+    async def embed_and_add(embedder: MiniLmEmbedder, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        await memory.add("The kettle is on.", user_id="bea", session_id="s2")
+        return await real(embedder, texts)
+
+    monkeypatch.setattr(MiniLmEmbedder, "embed", embed_and_add)
+    async with AsyncMemory(static_file, patience=Patience(poll_seconds=0.01)) as memory:
+
+        async def done():
+            return await memory._parts.store.setting("embedder") == MINILM
+
+        await until(done)
+        assert await best(memory) == by_minilm()
+
+
 async def test_the_same_file_without_the_package(
     minilm_package: Installation, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

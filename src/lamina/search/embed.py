@@ -59,12 +59,10 @@ class Embedding:
         await self._note(self.name)
         return given
 
-    async def is_complete(self) -> bool:
-        """Whether nobody lacks a vector; if so, they are the ones to search by from now on."""
-        if await self._parts.store.users(unembedded=self.name, limit=1):
-            return False
-        await self._note(self.name)
-        return True
+    async def note_complete(self) -> None:
+        """After a pass over the users: if only what came meanwhile has no vectors, they are the ones to search by."""
+        if len(await self._parts.store.users(unembedded=self.name, limit=_USERS)) < _USERS:
+            await self._note(self.name)
 
     async def _note(self, name: str) -> None:
         """Have all searched by this embedder."""

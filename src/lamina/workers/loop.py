@@ -203,13 +203,16 @@ class Worker:
             async for user_id in embedding.users():
                 async with self._parts.turns:
                     given += int(await embedding.embed_user(user_id, portion))
-                if self._stopping or (portion is not None and given >= portion):
-                    break
-            if portion is not None and not await embedding.is_complete():
-                self._wakened.set()
-            elif portion is None and not self._stopping:
-                async with self._parts.turns:
-                    given += int(await embedding.embed_all())
+                if self._stopping:
+                    return given
+                if portion is not None and given >= portion:
+                    self._wakened.set()
+                    return given
+            if portion is not None:
+                await embedding.note_complete()
+                return given
+            async with self._parts.turns:
+                given += int(await embedding.embed_all())
         except ModelError as error:
             logger.warning("not_embedded", extra={"embedder": embedding.name, "reason": str(error)})
         return given
