@@ -297,17 +297,21 @@ def _topic_of(one: _Known) -> frozenset[str]:
 
 def _begins_with(one: _Known, words_: str) -> bool:
     """Whether a statement without a key begins with the words of a topic such as "live at"."""
+    if one.is_named or " " not in words_:
+        return False
     said, wanted = ([word for word in words(text) if word not in {"i", "am"}] for text in (one.text, words_))
-    return not one.is_named and " " in words_ and said[: len(wanted)] == wanted
+    return said[: len(wanted)] == wanted
 
 
 def _is_another(topic: str, one: _Known) -> bool:
     """Whether a fact ends with the noun of a topic, and is another of its kind: "the free plan", "the Pro plan"."""
     kinds = [_SYNONYMS.get(term, term) for term in terms(topic) if not term[0].isdigit()]
-    own = [_SYNONYMS.get(term, term) for term in terms(one.text) if not term[0].isdigit()]
     if one.is_named and kinds[1:] and kinds[-1:] == terms(fact_label(one.fact)):  # "a Mediterranean diet"
         return True
-    if not kinds or not own or len(own) > _MAX_TERMS or kinds[-1] != own[-1] or _ATTITUDES & set(own):
+    if not kinds or len(one.terms) > _MAX_TERMS + sum(term[0].isdigit() for term in one.terms):
+        return False
+    own = [_SYNONYMS.get(term, term) for term in terms(one.text) if not term[0].isdigit()]
+    if not own or len(own) > _MAX_TERMS or kinds[-1] != own[-1] or _ATTITUDES & set(own):
         return False
     return frozenset(terms(topic)) - one.terms != frozenset() and len(set(terms(topic))) > 1
 

@@ -152,7 +152,7 @@ def _read(fact: Fact) -> _Words:
 
 def names_in(text: str) -> frozenset[tuple[str, str]]:
     """Words of a text, each with the number that names which of several is meant."""
-    return frozenset(_numbered(words(text)))
+    return frozenset(_numbered(words(text))) if _NUMBER.search(text) else frozenset()
 
 
 def are_others(one: AbstractSet[tuple[str, str]], other: AbstractSet[tuple[str, str]]) -> bool:
