@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lamina.folding.summary_lines import SummaryLine, read_line
 from lamina.language.sentences import sentences
 from lamina.language.words import query_terms, terms
 
-_LABEL = re.compile(r"(?:[-*+•] )?(?P<speaker>(?:Open: )?[^\W\d_][^:\n]{0,40}?(?: \(to \"[^\n]*?\"\))?: )?")
-_ASKED = re.compile(r" \(to \"(?P<asked>.+?)\"\)(?=: )")
 _TELLING = re.compile(r"\d|\b(?:I|[Mm]y|[Ww]e|[Oo]ur)\b|(?<=[a-z,] )[A-Z]\w")
 _OPENING = 40  # characters by which a sentence is found
 _ASSISTANT = ("Assistant", "Tool", "System")
@@ -39,8 +38,7 @@ def summary_excerpt(text: str, asked: str, length: int, near: str = "") -> str:
     weights = {term: 1 / (1 + sum(term in line for line in lines)) for term in wanted}
     answers = [_answer(start.text[:length], weights) for start in starts]
     tells = [_tells(start, length) if not max(answers, default=0) else 0.0 for start in starts]
-    label = _LABEL.match(near)
-    opening = " ".join(near[label.end() if label else 0 :].split())[:_OPENING]
+    opening = " ".join(read_line(near).text.split())[:_OPENING]
     is_near = [bool(opening) and start.own.startswith(opening) for start in starts]
     own = [_answer(start.sentence, weights) for start in starts]
     best = max(range(len(starts)), key=lambda at: (answers[at], own[at], is_near[at], tells[at], -at), default=None)
@@ -53,22 +51,19 @@ def summary_excerpt(text: str, asked: str, length: int, near: str = "") -> str:
 def _starts(text: str) -> Iterator[_Start]:
     """Every sentence of every line, with the line's speaker before it."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    answers = [_without_question(line, lines[at - 1] if at else "") for at, line in enumerate(lines)]
-    for number, line in enumerate(lines):
-        label = _LABEL.match(line)
-        speaker = label["speaker"] or "" if label else ""
-        head = label.end() if label else 0
+    read = [read_line(line) for line in lines]
+    answers = [_without_question(line, lines[at - 1] if at else "") for at, line in enumerate(read)]
+    for number, line in enumerate(read):
         rest = " ".join(answers[number + 1 :])
-        for place, sentence in enumerate(sentences(line[head:])):
-            said = line[head + sentence.start :]
-            own = line if not place else speaker + said
+        for place, sentence in enumerate(sentences(line.text)):
+            said = line.text[sentence.start :]
+            own = lines[number] if not place else line.label + said
             yield _Start(f"{own} {rest}".rstrip(), own, said, sentence.text, first=not number and not place)
 
 
-def _without_question(line: str, before: str) -> str:
+def _without_question(line: SummaryLine, before: str) -> str:
     """A line that does not repeat the question it answers, where that is the end of the line before."""
-    asked = _ASKED.search(line)
-    return line.replace(asked[0], "", 1) if asked and before.endswith(asked["asked"]) else line
+    return str(replace(line, question="") if line.question and before.endswith(line.question) else line)
 
 
 def _answer(shown: str, weights: dict[str, float]) -> float:

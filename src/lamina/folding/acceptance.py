@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from lamina.folding.summary_lines import read_line
 from lamina.language.languages import is_foreign
 from lamina.language.sentences import sentences
 from lamina.language.words import terms
@@ -38,7 +39,6 @@ _SHORT_NUMBER = 2  # digits of a number that may count something, such as messag
 _MAX_MISSING = 5  # essential lines that are named when a summary is sent back
 _TRIVIAL = 25  # terms of the inputs below which one common term is enough
 _DAY = re.compile(r"\s*\[\d{4}-\d{2}(?:-\d{2})?[^\]\n]{0,20}\]")  # written behind its words by the offline summariser
-_SPEAKER = re.compile(r"^[-*]?\s*(?:[^\W\d_][\w .]{0,30}(?: \(to \"[^\n]*?\"\))?:\s+)?")
 _NAME = re.compile(r"(?<=[^.!?:\s] )[^\W\d_a-z]\w+|\w*\d[\w.,:]*")
 
 
@@ -70,9 +70,9 @@ def essential_sentences(text: str) -> tuple[str, ...]:
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):
             continue
-        label = _SPEAKER.match(line)
-        speaker = label.group() if label else ""
-        parts = [sentence.text for sentence in sentences(line[len(speaker) :])]
+        read = read_line(line)
+        speaker = read.bullet + read.label
+        parts = [sentence.text for sentence in sentences(read.text)]
         found += _join_short([speaker + part for part in parts], speaker)
     return tuple(found)
 
@@ -112,7 +112,7 @@ def _essential_lines(task: SummaryTask) -> list[str]:
 
 def _bare_line(line: str) -> str:
     """A line without its speaker and without days that were written behind its words."""
-    return _DAY.sub("", _SPEAKER.sub("", line)).strip()
+    return _DAY.sub("", read_line(line).text).strip()
 
 
 def _names(text: str) -> set[str]:

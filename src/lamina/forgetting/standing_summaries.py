@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from lamina.folding.summary_lines import read_line
 from lamina.forgetting import find
 from lamina.language.sentences import sentences
 from lamina.language.words import terms
@@ -14,7 +15,6 @@ from lamina.protocols.store import SummaryCut
 from lamina.values.summary import Summary
 
 _HALF = 0.5  # of the words of a sentence that a message must have, so that it may be where the sentence is from
-_SPEAKER = re.compile(r"\s*(?:[-*+•] )?(?:[^\W\d_][^:\n]{0,40}?(?P<asked> \(to \"[^\n]*?\"\))?: )?")
 _HEADING = re.compile(r"#+ ")
 
 
@@ -64,16 +64,14 @@ def _cut_line(line: str, needle: str, told: Collection[frozenset[str]]) -> str |
     """None if nothing of it is left."""
     if _HEADING.match(line) or not line.strip():
         return None if find.is_in(needle, line) else line
-    label = _SPEAKER.match(line)
-    assert label is not None
-    head, body = line[: label.end()], line[label.end() :]
-    if label["asked"] and (find.is_in(needle, label["asked"]) or _is_from(label["asked"], told)):
-        head = head.replace(label["asked"], "")
-    said = sentences(body)
+    read = read_line(line)
+    if find.is_in(needle, read.question) or _is_from(read.question, told):
+        read = replace(read, question="")
+    said = sentences(read.text)
     kept = [one.text for one in said if not find.is_in(needle, one.text) and not _is_from(one.text, told)]
     if len(kept) == len(said) and not find.is_in(needle, line):
-        return head + body
-    left = head + " ".join(kept)
+        return str(read)
+    left = str(replace(read, text=" ".join(kept)))
     return left if kept and not find.is_in(needle, left) else None
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from lamina.folding.summary_lines import SummaryLine, read_line
 from lamina.language.words import fold, tokenise
 from lamina.models.offline.summarisation.lexicon import lexicon
 from lamina.models.offline.summarisation.repetitions import consolidate
@@ -14,7 +15,6 @@ from lamina.models.offline.summarisation.sentence_selection import Choice, Room,
 from lamina.models.offline.summarisation.statements import (
     JOINT,
     LATER,
-    OPEN,
     SPEAKERS,
     Statement,
     statements_of_messages,
@@ -44,7 +44,6 @@ _OWN = {"preference", "instruction", "habit", "insight", "identity"}  # what onl
 _LEAST_OF_OTHERS = 40  # tokens that others than the user have in any case
 _MAX_LINE = 420  # characters of a line that has words of several messages
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_DAY_LINE = re.compile(r"^[-*] \[(?P<day>\d{4}-\d{2}-\d{2}|session \d+)\] (?P<said>.+)$", re.MULTILINE)
 _NEWER = 0.6  # how much more room the newest session of a digest has than the oldest
 
 
@@ -218,8 +217,9 @@ def _digest(task: SummaryTask) -> _Plan:
 def _by_day(digest: str) -> tuple[str, ...]:
     """The lines of a digest by the sessions that they are of; nothing if it does not say their days."""
     sessions: dict[str, list[str]] = {}
-    for line in _DAY_LINE.finditer(digest):
-        sessions.setdefault(line["day"], []).append(f"- {line['said']}")
+    for line in map(read_line, digest.splitlines()):
+        if line.day and line.bullet:
+            sessions.setdefault(line.day, []).append(str(replace(line, day="")))
     return tuple("\n".join((f"Session {day}", *lines)) for day, lines in sorted(sessions.items()))
 
 
@@ -331,8 +331,7 @@ def _lines(items: Sequence[Scored], days: Sequence[str] = ()) -> list[str]:
             lines.append([])
             places[key] = len(lines) - 1
         lines[places.setdefault(key, len(lines) - 1)].append(one)
-    labels = [f"[{days[said[0].source]}] {_label(said)}" if days else _label(said) for said in lines]
-    return [f"- {label}{_join(said)}" for label, said in zip(labels, lines, strict=True)]
+    return [str(_line(said, days[said[0].source] if days else "")) for said in lines]
 
 
 def _goes_on(one: Statement, said: Sequence[Statement]) -> bool:
@@ -353,13 +352,17 @@ def _joint(one: Statement) -> str:
     return ": " if one.head else JOINT
 
 
-def _label(said: Sequence[Statement]) -> str:
-    """Who says it, and what it answers."""
-    speaker = said[0].speaker
-    if said[0].open:
-        return OPEN if speaker in {"", SPEAKERS["user"]} else f"{OPEN}{speaker}: "
-    asked = next((f' (to "{one.question}")' for one in said if one.question), "")
-    return f"{speaker}{asked}: " if speaker else ""
+def _line(said: Sequence[Statement], day: str) -> SummaryLine:
+    """Who says it, what it answers, and the words; who asks an open question is said of others than the user."""
+    speaker, is_open = said[0].speaker, said[0].open
+    return SummaryLine(
+        bullet="- ",
+        day=day,
+        open=is_open,
+        speaker="" if is_open and speaker == SPEAKERS["user"] else speaker,
+        question="" if is_open else next((one.question for one in said if one.question), ""),
+        text=_join(said),
+    )
 
 
 def _cost_text(one: Statement) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from lamina.folding.summary_lines import read_line
 from lamina.language.dates import with_dates
 from lamina.language.sentences import sentences
 from lamina.language.words import fold, tokenise
@@ -128,13 +129,8 @@ def _is_accepted(messages: Sequence[Message], found: Sequence[Sequence[Statement
 # Summaries
 
 _TITLE = re.compile(r"#{1,6}\s+(?P<heading>.+?)\s*#*\s*\Z")
-_BULLET = re.compile(r"\A\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_SPEAKER = re.compile(
-    r"(?P<speaker>[^\W\d_][\w.\u2019'-]*(?: [\w.\u2019'-]+){0,3})(?: \(to \"(?P<question>[^\n]*?)\"\))?: (?=\S)"
-)
 _LAYOUT = re.compile(r"\s*(?:-{3,}|={3,}|\*?Updated: .*|\(nothing yet\)|[-*] \(nothing yet\)|# .*)\s*")
 _JOINER = re.compile(r"\A\s*(?:[-*•]\s+)?(?:(?:Earlier|Then):\s*)+")
-OPEN = "Open: "
 LATER = "Later: "  # before the newer of two values for the same thing
 JOINT = "; "  # between sentences of a line where the first has no mark at its end
 DATE = re.compile(r" \[~?\d{4}-\d\d-\d\d\]")
@@ -162,16 +158,11 @@ def summary_headings(text: str) -> tuple[str, ...]:
 
 
 def _line_statements(raw: str, source: int, line: int, heading: str) -> Iterator[Statement]:
-    body = flat(_BULLET.sub("", _JOINER.sub("", raw, count=1), count=1))
-    is_open = body.startswith(OPEN)
-    body = body.removeprefix(OPEN)
-    label = _SPEAKER.match(body)
-    speaker = label["speaker"] if label and label["speaker"][:1].isupper() else ""
-    body = body[label.end() :] if label and speaker else body
-    asked = label["question"] or "" if label and speaker else ""
+    read = read_line(flat(_JOINER.sub("", raw, count=1)))
+    said = f"[{read.day}] {read.text}" if read.day else read.text
     parts = [
         (part.removeprefix(LATER), at > 0)
-        for sentence in sentences(body, LONGEST)
+        for sentence in sentences(said, LONGEST)
         for at, part in enumerate(sentence.text.split(JOINT))
     ]
     listed = bool(parts) and ": " in parts[0][0]  # a list behind the words that announce it
@@ -180,16 +171,16 @@ def _line_statements(raw: str, source: int, line: int, heading: str) -> Iterator
         asks = is_question(text, tokens)
         yield Statement(
             text=text,
-            speaker=speaker,
-            role=_ROLES.get(speaker, "user" if speaker else ""),
+            speaker=read.speaker,
+            role=_ROLES.get(read.speaker, "user" if read.speaker else ""),
             source=source,
             line=line,
             place=place,
             old=True,
             asks=asks,
-            open=is_open and asks,
-            joined=listed and place > 0 and (joined or speaker == SPEAKERS["assistant"]),
+            open=read.open and asks,
+            joined=listed and place > 0 and (joined or read.speaker == SPEAKERS["assistant"]),
             heading=heading,
-            question="" if place else asked,
+            question="" if place else read.question,
             tokens=tokens,
         )
