@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.models.offline.summarisation.statements import statements_of_summary
+from lamina.models.offline.summarisation.statements import statements_of_messages, statements_of_summary
 from lamina.models.offline.summarisation.thoughts import bind, closures
 from tests.models.test_offline_summariser import COUNTER, FOUR, SUMMARISER, message, summary, talk, task
 from tests.sizes import examples
@@ -332,3 +332,76 @@ def test_how_to_answer_is_a_preference():
     sections = ("Current Situation & Context", "Preferences & Patterns")
     said = SUMMARISER.write(task(talk("Please talk to me plainly, no metaphors."), cap=300, sections=sections)).text
     assert said.index("no metaphors") > said.index("## Preferences")
+
+
+@pytest.mark.parametrize(
+    ("said", "reply", "question"),
+    [
+        pytest.param(
+            "I move the rehearsal in Oban to day two.",
+            "The hall has a stove then.",
+            "I move the rehearsal in Oban to day two.",
+            id="bound",
+        ),
+        pytest.param(
+            "Thanks! My aunt repairs harpsichords in Ghent.",
+            "Ask about the plectra and the jacks.",
+            "My aunt repairs harpsichords in Ghent.",
+            id="to-what-tells-most",
+        ),
+        pytest.param(
+            "The harpsichord has 61 keys and quills of crow.",
+            "Crow quills for harpsichords get cracks by December.",
+            "",
+            id="alone",
+        ),
+    ],
+)
+def test_a_short_reply_has_the_words_it_is_about(said, reply, question):
+    """An assistant's short reply stands beside the user's words, where it does not say itself what it speaks of."""
+    found = bind(statements_of_messages(talk(*FILLER, said, f"A: {reply}"), 1)).statements[-1]
+    assert (found.question, found.unclear) == (question, False)
+    assert question in summary(*FILLER, said, f"A: {reply}", cap=300)
+
+
+@pytest.mark.parametrize("reply", ["Day two is a good call.", "A classic!", "Two days it is, then.", "Noted."])
+def test_a_reply_that_adds_nothing_goes(reply):
+    """Praise and echoes of an assistant make no line, however much room there is."""
+    assert reply not in summary(*FILLER, "I move the rehearsal in Oban to day two.", f"A: {reply}", cap=400)
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        pytest.param("My application is in a green folder.", "Handed in to the clerk on the 14th.", id="no-object"),
+        pytest.param("I sang at the abbey in Sées.", "The stone there is so cold that I shivered.", id="there"),
+        pytest.param("I plot tides for the harbour.", "A library like Seaborn will do for this.", id="for-this"),
+        pytest.param("I drew the teachers of Clifden.", "I still remember ours throwing chalk.", id="ours"),
+    ],
+)
+def test_a_word_left_out_is_in_the_line(head, tail):
+    """Where a sentence leaves out what it is about, the sentence that has it is there."""
+    text = summary(*FILLER, f"{head} {tail}", cap=300)
+    assert f"{head} {tail}" in text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param("Wanted to see the seals near Oban.", id="wanted-to"),
+        pytest.param("Moved to Oban with two harpsichords.", id="nothing-need-follow"),
+        pytest.param("Excited for the harpsichord fair in Bruges.", id="feeling"),
+    ],
+)
+def test_a_sentence_without_its_subject_stands_alone(said):
+    """What the speaker did is understood without the sentence before it."""
+    thoughts = bind(statements_of_messages(talk(FILLER[0], f"My aunt lives in Ghent. {said}"), 1))
+    assert thoughts.needs[-1] == ()
+
+
+def test_a_weekday_is_nobody():
+    """A "he" is not the Friday before it."""
+    thoughts = bind(
+        statements_of_messages(talk("My friend Gregor sells tea.", "A: Good.", "Cut Friday. He is a friend."), 1)
+    )
+    assert thoughts.needs[-1] == (0,)

@@ -10,6 +10,7 @@ from lamina.models.offline.summarisation.wording import has_content
 
 _BARE_WORDS = 5  # a sentence of no more words, without a verb, only goes on
 _FRAGMENT = 4  # words without a verb, after which a sentence is an answer
+_HEAD = 4  # words of a noun with what describes it: "the old food market there was"
 _NEAR = 6  # words within which an empty "it" is filled: "it is hard to say"
 _MIN_ASKED = 2  # content words with which a question tells what was spoken of
 _MIN_ADDED = 3  # content words with which a sentence that begins with "but" stands alone
@@ -32,16 +33,22 @@ _RAISING = frozenset(
 _MODALS = frozenset(("will", "would", "won't", "wouldn't", "can", "could", "may", "might", "should"))
 _TAKING = frozenset(("take", "help", "mean", "depend"))
 _DOES_SO = re.compile(r"\b(?:do|does|did|doing|done) (?:this|that|so|these|those)\b")
+_POINTED = re.compile(r" (?:for|about|with|on|of|to|by|from|at) (?:this|that|these|those)[.!…]*\Z")
+_PARTICLES = frozenset(("in", "out", "up", "off", "down", "back", "over", "away"))
+_WHENS = frozenset(("yesterday", "today", "again", "twice", "once", "already", "too", "and", "so", "as"))
 _CLAUSE = re.compile(r"[,;:—\u2013(]|\b(?:and|but|if|when|because)\b")
 _PREPOSITIONS = frozenset(("of", "about", "with", "for", "from", "to", "by", "on", "in", "at"))
 _PLACING = frozenset(("in", "at", "near", "around", "of"))  # a name behind these is no person's, as a rule
+_PLACES = frozenset(("there", "here"))
+_OWNED = frozenset(("mine", "ours", "yours", "theirs"))
+_LOOKING = frozenset(("look", "looked", "looking", "looks"))
 _ONES = frozenset(("one", "ones", "some", "several"))
 
 
 def leans(one: Statement) -> bool:
     """Whether a sentence cannot be understood without the words before it."""
     tokens = one.tokens
-    if _means_what_was_done(one.text) or _means_earlier(tokens):
+    if _means_what_was_done(one.text) or _means_earlier(tokens) or _ends_in_pointer(one.text):
         return True
     while len(tokens) > 1 and tokens[0] in _CONJUNCTIONS:
         tokens = tokens[1:]
@@ -52,7 +59,9 @@ def leans(one: Statement) -> bool:
         return match_start(tokens, lex.vague) > 0 or _refers_back(one, tokens) or _points_back(one)
     if match_start(tokens, lex.leaning) and not match_start(tokens, lex.standing):
         return not (_is_filled(tokens, 0) or _tells_which(tokens, 0))
-    return is_bare(tokens) or _refers_back(one, tokens) or _points_back(one) or _leaves_out_noun(tokens)
+    if _leaves_out_noun(tokens) or _leaves_out_thing(tokens) or _is_placed_there(tokens):
+        return True
+    return is_bare(tokens) or _refers_back(one, tokens) or _points_back(one)
 
 
 def is_vague(one: Statement) -> bool:
@@ -129,6 +138,12 @@ def _means_what_was_done(text: str) -> bool:
     return said is not None and not _CLAUSE.search(text.lower(), 0, said.start())
 
 
+def _ends_in_pointer(text: str) -> bool:
+    """Whether a "this" or "that" behind a preposition ends a sentence of one clause: "we can use Seaborn for this"."""
+    said = _POINTED.search(text.lower())
+    return said is not None and not _CLAUSE.search(text.lower(), 0, said.start())
+
+
 def _means_earlier(tokens: Sequence[str]) -> bool:
     """Whether a "then" in "until then" has no time before it that it could mean."""
     lex = lexicon()
@@ -146,7 +161,7 @@ def means_nobody(text: str) -> bool:
             return True
         if token in lex.people or token.endswith(_PERSONAL):
             return False
-        if word[0].isupper() and has_content(token) and before not in _PLACING:
+        if _is_name(word, token) and before not in _PLACING:
             return False
         before = token
     return False
@@ -157,9 +172,13 @@ def names_person(text: str) -> bool:
     lex = lexicon()
     words = [(word, fold(word)) for word in WORD.findall(text)]
     return any(
-        token in lex.people or token in lex.persons or (at and word[0].isupper() and has_content(token))
+        token in lex.people or token in lex.persons or (at and _is_name(word, token))
         for at, (word, token) in enumerate(words)
     )
+
+
+def _is_name(word: str, token: str) -> bool:
+    return word[0].isupper() and has_content(token) and token not in lexicon().periods
 
 
 def lacks_verb(one: Statement) -> bool:
@@ -186,7 +205,11 @@ def _is_filled(tokens: Sequence[str], at: int) -> bool:
         return False
     if any(word in {"to", "that", "when", "if", "how"} for word in described):
         return True
-    return any(word.endswith("ing") for word in tokens[at + 1 : -1][:_NEAR])  # "it was fun painting with them"
+    return any(  # "it was fun painting with them", but not "an interesting ride"
+        word.endswith("ing") and has_content(word) and tokens[place - 1] not in lex.determiners
+        for place, word in enumerate(tokens[: at + 1 + _NEAR])
+        if at < place < len(tokens) - 1
+    )
 
 
 def _points_back(one: Statement) -> bool:
@@ -197,19 +220,36 @@ def _points_back(one: Statement) -> bool:
     return any(
         _points(tokens, at) and (_is_no_noun_before(tokens, at) or not _has_noun(tokens, at))
         for at, word in enumerate(tokens)
-        if word in _POINTERS or word in _ONES or word == "there"
+        if word in _POINTERS or word in _ONES or word in _OWNED or word in _PLACES
     )
 
 
 def _points(tokens: Sequence[str], at: int) -> bool:
-    lex, word = lexicon(), tokens[at]
+    word = tokens[at]
     before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
-    bare = not after or after in lex.closers
-    if word == "there":
-        return bare and not any(map(has_content, tokens[: max(0, at - 1)]))
+    bare = not after or after in lexicon().closers
+    if word in _OWNED:
+        return before != "of"
+    if word in _PLACES:
+        return bare and after != "in" and not any(map(has_content, tokens[: max(0, at - 1)]))
     if word in _ONES:
-        chosen = word == "one" and "the" in tokens[max(0, at - 2) : at] and after in lex.verbs | lex.copulas
-        return (bare or (chosen and after not in lex.selves)) and bool(before) and before not in lex.counted
+        return _points_to_one(tokens, at, bare=bare)
+    return _points_to_thing(tokens, at, before, after, bare=bare)
+
+
+def _points_to_one(tokens: Sequence[str], at: int, *, bare: bool) -> bool:
+    """Whether a "one" or "several" stands for a thing: "the red one", "looking at one in Hamburg", not "at one"."""
+    lex, near = lexicon(), tokens[max(0, at - 2) : at]
+    if near[-1:] == ("at",) and not _LOOKING.isdisjoint(near):
+        return bare
+    chosen = tokens[at] == "one" and "the" in near and not (lex.verbs | lex.copulas).isdisjoint(tokens[at + 1 : at + 2])
+    chosen = chosen and lex.selves.isdisjoint(tokens[at + 1 : at + 2])
+    return (bare or chosen) and bool(near) and near[-1] not in lex.counted
+
+
+def _points_to_thing(tokens: Sequence[str], at: int, before: str, after: str, *, bare: bool) -> bool:
+    """Whether a "this" or "that" stands for what was said before."""
+    lex, word = lexicon(), tokens[at]
     few = sum(map(has_content, tokens)) < _MIN_TOLD
     if word == "that":
         subject = before in _SUBJECTED and after in lex.verbs | lex.copulas
@@ -244,10 +284,30 @@ def _tells_which(tokens: Sequence[str], at: int) -> bool:
     return any(word in lexicon().selves or word in {"called", "named"} for word in tokens[at + 2 : at + 5])
 
 
+def _is_placed_there(tokens: Sequence[str]) -> bool:
+    """Whether a "there" says where the subject is: "the old market there was", but not "in the yard there was"."""
+    lex, at = lexicon(), tokens.index("there") if "there" in tokens[:_HEAD] else 0
+    subject = at > 1 and tokens[0] in lex.determiners and has_content(tokens[at - 1])
+    return subject and not lex.copulas.isdisjoint(tokens[at + 1 : at + 2])
+
+
 def _leaves_out_noun(tokens: Sequence[str]) -> bool:
     """Whether a sentence ends in a number of things that it does not name: "my dad had nine"."""
     last = tokens[-1]
     return (last.isdigit() or last in lexicon().numbers) and tokens[-2:-1] != () and tokens[-2] in lexicon().takers
+
+
+def _leaves_out_thing(tokens: Sequence[str]) -> bool:
+    """Whether a sentence begins with what was done without to what: "handed in to the clerk", "tripped twice"."""
+    lex, first = lexicon(), tokens[0]
+    if not (first.endswith("ed") or first in lex.done) or first in lex.stop or first in lex.complete:
+        return False
+    particle = tokens[1:2] != () and tokens[1] in _PARTICLES
+    rest = tokens[2:] if particle else tokens[1:]
+    if rest[:1] == ("to",) and not particle and first not in lex.done:
+        return False  # "wanted to see Oban"
+    timed = rest[1:2] != () and rest[0] in _POINTERS | {"last"} and rest[1] in lex.periods
+    return timed or not rest or rest[0] in _PREPOSITIONS - {"of"} or rest[0] in _WHENS or rest[0].endswith("ly")
 
 
 def _has_noun(tokens: Sequence[str], end: int) -> bool:

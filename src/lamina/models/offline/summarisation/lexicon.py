@@ -46,6 +46,9 @@ class Lexicon:
     selves: frozenset[str]  # words for the speaker
     preambles: tuple[str, ...]  # beginnings that only announce what is told
     addresses: frozenset[str]  # words for who is spoken to
+    done: frozenset[str]  # what was done, where the form does not end in -ed
+    complete: frozenset[str]  # what was done or felt, where nothing need follow
+    praise: frozenset[str]  # of what somebody said
     reactions: frozenset[str]  # words that say nothing by themselves
     question_first: frozenset[str]  # words that begin a question
     question_second: frozenset[str]
@@ -65,6 +68,9 @@ _WORD_SETS = (
     "wishes",
     "numbers",
     "takers",
+    "praise",
+    "done",
+    "complete",
 )
 
 

@@ -187,7 +187,12 @@ def _is_barred(statement: Statement, cues: Sequence[str]) -> bool:
         return True
     if statement.question:
         return False
-    told = any(map(has_content, statement.tokens)) or "situation" in cues or bool(lexicon().lasting & {*cues})
+    praise = lexicon().praise
+    told = (
+        any(has_content(token) and token not in praise for token in statement.tokens)
+        or "situation" in cues
+        or bool(lexicon().lasting & {*cues})
+    )
     return statement.unclear or not told
 
 
