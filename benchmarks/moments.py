@@ -1,12 +1,12 @@
 """How well moments are found: `python -m benchmarks.moments [--unseen] [--misses] [--read N]`.
 
-`labels/moments/plain.jsonl` has plain messages with the kind of moment that they tell of, or none; `more.jsonl` has
-others, `places.jsonl` places in the data sets; `labels/talks` has whole talks. The model was trained on all of these
-(`scripts/train_moments.py` counts talks that were left out). `plain_unseen.jsonl` and talks named `unseen-*` are only
-counted, never read, with `--unseen`; `plain_held_out.jsonl`, counted with them, was not trained on, but cues were added
-after its first count. A moment is found if the message gives one, and right if it has the kind. Junk are
-moments in messages that have none. The sign of a valence is right if it is below -0.15 where the label is -1, above
-0.15 where it is 1, and between where it is 0.
+`labels/moments/plain.jsonl` has plain messages with the kind of moment that they tell of, or none; `more.jsonl` and
+`told.jsonl` (without the words decided, switched, done) have others, `places.jsonl` places in the data sets;
+`labels/talks` has whole talks. The model was trained on all of these (`scripts/train_moments.py` counts talks that were
+left out). `plain_unseen.jsonl` and talks named `unseen-*` are only counted, never read, with `--unseen`;
+`plain_held_out.jsonl`, counted with them, was not trained on, but cues were added after its first count. A moment is
+found if the message gives one, and right if it has the kind. Junk are moments in messages that have none. The sign of a
+valence is right if it is below -0.15 where the label is -1, above 0.15 where it is 1, and between where it is 0.
 """
 
 import argparse
@@ -191,7 +191,7 @@ def main() -> int:
             "unseen talks": talks(asked.talks, unseen=True),
         }
         if asked.unseen
-        else {"plain": plain("plain"), "more": plain("more"), "talks": talks(asked.talks)}
+        else {**{name: plain(name) for name in ("plain", "more", "told")}, "talks": talks(asked.talks)}
     )
     if asked.read:
         rows = [*sets["talks"], *places(asked.data), *unmarked(asked.data)]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import moments
 from lamina.knowledge.episodes import KEY_MOMENT
 from lamina.models.offline.episode_extraction import moment_model
 from lamina.models.offline.episode_extraction.episode_extractor import (
@@ -179,7 +180,7 @@ def test_a_moment_in_full() -> None:
         context="Which database should hold the tides?",
         outcome="use PostgreSQL 16",
         valence=0.1,
-        significance=0.78,
+        significance=0.81,
     )
 
 
@@ -307,7 +308,7 @@ def test_the_strongest_of_a_message() -> None:
 @pytest.mark.parametrize(
     ("less", "more"),
     [
-        pytest.param("ok, the blue logo it is", "We decided on the blue logo.", id="surer-words"),
+        pytest.param("ok, the blue logo then", "We decided on the blue logo.", id="surer-words"),
         pytest.param("We chose the blue logo.", "We chose the blue logo because it prints well.", id="a-reason"),
         pytest.param("We chose the blue logo.", "We chose 2 of the blue logos.", id="a-number"),
         pytest.param("We chose the blue logo.", "We chose the blue logo!", id="an-exclamation"),
@@ -486,3 +487,33 @@ def test_every_language_knows_all_kinds() -> None:
 def test_german(text: str, kind: str | None) -> None:
     """The same model judges German by its own cues."""
     assert kind_of(text) == kind
+
+
+_TALKS = Path(moments.__file__).parent / "labels" / "talks"
+
+
+@pytest.mark.parametrize(
+    "name", ["a1-billing", "a7-paper", "b1-gameport", "b6-thesis", "b7-app", "c1-jobhunt", "c3-sre"]
+)
+def test_a_long_project_talk_has_key_moments(name: str) -> None:
+    """In a talk of some ninety messages there are key moments, and not all moments are key."""
+    rows = list(moments.talk(_TALKS / f"{name}.jsonl"))
+    found = [one for row in rows if (one := episode_in(row.message, row.before))]
+    assert 1 <= sum(one.significance >= KEY_MOMENT for one in found) < len(found)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        pytest.param("grey it is. the red one shows every scratch", "decision_made", id="it-is"),
+        pytest.param("ok that settles it, no glass roof on the shed", "decision_made", id="settles"),
+        pytest.param("I've put my name down for the welding class.", "decision_made", id="name-down"),
+        pytest.param("We voted, 31 to 12, so Saturday it is.", "decision_made", id="voted"),
+        pytest.param("forget the mural, we're doing tiles instead", "pivot", id="forget"),
+        pytest.param("We moved the whole fair from the park to the gym.", "pivot", id="moved"),
+        pytest.param("deployed the page and now everything is down, ugh", "issue_identified", id="done-but-failed"),
+    ],
+)
+def test_moments_in_plain_words(said: str, kind: str) -> None:
+    """A decision or a change of direction is heard without the word for it."""
+    assert found_in(said).kind == kind

@@ -32,9 +32,9 @@ _STRENGTHS = ("strong", "plain", "assistant")
 _OF_ASSISTANT = 0.6  # how sure its own confirmations are
 
 _BASE, _SURE = 0.34, 0.25
-_NUMBER, _MARK, _STRESS, _REASON, _TONE = 0.03, 0.03, 0.08, 0.06, 0.12
-_WEIGHTS = {"breakthrough": 0.1, "pivot": 0.1, "decision_made": 0.09, "problem_solved": 0.06, "issue_identified": 0.05,
-            "task_completed": 0.05}  # fmt: skip
+_NUMBER, _MARK, _STRESS, _REASON, _TONE = 0.06, 0.04, 0.08, 0.07, 0.12
+_WEIGHTS = {"breakthrough": 0.1, "pivot": 0.1, "decision_made": 0.09, "problem_solved": 0.07, "issue_identified": 0.06,
+            "task_completed": 0.07}  # fmt: skip
 _DIGIT = re.compile(r"\d")
 
 

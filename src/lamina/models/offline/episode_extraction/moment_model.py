@@ -16,7 +16,7 @@ from lamina.models.embeddings.static_vectors import vectors
 from lamina.values.fact import EPISODE_KINDS, EpisodeKind
 
 FILE = "moment_model.json"
-SHA256 = "ca1b1ccd68f9d1e3275242ea7583d60d314b198a2686827ccac7cad47e488043"  # of the file
+SHA256 = "9fe1b9d58548bacb041f3e17f9adb5a338ef9a0faa2a9d23c907334b4c079c1a"  # of the file
 SCALE = 100  # weights are kept as whole numbers of this part
 NONE = "none"
 CLASSES = (NONE, *EPISODE_KINDS)
