@@ -405,3 +405,16 @@ def test_a_weekday_is_nobody():
         statements_of_messages(talk("My friend Gregor sells tea.", "A: Good.", "Cut Friday. He is a friend."), 1)
     )
     assert thoughts.needs[-1] == (0,)
+
+
+def test_of_two_questions_the_one_with_its_words_is_shown():
+    """Where two things were asked at once, an answer stands beside what it answers."""
+    asked = "A: Is that your cousin in the photo? Did you ever act in Ghent?"
+    found = bind(statements_of_messages(talk(*FILLER, asked, "Yes, in that photo."), 1)).statements[-1]
+    assert found.question == "Is that your cousin in the photo?"
+
+
+@pytest.mark.parametrize("tail", ["Must have been cold for both divers.", "Sounds like the ferry in Oban."])
+def test_a_remark_without_a_subject_comes_with_what_it_is_about(tail):
+    """A sentence that begins with its verb is bound to the sentence before it."""
+    assert bind(statements_of_messages(talk(f"They dived under the ice at Inari. {tail}"), 1)).needs[-1] == (0,)

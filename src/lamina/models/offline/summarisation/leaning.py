@@ -256,6 +256,7 @@ def _points_to_thing(tokens: Sequence[str], at: int, before: str, after: str, *,
         return (
             bare
             or subject
+            or after == "other"
             or (before == "like" and not has_content(after))
             or (few and before in _PREPOSITIONS and has_content(after))
         )

@@ -31,8 +31,8 @@ def with_question(talk: Talk, at: int) -> Statement | None:
     one = talk.said[at]
     said = [talk.said[place] for place in talk.said_before(at) if talk.tells[place]]
     asked = [other for other in said if other.asks and _fits(other, _MAX_QUESTION)]
-    if asked:
-        return _beside(one, asked[-1])
+    if asked:  # of several questions, the one with its words, or the last
+        return _beside(one, max(asked, key=lambda other: (len(_stems(other) & _stems(one)), other.place)))
     if not talk.leans[at] or goes_on_from_own(one) or one.speaker == SPEAKERS["assistant"]:
         return None
     plain = [other for other in said if not (other.asks or other.head) and _fits(other, _MAX_REMARK)]
@@ -68,7 +68,7 @@ def on_remark(talk: Talk, at: int) -> Statement | None:
     known = {key for place in before for key in _stems(talk.said[place])}
     if not known or len(own - known) < _MIN_ADDED:
         return replace(one, unclear=True)
-    if talk.said[before[0]].role != "user" or (len(own & known) >= _ON_TOPIC and not talk.leans[at]):
+    if talk.said[before[0]].role != "user" or (_names_topic(own & known) and not talk.leans[at]):
         return None
     heads = [place for place in before if talk.tells[place] and not talk.said[place].head]
     heads = [place for place in heads if _fits(talk.said[place], _MAX_REMARK)]
@@ -95,6 +95,11 @@ def _is_short(talk: Talk, at: int) -> bool:
         return False
     message = [talk.said[place] for place in range(begin, len(talk.said)) if talk.starts[place] == begin]
     return sum(len(_stems(each)) for each in message) <= _MAX_SAID or (at == begin and len(_stems(one)) <= _MAX_SHORT)
+
+
+def _names_topic(shared: set[str]) -> bool:
+    """Whether words that a reply has from what it answers say of what it speaks; bare figures do not."""
+    return sum(not key[0].isdigit() for key in shared) >= _ON_TOPIC
 
 
 def _stems(one: Statement) -> set[str]:
