@@ -409,12 +409,35 @@ def test_a_weekday_is_nobody():
 
 def test_of_two_questions_the_one_with_its_words_is_shown():
     """Where two things were asked at once, an answer stands beside what it answers."""
-    asked = "A: Is that your cousin in the photo? Did you ever act in Ghent?"
-    found = bind(statements_of_messages(talk(*FILLER, asked, "Yes, in that photo."), 1)).statements[-1]
-    assert found.question == "Is that your cousin in the photo?"
+    asked = "A: Is that your cousin at the harpsichord? Did you ever act in Ghent?"
+    found = bind(statements_of_messages(talk(*FILLER, asked, "Yes, at that harpsichord."), 1)).statements[-1]
+    assert found.question == "Is that your cousin at the harpsichord?"
 
 
 @pytest.mark.parametrize("tail", ["Must have been cold for both divers.", "Sounds like the ferry in Oban."])
 def test_a_remark_without_a_subject_comes_with_what_it_is_about(tail):
     """A sentence that begins with its verb is bound to the sentence before it."""
     assert bind(statements_of_messages(talk(f"They dived under the ice at Inari. {tail}"), 1)).needs[-1] == (0,)
+
+
+@pytest.mark.parametrize(
+    ("told", "said", "who"),
+    [
+        pytest.param(
+            "A slow release kind exists. You could ask Dr Okafor about the tablets.",
+            "I don't want to bother her about that.",
+            "Dr Okafor",
+            id="name",
+        ),
+        pytest.param(
+            "Your sister may like a small Ghent bag. Shops such as Umbra and Farfetch sell bags.",
+            "I want to get her something nice.",
+            "sister",
+            id="sister",
+        ),
+    ],
+)
+def test_who_is_meant_may_be_in_the_words_of_the_other(told, said, who):
+    """A "her" has the assistant's sentence beside it that says who she is."""
+    found = bind(statements_of_messages(talk(FILLER[0], f"A: {told}", said), 1)).statements[-1]
+    assert who in found.question

@@ -159,7 +159,7 @@ def means_nobody(text: str) -> bool:
         token = fold(word)
         if token in lex.persons:
             return True
-        if token in lex.people or token.endswith(_PERSONAL):
+        if token in lex.people or (token.endswith(_PERSONAL) and before in lex.determiners):
             return False
         if _is_name(word, token) and before not in _PLACING:
             return False

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lamina.language.words import stem
-from lamina.models.offline.summarisation.leaning import is_bare, leans
+from lamina.models.offline.summarisation.leaning import is_bare, leans, means_nobody, names_person
 from lamina.models.offline.summarisation.lexicon import labels, lexicon
 from lamina.models.offline.summarisation.statements import SPEAKERS, Statement
 from lamina.models.offline.summarisation.talk import LOOK_BACK, Talk
@@ -30,6 +30,8 @@ def with_question(talk: Talk, at: int) -> Statement | None:
     """The statement with the words of another speaker that it answers, if there are some."""
     one = talk.said[at]
     said = [talk.said[place] for place in talk.said_before(at) if talk.tells[place]]
+    if means_nobody(one.text):  # who is meant counts, not what was asked
+        said = _naming(said) or said
     asked = [other for other in said if other.asks and _fits(other, _MAX_QUESTION)]
     if asked:  # of several questions, the one with its words, or the last
         return _beside(one, max(asked, key=lambda other: (len(_stems(other) & _stems(one)), other.place)))
@@ -38,6 +40,13 @@ def with_question(talk: Talk, at: int) -> Statement | None:
     plain = [other for other in said if not (other.asks or other.head) and _fits(other, _MAX_REMARK)]
     clear = [other for other in plain if not leans(other)] or plain
     return _beside(one, clear[-1]) if clear else None
+
+
+def _naming(said: Sequence[Statement]) -> list[Statement]:
+    """Those that say who a "she" may be: by a word such as "sister", else by a name."""
+    people = lexicon().people
+    by_word = [one for one in said if any(token.removesuffix("'s") in people for token in one.tokens)]
+    return by_word or [one for one in said if names_person(one.text)]
 
 
 def on_request(talk: Talk, at: int) -> Statement | None:
