@@ -441,3 +441,17 @@ def test_who_is_meant_may_be_in_the_words_of_the_other(told, said, who):
     """A "her" has the assistant's sentence beside it that says who she is."""
     found = bind(statements_of_messages(talk(FILLER[0], f"A: {told}", said), 1)).statements[-1]
     assert who in found.question
+
+
+@pytest.mark.parametrize(
+    "tail", ["And some old friends from a choir in Ghent.", "It was like waking up under a waterfall."]
+)
+def test_an_addition_comes_with_what_it_adds_to(tail):
+    """A thing that is only joined on, or compared, is bound to the sentence before it."""
+    assert bind(statements_of_messages(talk(f"I sang with Odile at Inari. {tail}"), 1)).needs[-1] == (0,)
+
+
+def test_what_goes_on_from_an_unclear_reply_is_unclear():
+    """An assistant's words are no line where what they go on from was none."""
+    said = talk(*FILLER, "ok", 'A: Then the chorus may be four words over it. They are "barrier up".')
+    assert all(one.unclear for one in bind(statements_of_messages(said, 1)).statements[-2:])

@@ -20,6 +20,7 @@ _TIMELY = frozenset(("when", "if", "after", "once", "tomorrow", "tonight", "toda
 _ANIMALS = frozenset(("dog", "cat", "puppy", "kitten", "horse", "baby", "character", "book"))
 _TITLE = 90  # characters in which the words before a colon say what a sentence is about
 _CONJUNCTIONS = frozenset(("and", "or", "but", "so", "plus", "also"))
+_JOINING = frozenset(("and", "or", "plus"))
 _SOFT = frozenset(("but", "however", "though", "although", "yet"))
 _ADDING = frozenset(("also", "anyway", "besides"))
 _POINTERS = frozenset(("this", "these", "those", "that"))
@@ -48,7 +49,7 @@ _ONES = frozenset(("one", "ones", "some", "several"))
 def leans(one: Statement) -> bool:
     """Whether a sentence cannot be understood without the words before it."""
     tokens = one.tokens
-    if _means_what_was_done(one.text) or _means_earlier(tokens) or _ends_in_pointer(one.text):
+    if _means_what_was_done(one.text) or _means_earlier(tokens) or _ends_in_pointer(one.text) or _only_joins(one):
         return True
     while len(tokens) > 1 and tokens[0] in _CONJUNCTIONS:
         tokens = tokens[1:]
@@ -138,6 +139,11 @@ def _means_what_was_done(text: str) -> bool:
     return said is not None and not _CLAUSE.search(text.lower(), 0, said.start())
 
 
+def _only_joins(one: Statement) -> bool:
+    """Whether it adds a thing without saying what of it: "And some old friends from Ghent."."""
+    return one.tokens[:1] != () and one.tokens[0] in _JOINING and not one.asks and lacks_verb(one)
+
+
 def _ends_in_pointer(text: str) -> bool:
     """Whether a "this" or "that" behind a preposition ends a sentence of one clause: "we can use Seaborn for this"."""
     said = _POINTED.search(text.lower())
@@ -191,10 +197,9 @@ def lacks_verb(one: Statement) -> bool:
 
 def _is_filled(tokens: Sequence[str], at: int) -> bool:
     """Whether, as in "It's hard to say goodbye", the pronoun stands for what comes after it."""
-    if not tokens[at].startswith("it"):
+    lex, after = lexicon(), tokens[at + 1 : at + 1 + _NEAR]
+    if not tokens[at].startswith("it") or "like" in after[:2]:  # "it was like waking up"
         return False
-    lex = lexicon()
-    after = tokens[at + 1 : at + 1 + _NEAR]
     verbs = {*tokens[max(0, at - 1) : at], *after[:1]}
     if tokens[at] not in {"it's", "it'd", "it'll"} and verbs.isdisjoint(lex.copulas):
         return False

@@ -54,7 +54,7 @@ def bind(statements: Sequence[Statement]) -> Thoughts:
             needs[at] = (*needs[at], at + 1) if follows else needs[at]
             said = follows and any(map(str.isalnum, talk.said[at + 1].text))
             found[at] = found[at] if said or one.old else replace(found[at], unclear=True)
-    return Thoughts(_open_together(found, needs), needs)
+    return Thoughts(_open_together(_unclear_together(found, needs), needs), needs)
 
 
 def _link(one: Statement, at: int, head: int, needs: list[tuple[int, ...]]) -> None:
@@ -72,6 +72,16 @@ def _alone(talk: Talk, at: int, *, english: bool) -> Statement:
         return one
     title = one.speaker == SPEAKERS["assistant"] and not one.head and lacks_verb(one)
     return replace(one, unclear=talk.is_helpless(at) or title or (at > 0 and is_slight(one)))
+
+
+def _unclear_together(found: Sequence[Statement], needs: Sequence[tuple[int, ...]]) -> list[Statement]:
+    """The statements; what an assistant says is not clear where what it goes on from is not."""
+    return [
+        replace(one, unclear=True)
+        if one.speaker == SPEAKERS["assistant"] and not one.question and any(found[head].unclear for head in needed)
+        else one
+        for one, needed in zip(found, closures(needs), strict=True)
+    ]
 
 
 def _open_together(found: Sequence[Statement], needs: Sequence[tuple[int, ...]]) -> list[Statement]:
