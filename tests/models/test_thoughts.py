@@ -455,3 +455,9 @@ def test_what_goes_on_from_an_unclear_reply_is_unclear():
     """An assistant's words are no line where what they go on from was none."""
     said = talk(*FILLER, "ok", 'A: Then the chorus may be four words over it. They are "barrier up".')
     assert all(one.unclear for one in bind(statements_of_messages(said, 1)).statements[-2:])
+
+
+def test_a_short_answer_to_a_question_stays():
+    """One new word is enough, where it was asked for."""
+    found = bind(statements_of_messages(talk(*FILLER, "What is page 5 about?", "A: Page 5 is about salt."), 1))
+    assert not found.statements[-1].unclear

@@ -18,7 +18,7 @@ _ON_TOPIC = 2  # words of a request with which an answer tells itself what it an
 _MAX_SHORT = 7  # content words of a reply that hardly says what it speaks of
 _MAX_SAID = 14  # content words of a message that is such a reply as a whole
 _MIN_CLEAR = 4  # content words with which a request says enough, though it leans on others
-_MIN_ADDED = 2  # content words that a reply must add to what the user said
+_MIN_ADDED = 2  # content words that a reply must add to what the user said, where the user asked for nothing
 _CODE = re.compile(r";\s*\Z|\w\(\S*\)|[{}=<>]|\w\.\w+\(")
 _ASKING = frozenset((word,) for word in ("please", "pls", "now", "so", "ok", "and", "also", "re", "next", "then"))
 _WISHING = frozenset((("i", "need"), ("i", "want"), ("i'd", "like"), ("we", "need"), ("i'll", "need")))
@@ -75,7 +75,8 @@ def on_remark(talk: Talk, at: int) -> Statement | None:
         return None
     before = talk.said_before(at)
     known = {key for place in before for key in _stems(talk.said[place])}
-    if not known or len(own - known) < _MIN_ADDED:
+    least = 1 if any(_requests(talk.said[place]) for place in before) else _MIN_ADDED
+    if not known or len(own - known) < least:
         return replace(one, unclear=True)
     if talk.said[before[0]].role != "user" or (_names_topic(own & known) and not talk.leans[at]):
         return None
