@@ -460,4 +460,17 @@ def test_what_goes_on_from_an_unclear_reply_is_unclear():
 def test_a_short_answer_to_a_question_stays():
     """One new word is enough, where it was asked for."""
     found = bind(statements_of_messages(talk(*FILLER, "What is page 5 about?", "A: Page 5 is about salt."), 1))
-    assert not found.statements[-1].unclear
+    assert (found.statements[-1].unclear, found.statements[-1].question) == (False, "")
+
+
+@pytest.mark.parametrize(
+    ("reply", "unclear"),
+    [
+        pytest.param("The loan of the harpsichord runs for 9 weeks.", False, id="counts-something"),
+        pytest.param("Noted, point 9.", True, id="alone"),
+    ],
+)
+def test_a_figure_alone_adds_nothing(reply, unclear):
+    """A new figure is worth a line with what it counts."""
+    said = talk(*FILLER, "We have the loan of a harpsichord for 8 weeks.", f"A: {reply}")
+    assert bind(statements_of_messages(said, 1)).statements[-1].unclear == unclear

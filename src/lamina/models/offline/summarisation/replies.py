@@ -75,8 +75,8 @@ def on_remark(talk: Talk, at: int) -> Statement | None:
         return None
     before = talk.said_before(at)
     known = {key for place in before for key in _stems(talk.said[place])}
-    least = 1 if any(_requests(talk.said[place]) for place in before) else _MIN_ADDED
-    if not known or len(own - known) < least:
+    asked = any(_requests(talk.said[place]) for place in before)
+    if not known or not _adds(own, known, least=1 if asked else _MIN_ADDED):
         return replace(one, unclear=True)
     if talk.said[before[0]].role != "user" or (_names_topic(own & known) and not talk.leans[at]):
         return None
@@ -107,9 +107,15 @@ def _is_short(talk: Talk, at: int) -> bool:
     return sum(len(_stems(each)) for each in message) <= _MAX_SAID or (at == begin and len(_stems(one)) <= _MAX_SHORT)
 
 
+def _adds(own: set[str], known: set[str], *, least: int) -> bool:
+    """Whether words say something new: so many of them, or a figure with what it counts."""
+    figures = {key for key in own if key[0].isdigit()}
+    return len(own - known) >= least or (figures != own and not figures <= known)
+
+
 def _names_topic(shared: set[str]) -> bool:
-    """Whether words that a reply has from what it answers say of what it speaks; bare figures do not."""
-    return sum(not key[0].isdigit() for key in shared) >= _ON_TOPIC
+    """Whether words that a reply has from what it answers say of what it speaks; figures alone do not."""
+    return len(shared) >= _ON_TOPIC and not all(key[0].isdigit() for key in shared)
 
 
 def _stems(one: Statement) -> set[str]:
