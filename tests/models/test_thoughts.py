@@ -391,6 +391,7 @@ def test_a_word_left_out_is_in_the_line(head, tail):
         pytest.param("Wanted to see the seals near Oban.", id="wanted-to"),
         pytest.param("Moved to Oban with two harpsichords.", id="nothing-need-follow"),
         pytest.param("Excited for the harpsichord fair in Bruges.", id="feeling"),
+        pytest.param("The first customer is the harbour office.", id="the-first-of-a-kind"),
     ],
 )
 def test_a_sentence_without_its_subject_stands_alone(said):

@@ -59,7 +59,7 @@ def leans(one: Statement) -> bool:
     if one.asks:
         return match_start(tokens, lex.vague) > 0 or _refers_back(one, tokens) or _points_back(one)
     if match_start(tokens, lex.leaning) and not match_start(tokens, lex.standing):
-        return not (_is_filled(tokens, 0) or _tells_which(tokens, 0))
+        return not (_is_filled(tokens, 0) or _tells_which(tokens, 0) or _counts_thing(tokens))
     if _leaves_out_noun(tokens) or _leaves_out_thing(tokens) or _is_placed_there(tokens):
         return True
     return is_bare(tokens) or _refers_back(one, tokens) or _points_back(one)
@@ -288,6 +288,11 @@ def _tells_which(tokens: Sequence[str], at: int) -> bool:
     if tokens[at] not in _POINTERS or not has_content("".join(tokens[at + 1 : at + 2])):
         return False
     return any(word in lexicon().selves or word in {"called", "named"} for word in tokens[at + 2 : at + 5])
+
+
+def _counts_thing(tokens: Sequence[str]) -> bool:
+    """Whether a "the first" says of what: "the first customer is Umbra", but not "the first one"."""
+    return tokens[0] == "the" and tokens[2:3] != () and has_content(tokens[2]) and tokens[2] not in lexicon().verbs
 
 
 def _is_placed_there(tokens: Sequence[str]) -> bool:

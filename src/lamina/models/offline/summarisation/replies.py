@@ -38,6 +38,7 @@ def with_question(talk: Talk, at: int) -> Statement | None:
     if not talk.leans[at] or goes_on_from_own(one) or one.speaker == SPEAKERS["assistant"]:
         return None
     plain = [other for other in said if not (other.asks or other.head) and _fits(other, _MAX_REMARK)]
+    plain = [other for other in plain if not all(key[0].isdigit() for key in _stems(other))]  # "Noted, point 14."
     clear = [other for other in plain if not leans(other)] or plain
     return _beside(one, clear[-1]) if clear else None
 
