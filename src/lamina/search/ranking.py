@@ -20,6 +20,9 @@ from lamina.search.vectors import Flags, Floats, Whole
 _DAY = 86_400.0
 _USE = 0.1  # what each use counts, up to all of it
 _LIFT = 1.0  # of the logarithm of the odds of what fits the context wholly
+_LATEST = 2  # place, from 0, of the row that is nearest in meaning
+_NEAR_MEANING = 0.24  # likeness that it has at least
+_OUTSTANDING = 0.1  # how much nearer it is than those before it
 _SPARE = 5  # more than asked for are found, since some may be gone by now
 _CHARACTERS, _OVERHEAD = 4, 4  # of a token; tokens that a text takes beside its words
 _LARGE = 240  # tokens: longer texts are cut
@@ -168,14 +171,15 @@ def rank(
     good = related if request.strict else (signals.around > 0) | (signals.cosines > 0)
     order = best_first(scores, index, signals.rows)
     order = _without_equals(order[good[order]], index.same.all[signals.rows])
-    likely = values
+    likely, lifts = values, dict[str, Floats]()  # what made a row likelier -> by how much
     if request.weights is None:
         likely = probabilities(index, signals, scores.values, order, len(query.question.terms), space)
-    lifts = np.zeros_like(likely)
+        order, raised, values = _with_nearest(order, likely, values, signals.cosines)
+        lifts["nearest"], likely = raised - likely, raised
     if context is not None:
         fit_here = fit_context(index, context, signals.rows)
         raised = _lift(likely, fit_here)
-        lifts, likely, values = raised - likely, raised, _lift(values, fit_here)
+        lifts["context"], likely, values = raised - likely, raised, _lift(values, fit_here)
         order = order[np.lexsort((np.arange(len(order)), -likely[order]))]
     rounded = np.round(likely.astype(np.float64), 6)
     best = order[rounded[order] >= request.min_score][: request.top_k + _SPARE]
@@ -188,7 +192,7 @@ def rank(
         values[best].tolist(),
         np.round(scores.parts[best].astype(np.float64), 6).tolist(),
         np.round(signals.cosines[best].astype(np.float64), 6).tolist(),
-        [{} if context is None else {"context": lift} for lift in np.round(lifts[best].astype(np.float64), 6).tolist()],
+        _lifts_of(lifts, best),
         equals,
     )
     found = [
@@ -196,6 +200,31 @@ def rank(
         for key, score, value, parts, cosine, lift, same in zip(*columns, strict=True)
     ]
     return Ranking(found, considered, int(np.count_nonzero(related)))
+
+
+def _with_nearest(order: Any, likely: Floats, values: Floats, cosines: Floats) -> tuple[Any, Floats, Floats]:
+    """The row that is nearest in meaning stands third at the latest, if it is clearly nearer than those before it.
+
+    It may share no word with the question, nor have anything around it that does. It is as likely as the row that it
+    stands before.
+    """
+    if len(order) <= _LATEST:
+        return order, likely, values
+    at = int(np.argmax(cosines[order]))
+    row, before = order[at], order[: _LATEST + 1]
+    if at <= _LATEST or cosines[row] < max(_NEAR_MEANING, _OUTSTANDING + cosines[before].max()):
+        return order, likely, values
+    likely, values = likely.copy(), values.copy()
+    likely[row], values[row] = max(likely[row], likely[before[-1]]), max(values[row], values[before[-1]])
+    return np.concatenate([order[:_LATEST], [row], order[_LATEST:at], order[at + 1 :]]), likely, values
+
+
+def _lifts_of(lifts: Mapping[str, Floats], rows: Any) -> list[dict[str, float]]:
+    """What made each row likelier; the nearest is one row at the most, so that others do not have it."""
+    found = {name: np.round(lift[rows].astype(np.float64), 6).tolist() for name, lift in lifts.items()}
+    return [
+        {name: lift[at] for name, lift in found.items() if name == "context" or lift[at]} for at in range(len(rows))
+    ]
 
 
 def _worth_reading(characters: Whole, values: Floats, room: int) -> Flags:
