@@ -136,7 +136,7 @@ class ContextBuilder:
             view = await self._parts.store.view(user_id, session_id, reach)
         else:
             view = await self._parts.store.view(user_id, session_id, replace(reach, facts_at=known.at))
-            if view.count == known.at:
+            if view.derived == known.at:
                 return replace(view, facts=known.facts)
         return replace(view, facts=tuple(sorted(view.facts, key=by_importance)))
 

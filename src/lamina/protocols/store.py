@@ -155,7 +155,7 @@ class Reach:
     tokens: int  # never much further than this
     min_messages: int = 0  # but so many in any case
     latest: int = 0  # how many messages of the user's last other session are read, if the digest does not have it
-    facts_at: int | None = None  # the user's facts as of this count of changes are known, and are not read again
+    facts_at: int | None = None  # the user's facts are known as of this `derived` of a view, and are not read again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +178,7 @@ class View:
     latest: LastSession | None
     opted_out: bool  # nothing is derived from what the user says
     facts: tuple[Fact, ...]  # none where they are known
-    count: int = field(compare=False)  # grows with every change of the user's memory
+    derived: int = field(compare=False)  # grows with every change of the user's memory that is more than messages
     cuts: int  # grows when words of the user's memory are taken away or rewritten, by whichever process
 
     @property
@@ -410,9 +410,10 @@ class Changes:
 
     count: int  # grows with every change of anything searchable of the user
     cuts: int  # grows when words were taken away or rewritten: what was read before must be read again
+    derived: int = field(default=0, compare=False)  # the count when anything but messages changed last
     sessions: tuple[ChangedSession, ...] = ()  # with messages added or changed since, by id
     vectors: tuple[VectorRow, ...] = ()  # if an embedder was named
-    items: tuple[Summary | Fact | Episode, ...] | None = None  # if asked for: all; None if nothing has changed
+    items: tuple[Summary | Fact | Episode, ...] | None = None  # if asked for: all; None if only messages have changed
     archived: frozenset[str] = frozenset()  # sessions, with `items`
     projects: Mapping[str, str] = field(default_factory=dict)  # session -> its project, with `items`
 

@@ -35,7 +35,7 @@ _COPIES = 3  # messages with the same words around which others are read
 
 
 class Standing(NamedTuple):
-    """The facts of a user that may be true, as of a count of changes, the most important first."""
+    """The facts of a user that may be true, as of a `derived` count of changes, the most important first."""
 
     at: int
     facts: tuple[Fact, ...]
@@ -85,7 +85,7 @@ class UserIndex:
         if self.count != since:
             return False
         self.add_messages(pages)
-        if changes.count != since:
+        if changes.items is not None:
             self.set_items(changes)
         self.add_vectors(changes.vectors)
         self.count = changes.count
@@ -123,7 +123,7 @@ class UserIndex:
         self.facts = {item.id: item for item in items if isinstance(item, Fact)}
         self.fact_table = FactTable(self.facts.values())
         may_be_true = (fact for fact in self.facts.values() if fact.status in {"active", "conflicted"})
-        self.standing = Standing(read.count, tuple(sorted(may_be_true, key=by_importance)), {})
+        self.standing = Standing(read.derived, tuple(sorted(may_be_true, key=by_importance)), {})
         self.episodes = {item.id: item for item in items if isinstance(item, Episode)}
         self.summaries = {item.id: item for item in items if isinstance(item, Summary)}
         self.index.mark(marks_of(self.facts.values()))

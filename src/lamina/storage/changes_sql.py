@@ -10,13 +10,15 @@ async def change_counts(tx: Transaction) -> dict[str, int]:
     return dict(found)
 
 
-async def counts(tx: Transaction, user_id: str) -> tuple[int, int]:
-    """The count and the cuts of a user's memory."""
-    found = await tx.row("select count, cuts from changes where tenant = ? and user_id = ?", (tx.tenant, user_id))
+async def counts(tx: Transaction, user_id: str) -> tuple[int, int, int]:
+    """The count and the cuts of a user's memory, and the count when anything but messages changed last."""
+    found = await tx.row(
+        "select count, cuts, derived from changes where tenant = ? and user_id = ?", (tx.tenant, user_id)
+    )
     if found is not None:
-        return found[0], found[1]
+        return found[0], found[1], found[2]
     begin = await _beginning(tx)
-    return begin, begin
+    return begin, begin, begin
 
 
 async def _beginning(tx: Transaction) -> int:
@@ -29,18 +31,22 @@ async def _beginning(tx: Transaction) -> int:
     return 0 if found is None else int(found[0])
 
 
-async def note_change(tx: Transaction, user_id: str) -> int:
-    """Note that something was added to a user's memory, or stands otherwise in it; the new count."""
+async def note_change(tx: Transaction, user_id: str, *, derived: bool = True) -> int:
+    """Note that something was added to a user's memory, or stands otherwise in it; the new count.
+
+    Unless `derived`, it is nothing but messages.
+    """
     found = await tx.rows(
-        "update changes set count = count + 1 where tenant = ? and user_id = ? returning count",
+        f"update changes set count = count + 1{', derived = count + 1' if derived else ''}"
+        " where tenant = ? and user_id = ? returning count",
         (tx.tenant, user_id),
     )
     if found:
         return int(found[0][0])
     begin = await _beginning(tx)
     await tx.execute(
-        "insert into changes (tenant, user_id, count, cuts) values (?, ?, ?, ?)",
-        (tx.tenant, user_id, begin + 1, begin),
+        "insert into changes (tenant, user_id, count, cuts, derived) values (?, ?, ?, ?, ?)",
+        (tx.tenant, user_id, begin + 1, begin, begin + derived),
     )
     return begin + 1
 
@@ -48,7 +54,7 @@ async def note_change(tx: Transaction, user_id: str) -> int:
 async def note_cut(tx: Transaction, user_id: str, sessions: Iterable[str] = ()) -> None:
     """Note that words were taken away or rewritten, and in which sessions messages were."""
     await tx.execute(
-        "update changes set count = count + 1, cuts = cuts + 1 where tenant = ? and user_id = ?",
+        "update changes set count = count + 1, cuts = cuts + 1, derived = count + 1 where tenant = ? and user_id = ?",
         (tx.tenant, user_id),
     )
     await tx.many(

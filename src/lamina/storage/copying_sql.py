@@ -44,7 +44,7 @@ _OF_USER: Mapping[str, tuple[str, str, str]] = {
     "links": ("user_id, source, target, type, strength, created_at", "user_id = :user", "source, target, type"),
     "forgotten": ("user_id, mark", "user_id = :user", "mark"),
     "embedded": ("embedder, user_id, count, cuts", "user_id = :user", "embedder"),
-    "changes": ("user_id, count, cuts", "user_id = :user", "user_id"),
+    "changes": ("user_id, count, cuts, derived", "user_id = :user", "user_id"),
 }
 
 # What belongs to a session: columns, which rows, and their places.

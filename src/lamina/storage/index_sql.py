@@ -20,17 +20,18 @@ async def changes(
     embedder: str | None = None,
     after: int = 0,
 ) -> Changes:
-    count, cuts = await counts(tx, user_id)
+    count, cuts, derived = await counts(tx, user_id)
     rows = () if embedder is None else tuple(await vectors(tx, user_id, embedder, after))
     if count <= since:
-        return Changes(count=count, cuts=cuts, vectors=rows)
+        return Changes(count=count, cuts=cuts, derived=derived, vectors=rows)
     found = await tx.rows(
         "select id, messages from sessions where tenant = ? and user_id = ? and changed > ?"
         f" order by {tx.pick(UNINDEXED_ID)}",
         (tx.tenant, user_id, since),
     )
-    changed = Changes(count=count, cuts=cuts, sessions=tuple(ChangedSession(*row) for row in found), vectors=rows)
-    if not items:
+    sessions_changed = tuple(ChangedSession(*row) for row in found)
+    changed = Changes(count=count, cuts=cuts, derived=derived, sessions=sessions_changed, vectors=rows)
+    if not items or derived <= since:
         return changed
     archived = await sessions(tx, user_id=user_id, status="archived", limit=1_000_000)
     projects = await tx.rows(

@@ -14,6 +14,7 @@ from lamina.storage.relational_rows import MESSAGE, SESSION, message_row, sessio
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
+    changes_more,
     key_conflict,
     not_stored,
     whole_messages,
@@ -150,7 +151,7 @@ async def append(tx: Transaction, append: Append) -> Appended:
     fresh, salts, duplicates = chain.new_drafts(append, stored)
     placed, counters, digest = chain.build_rows(append.session_id, session.counters, digest, fresh, salts)
     if placed:
-        changed = await changes_sql.note_change(tx, append.user_id)
+        changed = await changes_sql.note_change(tx, append.user_id, derived=changes_more(append, session))
         session = await _touch(tx, append, session, counters, digest, fresh, changed)
         await _insert_messages(tx, append.user_id, placed, fresh)
     result = Appended(

@@ -212,6 +212,12 @@ def refuse_facts(commit: FactsCommit) -> bool:
     return False
 
 
+def changes_more(append: Append, session: Session) -> bool:
+    """Whether an append changes more than messages: which sessions are archived, or which are in a project."""
+    begins = not session.counters.messages
+    return append.replaces is not None or session.status == "archived" or (begins and session.project_id is not None)
+
+
 def not_stored(append: Append) -> Appended:
     """What an append comes to for a user who has opted out with their messages: none of it is stored."""
     at = append.drafts[0].created_at

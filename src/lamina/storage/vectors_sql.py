@@ -78,7 +78,7 @@ async def nearest(tx: Transaction, user_id: str, embedder: str, vector: bytes, l
 
 
 async def to_embed(tx: Transaction, user_id: str, embedder: str, limit: int) -> Unembedded:
-    count, cuts = await changes_sql.counts(tx, user_id)
+    count, cuts, _ = await changes_sql.counts(tx, user_id)
     key = {"tenant": tx.tenant, "user": user_id, "embedder": embedder, "limit": limit + 1}
     found: list[Item] = await _items_lacking(tx, key)
     if len(found) <= limit:
@@ -212,7 +212,9 @@ async def vector_problems(tx: Transaction) -> list[Problem]:
 async def drop_stray_vectors(tx: Transaction) -> None:
     """What has read vectors of this tenant must read them again."""
     await tx.execute(f"delete from vectors where {_STRAY}", {"tenant": tx.tenant})
-    await tx.execute("update changes set count = count + 1, cuts = cuts + 1 where tenant = ?", (tx.tenant,))
+    await tx.execute(
+        "update changes set count = count + 1, cuts = cuts + 1, derived = count + 1 where tenant = ?", (tx.tenant,)
+    )
 
 
 def _summaries(found: Iterable[Row]) -> Iterator[Item]:

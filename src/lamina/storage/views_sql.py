@@ -18,7 +18,7 @@ _PAGE = 64  # messages read at first, where it is not known how many will do
 async def view(tx: Transaction, user_id: str, session_id: str | None, reach: Reach) -> View:
     session = None if session_id is None else await sessions_sql.session(tx, session_id)
     digests = await summaries_sql.live_digests(tx, user_id)
-    count, cuts = await changes_sql.counts(tx, user_id)
+    _, cuts, derived = await changes_sql.counts(tx, user_id)
     return View(
         session=session,
         summaries=tuple(await summaries_sql.summaries(tx, session.id, live=True)) if session else (),
@@ -26,8 +26,8 @@ async def view(tx: Transaction, user_id: str, session_id: str | None, reach: Rea
         digests=tuple(digests),
         latest=await _latest(tx, user_id, session_id, digests, reach.latest),
         opted_out=await sessions_sql.has_opted_out(tx, user_id),
-        facts=() if count == reach.facts_at else tuple(await facts_sql.standing_facts(tx, user_id)),
-        count=count,
+        facts=() if derived == reach.facts_at else tuple(await facts_sql.standing_facts(tx, user_id)),
+        derived=derived,
         cuts=cuts,
     )
 

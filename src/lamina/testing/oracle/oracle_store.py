@@ -32,6 +32,7 @@ from lamina.protocols.store import (
 from lamina.storage.shared import (
     FORGOTTEN_APPEND,
     append_fingerprint,
+    changes_more,
     key_conflict,
     not_stored,
     outside_digest,
@@ -86,6 +87,7 @@ class OracleStore(OracleQueue):
         if kept is not None and append.replaces is not None:
             self._replace(kept, append.replaces)
         kept = kept or self._new_session(append)
+        more = changes_more(append, kept.session)
         placed, counters, digest = chain.build_rows(append.session_id, kept.session.counters, kept.digest, fresh, salts)
         self._sessions[append.session_id] = kept
         if placed:
@@ -105,7 +107,7 @@ class OracleStore(OracleQueue):
             kept.pending = kept.pending or has_work(append.profile, counters, status)
             kept.aside = False
             kept.touch += 1
-            kept.changed = self._changed(append.user_id)
+            kept.changed = self._changed(append.user_id, derived=more)
         result = Appended(
             session=kept.session,
             ids=tuple(draft.id for draft in append.drafts),
@@ -160,16 +162,17 @@ class OracleStore(OracleQueue):
         self, user_id: str, since: int, *, items: bool = False, embedder: str | None = None, after: int = 0
     ) -> Changes:
         count, cuts = self._counted(user_id)
+        derived = self._derived_at(user_id)
         rows = () if embedder is None else tuple(await self.vectors(user_id, embedder, after))
         if count <= since:
-            return Changes(count=count, cuts=cuts, vectors=rows)
+            return Changes(count=count, cuts=cuts, derived=derived, vectors=rows)
         changed = [
             ChangedSession(session_id, kept.session.counters.messages)
             for session_id, kept in sorted(self._sessions.items())
             if kept.session.user_id == user_id and kept.changed > since
         ]
-        found = Changes(count=count, cuts=cuts, sessions=tuple(changed), vectors=rows)
-        if not items:
+        found = Changes(count=count, cuts=cuts, derived=derived, sessions=tuple(changed), vectors=rows)
+        if not items or derived <= since:
             return found
         archived = await self.sessions(user_id=user_id, status="archived", limit=1_000_000)
         return replace(
@@ -270,7 +273,7 @@ class OracleStore(OracleQueue):
         kept = None if session_id is None else self._sessions.get(session_id)
         digests = await self.summaries(user_id=user_id, digests=True)
         changes = await self.changes(user_id, 0)
-        facts = () if changes.count == reach.facts_at else await self.facts(user_id)
+        facts = () if changes.derived == reach.facts_at else await self.facts(user_id)
         return View(
             session=kept.session if kept else None,
             summaries=tuple(await self.summaries(kept.session.id)) if kept else (),
@@ -281,7 +284,7 @@ class OracleStore(OracleQueue):
             latest=await self._latest(user_id, session_id, digests, reach.latest),
             opted_out=self._has_opted_out(user_id),
             facts=tuple(fact for fact in facts if fact.status in {"active", "conflicted"}),
-            count=changes.count,
+            derived=changes.derived,
             cuts=changes.cuts,
         )
 

@@ -95,6 +95,7 @@ class OracleTables:
         self._settings: dict[str, str] = {}
         self._generation = 0  # where the versions of a new session begin: past those of all that were erased
         self._changes: dict[str, tuple[int, int]] = {}  # count and cuts of each user
+        self._derived: dict[str, int] = {}  # the count of each when anything but messages changed last
         self._beginning = 0  # where the counts of a new user begin: past those of all that were forgotten
         self._vectors: dict[str, dict[str, Embedding]] = {}  # item -> embedder -> vector
         self._embedded: dict[tuple[str, str], tuple[int, int]] = {}  # embedder and user -> count and cuts then
@@ -127,17 +128,26 @@ class OracleTables:
     def _counted(self, user_id: str) -> tuple[int, int]:
         return self._changes.get(user_id, (self._beginning, self._beginning))
 
-    def _changed(self, user_id: str) -> int:
-        """Note that something was added to a user's memory, or stands otherwise in it; the new count."""
+    def _changed(self, user_id: str, *, derived: bool = True) -> int:
+        """Note that something was added to a user's memory, or stands otherwise in it; the new count.
+
+        Unless `derived`, it is nothing but messages.
+        """
         count, cuts = self._counted(user_id)
         self._changes[user_id] = (count + 1, cuts)
+        self._derived[user_id] = count + 1 if derived else self._derived_at(user_id)
         return count + 1
+
+    def _derived_at(self, user_id: str) -> int:
+        """The count when anything but messages changed last."""
+        return self._derived.get(user_id, self._beginning)
 
     def _cut(self, user_id: str, sessions: Iterable[str] = ()) -> None:
         """Note that words were taken away or rewritten, and in which sessions messages were."""
         if user_id in self._changes:
             count, cuts = self._changes[user_id]
             self._changes[user_id] = (count + 1, cuts + 1)
+            self._derived[user_id] = count + 1
         for session_id in self._sessions.keys() & sessions:
             self._sessions[session_id].changed = self._counted(user_id)[0]
 

@@ -110,3 +110,4 @@ class OracleVectors(OracleTables):
         self._embedded = {key: noted for key, noted in self._embedded.items() if key[1] != user_id}
         if (seen := self._changes.pop(user_id, None)) is not None:
             self._beginning = max(self._beginning, *seen) + 1
+            del self._derived[user_id]

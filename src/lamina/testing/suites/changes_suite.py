@@ -194,6 +194,43 @@ class Changing(Suite):
         await store.update_session("s1", at(12), status="ended")
         assert (await counted(store))[0] == count + 1
 
+    async def test_messages_alone_leave_what_was_made_of_them(self, store: Store) -> None:
+        """So whoever has read facts, episodes and summaries need not read them again after each message."""
+        await remembered(store)
+        read = await store.changes("ann", -1, items=True)
+        assert read.items
+        await store.append(an_append("s1", *a_turn(5)))
+        await store.append(an_append("s8", *a_turn(1, "s8")))
+        later = await store.changes("ann", read.count, items=True)
+        assert (later.items, later.derived) == (None, read.derived)
+        assert [session.id for session in later.sessions] == ["s1", "s8"]
+        assert (await store.changes("ann", -1, items=True)).items == read.items
+
+    @pytest.mark.parametrize("verb", [one for one in (*CHANGES, *CUTS) if one.id not in {"append", "new-session"}])
+    async def test_all_else_is_more_than_messages(self, store: Store, verb: Verb) -> None:
+        """Facts, episodes and summaries, and which sessions are archived."""
+        await remembered(store)
+        count, _ = await counted(store)
+        await verb(store)
+        changed = await store.changes("ann", count, items=True)
+        assert changed.derived > count
+        assert changed.items is not None
+
+    async def test_sessions_in_projects_or_back_from_the_archive_are_more_than_messages(self, store: Store) -> None:
+        """Both decide what is seen."""
+        await remembered(store)
+        await store.update_session("s1", at(9), status="archived")
+        for append in (
+            an_append("s1", *a_turn(5)),
+            replace(an_append("p1", *a_turn(1, "p1")), project_id="boat"),
+        ):
+            count, _ = await counted(store)
+            await store.append(append)
+            assert (await store.changes("ann", count, items=True)).items is not None
+        count, _ = await counted(store)
+        await store.append(replace(an_append("p1", *a_turn(2, "p1")), project_id="boat"))
+        assert (await store.changes("ann", count, items=True)).items is None
+
     async def test_how_far_each_user_has_changed_is_known_at_once(self, store: Store, neighbour: Store) -> None:
         """Of this tenant; who is forgotten is not there."""
         assert await store.change_counts() == {}
