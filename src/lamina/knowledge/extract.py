@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from lamina.knowledge import conflicts, draft_selection, fact_drafts, fact_words, projects, restatements, speakers
 from lamina.knowledge.changes import place_changes
-from lamina.knowledge.restated_facts import end_restated
 from lamina.knowledge.speakers import Speakers
 from lamina.log.erased import is_emptied, is_emptied_episode
 from lamina.log.pages import cuts_of
@@ -135,7 +134,7 @@ class Reader:
         placed = place_changes(facts, known, str)
         flags = self.rule.conflicts == "flag"
         placed = restatements.place(placed, known, changes, flags=flags)
-        placed = end_restated(placed, known, flags=flags)
+        placed = restatements.end_restated(placed, known, flags=flags)
         return tuple(projects.place(placed, session.project_id))
 
     async def _select(

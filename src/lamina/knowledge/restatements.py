@@ -1,7 +1,8 @@
 """Statements over time: one that says the same as an older one, or changes it, takes its place.
 
 A statement has no key, so its slot is its own words. A newer one on the same matter is given the slot of the older one;
-which of them holds then follows as it does for every slot (`conflicts`).
+which of them holds then follows as it does for every slot (`conflicts`). One that says what a keyed fact of the same
+words says ends when that fact gets another value.
 """
 
 import re
@@ -13,6 +14,7 @@ from itertools import pairwise
 
 from lamina.knowledge.conflicts import order
 from lamina.knowledge.duplicates import NEGATIONS
+from lamina.knowledge.fact_words import normalise_value, plain_text
 from lamina.language.changes import are_other_things, changes_in
 from lamina.language.words import STOP_WORDS, plain, terms, words
 from lamina.values.fact import Fact
@@ -176,3 +178,59 @@ def _numbered(every: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _numbers(every: Sequence[str]) -> Iterator[str]:
     return (word for word in every if _NUMBER.search(word))
+
+
+# what keyed facts say, too
+
+
+def end_restated(new: Sequence[Fact], known: Iterable[Fact], *, flags: bool) -> list[Fact]:
+    """New facts, and an end for every statement that says the value which one of them takes the place of.
+
+    With `flags`, a new value is a conflict and takes the place of none; only what ends a value does.
+    """
+    every = sorted([*known, *new], key=order)
+    found = []
+    for fact in new:
+        found.append(fact)
+        if fact.key is not None and not (flags and fact.holds):
+            found += [_end(fact, one, number) for number, one in enumerate(_restated(fact, every))]
+    return found
+
+
+def _restated(fact: Fact, every: Sequence[Fact]) -> Iterator[Fact]:
+    """The statements that say the value before this one."""
+    values = [one for one in every if _is_before(one, fact)]
+    if not values or (normalise_value(values[-1].value) == normalise_value(fact.value)) is fact.holds:
+        return
+    ended = [one for one in values if normalise_value(one.value) == normalise_value(values[-1].value)]
+    for statement in every:
+        if statement.key is None and statement.holds and any(_says(statement, one) for one in ended):
+            yield statement
+
+
+def _is_before(one: Fact, fact: Fact) -> bool:
+    same = (one.category, one.slot) == (fact.category, fact.slot) and one.key is not None and one.holds
+    return same and order(one) < order(fact)
+
+
+def _says(statement: Fact, fact: Fact) -> bool:
+    """Whether a statement has the words of a fact."""
+    together = fact.message_id is not None and statement.message_id == fact.message_id
+    overlap = statement.start < fact.end and fact.start < statement.end
+    return together and overlap and normalise_value(fact.value) in plain_text(statement.value)
+
+
+def _end(fact: Fact, statement: Fact, number: int) -> Fact:
+    return replace(
+        fact,
+        id=f"{fact.id}-s{number}",
+        type=statement.type,
+        category=statement.category,
+        key=None,
+        slot=statement.slot,
+        value=statement.value,
+        about=statement.about,
+        scope=statement.scope,
+        reason=None,
+        holds=False,
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lamina.knowledge import changes, conflicts, told
-from lamina.knowledge.restated_facts import end_restated
+from lamina.knowledge.restatements import end_restated
 from lamina.knowledge.told import MAX_VALUE, Told
 from lamina.language.dates import windows
 from lamina.language.words import terms
