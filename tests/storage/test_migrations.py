@@ -248,6 +248,7 @@ def test_words_with_digits_are_indexed_again(tmp_path):
     connection.execute("alter table sessions drop column project_id")
     connection.execute("alter table sessions drop column title")
     connection.execute("alter table api_keys drop column user_id")
+    connection.execute("alter table changes drop column derived")
     connection.execute("pragma user_version = 7")
     connection.commit()
     connection.close()
