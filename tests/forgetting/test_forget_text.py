@@ -44,7 +44,7 @@ FOUND = [
     pytest.param(call('{"a": "zanzi\\nbarquay"}'), "zanzi barquay", b"barquay", id="escaped-line"),
     pytest.param(user('It said: {"name": "Ren\\u00e9e"}.'), "Ren\u00e9e", b"u00e9", id="escaped-in-a-text"),
     pytest.param(user("x y", metadata={"pin": 471147}), "471147", b"471147", id="number-in-metadata"),
-    pytest.param(user("x y", metadata={"at": [{"n": -12.75}]}), "-12.75", b"12.75", id="nested-number"),
+    pytest.param(user("x y", metadata={"at": [{"n": -4712.75471}]}), "-4712.75471", b"4712.75471", id="nested-number"),
     pytest.param(
         user("x y", metadata={"raw": '{"pin": "\\u0034\\u003711"}'}), "4711", b"u003711", id="json-in-metadata"
     ),
