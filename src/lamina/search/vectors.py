@@ -1,7 +1,7 @@
 """Vectors of an index: arrays that grow, vectors packed as they are stored, and which point the way a question does."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
@@ -94,15 +94,10 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Inside, numpy's linear algebra uses one thread: on a busy machine two make small sums many times slower.
-
-    It may call a sound product invalid, since its kernels also look at what lies beside the numbers in memory: that is
-    passed over.
-    """
-    with _blas().limit(limits=1), np.errstate(invalid="ignore"):
-        yield
+def one_thread() -> AbstractContextManager[Any]:
+    """Inside, numpy's linear algebra uses one thread: on a busy machine two make small sums many times slower."""
+    limited: AbstractContextManager[Any] = _blas().limit(limits=1)
+    return limited
 
 
 class Vectors:
